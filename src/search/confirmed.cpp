@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "search/cost.h"
 #include "search/trials.h"
 #include "vernier/error.h"
 
@@ -36,6 +37,7 @@ class Rounds {
       return trial;
     };
     MinimalResult result = search_minimal(items, tightened, round);
+    if (result.end == SearchEnd::Stopped) take_best_known(items, room, result);
     for (Trial* trial : {&result.all_high, &result.all_low, &result.final_trial}) trial->damage /= room;
     for (Certificate::Needed& needed : result.certificate.needed) needed.trial.damage /= room;
     result.trials = calls_;
@@ -45,6 +47,20 @@ class Rounds {
   bool spent() const { return options_.max_trials != 0 && calls_ >= options_.max_trials; }
 
  private:
+  /// A round that was cut short may know a cheaper set from the rounds before.
+  void take_best_known(const std::vector<SearchItem>& items, double room, MinimalResult& result) const {
+    for (const auto& [kept, trial] : answers_) {
+      if (!passes(trial) || trial.damage * room > 1) continue;
+      const double cost = cost_of(items, options_.borders, kept);
+      if (passes(result.final_trial) && cost >= result.cost) continue;
+      result.kept = kept;
+      result.cost = cost;
+      result.certificate = {};
+      result.final_trial = trial;
+      result.final_trial.damage *= room;
+    }
+  }
+
   Trial ask(const KeptSet& kept) {
     // Only of earlier rounds: within one, a set that is asked again is meant to be run again.
     if (const auto known = earlier_.find(kept); known != earlier_.end()) return known->second;
@@ -66,6 +82,12 @@ bool worth_confirming(const MinimalResult& result) {
   return passes(result.final_trial) && result.end != SearchEnd::Impossible;
 }
 
+void add_new(std::vector<std::string>& notes, const std::vector<std::string>& more) {
+  for (const std::string& note : more) {
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+  }
+}
+
 /// After a confirmed set whose room is far above the last one that was refused: single elements make the two judges
 /// differ by another factor for every set, so the first factor may ask for much more than is needed. Halves the way
 /// between the two, in logarithms, as long as rounds are left.
@@ -80,7 +102,7 @@ void loosen(ConfirmedResult& best, double refused, std::size_t round, const std:
     const bool cheaper = looser.end == SearchEnd::Certified && looser.cost < best.minimal.cost;
     last_is_best = last_is_best && !cheaper;
     if (cheaper && confirm(looser) <= 1) {
-      looser.notes.insert(looser.notes.end(), best.minimal.notes.begin(), best.minimal.notes.end());
+      add_new(looser.notes, best.minimal.notes);
       best = {std::move(looser), room};
       last_is_best = true;
     } else {
@@ -120,9 +142,11 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
     best = {std::move(tighter), room};
   }
   if (best.room > 1) {
-    notes.push_back(fmt::format("certified for {:.1f} % less allowance than was asked for", 100 * (1 - 1 / best.room)));
+    const bool proven = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
+    notes.push_back(fmt::format("{} for {:.1f} % less allowance than was asked for", proven ? "certified" : "searched",
+                                100 * (1 - 1 / best.room)));
   }
-  best.minimal.notes.insert(best.minimal.notes.end(), notes.begin(), notes.end());
+  add_new(best.minimal.notes, notes);
   return best;
 }
 

@@ -14,13 +14,14 @@ enum class Outcome {
   Met,            // the kept set meets it
   Stopped,        // the kept set meets it, and fewer layers may do: the search was cut short
   Unstable,       // the same test gave different answers, so the kept set is not proven
+  NotVerified,    // the kept set meets it in simulation; interrupted before the written file was measured
   FileMisses,     // the kept set meets it in simulation, and the written file does not
   Impossible,     // no choice of layers meets it
 };
 
 VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
 
-/// Where the search did not end by itself (Stopped, Unstable) the written file has to say so.
+/// Where the search did not end by itself (Stopped, Unstable), or the run did not, the written file has to say so.
 VERNIER_API bool met(const DiagnoseReport& report);
 
 /// 0: nothing was asked for, or it is met. 1: it is not. 4: an engine was asked to compile the file and refuses it.

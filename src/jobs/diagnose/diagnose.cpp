@@ -174,6 +174,7 @@ DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
   rank();
   if (report_.kept) mark_kept();
   report_.interrupted = true;
+  if (measured_) note_of_records();
   if (refused_file_ || !measured_anything(report_)) return {error, std::move(report_)};
   if (const std::string text = older_files(report_, options_.output); !text.empty()) warn(text);
   say_interrupted();
@@ -187,8 +188,16 @@ DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
 
 void Diagnosis::say_interrupted() {
   report_.interrupted = true;
-  warn(fmt::format("interrupted: what was not measured is absent{}",
-                   measured_->kept() ? "; run again, it goes on from here" : ""));
+  const std::string journal = report_.kept ? report_.kept->journal : std::string();
+  std::string text = "interrupted: what was not measured is absent";
+  if (!journal.empty()) {
+    text += fmt::format("; run again with ‹resume›, it goes on from here (its trials are in {})", printable(journal));
+  } else if (measured_->kept()) {
+    text += "; run again, it goes on from here";
+  }
+  const bool repaired = std::ranges::find(report_.phases, "repairs", &PhaseTime::phase) != report_.phases.end();
+  if (repaired && (!journal.empty() || measured_->kept())) text += "; only the repairs are tried anew";
+  warn(text);
 }
 
 void Diagnosis::plan_steps() {
@@ -228,13 +237,13 @@ void Diagnosis::expect_steps() {
 
 void Diagnosis::note_of_records() {
   if (const std::string taken = measured_->taken(); !taken.empty()) {
-    note(
-        {fmt::format("taken from what an earlier run of this version measured here, on the same network and samples: "
-                     "{} (‹no-cache› measures all anew)",
-                     taken)});
+    note_once(
+        fmt::format("taken from what an earlier run of this version measured here, on the same network and "
+                    "samples: {} (‹no-cache› measures all anew)",
+                    taken));
   }
   if (store_ != nullptr && !store_->refused().empty()) {
-    note({fmt::format("nothing of this run is kept for later ones: {}", store_->refused())});
+    note_once(fmt::format("nothing of this run is kept for later ones: {}", store_->refused()));
   }
 }
 
@@ -354,7 +363,7 @@ void Diagnosis::own_errors() {
 void Diagnosis::sensitivities() {
   sensitivities_->measure();
   const std::string left_out = sensitivities_->left_out();
-  if (!left_out.empty() && std::ranges::find(report_.notes, left_out) == report_.notes.end()) note({left_out});
+  if (!left_out.empty()) note_once(left_out);
 }
 
 RunFigures Diagnosis::all_low() {

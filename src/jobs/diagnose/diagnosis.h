@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <optional>
@@ -39,6 +40,14 @@
 #include "vernier/sinks.h"
 
 namespace vernier {
+
+/// What is known of the typed model that stands in the report.
+struct Verification {
+  std::optional<RunFigures> figures;
+  std::optional<OtherSums> other_sums;
+  std::optional<EngineFigures> engine;
+  std::vector<std::string> doubts;
+};
 
 class Diagnosis {
  public:
@@ -98,6 +107,10 @@ class Diagnosis {
     report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
   }
 
+  void note_once(const std::string& text) {
+    if (std::ranges::find(report_.notes, text) == report_.notes.end()) note({text});
+  }
+
   void plan_steps();
   void expect_steps();
   void load_model();
@@ -132,7 +145,7 @@ class Diagnosis {
     measured_->keep();
     exchange(*other_, subject(), *experiment_, evidence_);
     measured_->begin(report_.data_sha256);
-    measured_->run_all_low(match_layer_outputs(subject()));
+    if (!sinks_.is_interrupted()) measured_->run_all_low(match_layer_outputs(subject()));
     rank();
   }
   void forget_repairs(const KeptSetReport& repaired);
@@ -153,7 +166,10 @@ class Diagnosis {
   }
   void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
   Plan final_plan() const { return report_.kept ? experiment_->plan_keeping(report_.kept->layers) : all_low_plan(); }
+  void write_typed();
   void write_and_verify();
+  Verification verification() const;
+  void take(const Verification& verified);
 
   /// For TensorRT, which is measured to sum otherwise than simulations assume.
   bool sums_may_differ() const;

@@ -96,9 +96,14 @@ void Diagnosis::search_without_repairs() {
   if (deadline_) return;  // that is another of the ways
   const KeptSetReport repaired = *report_.kept;
   const bool repaired_meets = met(report_);
-  change_network();
-  search(".unrepaired");
-  if (met(report_) && (!repaired_meets || report_.kept->cost < repaired.cost)) {
+  const Verification verified = verification();
+  try {
+    change_network();
+    search(".unrepaired");
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Interrupted) throw;
+  }
+  if (!sinks_.is_interrupted() && met(report_) && (!repaired_meets || report_.kept->cost < repaired.cost)) {
     forget_repairs(repaired);
     return;
   }
@@ -107,9 +112,11 @@ void Diagnosis::search_without_repairs() {
   change_network();
   report_.kept = repaired;
   mark_kept();
-  write_and_verify();
-  note({meets ? fmt::format("without the repairs {} would be kept", plural(without, "layer"))
-              : "without the repairs the requirement is missed"});
+  write_typed();
+  take(verified);  // it is the same file again
+  note({sinks_.is_interrupted() ? "what would be kept without the repairs was not found out"
+        : meets                 ? fmt::format("without the repairs {} would be kept", plural(without, "layer"))
+                                : "without the repairs the requirement is missed"});
 }
 
 void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
@@ -213,27 +220,37 @@ double Diagnosis::seconds_left() const {
   return std::max(own > 0 ? std::min(own, left) : left, 1e-3);
 }
 
+Verification Diagnosis::verification() const {
+  return {report_.final_figures, report_.other_sums, report_.engine, doubts_};
+}
+
+void Diagnosis::take(const Verification& verified) {
+  report_.final_figures = verified.figures;
+  report_.other_sums = verified.other_sums;
+  report_.engine = verified.engine;
+  doubts_ = verified.doubts;
+}
+
+void Diagnosis::write_typed() {
+  experiment_->forget_switched();  // sessions of the file come in its place
+  step("typed model", [&] { writing([&] { report_.typed = typed_->write(final_plan(), report_.files); }); });
+}
+
 void Diagnosis::write_and_verify() {
-  report_.final_figures.reset();
-  report_.engine.reset();
-  report_.other_sums.reset();
+  take({});
   file_test_.reset();
   engine_test_.reset();
   // No choice of layers helps: a file with everything in the high format would pass for an answer.
   if (report_.kept && report_.kept->end == SearchEnd::Impossible) return;
-  experiment_->forget_switched();  // sessions of the file come in its place
-  step("typed model", [&] { writing([&] { report_.typed = typed_->write(final_plan(), report_.files); }); });
+  write_typed();
   if (options_.output.empty() && !report_.kept) return;  // nothing to claim: all low was measured already
   if (sinks_.is_interrupted()) return;
   step("verify", [&] {
     const VerifyReport verified = typed_->verify(*measured_);
-    report_.final_figures = verified.figures;
-    report_.other_sums = verified.other_sums;
-    report_.engine = verified.engine;
+    take({verified.figures, verified.other_sums, verified.engine, verified.warnings});
     file_test_ = verified.test;
     engine_test_ = verified.engine_test;
     if (options_.trials_on_engine && engine_test_) file_test_ = engine_test_;  // as in every trial
-    doubts_ = verified.warnings;
   });
 }
 

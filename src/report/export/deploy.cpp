@@ -286,6 +286,8 @@ std::string record(const DiagnoseReport& report) {
   if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
   if (report.final_figures) {
     line("verify of the written model", markdown_text(figure_text(*report.final_figures, report.requirement)));
+  } else {
+    line("verify of the written model", "not made");
   }
   if (report.other_sums) {
     line(sums_text(report.other_sums->accumulate),

@@ -33,7 +33,9 @@ Outcome outcome_of(const DiagnoseReport& report) {
     return report.all_low.passed == true ? Outcome::NothingNeeded : Outcome::NotSearched;
   }
   if (report.kept->end == SearchEnd::Impossible) return Outcome::Impossible;
-  if (file_meets(report) == false) return Outcome::FileMisses;
+  const std::optional<bool> file = file_meets(report);
+  if (file == false) return Outcome::FileMisses;
+  if (!file && report.interrupted && report.kept->end != SearchEnd::NothingNeeded) return Outcome::NotVerified;
   switch (report.kept->end) {
     case SearchEnd::NothingNeeded:
       return Outcome::NothingNeeded;

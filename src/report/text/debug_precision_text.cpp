@@ -19,6 +19,7 @@
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -57,8 +58,8 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
     text = "The check gave no verdict: it could not judge one of the models, so nothing was found out.";
   } else if (kept.end == SearchEnd::Stopped && !kept.layers.empty() && kept.layers.size() == searched_layers(kept)) {
     paint = Paint::Bold;
-    text = fmt::format("Stopped before fewer layers were found to do: only with all {} in {} is it known to pass.",
-                       kept.layers.size(), high);
+    text = fmt::format("Stopped early: so far only the set of all {} in {} is known to pass.",
+                       plural(kept.layers.size(), "layer"), high);
   } else if (kept.end == SearchEnd::Impossible) {
     paint = Paint::Bad;
     text = fmt::format(
@@ -71,7 +72,9 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
                        layers_text(kept, kept.layers.size()), high);
     if (kept.end == SearchEnd::Stopped) text += " (stopped early: fewer may do)";
     if (kept.end == SearchEnd::Unstable) text += " (the same test gave different answers: not proven)";
-    if (kept.end == SearchEnd::Stopped || kept.end == SearchEnd::Unstable) paint = Paint::Bold;
+    const bool unverified = outcome_of(report) == Outcome::NotVerified;
+    if (unverified) text += fmt::format(" (not verified: {} itself was not measured)", model_words(report));
+    if (unverified || kept.end == SearchEnd::Stopped || kept.end == SearchEnd::Unstable) paint = Paint::Bold;
   }
   return painted(wrap(text, options.width), paint, options.color) + "\n";
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "base/layout.h"
 #include "base/quote.h"
@@ -41,9 +42,37 @@ std::string file_of(const DiagnoseReport& report, const char* what, const std::s
   return found == report.files.end() ? otherwise : found->second;
 }
 
+/// How a run that was cut short goes on. `what_for`: "to get a certified set"; may be empty.
+std::string same_command(const DiagnoseReport& report, const std::string& what_for = {}) {
+  const bool resumes =
+      report.kept && !report.kept->journal.empty() && report.command.find(" --resume") == std::string::npos;
+  return fmt::format("Run the same command {}{}.", resumes ? "with --resume" : "again",
+                     what_for.empty() ? "" : " " + what_for);
+}
+
+/// "Stopped early, so fewer may do: k", for a sentence that goes on with what is kept.
+std::string_view keeps(Outcome outcome) {
+  return outcome == Outcome::Stopped ? "Stopped early, so fewer may do: keep" : "Keep";
+}
+
+/// Of a kept set whose file was not measured: `wanted` is known to be met by simulated trials alone.
+Answer not_verified(const DiagnoseReport& report, const std::string& wanted) {
+  Answer answer;
+  answer.sentence =
+      fmt::format("Not verified: whether {} meets {} was not measured. In simulation, keeping {} does{}.",
+                  model_words(report), wanted, kept_text(report),
+                  report.kept->end == SearchEnd::Stopped ? "; the search was stopped, so fewer may do" : "");
+  answer.advice.push_back(same_command(report, "to have it verified"));
+  return answer;
+}
+
 void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
+  if (report.interrupted && !report.final_figures) {  // nothing needed, and the file of that was not measured
+    answer.advice.push_back(
+        fmt::format("Not verified: {} itself was not measured. {}", model_words(report), same_command(report)));
+    return;
+  }
   if (!report.files.contains("model")) {
-    if (report.interrupted) return;
     answer.advice.emplace_back("Nothing was written: give -o FOLDER for the typed model, its plan and deploy.md.");
     return;
   }
@@ -195,6 +224,7 @@ Answer by_task(const DiagnoseReport& report) {
     return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
   };
   const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::NotVerified) return not_verified(report, objective);
   const bool hopeless = outcome == Outcome::Impossible;
   if (hopeless || outcome == Outcome::FileMisses) {
     answer.sentence = hopeless ? fmt::format("No choice of layers helps: with every layer in {} {} is missed.",
@@ -213,8 +243,7 @@ Answer by_task(const DiagnoseReport& report) {
   answer.sentence = outcome == Outcome::NothingNeeded
                         ? fmt::format("No layer needs {}: everything in {}, {} is met{}.", format_name(report.high),
                                       all_low_text(report), objective, value())
-                        : fmt::format("{}eep {}: {} is met{}.", outcome == Outcome::Stopped ? "Stopped early: k" : "K",
-                                      kept_text(report), objective, value());
+                        : fmt::format("{} {}: {} is met{}.", keeps(outcome), kept_text(report), objective, value());
   const TestRow* const test = kept.engine_test ? &*kept.engine_test : kept.file_test ? &*kept.file_test : nullptr;
   if (test != nullptr && test->interval && test->limit) {
     const std::string undecided =
@@ -264,6 +293,7 @@ Answer searched(const DiagnoseReport& report) {
                             "Read the notes for layers that could not take their format.");
     return answer;
   }
+  if (outcome == Outcome::NotVerified) return not_verified(report, required_text(report.all_low, *report.requirement));
   const bool nothing = outcome == Outcome::NothingNeeded;
   // Without a written file the kept set's own figure is not in the report; all-low's is.
   const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
@@ -278,12 +308,12 @@ Answer searched(const DiagnoseReport& report) {
     answer.sentence = fmt::format("No layer needs {}: {} in {} {} {}.", format_name(report.high),
                                   layers == 1 ? "the one layer" : fmt::format("all {} layers", layers),
                                   all_low_text(report), layers == 1 ? "gives" : "give", met);
-  } else if (outcome == Outcome::Stopped) {
-    answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
-    answer.advice.emplace_back(report.interrupted ? "Run the same command again to get a certified set."
-                                                  : "Run the same command without its limit to get a certified set.");
   } else {
-    answer.sentence = fmt::format("Keep {}: {}.", kept_text(report), met);
+    answer.sentence = fmt::format("{} {}: {}.", keeps(outcome), kept_text(report), met);
+  }
+  if (outcome == Outcome::Stopped) {
+    answer.advice.push_back(report.interrupted ? same_command(report, "to get a certified set")
+                                               : "Run the same command without its limit to get a certified set.");
   }
   if (outcome == Outcome::Unstable) {
     answer.advice.emplace_back(
@@ -347,7 +377,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
         std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
     answer.sentence = fmt::format("Interrupted before the network was measured with everything in {}{}.",
                                   all_low_text(report), own ? ": these are errors of single layers" : "");
-    answer.advice.emplace_back("Run the same command again.");
+    answer.advice.push_back(same_command(report));
     return answer;
   }
   if (report.kept && !report.kept->objective.empty()) return by_task(report);
@@ -356,7 +386,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     Answer answer;
     answer.sentence = fmt::format("Interrupted before the search: everything in {} gives {}.", all_low_text(report),
                                   figure_text(report.all_low, report.requirement));
-    answer.advice.emplace_back("Run the same command again.");
+    answer.advice.push_back(same_command(report));
     return answer;
   }
   if (outcome_of(report) == Outcome::Impossible) return impossible(report);

@@ -102,6 +102,7 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   events.add_headings(table);
   table.column("", Align::Left);
   const std::size_t rows = options.top == 0 ? report.layers.size() : std::min(options.top, report.layers.size());
+  bool gaps = false;
   for (std::size_t i = 0; i < rows; ++i) {
     const LayerRow& row = report.layers[i];
     std::vector<std::string> cells{std::to_string(i + 1),
@@ -113,19 +114,23 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
                                    db_text(row.sensitivity_db),
                                    percent_text(row.share)};
     events.add_cells(row, cells);
+    gaps = gaps || std::ranges::find(cells, "-") != cells.end();
     cells.emplace_back(row.kept ? "kept" : "");
     table.row(std::move(cells));
   }
+  const bool by_output =
+      std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.sensitivity_db.has_value(); });
   std::string text =
-      heading("Layers, most damaging first", options.color) + table.text(options.width, options.whole_names);
+      heading(by_output ? "Layers, most damaging first" : "Layers, largest error of their own first", options.color) +
+      table.text(options.width, options.whole_names);
   if (rows < report.layers.size()) {
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
   text += wrap(
       "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; sensitivity: the "
       "output's with only this layer low, over a few samples, the hardest among them; share: of all layers' summed "
-      "damage. " +
-          event_legend(report.layers),
+      "damage" +
+          std::string(gaps ? "; -: not measured. " : ". ") + event_legend(report.layers),
       options.width, "  ");
   return text;
 }
@@ -250,7 +255,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                  : "certified 1-minimal: dropping any one of these fails; tested one by one:",
              options.width, "  ");
   } else if (!kept.layers.empty()) {
-    text += wrap("not certified: the search ended before every kept layer was tested without", options.width, "  ");
+    text += wrap("not certified: the search ended before each kept layer had been dropped once", options.width, "  ");
   }
   text += certificate_table(report, options);
   if (const std::string minimum = minimum_text(report); !minimum.empty()) text += wrap(minimum, options.width, "  ");

@@ -103,6 +103,18 @@ TEST(Outcome, IsOneForAllWhoAskAboutATask) {
   }
 }
 
+TEST(Outcome, WhatWasInterruptedBeforeTheFileWasMeasuredIsNotMet) {
+  for (const Case& one : kCases) {
+    if (one.file || one.end == SearchEnd::Impossible || one.end == SearchEnd::NothingNeeded) continue;
+    SCOPED_TRACE(name_of(one));
+    for (DiagnoseReport report : {ended(one.end, one.file), ended_by_task(one.end, one.file)}) {
+      report.interrupted = true;
+      expect(report, Outcome::NotVerified, false);
+      EXPECT_EQ(report_to_text(report, {}).find("Not verified: "), 0U);
+    }
+  }
+}
+
 TEST(Outcome, WithoutARequirementThereIsNothingToMiss) {
   const DiagnoseReport report = without_requirement();
   EXPECT_EQ(outcome_of(report), Outcome::NoRequirement);

@@ -103,6 +103,9 @@ TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
   std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.rfind("Stopped early, so fewer may do", 0), 0U) << text;
   EXPECT_NE(text.find("Run the same command again to get a certified set."), std::string::npos);
+  report.kept->journal = "j.jsonl";
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("Run the same command with --resume to get a certified set."), std::string::npos);
   report.kept.reset();
   text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.rfind("Interrupted before the search: everything in int8 gives ", 0), 0U) << text;
@@ -113,6 +116,11 @@ TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
                        0),
             0U)
       << text;
+  EXPECT_NE(text.find("Layers, most damaging first"), std::string::npos);
+  for (LayerRow& row : report.layers) row.sensitivity_db.reset();
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("Layers, largest error of their own first"), std::string::npos);
+  EXPECT_NE(text.find("-: not measured."), std::string::npos);
   report.layers.clear();
   text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.rfind("Interrupted before the network was measured with everything in int8.", 0), 0U) << text;

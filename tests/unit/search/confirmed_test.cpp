@@ -136,6 +136,25 @@ TEST(SearchConfirmed, StaysWithinTheBudgetOfAllRounds) {
   }
 }
 
+TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereALaterRoundIsCutShort) {
+  const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
+  std::size_t rounds = 0, asked_before = 0, asked = 0;
+  const Confirm refuses_once = [&](const MinimalResult& result) {
+    if (++rounds == 1) asked_before = asked;
+    return rounds == 1 ? 1.05 : toys::damage_of(toy, result.kept);
+  };
+  MinimalOptions options;
+  options.on_trial = [&](const KeptSet&, const Trial&) { ++asked; };
+  options.stop = [&] { return rounds == 1 && asked > asked_before; };
+  const ConfirmedResult result = search_confirmed(toy.items, toys::honest(toy), refuses_once, options);
+  ASSERT_EQ(rounds, 2U) << "what is kept in the end was confirmed";
+  EXPECT_EQ(result.minimal.end, SearchEnd::Stopped);
+  EXPECT_LE(result.room * toys::damage_of(toy, result.minimal.kept), 1);
+  EXPECT_LT(result.minimal.kept.size(), toy.items.size()) << "the rounds before know a smaller one than all";
+  EXPECT_FALSE(result.minimal.certificate.complete);
+  EXPECT_TRUE(result.minimal.notes.back().starts_with("searched for ")) << result.minimal.notes.back();
+}
+
 // Single elements decide: the first set is confirmed three times worse than the search has it, all others are not.
 TEST(SearchConfirmed, TakesLessRoomThanTheFirstSetAskedForWhereThatDoes) {
   const toys::Toy toy = toys::ranked({5, 0.5, 0.3, 0.19, 0.1, 0.05});

@@ -17,6 +17,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
@@ -80,7 +81,7 @@ TEST(Diagnose, MeetsARequirementWithACertifiedKeptSet) {
   EXPECT_TRUE(report.final_figures.value().passed.value()) << "measured on the written file";
   EXPECT_NEAR(report.kept->metric.value(), report.final_figures->outputs.front().sqnr_db, 0.1) << "the search's own";
   std::int64_t kept_macs = 0;
-  for (const LayerRow& row : report.layers) kept_macs += row.kept ? row.macs : 0;
+  for (const LayerRow& row : report.layers) kept_macs += row.kept ? row.macs.value() : 0;
   EXPECT_EQ(report.kept->kept_macs, kept_macs);
   EXPECT_EQ(report.kept->total_macs, 64 * (8 * 27 + 2 * 8 * 72) + 40) << "64 places of 8 channels, and 8 x 5";
 }
@@ -368,6 +369,53 @@ TEST(Diagnose, InterruptedKeepsItsRecord) {
     ASSERT_FALSE(report.layers.empty());
     EXPECT_TRUE(report.layers.front().own_sqnr_db.has_value()) << at;
   }
+}
+
+/// What a report holds of the network that no run measured yet is absent, not zero.
+TEST(Diagnose, InterruptedBeforeASampleWasReadClaimsNothingOfSamples) {
+  const NetFiles files;
+  const InterruptsAt ending("float model");
+  const DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  try {
+    diagnose(options, ending.sinks);
+    FAIL();
+  } catch (const DiagnosisInterrupted& ended) {
+    ASSERT_FALSE(ended.report().layers.empty());
+    for (const LayerRow& row : ended.report().layers) EXPECT_FALSE(row.macs.has_value()) << row.name;
+    EXPECT_EQ(report_to_json(ended.report()).find("data_sha256"), std::string::npos);
+  }
+}
+
+TEST(Diagnose, InterruptedBeforeTheFileWasMeasuredClaimsNothingOfIt) {
+  const NetFiles files;
+  const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
+  std::filesystem::remove_all(files / "out");
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(all_low + 3);
+  options.search.journal = files / "new" / "folder" / "journal.jsonl";
+  bool interrupted = false;
+  JobSinks sinks;
+  sinks.info = [&](const std::string& text) { interrupted = interrupted || text.starts_with("typed model: "); };
+  sinks.interrupted = [&] { return interrupted; };
+  std::optional<DiagnoseReport> report;
+  try {
+    report = diagnose(options, sinks);
+  } catch (const DiagnosisInterrupted& ended) {
+    report = ended.report();
+  }
+  ASSERT_TRUE(report->kept.has_value() && report->typed.has_value());
+  EXPECT_FALSE(report->final_figures.has_value());
+  EXPECT_EQ(outcome_of(*report), Outcome::NotVerified);
+  const std::string text = report_to_text(*report, {});
+  EXPECT_EQ(text.find("Not verified: whether the written model meets"), 0U) << text;
+  EXPECT_EQ(text.find("trtexec"), std::string::npos) << "nothing to deploy";
+  const std::string deploy = bytes_of(files / "out" / "deploy.md");
+  EXPECT_NE(deploy.find("Not verified: whether the written model meets"), std::string::npos);
+  EXPECT_NE(deploy.find("| verify of the written model | not made |"), std::string::npos);
+  ASSERT_FALSE(report->warnings.empty());
+  EXPECT_TRUE(report->warnings.back().find("run again with ‹resume›, it goes on from here (its trials are in ") !=
+              std::string::npos)
+      << report->warnings.back();
 }
 
 TEST(Diagnose, InterruptedBeforeItMeasuredAnythingLeavesTheFolderAsItWas) {

@@ -14,6 +14,7 @@
 #include "vernier/format.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/outcome.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 #include "vernier/verify.h"
@@ -117,6 +118,39 @@ TEST(Fix, OneKindOfRepairIsTakenBackAndAnotherStays) {
       << "nothing of the other is left";
   const DiagnoseReport other = fix(fix_options(files, {"weight-grid"}));
   EXPECT_FALSE(other.repaired) << "the network stays as it was";
+}
+
+/// The network with its repairs is searched first, and verified: that answer stands.
+TEST(Fix, InterruptedInTheSearchWithoutRepairsKeepsTheAnswerWithThem) {
+  const NetFiles files(one_repair_hurts_another_helps(), {1, 16});
+  write_whole_numbers(files);
+  FixOptions options = fix_options(files, {"bias-correction"});
+  options.measure.requirement = at_least_db(fix(options).repaired.value().outputs.front().sqnr_db + 1);
+  const DiagnoseReport whole = fix(options);
+  ASSERT_TRUE(whole.repaired && whole.final_figures.value().passed.value());
+  for (const std::string at : {"all low", "search"}) {
+    std::filesystem::remove_all(files / "out");
+    options.search.journal = files / (at + ".jsonl");
+    bool second = false, interrupted = false;
+    JobSinks sinks;
+    sinks.info = [&](const std::string& text) {
+      second = second || text.starts_with("verify: ");
+      interrupted = interrupted || (at == "search" && text.ends_with(".unrepaired"));
+    };
+    sinks.progress = [&](const std::string&, std::size_t, std::size_t) {
+      interrupted = interrupted || (at == "all low" && second);
+    };
+    sinks.interrupted = [&] { return interrupted; };
+    const DiagnoseReport report = fix(options, sinks);
+    ASSERT_TRUE(report.interrupted) << at;
+    EXPECT_EQ(outcome_of(report), Outcome::Met);
+    EXPECT_EQ(report.kept->layers, whole.kept->layers);
+    EXPECT_EQ(report.final_figures.value().outputs.front().sqnr_db, whole.final_figures->outputs.front().sqnr_db);
+    EXPECT_NE(std::ranges::find(report.notes, "what would be kept without the repairs was not found out"),
+              report.notes.end());
+    VerifyOptions verifying = files.verify_options(files / "out" / "model.onnx");
+    EXPECT_EQ(verify(verifying).figures.outputs.front().sqnr_db, whole.final_figures->outputs.front().sqnr_db);
+  }
 }
 
 /// As above, behind a switch, the last element of x: 1 opens the difference, in which errors cancel; 0 opens `a` alone,
