@@ -145,6 +145,7 @@ const char* outcome_class(const DiagnoseReport& report) {
 std::string verdict_words(const DiagnoseReport& report) {
   const std::string_view outcome = outcome_class(report);
   if (outcome == "met") return "\u2713 Requirement met";
+  if (outcome_of(report) == Outcome::NotVerified) return "Not verified";
   return outcome == "missed" ? "\u2715 Requirement missed" : "Not judged";
 }
 

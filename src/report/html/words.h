@@ -18,7 +18,7 @@ Json page_words(const DiagnoseReport& report);
 /// those with fewest layers. Empty without a search.
 Json kept_curve(const DiagnoseReport& report);
 
-/// "Requirement met", "Requirement missed" or "Not judged", with a sign in front.
+/// "Requirement met", "Requirement missed", with a sign in front, "Not verified" or "Not judged".
 std::string verdict_words(const DiagnoseReport& report);
 
 /// What the page is coloured by: "met", "missed", "open".

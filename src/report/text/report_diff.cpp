@@ -133,7 +133,11 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
   note_setting(diff, "vernier", before.vernier_version, after.vernier_version);
   note_setting(diff, "ONNX Runtime", before.onnxruntime_version, after.onnxruntime_version);
   if (met(before) && exit_code_of(after) != 0) {
-    diff.worse.emplace_back("the requirement was met, and is missed");
+    const Outcome outcome = outcome_of(after);
+    const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
+    diff.worse.emplace_back(met(after) ? "the engine refuses the written model"
+                            : missed   ? "the requirement was met, and is missed"
+                                       : "the requirement was met, and whether it still is was not measured");
   }
   compare_figures("all low", before.all_low, after.all_low, diff);
   if (before.final_figures && after.final_figures) {

@@ -83,6 +83,9 @@ TEST(PageWords, OfAMetAndOfAMissedRequirement) {
   EXPECT_STREQ(outcome_class(report), "met");
   report.final_figures->passed = false;
   EXPECT_EQ(verdict_words(report), "\u2715 Requirement missed");
+  report.final_figures.reset();
+  report.interrupted = true;
+  EXPECT_EQ(verdict_words(report), "Not verified");
   report.requirement.reset();
   report.kept.reset();
   EXPECT_EQ(verdict_words(report), "Not judged");
