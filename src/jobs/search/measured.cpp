@@ -88,10 +88,9 @@ std::string identity_of(const Experiment& experiment, const std::string& data_sh
 template <class Result>
 bool Measured::find(const std::string& name, Result& found) {
   if (store_ == nullptr) return false;
-  const std::size_t before = store()->recalled();
   const Message* known = store()->find(name);
   if (known == nullptr) return false;
-  if (store_->recalled() > before) {
+  if (store_->is_earlier(name)) {
     std::istringstream words(name);
     std::string first, second;
     words >> first >> second;
@@ -131,7 +130,7 @@ MeasurementStore* Measured::store() {
 void Measured::begin(const std::string& data_sha256) {
   if (store_ == nullptr) return;
   identity_ = identity_of(experiment_, data_sha256);
-  if (const Message* known = store()->look_up(kTrials)) {
+  if (const Message* known = store()->find(kTrials)) {
     trials_taken_ += experiment_.recalled_trials();
     Unpacker unpacker(*known);
     records::Trials trials;
@@ -145,7 +144,7 @@ void Measured::keep() {
   Packer packer;
   records::put(packer, experiment_.known_trials());
   Message trials = packer.take();
-  const Message* before = store()->look_up(kTrials);
+  const Message* before = store()->find(kTrials);
   if (before == nullptr || *before != trials) store_->put(kTrials, std::move(trials));
   kept_ = store_->save();
 }
@@ -279,7 +278,7 @@ std::string words_kept_in(MeasurementStore* store, const std::string& of, const 
   identity.add(of);
   store->open(identity.hex());
   std::string words;
-  if (const Message* known = store->look_up("words")) {
+  if (const Message* known = store->find("words")) {
     Unpacker unpacker(*known);
     records::get(unpacker, words);
     return words;

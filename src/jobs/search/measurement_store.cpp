@@ -33,13 +33,7 @@ void MeasurementStore::open(const std::string& identity) {
   if (is_new && !folder_.empty()) read(identity, records->second);
 }
 
-const Message* MeasurementStore::find(const std::string& name) {
-  const Message* const found = look_up(name);
-  if (found != nullptr && opened_.at(current_).from_disk.contains(name)) ++recalled_;
-  return found;
-}
-
-const Message* MeasurementStore::look_up(const std::string& name) const {
+const Message* MeasurementStore::find(const std::string& name) const {
   const Records& records = opened_.at(current_);
   const auto found = records.by_name.find(name);
   return found == records.by_name.end() ? nullptr : &found->second;
@@ -85,7 +79,7 @@ void MeasurementStore::read(const std::string& identity, Records& records) const
     while (!unpacker.empty()) {
       const std::string name = unpacker.get_text();
       records.by_name[name] = unpacker.get_vector<std::byte>();
-      records.from_disk[name] = true;
+      records.from_disk.insert(name);
     }
     fs::last_write_time(file_of(identity), fs::file_time_type::clock::now(), none);  // it is used
   } catch (const Error&) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 #include "distributed/ranks.h"
@@ -26,22 +27,19 @@ class MeasurementStore {
   /// From here on records are those of `identity`, a name that stands for all that they hang on. A file that is broken,
   /// or of another build, is taken for none.
   void open(const std::string& identity);
-  const Message* find(const std::string& name);
-  /// The same, and not one of those that recalled() counts.
-  const Message* look_up(const std::string& name) const;
+  const Message* find(const std::string& name) const;
+  /// Whether an earlier run put it there.
+  bool is_earlier(const std::string& name) const { return opened_.at(current_).from_disk.contains(name); }
   void put(const std::string& name, Message bytes);
   /// To disk, where something is new; whether a later run finds all of it. A disk that refuses keeps nothing, which is
   /// no error: refused() says why.
   bool save();
   const std::string& refused() const { return refused_; }
 
-  /// How many records that were found came from disk.
-  std::size_t recalled() const { return recalled_; }
-
  private:
   struct Records {
     std::map<std::string, Message> by_name;
-    std::map<std::string, bool> from_disk;
+    std::set<std::string> from_disk;
     bool changed = false;
     bool lost = false;  // the last time that they were to be written
   };
@@ -53,7 +51,6 @@ class MeasurementStore {
   std::size_t most_bytes_;
   std::map<std::string, Records> opened_;
   std::string current_;
-  std::size_t recalled_ = 0;
   std::string refused_;
 };
 
