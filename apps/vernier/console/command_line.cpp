@@ -64,6 +64,14 @@ std::string who_takes(const CLI::App& app, const std::string& name) {
   return owners.empty() ? help_hint(app) : fmt::format("{} {}", owners.front(), name);
 }
 
+/// "--calibration-method" for "--method"; empty: no option, or several, say that of something.
+std::string of_something(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> longer = option_names(app);
+  std::erase_if(longer,
+                [&](const std::string& own) { return !name.starts_with("--") || !own.ends_with(name.substr(1)); });
+  return longer.size() == 1 ? longer.front() : "";
+}
+
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   if (const std::optional<Refusal> refusal = refusal_by(app, name)) {
@@ -72,8 +80,10 @@ std::string who_takes(const CLI::App& app, const std::string& name) {
     throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal->reason), instead);
   }
   if (const std::vector<std::string> owners = commands_with(app, name); !owners.empty()) {
+    const std::string own = of_something(app, name);
     throw Error(ErrorKind::Usage,
-                fmt::format("{} belongs to {}, not to {}", name, list_some(owners, 3), full_name(app)), help_hint(app));
+                fmt::format("{} belongs to {}, not to {}", name, list_some(owners, 3), full_name(app)),
+                own.empty() ? help_hint(app) : fmt::format("did you mean {}?", own));
   }
   const std::vector<std::string> near = nearest_names(name, option_names(app), 1);
   throw Error(ErrorKind::Usage, fmt::format("unknown option {} of {}", printable(name), full_name(app)),
