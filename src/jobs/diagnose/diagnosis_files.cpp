@@ -51,8 +51,7 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
 }
 
 bool measured_anything(const DiagnoseReport& report) {
-  return !report.all_low.outputs.empty() ||
-         std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
+  return !report.all_low.outputs.empty() || is_measured(report.layers, &LayerRow::own_sqnr_db);
 }
 
 std::string older_files(const DiagnoseReport& report, const std::filesystem::path& folder) {

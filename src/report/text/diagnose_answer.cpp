@@ -373,8 +373,7 @@ namespace {
 Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (report.interrupted && report.all_low.outputs.empty()) {
     Answer answer;
-    const bool own =
-        std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
+    const bool own = is_measured(report.layers, &LayerRow::own_sqnr_db);
     answer.sentence = fmt::format("Interrupted before the network was measured with everything in {}{}.",
                                   all_low_text(report), own ? ": these are errors of single layers" : "");
     answer.advice.push_back(same_command(report));

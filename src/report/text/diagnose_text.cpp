@@ -118,8 +118,7 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
     cells.emplace_back(row.kept ? "kept" : "");
     table.row(std::move(cells));
   }
-  const bool by_output =
-      std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.sensitivity_db.has_value(); });
+  const bool by_output = is_measured(report.layers, &LayerRow::sensitivity_db);
   std::string text =
       heading(by_output ? "Layers, most damaging first" : "Layers, largest error of their own first", options.color) +
       table.text(options.width, options.whole_names);

@@ -78,6 +78,10 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
   return worst;
 }
 
+bool is_measured(const std::vector<LayerRow>& layers, std::optional<double> LayerRow::*figure) {
+  return std::ranges::any_of(layers, [&](const LayerRow& row) { return (row.*figure).has_value(); });
+}
+
 std::optional<double> same_top1(const RunFigures& run) {
   std::optional<double> least;
   for (const OutputFigure& figure : run.outputs) {

@@ -25,6 +25,9 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
 /// "24.3 dB" of the deciding output; ", output 'scores'" follows when the run has several. "not measured" without one.
 std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement);
 
+/// Whether this figure of a layer was measured of any.
+bool is_measured(const std::vector<LayerRow>& layers, std::optional<double> LayerRow::*figure);
+
 /// The smallest share of largest classes that are the float model's; nullopt where no output is class scores.
 std::optional<double> same_top1(const RunFigures& run);
 

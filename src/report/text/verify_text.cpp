@@ -80,9 +80,7 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
 
 /// What the layers are ranked by: their own errors where those were measured, else the errors at their outputs.
 std::optional<double> LayerRow::*ranked_by(const VerifyReport& report) {
-  const bool own = std::any_of(report.layers.begin(), report.layers.end(),
-                               [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
-  return own ? &LayerRow::own_sqnr_db : &LayerRow::propagated_sqnr_db;
+  return is_measured(report.layers, &LayerRow::own_sqnr_db) ? &LayerRow::own_sqnr_db : &LayerRow::propagated_sqnr_db;
 }
 
 /// By name: what the engine gives at layers' outputs.
