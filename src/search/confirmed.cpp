@@ -101,7 +101,7 @@ void loosen(ConfirmedResult& best, double refused, std::size_t round, const std:
     best.minimal.trials = looser.trials;
     const bool cheaper = looser.end == SearchEnd::Certified && looser.cost < best.minimal.cost;
     last_is_best = last_is_best && !cheaper;
-    if (cheaper && confirm(looser) <= 1) {
+    if (cheaper && confirm(looser, room) <= 1) {
       add_new(looser.notes, best.minimal.notes);
       best = {std::move(looser), room};
       last_is_best = true;
@@ -109,7 +109,7 @@ void loosen(ConfirmedResult& best, double refused, std::size_t round, const std:
       refused = room;
     }
   }
-  if (!last_is_best) confirm(best.minimal);  // who confirms writes what it is asked about
+  if (!last_is_best) confirm(best.minimal, best.room);  // who confirms writes what it is asked about
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
   double refused = 0;
   for (std::size_t round = 1; worth_confirming(best.minimal); ++round) {
     const double claimed = best.minimal.final_trial.damage;
-    const double measured = confirm(best.minimal);
+    const double measured = confirm(best.minimal, best.room);
     if (refused > 0 && measured <= 1) {
       loosen(best, refused, round, items, confirm, options, rounds);
       break;

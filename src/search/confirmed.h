@@ -12,8 +12,8 @@
 namespace vernier {
 
 /// Damage of a finished set by the judge that decides, in the oracle's unit; NaN when it could not be measured, which
-/// ends the search with the set as it is.
-using Confirm = std::function<double(const MinimalResult&)>;
+/// ends the search with the set as it is. `room` as in ConfirmedResult.
+using Confirm = std::function<double(const MinimalResult& result, double room)>;
 
 struct ConfirmedResult {
   MinimalResult minimal;  // of the last round; its `trials` are the calls of all rounds

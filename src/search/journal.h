@@ -67,8 +67,6 @@ class Journal {
   bool writes() const { return descriptor_ >= 0 && lost_.empty(); }
   /// Why the file takes no more trials, in words; empty: it does.
   const std::string& lost() const { return lost_; }
-  /// A file beside the journal could not be written: likewise.
-  void lose(const std::string& why);
   const std::filesystem::path& path() const { return file_.path; }
 
  private:
@@ -78,6 +76,7 @@ class Journal {
   void open(bool resume);
   void take(const std::string& line, std::size_t number);
   void append(const std::string& line);
+  void lose(const std::string& why);
   KeptSet indices(const std::vector<std::string>& names, std::size_t number) const;
   std::vector<std::string> names(const KeptSet& kept) const;
   [[noreturn]] void refuse(const std::string& what, const std::string& hint = {}) const;

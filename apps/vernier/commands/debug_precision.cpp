@@ -122,8 +122,7 @@ int run_search(const PrecisionLine& line, const std::string& command, Console& c
   const DiagnoseReport report = line.run(
       options, console, [&](const JobSinks& sinks) { return search_precision(options, sinks); },
       [&](const DiagnoseReport& of) {
-        if (line.json) return report_to_json(of);
-        return of.kept ? debug_precision_to_text(of, text) : std::string();
+        return of.kept && !line.json ? debug_precision_to_text(of, text) : diagnosis_words(of, line.json, text);
       });
   Gate gate = gate_of(report);
   gate.suite = "vernier debug precision";

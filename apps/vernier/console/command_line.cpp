@@ -7,8 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "base/quote.h"
 #include "base/text.h"
@@ -97,7 +99,10 @@ std::string comparison_of(const CLI::App& app, const std::string& second) {
   std::string text = full_name(app) + " --diff";
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
     if (!option->get_positional()) continue;
-    for (const std::string& first : option->results()) text += " " + shell_quote(first);
+    for (const std::string& first : option->results()) {
+      if (std::error_code none; !std::filesystem::exists(first, none)) return text + " BEFORE AFTER compares two";
+      text += " " + shell_quote(first);
+    }
   }
   return fmt::format("{} {} compares the two", text, shell_quote(second));
 }

@@ -14,7 +14,7 @@ enum class Outcome {
   Met,            // the kept set meets it
   Stopped,        // the kept set meets it, and fewer layers may do: the search was cut short
   Unstable,       // the same test gave different answers, so the kept set is not proven
-  NotVerified,    // the kept set meets it in simulation; interrupted before the written file was measured
+  NotVerified,    // met in simulation; interrupted before the written file was measured
   FileMisses,     // the kept set meets it in simulation, and the written file does not
   Impossible,     // no choice of layers meets it
 };

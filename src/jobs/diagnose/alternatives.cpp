@@ -136,13 +136,18 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
   quiet.interrupted = [&] { return sinks.is_interrupted() || std::chrono::steady_clock::now() > end; };
   Alternative row;
   row.change = candidate.change;
+  const auto interrupted = [&] { row.why = "interrupted before it was measured"; };
+  if (sinks.is_interrupted()) {
+    interrupted();
+    return row;
+  }
   try {
     row = row_of(candidate.change, again(candidate.options, candidate.repairs ? &repairs : nullptr,
                                          after(seconds * (1 - kToVerify)), quiet));
   } catch (const Error& error) {
-    if (sinks.is_interrupted()) throw;
     row.why = error.kind() == ErrorKind::Interrupted ? "its time was up before it was measured" : error.what();
   }
+  if (row.end == AlternativeEnd::NotMeasured && sinks.is_interrupted()) interrupted();
   row.seconds = seconds_since(start);
   return row;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -73,17 +74,42 @@ void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
     const char* name;
     std::string (*text)(const DiagnoseReport&);
   };
-  std::vector<File> files{{"report", "report.json", &report_to_json}, {"page", "report.html", &report_to_html}};
-  if (report.typed) files.insert(files.begin(), {"deploy", "deploy.md", &deploy_markdown});
-  for (const File& file : files) report.files[file.what] = (folder / file.name).string();  // which they name, too
-  for (auto file = files.begin(); file != files.end(); ++file) {
+  const File deploy{"deploy", "deploy.md", &deploy_markdown};
+  const File page{"page", "report.html", &report_to_html};
+  const File json{"report", "report.json", &report_to_json};
+  std::optional<Error> first;
+  const auto write = [&](const File& file) {
     try {
-      replace_file(folder / file->name, file->text(report));
-    } catch (const Error&) {
-      for (; file != files.end(); ++file) report.files.erase(file->what);
-      throw;
+      replace_file(folder / file.name, file.text(report));
+      return true;
+    } catch (const Error& refused) {
+      report.files.erase(file.what);
+      report.interrupted = true;
+      if (!first) first = refused;
+      return false;
+    }
+  };
+  const auto name = [&](const File& file) { report.files[file.what] = (folder / file.name).string(); };
+  if (report.typed) name(deploy);
+  name(page);
+  name(json);
+  if (report.typed) write(deploy);
+  const bool paged = write(page);
+  // The JSON comes last, because it knows which of the others the disk took. It needs its room more than the page.
+  if (!write(json) && paged) {
+    std::error_code ignored;
+    std::filesystem::remove(folder / page.name, ignored);
+    report.files.erase(page.what);
+    name(json);
+    if (write(json)) {
+      first = Error(ErrorKind::Input, fmt::format("{}: cannot write: the disk has room for {} alone",
+                                                  printable((folder / page.name).string()), json.name));
+    } else {
+      name(page);
+      write(page);
     }
   }
+  if (first) throw *first;
 }
 
 }  // namespace vernier

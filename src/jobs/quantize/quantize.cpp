@@ -133,6 +133,10 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
   const bool samples_given = !options.measure.data.is_random() || options.measure.calibration_data.has_value();
   if (calibrate_from_cache(plan, model, layers, *sources.model(options.model), precision, cache, result.warnings,
                            samples_given ? Lacking::Allow : Lacking::Refuse)) {
+    if (samples_given) {
+      result.notes.push_back(
+          fmt::format("the samples were not read: {} has the ranges (remove it, to calibrate anew)", cache.string()));
+    }
     return planned;
   }
   if (!cache.empty() && !samples_given) {

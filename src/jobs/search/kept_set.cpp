@@ -252,14 +252,17 @@ class KeptSetSearch {
     try {
       replace_file(file += ".best.json", plan);
     } catch (const Error& error) {
-      journal_->lose(error.what());
-      say_lost();
+      if (!std::exchange(said_no_best_, true) && sinks_.warning) {
+        sinks_.warning(fmt::format("{}: the best plan so far is not kept", error.what()));
+      }
     }
   }
 
   MinimalResult search_minimal_set(const Oracle& oracle, const MinimalOptions& options) {
-    const Confirm confirm = [&](const MinimalResult& result) {
-      return request_.confirm(report_of(result, context_, tests_, journal()));
+    const Confirm confirm = [&](const MinimalResult& result, double room) {
+      KeptSetReport found = report_of(result, context_, tests_, journal());
+      found.room = room;
+      return request_.confirm(found);
     };
     MinimalOptions confirmed = options;
     if (request_.most_room) confirmed.most_room = *request_.most_room;
@@ -316,6 +319,7 @@ class KeptSetSearch {
     do {
       if (sinks_.is_interrupted() || !same(result.kept, true)) return;
     } while (asked < least);
+    context_.asked_again = true;
   }
 
   /// What the minimal search keeps instead; tests that were made are not made again.
@@ -360,7 +364,7 @@ class KeptSetSearch {
   TrialsAhead ahead_;
   Oracle oracle_;
   std::optional<Journal> journal_;
-  bool said_lost_ = false;
+  bool said_lost_ = false, said_no_best_ = false;
   std::vector<TestRow> tests_;
   double room_ = 1;  // ConfirmedResult::room
   std::optional<double> best_cost_;

@@ -16,11 +16,15 @@
 namespace vernier {
 namespace {
 
+const char* unit_of(const SearchContext& context) {
+  return context.request.options.whole_groups ? "kept layer or group" : "kept layer";
+}
+
 void say_what_is_proven(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
-  const bool whole = context.request.options.whole_groups;
-  const char* unit = whole ? "kept layer or group" : "kept layer";
+  const char* unit = unit_of(context);
   const std::string samples = plural(context.experiment.subject().samples->size(), "sample");
-  kept.proven.push_back(context.request.verdicts_only() ? "the check passes the model with this set, twice"
+  kept.proven.push_back(context.request.verdicts_only() ? fmt::format("the check passes the model with this set{}",
+                                                                      context.asked_again ? ", twice" : "")
                         : context.request.engine.empty()
                             ? fmt::format("the set passes on all {}", samples)
                             : fmt::format("the set passes on all {}, on {}", samples, context.request.engine));
@@ -28,10 +32,11 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
   const auto by_chance = static_cast<std::size_t>(std::count_if(
       needed.begin(), needed.end(), [](const Certificate::Needed& one) { return one.trial.confidence < 1; }));
   if (!needed.empty()) {
-    const std::string how = by_chance == 0 ? "it failed every time"
-                                           : fmt::format("it failed every time, {} of them with a confidence of {:g} %",
-                                                         by_chance, 100 * context.request.options.confidence);
-    kept.proven.push_back(fmt::format("{} dropped alone, each: {}", plural(needed.size(), unit), how));
+    const std::string how = by_chance == 0 ? ""
+                                           : fmt::format(", {} of them with a confidence of {:g} %", by_chance,
+                                                         100 * context.request.options.confidence);
+    kept.proven.push_back(fmt::format("{} dropped alone{}: it failed{}{}", plural(needed.size(), unit),
+                                      needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how));
   }
   if (!result.certificate.not_cheaper.empty()) {
     kept.proven.push_back(fmt::format("{} cost nothing: without them the borders would cost more",
@@ -47,12 +52,21 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
 }
 
 void say_what_is_assumed(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
+  const char* unit = unit_of(context);
   if (result.lower_bound) {
     kept.assumed.emplace_back("keeping more layers never makes a passing set fail, on which the lower bound rests");
   } else if (result.end == SearchEnd::Certified) {
     kept.assumed.emplace_back(context.request.options.prove_minimum
                                   ? "another set may be cheaper: no bound was found"
                                   : "another set may be cheaper: ‹prove-minimum› says by how much at most");
+  }
+  const std::size_t tried = result.certificate.needed.size() + result.certificate.not_cheaper.size();
+  if (result.end == SearchEnd::Stopped && tried < result.kept.size()) {
+    kept.assumed.push_back(
+        fmt::format("{} not dropped alone: fewer may do",
+                    tried == 0 ? plural(result.kept.size(), unit) + (result.kept.size() == 1 ? " was" : " were")
+                               : fmt::format("the other {}", result.kept.size() - tried) +
+                                     (result.kept.size() - tried == 1 ? " was" : " were")));
   }
   if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
     kept.assumed.emplace_back("layers within the list may not be needed: only such lists were tried");

@@ -23,6 +23,7 @@ struct SearchContext {
   const Units& units;
   std::vector<SearchItem> items;  // one a unit
   std::vector<Border> borders;
+  bool asked_again = false;  // the check, about the answer
 
   std::vector<std::string> layers(const KeptSet& set) const;
   /// The set of units that holds exactly these layers.

@@ -157,7 +157,8 @@ std::string Measured::taken() const {
   add("own", "own errors");
   add("low", "everything low");
   const auto alone = taken_.find("alone");
-  if (alone != taken_.end()) list.push_back("sensitivities of " + plural(alone->second.size(), "layer"));
+  // Of fix there may be those of two networks.
+  if (alone != taken_.end()) list.push_back(fmt::format("sensitivities of layers ({})", alone->second.size()));
   const std::size_t trials = trials_taken_ + experiment_.recalled_trials();
   if (trials > 0) list.push_back("trials of " + plural(trials, "set"));
   if (taken_.contains("probe") || taken_.contains("magnitudes")) list.emplace_back("causes");

@@ -122,6 +122,11 @@ Gate gate_of(const DiagnoseReport& report) {
   gate.warnings = report.warnings;
   const std::string objective = report.kept ? report.kept->objective : std::string();
   const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::NotVerified) {
+    gate.cases = {
+        case_of(report.requirement ? requirement_text(*report.requirement) : objective, /*met=*/false, gate.answer)};
+    return gate;
+  }
   if (outcome == Outcome::Met && !report.final_figures && objective.empty()) {
     // Without a file there are no figures of the kept set, and those of everything low are not the answer.
     gate.cases = {case_of(requirement_text(*report.requirement), /*met=*/true, gate.answer)};

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "report/told.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/engine.h"
@@ -30,12 +31,14 @@ Outcome outcome_of(const DiagnoseReport& report) {
   if (!report.kept) {
     if (report.engine && report.engine->figures.passed == false) return Outcome::FileMisses;
     if (report.final_figures) return report.final_figures->passed == true ? Outcome::Met : Outcome::FileMisses;
-    return report.all_low.passed == true ? Outcome::NothingNeeded : Outcome::NotSearched;
+    if (report.all_low.passed != true) return Outcome::NotSearched;
+    return report.interrupted ? Outcome::NotVerified : Outcome::NothingNeeded;
   }
   if (report.kept->end == SearchEnd::Impossible) return Outcome::Impossible;
   const std::optional<bool> file = file_meets(report);
   if (file == false) return Outcome::FileMisses;
-  if (!file && report.interrupted && report.kept->end != SearchEnd::NothingNeeded) return Outcome::NotVerified;
+  // What a check judged is the model itself.
+  if (!file && report.interrupted && !by_outside_check(*report.kept)) return Outcome::NotVerified;
   switch (report.kept->end) {
     case SearchEnd::NothingNeeded:
       return Outcome::NothingNeeded;

@@ -33,8 +33,6 @@ std::string layers_text(const KeptSetReport& kept, std::size_t count) {
   return fmt::format("{} {}", count == 1 && !is_list(kept) ? "this" : which, plural(count, "layer"));
 }
 
-bool by_outside_check(const KeptSetReport& kept) { return told(kept.objective).starts_with("--check"); }
-
 std::size_t searched_layers(const KeptSetReport& kept) {
   std::size_t most = kept.layers.size();
   for (const TestRow& test : kept.tests) most = std::max(most, test.layers.size());
@@ -72,9 +70,12 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
                        layers_text(kept, kept.layers.size()), high);
     if (kept.end == SearchEnd::Stopped) text += " (stopped early: fewer may do)";
     if (kept.end == SearchEnd::Unstable) text += " (the same test gave different answers: not proven)";
-    const bool unverified = outcome_of(report) == Outcome::NotVerified;
-    if (unverified) text += fmt::format(" (not verified: {} itself was not measured)", model_words(report));
-    if (unverified || kept.end == SearchEnd::Stopped || kept.end == SearchEnd::Unstable) paint = Paint::Bold;
+    if (kept.end == SearchEnd::Stopped || kept.end == SearchEnd::Unstable) paint = Paint::Bold;
+  }
+  if (outcome_of(report) == Outcome::NotVerified) {
+    paint = Paint::Bold;
+    if (text.ends_with('.')) text.pop_back();
+    text += fmt::format(" (not verified: {} itself was not measured)", model_words(report));
   }
   return painted(wrap(text, options.width), paint, options.color) + "\n";
 }

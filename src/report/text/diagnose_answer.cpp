@@ -37,11 +37,6 @@ std::string kept_text(const DiagnoseReport& report) {
   return text;
 }
 
-std::string file_of(const DiagnoseReport& report, const char* what, const std::string& otherwise) {
-  const auto found = report.files.find(what);
-  return found == report.files.end() ? otherwise : found->second;
-}
-
 /// How a run that was cut short goes on. `what_for`: "to get a certified set"; may be empty.
 std::string same_command(const DiagnoseReport& report, const std::string& what_for = {}) {
   const bool resumes =
@@ -55,31 +50,36 @@ std::string_view keeps(Outcome outcome) {
   return outcome == Outcome::Stopped ? "Stopped early, so fewer may do: keep" : "Keep";
 }
 
-/// Of a kept set whose file was not measured: `wanted` is known to be met by simulated trials alone.
+/// Of a model that was not measured: `wanted` is known to be met by simulated trials alone.
 Answer not_verified(const DiagnoseReport& report, const std::string& wanted) {
   Answer answer;
-  answer.sentence =
-      fmt::format("Not verified: whether {} meets {} was not measured. In simulation, keeping {} does{}.",
-                  model_words(report), wanted, kept_text(report),
-                  report.kept->end == SearchEnd::Stopped ? "; the search was stopped, so fewer may do" : "");
-  answer.advice.push_back(same_command(report, "to have it verified"));
+  answer.sentence = fmt::format("Not verified: whether {} meets {} was not measured.", model_words(report), wanted);
+  if (report.kept->end == SearchEnd::NothingNeeded) {
+    const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
+    answer.sentence += fmt::format(" In simulation no layer needs {}{}.", format_name(report.high),
+                                   report.requirement ? ": everything in " + all_low_text(report) +
+                                                            (report.repaired ? " with all accepted repairs" : "") +
+                                                            " gives " + figure_text(low, report.requirement)
+                                                      : "");
+  } else {
+    answer.sentence +=
+        fmt::format(" In simulation, keeping {} does{}.", kept_text(report),
+                    report.kept->end == SearchEnd::Stopped ? "; the search was stopped, so fewer may do" : "");
+  }
+  answer.advice.push_back(same_command(report, "for a verified answer"));
   return answer;
 }
 
 void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
-  if (report.interrupted && !report.final_figures) {  // nothing needed, and the file of that was not measured
-    answer.advice.push_back(
-        fmt::format("Not verified: {} itself was not measured. {}", model_words(report), same_command(report)));
-    return;
-  }
   if (!report.files.contains("model")) {
     answer.advice.emplace_back("Nothing was written: give -o FOLDER for the typed model, its plan and deploy.md.");
     return;
   }
+  if (!report.files.contains("deploy")) return;  // a disk took the one and not the other
   const std::string model = report.files.at("model");
   const bool tensorrt = report.target == Target::TensorRt;
   answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
-                                      printable(file_of(report, "deploy", "deploy.md")),
+                                      printable(report.files.at("deploy")),
                                       tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
   if (!tensorrt) return;
   answer.commands.push_back(fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}{}{}", shell_quote(model),
@@ -383,8 +383,10 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
     Answer answer;
-    answer.sentence = fmt::format("Interrupted before the search: everything in {} gives {}.", all_low_text(report),
-                                  figure_text(report.all_low, report.requirement));
+    const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
+    answer.sentence =
+        fmt::format("Interrupted before the search: everything in {}{} gives {}.", all_low_text(report),
+                    report.repaired ? " with all accepted repairs" : "", figure_text(low, report.requirement));
     answer.advice.push_back(same_command(report));
     return answer;
   }

@@ -247,6 +247,10 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     text +=
         wrap(outcome_of(report) == Outcome::FileMisses
                  ? "in the search, whose figures the result above does not confirm, dropping any one of these fails:"
+             : outcome_of(report) == Outcome::NotVerified
+                 ? fmt::format("certified 1-minimal in simulation{}: dropping any one of these fails{}:",
+                               kept.room > 1 ? fmt::format(" for {:.0f} % of the allowance", 100 / kept.room) : "",
+                               kept.room > 1 ? " that" : "; tested one by one")
              : kept.room > 1
                  ? fmt::format("certified 1-minimal for {:.0f} % of the allowance, with which the written file meets "
                                "all of it: dropping any one of these fails that:",

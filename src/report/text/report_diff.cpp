@@ -129,6 +129,7 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
   note_setting(diff, "low", low_text(before), low_text(after));
   note_setting(diff, "requirement", before.requirement ? requirement_text(*before.requirement) : "none",
                after.requirement ? requirement_text(*after.requirement) : "none");
+  note_setting(diff, "interrupted", before.interrupted ? "yes" : "no", after.interrupted ? "yes" : "no");
   note_setting(diff, "runner", before.runner, after.runner);
   note_setting(diff, "vernier", before.vernier_version, after.vernier_version);
   note_setting(diff, "ONNX Runtime", before.onnxruntime_version, after.onnxruntime_version);

@@ -108,14 +108,26 @@ TEST(Outcome, IsOneForAllWhoAskAboutATask) {
 
 TEST(Outcome, WhatWasInterruptedBeforeTheFileWasMeasuredIsNotMet) {
   for (const Case& one : kCases) {
-    if (one.file || one.end == SearchEnd::Impossible || one.end == SearchEnd::NothingNeeded) continue;
+    if (one.file || one.end == SearchEnd::Impossible) continue;
     SCOPED_TRACE(name_of(one));
     for (DiagnoseReport report : {ended(one.end, one.file), ended_by_task(one.end, one.file)}) {
       report.interrupted = true;
       expect(report, Outcome::NotVerified, false);
-      EXPECT_EQ(report_to_text(report, {}).find("Not verified: "), 0U);
+      const std::string text = report_to_text(report, {});
+      EXPECT_EQ(text.find("Not verified: "), 0U);
+      EXPECT_EQ(text.find("trtexec"), std::string::npos) << "nothing to deploy";
+      EXPECT_EQ(text.find("which the written file meets"), std::string::npos);
+      EXPECT_NE(debug_precision_to_text(report, {}).find("not verified: "), std::string::npos);
     }
   }
+}
+
+TEST(Outcome, WhatACheckJudgedWasMeasured) {
+  DiagnoseReport report = ended_by_task(SearchEnd::Stopped, std::nullopt);
+  report.kept->objective = "‹check› ./check.sh";
+  report.interrupted = true;
+  EXPECT_EQ(outcome_of(report), Outcome::Stopped);
+  EXPECT_EQ(debug_precision_to_text(report, {}).find("not verified"), std::string::npos);
 }
 
 TEST(Outcome, AModelThatTheEngineRefusesIsNotCalledMissed) {
@@ -140,11 +152,13 @@ TEST(Outcome, AnInterruptedRunSaysWhatItMeasured) {
   report.kept.reset();
   report.final_figures.reset();
   report.all_low.passed = false;
+  report.interrupted = true;
   expect(report, Outcome::NotSearched, false);
   report = nothing_needed();
   report.kept.reset();
   report.final_figures.reset();
-  expect(report, Outcome::NothingNeeded, true);
+  report.interrupted = true;
+  expect(report, Outcome::NotVerified, false);
 }
 
 }  // namespace

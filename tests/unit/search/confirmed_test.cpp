@@ -17,7 +17,7 @@ struct Judge {
   double factor = 1;
   std::size_t asked = 0;
   Confirm confirm() {
-    return [this](const MinimalResult& result) {
+    return [this](const MinimalResult& result, double) {
       ++asked;
       return factor * toys::damage_of(toy, result.kept);
     };
@@ -103,7 +103,7 @@ TEST(SearchConfirmed, TakesALargeDifferenceForAFaultAndDoesNotCoverItUp) {
 TEST(SearchConfirmed, EndsAfterAFewRoundsWithAJudgeWhoIsNeverContent) {
   const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
   std::size_t asked = 0;
-  const Confirm never = [&](const MinimalResult& result) {
+  const Confirm never = [&](const MinimalResult& result, double) {
     ++asked;
     return std::max(1.001, 1.02 * result.final_trial.damage);
   };
@@ -139,7 +139,9 @@ TEST(SearchConfirmed, StaysWithinTheBudgetOfAllRounds) {
 TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereALaterRoundIsCutShort) {
   const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
   std::size_t rounds = 0, asked_before = 0, asked = 0;
-  const Confirm refuses_once = [&](const MinimalResult& result) {
+  double told = 0;
+  const Confirm refuses_once = [&](const MinimalResult& result, double room) {
+    told = room;
     if (++rounds == 1) asked_before = asked;
     return rounds == 1 ? 1.05 : toys::damage_of(toy, result.kept);
   };
@@ -149,6 +151,7 @@ TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereALaterRoundIsCutShort) {
   const ConfirmedResult result = search_confirmed(toy.items, toys::honest(toy), refuses_once, options);
   ASSERT_EQ(rounds, 2U) << "what is kept in the end was confirmed";
   EXPECT_EQ(result.minimal.end, SearchEnd::Stopped);
+  EXPECT_EQ(told, result.room);
   EXPECT_LE(result.room * toys::damage_of(toy, result.minimal.kept), 1);
   EXPECT_LT(result.minimal.kept.size(), toy.items.size()) << "the rounds before know a smaller one than all";
   EXPECT_FALSE(result.minimal.certificate.complete);
@@ -159,7 +162,7 @@ TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereALaterRoundIsCutShort) {
 TEST(SearchConfirmed, TakesLessRoomThanTheFirstSetAskedForWhereThatDoes) {
   const toys::Toy toy = toys::ranked({5, 0.5, 0.3, 0.19, 0.1, 0.05});
   std::vector<KeptSet> asked;
-  const Confirm unlucky_at_first = [&](const MinimalResult& result) {
+  const Confirm unlucky_at_first = [&](const MinimalResult& result, double) {
     asked.push_back(result.kept);
     return (asked.size() == 1 ? 3 : 1.1) * toys::damage_of(toy, result.kept);
   };
