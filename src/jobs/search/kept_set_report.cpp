@@ -62,11 +62,9 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
   }
   const std::size_t tried = result.certificate.needed.size() + result.certificate.not_cheaper.size();
   if (result.end == SearchEnd::Stopped && tried < result.kept.size()) {
+    const std::size_t left = result.kept.size() - tried;
     kept.assumed.push_back(
-        fmt::format("{} not dropped alone: fewer may do",
-                    tried == 0 ? plural(result.kept.size(), unit) + (result.kept.size() == 1 ? " was" : " were")
-                               : fmt::format("the other {}", result.kept.size() - tried) +
-                                     (result.kept.size() - tried == 1 ? " was" : " were")));
+        fmt::format("{} {} not dropped alone: fewer may do", plural(left, unit), left == 1 ? "was" : "were"));
   }
   if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
     kept.assumed.emplace_back("layers within the list may not be needed: only such lists were tried");
