@@ -40,11 +40,12 @@ class Journal {
   ///
   /// Edges: folders around the file are made. `resume` without a file begins one, said in notes(). A last line that was
   /// cut off is dropped, and said in notes(). A file that nobody chose and another search holds is left alone: nothing
-  /// is kept, said in notes(). Errors: Usage when another search holds the file. Input when it is no journal, when a
-  /// line in the middle is broken (naming it), or when it belongs to a search that differs, naming what differs; a
-  /// journal of another model is never overwritten either. A disk that takes nothing is no error, but lost(). With
-  /// `reader`, of several processes that search alike, not the one that writes: what is on file is read, and nothing is
-  /// written.
+  /// is kept, said in notes(). A disk that takes nothing is no error, but lost().
+  /// Errors: Usage when another search holds the file. Input when it is no journal, when a line in the middle is
+  /// broken (naming it), or when it belongs to a search that differs, naming what differs; a journal of another model
+  /// is never overwritten either.
+  /// With `reader`, of several processes that search alike, not the one that writes: what is on file is read, and
+  /// nothing is written.
   Journal(JournalFile file, const Identity& identity, const std::vector<std::string>& items, bool resume,
           bool reader = false);
   ~Journal();

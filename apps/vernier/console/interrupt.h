@@ -5,6 +5,7 @@
 namespace vernier::cli {
 
 void catch_interrupts();
+/// What a job polls: with the first true it has learned of the interrupt.
 bool was_interrupted();
 /// Whether a job learned of it: its results are partial. One that had all by then has lost nothing.
 bool cut_short();

@@ -136,9 +136,9 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
   quiet.interrupted = [&] { return sinks.is_interrupted() || std::chrono::steady_clock::now() > end; };
   Alternative row;
   row.change = candidate.change;
-  const auto interrupted = [&] { row.why = "interrupted before it was measured"; };
+  constexpr const char* kInterrupted = "interrupted before it was measured";
   if (sinks.is_interrupted()) {
-    interrupted();
+    row.why = kInterrupted;
     return row;
   }
   try {
@@ -147,7 +147,7 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
   } catch (const Error& error) {
     row.why = error.kind() == ErrorKind::Interrupted ? "its time was up before it was measured" : error.what();
   }
-  if (row.end == AlternativeEnd::NotMeasured && sinks.is_interrupted()) interrupted();
+  if (row.end == AlternativeEnd::NotMeasured && sinks.is_interrupted()) row.why = kInterrupted;
   row.seconds = seconds_since(start);
   return row;
 }
