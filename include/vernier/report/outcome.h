@@ -1,7 +1,11 @@
 // Whether a diagnosis met what was asked for: one answer for exit codes, gates, pages, texts and comparisons of builds.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "vernier/export.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -18,6 +22,10 @@ enum class Outcome {
   FileMisses,     // the kept set meets it in simulation, and the written file does not
   Impossible,     // no choice of layers meets it
 };
+
+/// "no-requirement", "not-searched", "nothing-needed", "met", "stopped", "unstable", "not-verified", "file-misses",
+/// "impossible": `outcome` of report.json.
+VERNIER_API std::span<const std::string_view> words_of(Outcome which);
 
 VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
 

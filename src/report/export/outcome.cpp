@@ -1,5 +1,6 @@
 #include "vernier/report/outcome.h"
 
+#include <array>
 #include <optional>
 
 #include "report/told.h"
@@ -24,6 +25,13 @@ std::optional<bool> file_meets(const DiagnoseReport& report) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> words_of(Outcome /*which*/) {
+  static constexpr std::array<std::string_view, 9> kWords{
+      "no-requirement", "not-searched", "nothing-needed", "met",       "stopped",
+      "unstable",       "not-verified", "file-misses",    "impossible"};
+  return kWords;
+}
 
 Outcome outcome_of(const DiagnoseReport& report) {
   const bool by_task = report.kept && !report.kept->objective.empty();

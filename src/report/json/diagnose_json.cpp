@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "report/json/document.h"
 #include "report/json/fields_engine.h"
@@ -12,6 +13,7 @@
 #include "vernier/report/alternatives.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/pictures.h"
 #include "vernier/report/typed.h"
 
@@ -238,12 +240,23 @@ std::span<const std::string_view> words_of(AlternativeEnd /*which*/) {
   return kWords;
 }
 
-Json document_of(const DiagnoseReport& report) { return document_of(ReportKind::Diagnose, json_of(report)); }
+constexpr const char* kOutcome = "outcome";
 
-std::string report_to_json(const DiagnoseReport& report) { return to_document(ReportKind::Diagnose, report); }
+Json document_of(const DiagnoseReport& report) {
+  Json json = json_of(report);
+  // For those who read it without this library; it follows from the rest.
+  json.members().insert(json.members().begin(), {kOutcome, word_of(outcome_of(report))});
+  return document_of(ReportKind::Diagnose, std::move(json));
+}
+
+std::string report_to_json(const DiagnoseReport& report) { return json_text(document_of(report), kPrettyJson) + "\n"; }
 
 DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where) {
-  return from_document<DiagnoseReport>(ReportKind::Diagnose, text, where);
+  Json json = parse_document(ReportKind::Diagnose, text, where);
+  json.erase(kOutcome);
+  DiagnoseReport report;
+  read_json(json, Place(where), report);
+  return report;
 }
 
 }  // namespace vernier

@@ -32,8 +32,10 @@ TEST(FormerFiles, AReportHoldsTheSameWhenItIsWrittenAgain) {
   EXPECT_EQ(report.kept->tests.at(1).verdict, Verdict::Bad);
   EXPECT_EQ(outcome_of(report), Outcome::Met);
   const std::string renamed = std::regex_replace(text, std::regex("effect_db"), "sensitivity_db");
-  EXPECT_EQ(json_text(parse_json(report_to_json(report), "again"), kPrettyJson),
-            json_text(parse_json(renamed, "former"), kPrettyJson));
+  Json again = parse_json(report_to_json(report), "again");
+  EXPECT_EQ(again.at("outcome"), "met");
+  again.erase("outcome");  // reports of that time had none
+  EXPECT_EQ(json_text(again, kPrettyJson), json_text(parse_json(renamed, "former"), kPrettyJson));
 }
 
 TEST(FormerFiles, APlanIsWrittenAgainByteByByte) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cases.h"
+#include "json/json.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/gate.h"
@@ -49,6 +50,9 @@ bool page_is(const DiagnoseReport& report, const std::string& word) {
 /// What everybody who asks must agree on.
 void expect(const DiagnoseReport& report, Outcome outcome, bool is_met) {
   EXPECT_EQ(outcome_of(report), outcome);
+  const std::string json = report_to_json(report);
+  EXPECT_EQ(parse_json(json, "report.json").at("outcome"), Json(word_of(outcome)));
+  EXPECT_EQ(outcome_of(diagnose_report_from_json(json, "report.json")), outcome);
   EXPECT_EQ(met(report), is_met);
   EXPECT_EQ(exit_code_of(report), is_met ? 0 : 1);
   EXPECT_EQ(gate_of(report).passed(), is_met) << gate_to_junit(gate_of(report));
