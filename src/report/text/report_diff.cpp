@@ -17,6 +17,7 @@
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/error.h"
+#include "vernier/marks.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/figures.h"
@@ -28,6 +29,15 @@ namespace {
 
 void note_setting(ReportDiff& diff, const char* what, const std::string& before, const std::string& after) {
   if (before != after) diff.settings.push_back(fmt::format("{}: {} -> {}", what, printable(before), printable(after)));
+}
+
+std::string requirement_of(const DiagnoseReport& report) {
+  return report.requirement ? requirement_text(*report.requirement) : "none";
+}
+
+/// Labels, a script or a check that decided in its place.
+std::string objective_of(const KeptSetReport& kept) {
+  return kept.objective.empty() ? "the requirement" : command_words(kept.objective);
 }
 
 void compare_figures(const std::string& run, const RunFigures& before, const RunFigures& after, ReportDiff& diff) {
@@ -59,7 +69,11 @@ void compare_kept(const DiagnoseReport& before, const DiagnoseReport& after, Rep
   std::set_difference(is.begin(), is.end(), was.begin(), was.end(), std::back_inserter(diff.newly_kept));
   std::set_difference(was.begin(), was.end(), is.begin(), is.end(), std::back_inserter(diff.no_longer_kept));
   diff.figures.push_back({"kept layers", static_cast<double>(was.size()), static_cast<double>(is.size()), false});
-  if (is.size() > was.size()) {
+  note_setting(diff, "decided by", objective_of(*before.kept), objective_of(*after.kept));
+  // A stricter requirement takes more layers, of the same build too.
+  const bool asked_the_same =
+      requirement_of(before) == requirement_of(after) && before.kept->objective == after.kept->objective;
+  if (is.size() > was.size() && asked_the_same) {
     diff.worse.push_back(fmt::format("kept layers: {} -> {}", was.size(), is.size()));
   }
 }
@@ -127,8 +141,7 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
   note_setting(diff, "samples", std::to_string(before.samples), std::to_string(after.samples));
   note_setting(diff, "scheme", before.scheme, after.scheme);
   note_setting(diff, "low", low_text(before), low_text(after));
-  note_setting(diff, "requirement", before.requirement ? requirement_text(*before.requirement) : "none",
-               after.requirement ? requirement_text(*after.requirement) : "none");
+  note_setting(diff, "requirement", requirement_of(before), requirement_of(after));
   note_setting(diff, "interrupted", before.interrupted ? "yes" : "no", after.interrupted ? "yes" : "no");
   note_setting(diff, "runner", before.runner, after.runner);
   note_setting(diff, "vernier", before.vernier_version, after.vernier_version);

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "cases.h"
 #include "json/json.h"
 #include "vernier/error.h"
@@ -121,6 +125,22 @@ TEST(ReportDiff, RefusesReportsOfTwoNetworks) {
     EXPECT_EQ(error.kind(), ErrorKind::Input);
     EXPECT_NE(std::string(error.what()).find("of different networks"), std::string::npos);
   }
+}
+
+TEST(ReportDiff, CallsNoBuildWorseForTheLayersThatAnotherRequirementTakes) {
+  const DiagnoseReport before = requirement_met();
+  DiagnoseReport after = before;
+  after.kept->layers.push_back("Conv_50");
+  after.requirement->limits[0].value += 5;
+  ReportDiff diff = diff_reports(before, after);
+  EXPECT_EQ(diff.worse, std::vector<std::string>{});
+  EXPECT_EQ(diff.newly_kept, std::vector<std::string>{"Conv_50"});
+  EXPECT_EQ(diff.settings, std::vector<std::string>{"requirement: --min-sqnr 24 dB -> --min-sqnr 29 dB"});
+  after.requirement = before.requirement;
+  after.kept->objective = "labels";
+  diff = diff_reports(before, after);
+  EXPECT_EQ(std::ranges::count(diff.worse, "kept layers: 3 -> 4"), 0);
+  EXPECT_EQ(diff.settings, std::vector<std::string>{"decided by: the requirement -> labels"});
 }
 
 TEST(ReportDiff, ForgivesWhatTheToleranceAllows) {
