@@ -9,6 +9,7 @@
 
 #include "analysis/batches.h"
 #include "base/parallel.h"
+#include "base/refuse.h"
 #include "distributed/spread.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -183,10 +184,9 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
         outputs = run_together(session, fed, recorders);
       }
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Interrupted) throw;
       const std::string which = count == 1 ? fmt::format("sample {}", order[first])
                                            : fmt::format("samples {} to {}", order[first], order[first + count - 1]);
-      throw Error(error.kind(), fmt::format("{}, {}: {}", phase, which, error.what()), error.hint());
+      throw placed(fmt::format("{}, {}", phase, which), error);
     }
     if (sequential) keep_state(session, subject.carries, outputs.front(), state);
     std::vector<SampleResult> results;

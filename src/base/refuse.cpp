@@ -17,4 +17,9 @@ void refuse(const std::filesystem::path& path, const std::string& why, std::stri
   refuse(printable(path.string()), why, std::move(hint));
 }
 
+Error placed(const std::string& place, const Error& error) {
+  if (error.kind() == ErrorKind::Interrupted) return error;
+  return Error(error.kind(), fmt::format("{}: {}", place, error.what()), error.hint());
+}
+
 }  // namespace vernier

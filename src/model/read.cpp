@@ -26,6 +26,7 @@
 #include "base/hash.h"
 #include "base/mapped_file.h"
 #include "base/near_files.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "model/model.h"
 #include "model/naming.h"
@@ -388,7 +389,7 @@ Model read(const OnnxModel& source, const fs::path& external_data_dir, Sha256* h
     model.path = source.name();
     return model;
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", source.name(), error.what()), error.hint());
+    throw placed(source.name(), error);
   }
 }
 

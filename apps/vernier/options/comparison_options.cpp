@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/refuse.h"
 #include "base/text.h"
 #include "options/compare_function.h"
 #include "options/options.h"
@@ -84,7 +85,7 @@ auto named(std::string_view option, const Parse& parse) {
   try {
     return parse();
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", option, error.what()), error.hint());
+    throw placed(std::string(option), error);
   }
 }
 

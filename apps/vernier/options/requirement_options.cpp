@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/refuse.h"
 #include "base/text.h"
 #include "options/options.h"
 #include "options/parse_values.h"
@@ -84,7 +85,7 @@ std::optional<Requirement> RequirementGroup::requirement() const {
       try {
         limit = parse_limit(text);
       } catch (const Error& error) {
-        throw Error(error.kind(), fmt::format("{}: {}", option, error.what()), error.hint());
+        throw placed(option, error);
       }
       requirement->limits.push_back(limit);
     }

@@ -10,6 +10,7 @@
 
 #include "base/process.h"
 #include "base/process_copy.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "model/model.h"
 #include "model/operator_traits.h"
@@ -98,7 +99,7 @@ void load_and_register(const Runtime& runtime, OrtSessionOptions* options, const
   try {
     runtime.check(runtime.api().RegisterCustomOpsLibrary_V2(options, loadable(library).c_str()));
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", said_of(library), error.what()), error.hint());
+    throw placed(said_of(library), error);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "base/refuse.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/optimizer_faults.h"
@@ -256,7 +257,7 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const Model&
   } catch (const Error& error) {
     const std::string path = model.path.empty() ? "model" : model.path.string();
     refuse_custom_operator(runtime, proto, path, error.what());
-    throw Error(error.kind(), fmt::format("{}: {}", path, error.what()), error.hint());
+    throw placed(path, error);
   }
   part.session = OwnedSession(api, raw);
   return part;

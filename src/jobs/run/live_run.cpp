@@ -15,6 +15,7 @@
 #include "analysis/batches.h"
 #include "analysis/marked_outputs.h"
 #include "analysis/surgery.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "plan/round_node.h"
@@ -115,7 +116,7 @@ Iteration NetworkRun::of(std::size_t index, Sample sample) const {
   try {
     values = infer(sample, seconds);
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}, iteration {}: {}", name(), index, error.what()), error.hint());
+    throw placed(fmt::format("{}, iteration {}", name(), index), error);
   }
   iteration.seconds = seconds;
   for (NamedTensor& value : values) {
@@ -169,9 +170,7 @@ std::vector<Iteration> SessionRun::together(std::size_t first, const std::vector
       iterations.push_back({named(std::move(values)), {}});
     }
   } catch (const Error& error) {
-    throw Error(error.kind(),
-                fmt::format("{}, iterations {} to {}: {}", name(), first, first + samples.size() - 1, error.what()),
-                error.hint());
+    throw placed(fmt::format("{}, iterations {} to {}", name(), first, first + samples.size() - 1), error);
   }
   return iterations;
 }
