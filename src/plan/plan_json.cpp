@@ -240,6 +240,10 @@ std::string plan_to_json(const Plan& plan) {
 Plan plan_from_json(const std::string& text, const std::string& where) {
   const Json json = parse_json(text, where);
   const Place top(where);
+  if (const Json* const kind = json.find("kind"); kind != nullptr && kind->is_text()) {
+    top.refuse(fmt::format("is a report of '{}', and no plan", printable(kind->text())),
+               "the plan stands beside it: plan.json");
+  }
   if (const Json* const version = json.find("version"); version != nullptr && *version != Json(kVersion)) {
     top.at("version").refuse(fmt::format("is {}, this program reads {}", json_text(*version), kVersion));
   }

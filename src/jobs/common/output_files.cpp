@@ -51,6 +51,11 @@ std::vector<std::filesystem::path> source_files(const MeasureOptions& options) {
 OutputFolder::OutputFolder(const std::filesystem::path& folder) {
   if (folder.empty()) return;
   std::error_code failure;
+  if (folder.extension() == ".onnx" && !std::filesystem::is_directory(folder, failure)) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("{}: a folder is written here, not a single model", printable(folder.string())),
+                fmt::format("‹output› {}", printable((folder.parent_path() / folder.stem()).string())));
+  }
   const bool made = std::filesystem::create_directories(folder, failure);
   if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
   if (!job_ranks().first()) return;

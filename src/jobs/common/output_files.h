@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> source_files(const MeasureOptions& options);
 class OutputFolder {
  public:
   /// Makes it and those around it; an empty path makes nothing. Only the first of several ranks locks it.
-  /// Errors: Input, with the system's reason; Usage when another job holds it.
+  /// Errors: Input, with the system's reason; Usage when another job holds it, and for what is named like a model.
   explicit OutputFolder(const std::filesystem::path& folder);
   /// A folder that was made here, and in which nothing was written, does not stay.
   ~OutputFolder();

@@ -151,6 +151,9 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
     result.warnings.push_back(std::move(text));
   for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
     result.warnings.push_back(std::move(text));
+  if (!cache.empty() && !loaded.samples->is_random()) {
+    result.notes.push_back(fmt::format("the ranges are kept in {}, for the next run", cache.string()));
+  }
   return planned;
 }
 
