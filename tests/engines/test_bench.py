@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from test_runs import driver, marked, model, save, vernier  # noqa: F401: fixtures
+from test_runs import driver, model, save, vernier  # noqa: F401: fixtures
 from test_trtexec import vernier as trtexec  # noqa: F401
 
 SHORT = ("--duration", "0", "--warm-up", "0", "--iterations", "4")

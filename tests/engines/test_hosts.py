@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-import numpy as np
+from processes import left_behind, marked
 
 PROGRAM = os.environ["VERNIER_PROGRAM"]
 STAND_IN = pathlib.Path(__file__).parent / "stand_in"
@@ -31,18 +32,6 @@ def inspect(model, mode, *options, timeout=60):
     environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": mode, "MARK": str(model)}
     return subprocess.run([PROGRAM, "inspect", "engine", model, "--python", sys.executable, *options], capture_output=True,
                           text=True, env=environment, timeout=timeout)
-
-
-def left_behind(model):
-    """Processes of this test that are still there: the host inherits MARK."""
-    found = []
-    for place in pathlib.Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if f"MARK={model}".encode() in place.read_bytes():
-                found.append(place)
-        except OSError:
-            pass
-    return found
 
 
 def test_an_engine_that_behaves(model):
@@ -97,7 +86,7 @@ def test_ctrl_c_ends_it(model):
     environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": "hang@build", "MARK": str(model)}
     job = subprocess.Popen([PROGRAM, "inspect", "engine", model, "--python", sys.executable], env=environment,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while len(left_behind(model)) < 2:  # ours and the engine's
+    while len(marked(model)) < 2:  # ours and the engine's
         assert job.poll() is None
         time.sleep(0.05)
     job.terminate()

@@ -13,6 +13,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from processes import left_behind
+
 PROGRAM = os.environ["VERNIER_PROGRAM"]
 STAND_IN = pathlib.Path(__file__).parent / "stand_in"
 
@@ -36,15 +38,8 @@ def vernier(driver, tmp_path):
         return subprocess.run([PROGRAM, *map(str, arguments), "--python", sys.executable], cwd=tmp_path, env=environment,
                               capture_output=True, text=True, timeout=timeout)
     call.told = lambda: json.loads((tmp_path / "told.json").read_text())
-    call.left = lambda: [place for place in pathlib.Path("/proc").glob("[0-9]*/environ") if marked(place, tmp_path)]
+    call.left = lambda: left_behind(tmp_path)
     return call
-
-
-def marked(place, folder):
-    try:
-        return f"MARK={folder}".encode() in place.read_bytes()
-    except OSError:
-        return False
 
 
 def save(path, nodes, inputs, outputs, weights=()):

@@ -12,7 +12,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from test_runs import STAND_IN, driver, marked, model, save  # noqa: F401: fixtures
+from processes import left_behind
+from test_runs import STAND_IN, driver, model, save  # noqa: F401: fixtures
 
 PROGRAM = os.environ["VERNIER_PROGRAM"]
 
@@ -32,7 +33,7 @@ def vernier(driver, tmp_path):  # noqa: F811
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout)
     call.record = tmp_path / "told"
     call.told = lambda: [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
-    call.left = lambda: [place for place in pathlib.Path("/proc").glob("[0-9]*/environ") if marked(place, tmp_path)]
+    call.left = lambda: left_behind(tmp_path)
     call.files = lambda: [place for place in (tmp_path / "temporary").iterdir() if not place.name.startswith(".")]
     return call
 
