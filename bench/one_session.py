@@ -4,9 +4,10 @@
 
 The program of this checkout beside those of earlier commits, in turns in one run: PROGRAM is a release build of one. Each of them writes its
 own report, which the phases come from; `--old` may be a commit that calls them otherwise. The plain pass of bench/passes.py is measured in
-the same run. VERNIER_SHARED names the shared folder.
+the same run. What making sessions takes is counted in runs of their own (session_times.py). VERNIER_SHARED names the shared folder.
 """
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -20,6 +21,7 @@ import onnxruntime
 
 from networks import CARRIES, NETWORKS, ROOT, data_file, make, model_file
 from passes import ALONE, diagnose, phase_seconds, plain_pass
+from session_times import build, sessions_of
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
 PAGE = ROOT / "docs/benchmarks-one-session.md"
@@ -36,18 +38,27 @@ def least_db(report, part):
     return min(values) if values else None
 
 
+def median_of(runs):
+    """Of each figure by itself."""
+    fields = [field.name for field in dataclasses.fields(runs[0]["search"])]
+    return {phase: {field: statistics.median(getattr(run[phase], field) for run in runs) for field in fields} for phase in runs[0]}
+
+
 def measure_cases(programs, rounds, folder):
     rows = []
+    library = build(folder)
     for network, limit, target in CASES:
         samples = list(np.load(data_file(folder, network)))
         words = [model_file(network), "--data", data_file(folder, network), "--int8", "--min-sqnr", limit, "--target", target, *ALONE]
         row = {"case": f"{network} to {limit} dB, {target}", "programs": {}}
         taken = {name: [] for name in programs}
+        counted = {name: [] for name in programs}
         plain = []
         for _ in range(rounds):
             plain.append(plain_pass(model_file(network), samples))
             for name, program in programs.items():
                 taken[name].append(diagnose(program, words))
+                counted[name].append(sessions_of(library, program, words))
         row["plain_s"] = statistics.median(plain)
         for name, runs in taken.items():
             phases = [phase_seconds(run.report) for run in runs]
@@ -56,7 +67,8 @@ def measure_cases(programs, rounds, folder):
                 "effect_s": statistics.median(phase["sensitivity"] for phase in phases),
                 "search_s": statistics.median(phase["search"] for phase in phases),
                 "whole_s": statistics.median(run.seconds for run in runs),
-                "kept": len(kept["layers"]), "evaluations": kept["evaluations"]}
+                "kept": len(kept["layers"]), "evaluations": kept["evaluations"],
+                "sessions": median_of(counted[name])}
         print(row, flush=True)
         rows.append(row)
     return rows
@@ -117,6 +129,21 @@ command without latencies and options over one plain pass of the float32 network
         for name, got in row["programs"].items():
             ratio = (got["effect_s"] + got["search_s"]) / (first["effect_s"] + first["search_s"])
             lines.append(f"""| {row["case"]} | {name} | {got["kept"]} | {got["evaluations"]} | {got["effect_s"]:.2f} | {got["search_s"]:.2f} | {ratio:.2f} | {got["whole_s"]:.1f} | {got["whole_s"] / row["plain_s"]:.0f} |""")
+    lines.append(f"""
+## What making sessions takes
+
+*Evaluations a second* are those of the search over its seconds. The rest was counted in {record["rounds"]} runs of its own, with a library in front of ONNX Runtime that notes each call
+(bench/session_times.c); medians, CPU seconds of all threads. *Making* is what ONNX Runtime does to make a session: graph, kernels, packing of weights. *Running* holds our roundings,
+which run inside. *Rest* is ours: plans, the models that sessions are made of, comparisons. *Share* is that of making.
+
+| case | commit | evaluations a second | phase | sessions made | CPU ms each | making, CPU s | running, CPU s | rest, CPU s | share |
+|---|---|---:|---|---:|---:|---:|---:|---:|---:|""")
+    for row in record["cases"]:
+        for name, got in row["programs"].items():
+            rate = f"""{got["evaluations"] / got["search_s"]:.1f}"""
+            for phase, times in got["sessions"].items():
+                made, making, running, cpu = times["made"], times["making_s"], times["running_s"], times["cpu_s"]
+                lines.append(f"""| {row["case"]} | {name} | {rate if phase == "search" else ""} | {phase} | {made} | {1000 * making / max(made, 1):.1f} | {making:.2f} | {running:.2f} | {cpu - making - running:.2f} | {100 * making / cpu:.0f} % |""")
     answers = record["answers"]
     agreed = sum(same(row) for row in answers)
     most, bits, figures = largest_difference([row for row in answers if same(row)])
