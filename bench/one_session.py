@@ -130,6 +130,9 @@ command without latencies and options over one plain pass of the float32 network
             ratio = (got["effect_s"] + got["search_s"]) / (first["effect_s"] + first["search_s"])
             lines.append(f"""| {row["case"]} | {name} | {got["kept"]} | {got["evaluations"]} | {got["effect_s"]:.2f} | {got["search_s"]:.2f} | {ratio:.2f} | {got["whole_s"]:.1f} | {got["whole_s"] / row["plain_s"]:.0f} |""")
     lines.append(f"""
+Where an older commit keeps another number of layers its target's rules or its search were others, and its times are of another search. Where *before* and
+*this commit* differ in evaluations, a set at the limit held in both orders of sums for one of them only: the last bit of a sum decided, and the search went another way.
+
 ## What making sessions takes
 
 *Evaluations a second* are those of the search over its seconds. The rest was counted in {record["rounds"]} runs of its own, with a library in front of ONNX Runtime that notes each call
@@ -143,14 +146,12 @@ which run inside. *Rest* is ours: plans, the models that sessions are made of, c
             rate = f"""{got["evaluations"] / got["search_s"]:.1f}"""
             for phase, times in got["sessions"].items():
                 made, making, running, cpu = times["made"], times["making_s"], times["running_s"], times["cpu_s"]
-                lines.append(f"""| {row["case"]} | {name} | {rate if phase == "search" else ""} | {phase} | {made} | {1000 * making / max(made, 1):.1f} | {making:.2f} | {running:.2f} | {cpu - making - running:.2f} | {100 * making / cpu:.0f} % |""")
+                each = f"{1000 * making / made:.1f}" if made else "-"
+                lines.append(f"""| {row["case"]} | {name} | {rate if phase == "search" else ""} | {phase} | {made} | {each} | {making:.2f} | {running:.2f} | {cpu - making - running:.2f} | {100 * making / cpu:.0f} % |""")
     answers = record["answers"]
     agreed = sum(same(row) for row in answers)
     most, bits, figures = largest_difference([row for row in answers if same(row)])
     lines.append(f"""
-Where an older commit keeps another number of layers its target's rules or its search were others, and its times are of another search. Where *before* and
-*this commit* differ in evaluations, a set at the limit held in both orders of sums for one of them only: the last bit of a sum decided, and the search went another way.
-
 ## Answers
 
 Every shared network but style-candy, four ways to lower it, 8 samples, asked for 3 dB more than everything low gives: the layers kept and the evaluations are the same in {agreed} of {len(answers)} cases.
