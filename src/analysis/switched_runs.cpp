@@ -306,6 +306,7 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
     make_input(*model.proto.mutable_graph(), name, constant.variants.front());
   }
   if (graph->one_scale_each()) move_reorderings(model);
+  tell_blocked_shapes(model);
   const onnx::GraphProto& laid = model.proto.graph();
   const TensorBytes bytes_of = bytes_of_tensors(laid, shapes);
   std::map<std::string, int> places = places_of(*graph, laid, fed);

@@ -183,6 +183,22 @@ class Cutter {
   std::map<std::string, const onnx::SparseTensorProto*> sparse_;
 };
 
+/// Types and shapes that the whole graph tells of the part's tensors, those that it begins with too.
+void tell_of_tensors(onnx::GraphProto& part, const std::map<std::string, const onnx::ValueInfoProto*>& told) {
+  std::set<std::string> outputs;
+  for (const onnx::ValueInfoProto& output : part.output()) outputs.insert(output.name());
+  for (onnx::ValueInfoProto& input : *part.mutable_input()) {
+    const auto value = told.find(input.name());
+    if (!input.has_type() && value != told.end()) input = *value->second;
+  }
+  for (const onnx::NodeProto& node : part.node()) {
+    for (const std::string& name : node.output()) {
+      const auto value = told.find(name);
+      if (value != told.end() && !outputs.contains(name)) *part.add_value_info() = *value->second;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes) {
@@ -198,10 +214,15 @@ std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes) {
 }
 
 std::vector<ModelPart> parts_at(const Model& model, const std::vector<int>& starts) {
-  if (starts.size() < 2 || makes_more_than_tensors(model.proto.graph())) return {{model, {}}};
-  std::vector<std::size_t> order(static_cast<std::size_t>(model.proto.graph().node_size()));
+  const onnx::GraphProto& whole = model.proto.graph();
+  if (starts.size() < 2 || makes_more_than_tensors(whole)) return {{model, {}}};
+  std::vector<std::size_t> order(static_cast<std::size_t>(whole.node_size()));
   std::iota(order.begin(), order.end(), std::size_t{0});
-  return Cutter(model, Links(model.proto.graph()), std::move(order), {starts.begin(), starts.end()}).parts();
+  std::vector<ModelPart> parts = Cutter(model, Links(whole), std::move(order), {starts.begin(), starts.end()}).parts();
+  std::map<std::string, const onnx::ValueInfoProto*> told;
+  for (const onnx::ValueInfoProto& value : whole.value_info()) told[value.name()] = &value;
+  for (ModelPart& part : parts) tell_of_tensors(*part.model.proto.mutable_graph(), told);
+  return parts;
 }
 
 }  // namespace vernier

@@ -22,7 +22,8 @@ struct ModelPart {
 std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes);
 
 /// The parts that begin at the nodes `starts` of the main graph, the first of them 0, ascending, each in the order of
-/// the graph. One part where values are made that are no tensors.
+/// the graph. One part where values are made that are no tensors. What the graph's value_info tells of tensors it tells
+/// of those that a part begins with, too: it must hold for each sample.
 std::vector<ModelPart> parts_at(const Model& model, const std::vector<int>& starts);
 
 }  // namespace vernier

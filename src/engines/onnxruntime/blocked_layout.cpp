@@ -126,4 +126,33 @@ void move_reorderings(Model& optimized) {
   drop_unread_nodes(graph);
 }
 
+void tell_blocked_shapes(Model& optimized) {
+  onnx::GraphProto& graph = *optimized.proto.mutable_graph();
+  graph.clear_value_info();
+  std::map<std::string, std::string> like;  // a blocked tensor -> the first one that is known to be of its shape
+  for (const onnx::NodeProto& node : graph.node()) {
+    const std::string& output = node.output(0);
+    std::set<std::string> shapes;  // of the inputs, that the output has too
+    if (node.domain() == kBlockedDomain && node.op_type() != "ReorderOutput") {
+      constexpr int kSum = 3;  // of a Conv: what is added to its result
+      if (node.input_size() > kSum && like.contains(node.input(kSum))) shapes.insert(like.at(node.input(kSum)));
+    } else {
+      const auto end = node.input().begin() + elementwise_inputs(node);
+      const auto blocked = [&](const std::string& input) { return like.contains(input); };
+      if (end == node.input().begin() || !std::all_of(node.input().begin(), end, blocked)) continue;
+      std::for_each(node.input().begin(), end, [&](const std::string& input) { shapes.insert(like.at(input)); });
+    }
+    like[output] = shapes.size() == 1 ? *shapes.begin() : output;
+  }
+  for (const auto& [name, first] : like) {
+    onnx::ValueInfoProto& value = *graph.add_value_info();
+    value.set_name(name);
+    auto& type = *value.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(onnx::TensorProto::FLOAT);
+    for (const char* axis : {"samples", "channels", "rows", "columns"}) {
+      type.mutable_shape()->add_dim()->set_dim_param(first + "/" + axis);
+    }
+  }
+}
+
 }  // namespace vernier

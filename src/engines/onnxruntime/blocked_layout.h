@@ -16,4 +16,8 @@ inline constexpr const char* kBlocked = "/blocked";
 /// nodes must then be given roundings of one scale only: where `Round` has a scale for each channel it stays in place.
 void move_reorderings(Model& optimized);
 
+/// Says in value_info, and nothing else there, which blocked tensors are shaped alike: by symbols, not sizes. The
+/// runtime infers nothing of them, and computes in place only where it knows input and output to be of one shape.
+void tell_blocked_shapes(Model& optimized);
+
 }  // namespace vernier

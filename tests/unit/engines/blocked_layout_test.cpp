@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,62 @@ TEST(BlockedLayout, LeavesARoundingWithAScaleForEachChannelWhereItIs) {
   const Moved net = moved(two_convolutions({round_node("a", "b", params)}));
   if (!blocks_convolutions(net.before)) GTEST_SKIP() << "ONNX Runtime blocks no convolutions on this machine";
   EXPECT_EQ(count(net.after, "ReorderOutput"), count(net.before, "ReorderOutput"));
+}
+
+/// The symbols of a tensor's shape, as value_info tells them.
+std::string shape_told_of(const Model& model, const std::string& tensor) {
+  std::string symbols;
+  for (const onnx::ValueInfoProto& value : model.proto.graph().value_info()) {
+    if (value.name() != tensor) continue;
+    for (const auto& dim : value.type().tensor_type().shape().dim()) symbols += dim.dim_param() + " ";
+  }
+  return symbols;
+}
+
+TEST(BlockedLayout, TellsWhichBlockedTensorsAreShapedAlike) {
+  onnx::NodeProto sigmoid;
+  sigmoid.set_op_type("Sigmoid");
+  sigmoid.set_name("sigmoid");
+  sigmoid.add_input("r");
+  sigmoid.add_output("g");
+  onnx::NodeProto gated;
+  gated.set_op_type("Mul");
+  gated.set_name("gated");
+  gated.add_input("r");
+  gated.add_input("g");
+  gated.add_output("b");
+  Moved net = moved(two_convolutions({round_node("a", "r", one_scale()), sigmoid, gated}));
+  if (!blocks_convolutions(net.before)) GTEST_SKIP() << "ONNX Runtime blocks no convolutions on this machine";
+  tell_blocked_shapes(net.after);
+  std::set<std::string> shapes;
+  int convolutions = 0;
+  for (const onnx::NodeProto& node : net.after.proto.graph().node()) {
+    const std::string shape = shape_told_of(net.after, node.output(0));
+    if (node.op_type() == "Conv") {
+      ++convolutions;
+    } else if (node.op_type() == "Round" || node.op_type() == "Sigmoid" || node.op_type() == "Mul") {
+      EXPECT_FALSE(shape.empty()) << node.name();
+      EXPECT_EQ(shape, shape_told_of(net.after, node.input(0))) << node.name();
+    } else {
+      EXPECT_EQ(shape.empty(), node.op_type() == "ReorderOutput") << node.name();
+    }
+    if (!shape.empty()) shapes.insert(shape);
+  }
+  EXPECT_EQ(convolutions, 2);
+  EXPECT_EQ(shapes.size(), 3U) << "of the input, of the first convolution and what follows it, of the second";
+
+  const Sample input{{"x", bell({1, 16, 8, 8}, 3)}};
+  const auto run = [&](const Model& which) {
+    return Session(Runtime::load(), which, {.optimize = false}).run(input).front();
+  };
+  EXPECT_TRUE(std::ranges::equal(run(net.after).floats(), run(net.before).floats()));
+}
+
+TEST(BlockedLayout, TellsNothingOfTensorsThatTheRuntimeKnows) {
+  Model model = model_of("net (float[1,4] x) => (float[1,4] y) <float[1,4] a> { a = Neg (x) y = Neg (a) }");
+  ASSERT_EQ(model.proto.graph().value_info_size(), 1);
+  tell_blocked_shapes(model);
+  EXPECT_EQ(model.proto.graph().value_info_size(), 0);
 }
 
 TEST(OptimizedModel, HasItsNodesInTheOrderInWhichTheOutputsNeedThem) {

@@ -59,6 +59,19 @@ TEST(Parts, BeginWhereTheyAreAskedTo) {
   EXPECT_EQ(parts_at(model, {0}).size(), 1U);
 }
 
+TEST(Parts, WhatTheGraphTellsOfTensorsStandsInThePartsThatBeginWithThemToo) {
+  const Model model =
+      model_of("g (float[2] x) => (float[2] y) <float[n] s, float[n] t> { s = Neg(x) t = Abs(s) y = Neg(t) }");
+  const std::vector<ModelPart> parts = parts_at(model, {0, 1});
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(names_of(parts[0].model.proto.graph().value_info()), Set{}) << "s is an output there";
+  EXPECT_EQ(names_of(parts[1].model.proto.graph().value_info()), Set{"t"});
+  const onnx::ValueInfoProto& start = parts[1].model.proto.graph().input(0);
+  EXPECT_EQ(start.name(), "s");
+  ASSERT_EQ(start.type().tensor_type().shape().dim_size(), 1);
+  EXPECT_EQ(start.type().tensor_type().shape().dim(0).dim_param(), "n");
+}
+
 TEST(Parts, AMeasuringNodeAtTheEndOfTheGraphComesToWhatItMeasures) {
   const Model model = model_of(
       "g (float[2] x) => (float[2] y) {"
