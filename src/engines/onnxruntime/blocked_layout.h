@@ -16,8 +16,9 @@ inline constexpr const char* kBlocked = "/blocked";
 /// nodes must then be given roundings of one scale only: where `Round` has a scale for each channel it stays in place.
 void move_reorderings(Model& optimized);
 
-/// Says in value_info, and nothing else there, which blocked tensors are shaped alike: by symbols, not sizes. The
-/// runtime infers nothing of them, and computes in place only where it knows input and output to be of one shape.
+/// Puts into value_info, in place of all that was there, which blocked tensors are shaped alike: by symbols, not by
+/// sizes, which may differ from sample to sample. The runtime infers no shapes of them, and lets an output take the
+/// place of its input only where it knows both to be of one shape.
 void tell_blocked_shapes(Model& optimized);
 
 }  // namespace vernier
