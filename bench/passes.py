@@ -37,6 +37,11 @@ def help_of(program):
     return "".join(done.stdout for done in asked)
 
 
+def understood(program, words):
+    """`words`, without those of ALONE that an older program lacks."""
+    return [str(word) for word in words if word not in ALONE or word in help_of(program)]
+
+
 def cpu_seconds():
     """Of all children so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -52,7 +57,7 @@ def diagnose(program, words, folder=None):
     folder.mkdir(parents=True, exist_ok=True)
     written = folder / "out/report.json"
     written.unlink(missing_ok=True)
-    words = [str(word) for word in words if word not in ALONE or word in help_of(program)]
+    words = understood(program, words)
     start, cpu_start = time.perf_counter(), cpu_seconds()
     done = subprocess.run([program, "diagnose", *words, "-o", "out"], cwd=folder, capture_output=True, text=True)
     seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu_start

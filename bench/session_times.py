@@ -11,7 +11,7 @@ import numpy as np
 import onnxruntime
 
 from networks import ROOT
-from passes import ALONE, SENSITIVITY, help_of
+from passes import SENSITIVITY, understood
 
 ENDED = re.compile(r"info: (.+): [0-9.]+ s\n")  # a phase, as --verbose tells it
 PHASES = {**dict.fromkeys(SENSITIVITY, "effect"), "search": "search"}
@@ -44,12 +44,11 @@ def rows_of(path):
 
 def sessions_of(library, program, words):
     """One diagnosis: by phase what it made and ran while it measured single layers, and searched."""
-    words = [str(word) for word in words if word not in ALONE or word in help_of(program)]
     real, = pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*")
     with tempfile.TemporaryDirectory() as folder:
         times = pathlib.Path(folder) / "times"
         environment = {**os.environ, "VERNIER_ORT_LIBRARY": str(library), "SESSION_TIMES_OF": str(real), "SESSION_TIMES": str(times)}
-        with subprocess.Popen([program, "diagnose", *words, "--verbose", "-o", "out"], cwd=folder, env=environment, stderr=subprocess.PIPE,
+        with subprocess.Popen([program, "diagnose", *understood(program, words), "--verbose", "-o", "out"], cwd=folder, env=environment, stderr=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, text=True) as running:
             phases, began = [], time.monotonic()
             for line in running.stderr:
