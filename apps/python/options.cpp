@@ -241,6 +241,7 @@ void add_job_options(nb::module_& module) {
   nb::class_<DiagnoseOptions>(module, "DiagnoseOptions")
       .def(nb::init<>())
       .def_rw("model", &DiagnoseOptions::model)
+      .def_rw("quantized", &DiagnoseOptions::from)
       .def_rw("output", &DiagnoseOptions::output)
       .def_rw("measure", &DiagnoseOptions::measure)
       .def_rw("precision", &DiagnoseOptions::precision)

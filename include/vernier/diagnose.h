@@ -25,6 +25,9 @@ namespace vernier {
 
 struct DiagnoseOptions {
   OnnxModel model;
+  /// A quantized file of `model`: its tensors keep the ranges of that file where the target takes such ranges, and
+  /// layers that it has in float32 stay there.
+  std::optional<OnnxModel> from;
   std::filesystem::path output;  // folder; empty: nothing is written
   MeasureOptions measure;
   PrecisionOptions precision;

@@ -21,6 +21,8 @@ Repairs = Causes
 def _read(options: Any, given: Mapping[str, Any]) -> None:
     """The arguments that both jobs have, into their options."""
     options.model = model_of(given["model"])
+    if given["quantized"] is not None:
+        options.quantized = model_of(given["quantized"])
     _options.precision(options.precision, **_options.group(_options.precision, given))
     inputs = names_of_inputs(given["model"])
     _options.measure(options.measure, input_names=inputs, **_options.group(_options.measure, given))
@@ -74,6 +76,7 @@ def diagnose(
     latency: bool = False,
     pictures: bool = True,
     pareto: bool = False,
+    quantized: Any = None,
     calibration: Calibration = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",
@@ -117,6 +120,7 @@ def diagnose(
         metric: ``metric(outputs, references)``, lists of {output: array} over samples, gives a number that must be at
             least ``min_metric`` or at most ``max_metric``; called with all samples where it decides, with a few where
             the search only looks what to try next.
+        quantized: a file that was quantized from ``model``: its ranges and the layers that it has in float32 are taken over.
         alternatives: how many other ways to meet the requirement are measured where layers have to be kept.
         cost: what keeping costs: "layers", "macs", "bytes", "time".
         max_seconds: of the search; 0: no limit.
@@ -207,6 +211,7 @@ def fix(
     latency: bool = False,
     pictures: bool = True,
     pareto: bool = False,
+    quantized: Any = None,
     calibration: Calibration = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,18 @@ struct SimulatedFile {
 SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {},
                              std::size_t most_decoded = kLargeWeights);
 
+/// The ends of a pair's grid that bound values of the network itself, as a converter leaves a ReLU6 to the quantizer.
+struct Clamp {
+  bool low = false, high = false;
+};
+
+/// Which ends of its grid the pair that makes `output` (QuantizedTensor::output) clamps to; absent: none.
+using Clamps = std::map<std::string, Clamp>;
+
 /// The float32 network behind a typed file: the same graph without its roundings, with the weights as the file has
-/// them. Inputs and outputs keep their types. What computes on codes (QLinearConv, MatMulInteger) stays as it is.
-SimulatedFile without_roundings(const Model& typed);
+/// them. Pairs leave a Clip to the ends in `clamps`. Inputs and outputs keep their types. What computes on codes
+/// (QLinearConv, MatMulInteger) stays as it is.
+SimulatedFile without_roundings(const Model& typed, const Clamps& clamps = {});
 
 /// What is to be said of a recurrent layer in low precision; empty for other operators.
 std::string recurrence_note(const std::string& op_type, const std::string& layer);

@@ -469,6 +469,49 @@ def quantized_to_bytes():
     return quantized(np.uint8, False, 14)
 
 
+def clamped_by_quantizers(kind, last, pairs=True):
+    """Convolutions whose activations are nothing but the range of the quantizer behind each, as TFLite's converter folds
+    them: from 0 to `last`. pairs=False: the float network that was quantized, with its activations."""
+    b = Builder(41)
+    lowest = np.iinfo(kind).min
+
+    def activation(source):
+        if not pairs:
+            return b.add("Clip", [source, b.constant(f"{source}.least", np.float32(0)),
+                                  b.constant(f"{source}.most", np.float32(last))], f"{source}.values")
+        scale, zero = b.constant(f"{source}.scale", np.float32(last / 255)), b.constant(f"{source}.zero", kind(lowest))
+        b.add("QuantizeLinear", [source, scale, zero], f"{source}.codes")
+        return b.add("DequantizeLinear", [f"{source}.codes", scale, zero], f"{source}.values")
+
+    def conv(source, output, inputs, outputs, gain):
+        weight = b.random.normal(0, gain / np.sqrt(inputs * 9), (outputs, inputs, 3, 3)).astype(np.float32)
+        scale = np.float32(np.abs(weight).max() / 127)
+        codes = np.round(weight / scale).astype(np.int8)
+        if pairs:
+            b.add("DequantizeLinear", [b.constant(f"{output}.stored", codes), b.constant(f"{output}.step", scale),
+                                       b.constant(f"{output}.middle", np.int8(0))], f"{output}.weight")
+        else:
+            b.constant(f"{output}.weight", codes.astype(np.float32) * scale)
+        return b.add("Conv", [source, f"{output}.weight", b.weight(f"{output}.bias", outputs)], output, pads=[1] * 4)
+    values = "x"
+    for i, (inputs, outputs) in enumerate([(3, 16), (16, 16), (16, 16)]):
+        values = activation(conv(values, f"conv{i}", inputs, outputs, 4))
+    conv(values, "head", 16, 7, 1)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("head", FLOAT, [1, 7, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
+def relu6_in_the_quantizer():
+    """int8 from -128 on: the grid begins at 0 and ends at 6."""
+    return clamped_by_quantizers(np.int8, 6)
+
+
+@network
+def clamp_in_the_quantizer():
+    """uint8 without a zero point, and a clamp that bounds many values at an end that no activation is known by."""
+    return clamped_by_quantizers(np.uint8, 2.5)
+
+
 def write(name, folder):
     """Writes NAME.onnx and NAME.npz; returns both paths and the samples."""
     model, samples = NETWORKS[name]()

@@ -196,13 +196,52 @@ def test_batches_give_the_answers_of_single_samples(made, tmp_path):
 
 def test_a_quantized_file_keeps_its_scales(tmp_path):
     model, data, samples = networks.write("quantized_file", tmp_path)
-    vernier("diagnose", model, "--int8", "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path)
+    vernier("diagnose", model, "--int8", "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path, codes=(1,))
     report = json.loads((tmp_path / "out/report.json").read_text())
-    assert report["kept"]["layers"] == []
+    assert report["kept"]["layers"] == [] and report["outcome"] == "no-float-model"
     assert "all 4 quantized tensors keep the scales of the file" in report["notes"]
     # Nothing was raised and nothing quantized twice: the written file computes what the given one did.
     given, written = outputs(model, samples)["head"], outputs(tmp_path / "out/model.onnx", samples)["head"]
     assert sqnr(given, written) > 100
+
+
+@pytest.mark.parametrize("name, kind, last", [("relu6_in_the_quantizer", np.int8, 6),
+                                              ("clamp_in_the_quantizer", np.uint8, 2.5)])
+def test_the_network_behind_a_file_keeps_what_its_quantizers_clamp(tmp_path, name, kind, last):
+    """Without the clamps it would be another network: garbage that agrees with garbage."""
+    model, data, samples = networks.write(name, tmp_path)
+    twin, _ = networks.clamped_by_quantizers(kind, last, pairs=False)
+    onnx.save(twin, tmp_path / "float.onnx")
+    vernier("diagnose", model, "--int8", "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path, codes=(1,))
+    exact = outputs(tmp_path / "float.onnx", samples)["head"]
+    assert sqnr(exact, outputs(tmp_path / "out/float.onnx", samples)["head"]) > 100
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert report["outcome"] == "no-float-model" and report["reference_from_file"]
+    assert any("'conv0' to [0, " in note for note in report["notes"])
+    # The float model decides: the same command with it can say met.
+    done = vernier("diagnose", model, "--float", "float.onnx", "--int8", "--data", data, "--min-sqnr", "20", "-o", "with",
+                   "--json", folder=tmp_path)
+    claim = json.loads(done.stdout)["final_figures"]["outputs"][0]
+    assert float(claim["sqnr_db"]) == pytest.approx(sqnr(exact, outputs(tmp_path / "with/model.onnx", samples)["head"]),
+                                                    abs=WITHIN_DB)
+
+
+def test_a_range_that_may_be_a_clamp_or_a_fault_is_refused(tmp_path):
+    """Few values hold most of the energy, and the pair cuts them: only the float model can tell what was meant."""
+    b = networks.Builder(42)
+    b.conv("x", "stem", 3, 8, size=1)
+    b.add("Mul", ["stem", b.constant("spread", np.float32(1))], "wide")
+    scale = b.constant("scale", np.float32(4 / 127))
+    b.add("QuantizeLinear", ["wide", scale, b.constant("zero", np.int8(0))], "codes")
+    b.add("DequantizeLinear", ["codes", scale, "zero"], "values")
+    b.conv("values", "head", 8, 4)
+    model = b.model([("x", networks.FLOAT, [1, 3, 16, 16])], [("head", networks.FLOAT, [1, 4, 16, 16])])
+    onnx.save(model, tmp_path / "m.onnx")
+    samples = b.normal(6, 1, 3, 16, 16)
+    samples[:, :, 0, 3, 3] = 200
+    np.savez(tmp_path / "x.npz", x=samples)
+    done = vernier("diagnose", "m.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path, codes=(3,))
+    assert "the pair of 'wide'" in done.stderr and "vernier verify FLOAT.onnx" in done.stderr
 
 
 def test_layers_that_a_file_has_in_float32_stay_there(tmp_path):
@@ -278,6 +317,8 @@ def test_what_is_not_finite_inside_is_said(tmp_path):
     vernier("convert", "m.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
     done = vernier("verify", "m.onnx", "half.onnx", "--min-sqnr", "1", folder=tmp_path, codes=(0, 1))
     assert "of the low precision network gives values that are not finite, first" in done.stderr
+    if done.returncode == 0:
+        assert ", but 'grown' (Exp) overflows inside." in done.stdout.replace("\n", " ")
     done = vernier("verify", "m.onnx", "m.onnx", folder=tmp_path)
     assert "not finite" not in done.stderr
 

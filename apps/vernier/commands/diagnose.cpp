@@ -47,6 +47,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(app);
   line->add_per_tensor(app);
+  line->add_quantized(app);
   line->add_requirement(app);
   line->search.add(app);
   add_flag(app, "--no-latency", line->no_latency,
@@ -78,7 +79,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   add_footer(
       app,
       "Example: vernier diagnose model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
-      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with nothing left in low "
+      "precision; 70 our fault; 130 interrupted");
 
   return {&app,
           &line->messages,

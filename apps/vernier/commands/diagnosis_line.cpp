@@ -24,7 +24,13 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
                                       const std::filesystem::path& journals) const {
   if (!precision.any_low()) throw Error(ErrorKind::Usage, missing, "add --int8, --fp16, --bf16 or --fp8");
   DiagnoseOptions options;
-  options.model = model;
+  if (!float_model.empty() && !quantized.empty()) {
+    throw Error(ErrorKind::Usage, "--float and --from both name a second model",
+                "QUANTIZED --float FLOAT, or FLOAT --from QUANTIZED: leave one out");
+  }
+  options.model = float_model.empty() ? model : float_model;
+  if (!float_model.empty()) options.from = model;
+  if (!quantized.empty()) options.from = quantized;
   options.output = output;
   options.measure = data.values();
   options.measure.outputs = outputs;
@@ -110,6 +116,15 @@ void DiagnosisLine::add_sample_pictures(CLI::App& app) {
       "Show the images of the worst samples on the page and in the JSON: whoever gets these sees them (default: do "
       "not)")
       .group("Output");
+}
+
+void DiagnosisLine::add_quantized(CLI::App& app) {
+  add_value(app, "--float", float_model, "FLOAT",
+            "MODEL is quantized, and this is its float model: measure against it, with MODEL's ranges and float layers")
+      .group("Precision");
+  add_value(app, "--from", quantized, "QUANTIZED",
+            "Take over the ranges and the float layers of this file, which was quantized from MODEL")
+      .group("Precision");
 }
 
 void DiagnosisLine::add_per_tensor(CLI::App& app) {

@@ -27,6 +27,7 @@ std::string diagnosis_words(const DiagnoseReport& report, bool json, const TextO
 struct DiagnosisLine {
   virtual ~DiagnosisLine() = default;
   std::string model, output;
+  std::string float_model, quantized;  // of the commands that add them
   std::vector<std::string> outputs;
   ExternalDataGroup external_data;
   EngineGroup engine;  // of the commands that add it
@@ -63,6 +64,8 @@ struct DiagnosisLine {
   void add_no_cache(CLI::App& app);
   /// --sample-pictures, of commands that write a page.
   void add_sample_pictures(CLI::App& app);
+  /// --float and --from: a quantized file of the network.
+  void add_quantized(CLI::App& app);
   /// --per-tensor; not of the commands whose options are a peer's.
   void add_per_tensor(CLI::App& app);
 };

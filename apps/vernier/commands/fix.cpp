@@ -64,6 +64,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   add_values(app, "--forbid", line->forbid, "REPAIR", "Do not try these repairs (default: none)").group(kRepairs);
   line->precision.add(app);
   line->add_per_tensor(app);
+  line->add_quantized(app);
   line->add_requirement(app);
   line->search.add(app);
   add_flag(app, "--latency", line->latency,
@@ -89,7 +90,8 @@ Command add_fix(CLI::App& root, const std::string& command) {
   add_footer(
       app,
       "Example: vernier fix model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
-      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with nothing left in low "
+      "precision; 70 our fault; 130 interrupted");
   return {&app,
           &line->messages,
           [line, command](Console& console) {

@@ -61,6 +61,9 @@ struct DiagnoseReport {
   bool calibrated_on_evaluation_samples = true;
   bool interrupted = false;  // what was not measured by then is absent
   bool random_data = false;
+  /// The model is in low precision itself, and nobody gave its float model: the reference is the float network that its
+  /// own stored values say, so errors of those values do not show.
+  bool reference_from_file = false;
   std::string scheme;  // one line
   std::string runner;  // "trt-sim", ...: what the figures rest on
   Target target = Target::TensorRt;

@@ -45,11 +45,19 @@ struct OutputFigure {
   std::vector<SampleFigure> worst_samples;
 };
 
+/// Layers of the low precision network that give values that are not finite where the float model's are, while every
+/// output is finite: a Relu, a clamp or a quantizer behind them makes some number of these, and an engine another one.
+struct HiddenNonfinite {
+  std::size_t layers = 0;
+  std::string first, op_type;  // the first of them in graph order
+};
+
 /// One run: all high, all low, repaired, final.
 struct RunFigures {
   std::vector<OutputFigure> outputs;
-  std::optional<bool> passed;    // absent without a requirement
-  std::optional<double> damage;  // share of the allowance used; 1 is exactly the limit
+  std::optional<bool> passed;                         // absent without a requirement
+  std::optional<double> damage;                       // share of the allowance used; 1 is exactly the limit
+  std::optional<HiddenNonfinite> nonfinite_inside{};  // absent: no layer, or layers were not looked at
 };
 
 /// The same network with convolutions that keep their sums otherwise than the report's other figures assume.

@@ -21,18 +21,22 @@ enum class Outcome {
   NotVerified,    // met in simulation; interrupted before the written file was measured
   FileMisses,     // the kept set meets it in simulation, and the written file does not
   Impossible,     // no choice of layers meets it
+  NothingLeft,    // it is met only with every layer in the high format
+  NoFloatModel,   // the file is in low precision itself, and was measured against what its own values say
 };
 
 /// "no-requirement", "not-searched", "nothing-needed", "met", "stopped", "unstable", "not-verified", "file-misses",
-/// "impossible": `outcome` of report.json.
+/// "impossible", "nothing-left", "no-float-model": `outcome` of report.json.
 VERNIER_API std::span<const std::string_view> words_of(Outcome which);
 
 VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
 
 /// Where the search did not end by itself (Stopped, Unstable), or the run did not, the written file has to say so.
+/// Never without a float model (NoFloatModel).
 VERNIER_API bool met(const DiagnoseReport& report);
 
-/// 0: nothing was asked for, or it is met. 1: it is not. 4: an engine was asked to compile the file and refuses it.
+/// 0: nothing was asked for, or it is met. 1: it is not, or a float model is needed to tell. 4: an engine was asked to
+/// compile the file and refuses it. 5: it is met, and nothing is left in low precision.
 VERNIER_API int exit_code_of(const DiagnoseReport& report);
 
 }  // namespace vernier

@@ -155,6 +155,7 @@ DiagnoseReport Diagnosis::run() {
     note_of_records();
     if (sinks_.is_interrupted()) say_interrupted();
     if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
+    report_.reference_from_file = typed_source_.quantized;
     if (report_.final_figures && report_.typed && job_ranks().first()) {
       writing([&] { report_.typed->model = typed_->sign(claims_of(report_), report_.files); });
     }
@@ -174,6 +175,7 @@ DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
   rank();
   if (report_.kept) mark_kept();
   report_.interrupted = true;
+  report_.reference_from_file = typed_source_.quantized;
   if (measured_) note_of_records();
   if (refused_file_ || !measured_anything(report_)) return {error, std::move(report_)};
   if (const std::string text = older_files(report_, options_.output); !text.empty()) warn(text);
@@ -251,7 +253,8 @@ void Diagnosis::load_model() {
   sources_.load_runtime_ahead();
   precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                    [&](const std::string& text) { warn(text); });
-  typed_source_ = raise_typed_source(options_.model, sources_, precision_);
+  typed_source_ = options_.from ? take_over(*options_.from, options_.model, sources_, precision_)
+                                : raise_typed_source(options_.model, sources_, precision_);
   loaded_ = load_judged(options_.model, preparation_of(precision_), sources_);
   sources_.forget_prepared();  // repairs change it: the old weights are not to stay
   report_.onnxruntime_version = subject().runtime->version();

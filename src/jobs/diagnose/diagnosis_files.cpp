@@ -27,6 +27,7 @@ void keep_inputs_safe(const DiagnoseOptions& options) {
   if (options.output.empty()) return;
   std::vector<std::filesystem::path> inputs = source_files(options.measure);
   inputs.push_back(options.model.file());
+  if (options.from) inputs.push_back(options.from->file());
   for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
   if (!options.measure.calibration_cache.empty()) inputs.push_back(options.measure.calibration_cache);
   for (const char* file : {"model.onnx", "model.onnx.data", "float.onnx", "float.onnx.data", "plan.json", "report.json",
@@ -37,13 +38,14 @@ void keep_inputs_safe(const DiagnoseOptions& options) {
 
 std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
   std::map<std::string, std::string> claims;
-  if (report.requirement) claims["requirement"] = requirement_text(*report.requirement);
+  if (report.requirement && !report.reference_from_file) claims["requirement"] = requirement_text(*report.requirement);
   const auto figure = [&](const RunFigures& figures, const std::string& evidence) {
     std::string text = figure_text(figures, report.requirement);
     const bool said = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
     if (const auto same = same_top1(figures); same && !said)
       text += fmt::format(", {} same top-1", percent_text(*same));
-    return fmt::format("{} against the float model, {}, {}", text,
+    return fmt::format("{} against {}, {}, {}", text,
+                       report.reference_from_file ? "the values that the file stores" : "the float model",
                        plural(samples_behind(report, *report.final_figures), "sample"), evidence);
   };
   claims["figure"] = figure(*report.final_figures, fmt::format("simulated ({})", report.runner));

@@ -9,8 +9,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "jobs/diagnose/pair_clamps.h"
+#include "model/graph_edit.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
+#include "vernier/error.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -29,37 +32,92 @@ std::string formats_text(const std::map<Format, std::size_t>& counts) {
   return list_some(parts);
 }
 
-}  // namespace
-
-TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision) {
-  TypedSource found;
-  const std::shared_ptr<const Model> given = sources.model(source);
-  SimulatedFile raised = without_roundings(*given);
+/// The formats that `file` computes in other than float32; layers in float32 are put into `high`.
+std::map<Format, std::size_t> low_formats(const SimulatedFile& file, std::set<std::string>& high) {
   std::map<Format, std::size_t> low;
-  for (const PlannedLayer& layer : raised.layers) {
+  for (const PlannedLayer& layer : file.layers) {
     if (layer.format == Format::Float32) {
-      found.high.insert(layer.name);
+      high.insert(layer.name);
     } else {
       ++low[layer.format];
     }
   }
-  if (low.empty()) return {};
-  found.raised = true;
-  // Without its pair a tensor may go by either name.
-  for (const QuantizedTensor& tensor : raised.quantized) {
-    found.scales[tensor.tensor] = tensor.params;
-    found.scales[tensor.output] = tensor.params;
-  }
-  for (const std::string& layer : found.high) {
+  return low;
+}
+
+/// Layers in float32 stay there, except where the user chose a format.
+void keep_high(const std::set<std::string>& layers, PrecisionOptions& precision) {
+  for (const std::string& layer : layers) {
     const bool chosen = std::ranges::any_of(precision.layer_precisions, [&](const auto& given_precision) {
       return wildcard_match(given_precision.first, layer);
     });
     if (!chosen) precision.layer_settings.push_back({layer, precision.high, {}});
   }
+}
+
+}  // namespace
+
+TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
+                      PrecisionOptions& precision) {
+  const std::shared_ptr<const Model> network = sources.model(source);
+  const std::shared_ptr<const Model> given = sources.model(quantized);
+  const SimulatedFile file = simulate_typed(*given);
+  TypedSource found;
+  std::set<std::string> high;
+  if (low_formats(file, high).empty()) {
+    throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
+                "‹from› reads a model with Q/DQ pairs or casts");
+  }
+  std::map<std::string, QuantParams> behind;  // by what a pair makes
+  for (const QuantizedTensor& tensor : file.quantized) {
+    behind[tensor.output] = tensor.params;
+    if (!tensor.quantizer.empty()) found.scales[tensor.tensor] = tensor.params;
+  }
+  std::size_t shared = 0;
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(given->proto.graph());
+  for (const onnx::NodeProto& node : network->proto.graph().node()) {
+    const auto twin = nodes.find(node.name());
+    if (twin == nodes.end() || twin->second->op_type() != node.op_type()) continue;
+    ++shared;
+    if (high.contains(node.name())) found.high.insert(node.name());
+    for (int i = 0; i < std::min(node.input_size(), twin->second->input_size()); ++i) {
+      if (const auto pair = behind.find(twin->second->input(i)); pair != behind.end()) {
+        found.scales[node.input(i)] = pair->second;
+      }
+    }
+  }
+  if (shared == 0) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{} and {} share no layer: no node has the same name and operator in both",
+                            printable(source.name()), printable(quantized.name())),
+                "‹from› reads a model that was quantized from this one");
+  }
+  keep_high(found.high, precision);
+  found.notes.push_back(fmt::format("from {}: the ranges of {}, and {} in float32", printable(quantized.name()),
+                                    plural(found.scales.size(), "tensor"), plural(found.high.size(), "layer")));
+  return found;
+}
+
+TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision) {
+  TypedSource found;
+  const std::shared_ptr<const Model> given = sources.model(source);
+  const PairClamps clamps = find_pair_clamps(*given, sources);
+  SimulatedFile raised = without_roundings(*given, clamps.kept);
+  const std::map<Format, std::size_t> low = low_formats(raised, found.high);
+  if (low.empty()) return {};
+  found.raised = true;
+  found.quantized = std::ranges::any_of(low, [](const auto& count) { return needs_scale(count.first); });
+  // Without its pair a tensor may go by either name.
+  for (const QuantizedTensor& tensor : raised.quantized) {
+    found.scales[tensor.tensor] = tensor.params;
+    found.scales[tensor.output] = tensor.params;
+  }
+  keep_high(found.high, precision);
   found.notes.push_back(
       fmt::format("the file is in low precision already ({}): measured against the float32 network behind it, with its "
                   "weights as they are; layers that it has in float32 stay there",
                   formats_text(low)));
+  found.notes.insert(found.notes.end(), clamps.notes.begin(), clamps.notes.end());
   raised.model.path = given->path;
   raised.model.sha256 = given->sha256;
   raised.model.data_files = given->data_files;

@@ -19,6 +19,7 @@ namespace vernier {
 
 struct TypedSource {
   bool raised = false;
+  bool quantized = false;  // and some of it in a format with scales: errors of what it stores may be large
   std::map<std::string, QuantParams> scales;  // of tensors of the raised network, as the file has them
   std::set<std::string> high;                 // layers that the file has in float32
   std::vector<std::string> notes;
@@ -27,6 +28,12 @@ struct TypedSource {
 /// Puts the float32 network behind the model of `source` in its place, where that is in low precision, and keeps the
 /// layers that it has in float32 there. What has nothing to be raised stays as it is.
 TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision);
+
+/// What `quantized`, a file made from the network of `source`, says of that network's tensors and layers. Layers are
+/// found by the names of their nodes. Errors: Input when it is not in low precision, or shares no layer with the
+/// network.
+TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
+                      PrecisionOptions& precision);
 
 /// Gives the tensors of `plan` the file's own scales: those of the format that the plan has for them, and symmetric
 /// where the plan's are. Returns what is to be said.

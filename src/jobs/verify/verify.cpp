@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -160,19 +161,16 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const OnnxModel
 
 namespace {
 
-/// What is not finite inside the network while its outputs are: whoever clips it behind, a Relu or a quantizer, gives
-/// some number, and another engine another one. Empty when there is no such thing.
-std::string hidden_nonfinite(const VerifyReport& report) {
+std::optional<HiddenNonfinite> hidden_nonfinite(const VerifyReport& report) {
   const bool seen =
       std::ranges::any_of(report.figures.outputs, [](const OutputFigure& output) { return output.nonfinite > 0; });
-  const auto bad = [](const LayerRow& row) { return row.nan + row.overflowed > 0; };
-  const auto first = std::ranges::find_if(report.layers, bad);
-  if (seen || first == report.layers.end()) return "";
-  return fmt::format(
-      "{} of the low precision network {} values that are not finite, first '{}' ({}); what is behind makes numbers of "
-      "them, which another engine need not do",
-      plural(static_cast<std::size_t>(std::ranges::count_if(report.layers, bad)), "layer"),
-      std::ranges::count_if(report.layers, bad) == 1 ? "gives" : "give", printable(first->name), first->op_type);
+  if (seen) return std::nullopt;
+  HiddenNonfinite hidden;
+  for (const LayerRow& row : report.layers) {
+    if (row.nan + row.overflowed == 0) continue;
+    if (hidden.layers++ == 0) std::tie(hidden.first, hidden.op_type) = std::tie(row.name, row.op_type);
+  }
+  return hidden.layers == 0 ? std::nullopt : std::optional(hidden);
 }
 
 /// Where the engine's verdict is not the simulation's, in words; else empty.
@@ -354,9 +352,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     row.values = stats->second.count;
     report.layers.push_back(std::move(row));
   }
-  if (const std::string hidden = hidden_nonfinite(report); !hidden.empty()) {
-    report.warnings.push_back(hidden);
-    if (sinks.warning) sinks.warning(hidden);
+  report.figures.nonfinite_inside = hidden_nonfinite(report);
+  if (report.figures.nonfinite_inside) {
+    report.warnings.push_back(nonfinite_text(*report.figures.nonfinite_inside));
+    if (sinks.warning) sinks.warning(report.warnings.back());
   }
   report.compared = report.layers.size();
   report.not_compared = matches.missing;

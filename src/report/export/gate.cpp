@@ -122,7 +122,7 @@ Gate gate_of(const DiagnoseReport& report) {
   gate.warnings = report.warnings;
   const std::string objective = report.kept ? report.kept->objective : std::string();
   const Outcome outcome = outcome_of(report);
-  if (outcome == Outcome::NotVerified) {
+  if (outcome == Outcome::NotVerified || outcome == Outcome::NoFloatModel) {
     gate.cases = {
         case_of(report.requirement ? requirement_text(*report.requirement) : objective, /*met=*/false, gate.answer)};
     return gate;
@@ -134,7 +134,7 @@ Gate gate_of(const DiagnoseReport& report) {
   }
   gate.cases = cases_of(report.final_figures.value_or(report.all_low), report.requirement, objective);
   if (!objective.empty()) gate.cases.push_back(case_of(objective, met(report), gate.answer));
-  if (outcome == Outcome::Impossible && report.requirement) {
+  if ((outcome == Outcome::Impossible || outcome == Outcome::NothingLeft) && report.requirement) {
     gate.cases.push_back({"kept set", GateCase::State::Failed, gate.answer});
   }
   return gate;

@@ -12,6 +12,8 @@
 namespace vernier {
 namespace {
 
+constexpr int kNothingLeftExitCode = 5;
+
 bool refused(const std::optional<EngineReport>& compiled) { return compiled && !compiled->refused.empty(); }
 
 /// What the written file says, by that which decided the search; nullopt: there is none, or it was not measured.
@@ -27,13 +29,16 @@ std::optional<bool> file_meets(const DiagnoseReport& report) {
 }  // namespace
 
 std::span<const std::string_view> words_of(Outcome /*which*/) {
-  static constexpr std::array<std::string_view, 9> kWords{
-      "no-requirement", "not-searched", "nothing-needed", "met",       "stopped",
-      "unstable",       "not-verified", "file-misses",    "impossible"};
+  static constexpr std::array<std::string_view, 11> kWords{
+      "no-requirement", "not-searched", "nothing-needed", "met",          "stopped",       "unstable",
+      "not-verified",   "file-misses",  "impossible",     "nothing-left", "no-float-model"};
   return kWords;
 }
 
-Outcome outcome_of(const DiagnoseReport& report) {
+namespace {
+
+/// What the figures say, whatever they were measured against.
+Outcome measured_outcome(const DiagnoseReport& report) {
   const bool by_task = report.kept && !report.kept->objective.empty();
   if (!report.requirement && !by_task) return Outcome::NoRequirement;
   if (!report.kept) {
@@ -59,13 +64,31 @@ Outcome outcome_of(const DiagnoseReport& report) {
     case SearchEnd::Impossible:
       break;
   }
-  return Outcome::Met;
+  const bool everything = !report.kept->layers.empty() && report.kept->layers.size() == lowered_layers(report);
+  return everything ? Outcome::NothingLeft : Outcome::Met;
+}
+
+}  // namespace
+
+Outcome outcome_of(const DiagnoseReport& report) {
+  const Outcome measured = measured_outcome(report);
+  if (!report.reference_from_file) return measured;
+  switch (measured) {
+    case Outcome::NothingNeeded:
+    case Outcome::Met:
+    case Outcome::NothingLeft:
+    case Outcome::Stopped:
+    case Outcome::Unstable:
+      return Outcome::NoFloatModel;
+    default:
+      return measured;
+  }
 }
 
 bool met(const DiagnoseReport& report) {
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::Stopped || outcome == Outcome::Unstable) return file_meets(report) == true;
-  return outcome == Outcome::Met || outcome == Outcome::NothingNeeded;
+  return outcome == Outcome::Met || outcome == Outcome::NothingNeeded || outcome == Outcome::NothingLeft;
 }
 
 int exit_code_of(const QuantizeResult& result) {
@@ -74,7 +97,9 @@ int exit_code_of(const QuantizeResult& result) {
 
 int exit_code_of(const DiagnoseReport& report) {
   if (refused(report.compiled)) return static_cast<int>(ErrorKind::Backend);
-  return outcome_of(report) == Outcome::NoRequirement || met(report) ? 0 : 1;
+  const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::NothingLeft) return kNothingLeftExitCode;
+  return outcome == Outcome::NoRequirement || met(report) ? 0 : 1;
 }
 
 }  // namespace vernier

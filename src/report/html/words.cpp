@@ -136,16 +136,29 @@ Json kept_curve(const DiagnoseReport& report) {
   return curve;
 }
 
+namespace {
+
+bool overflows_inside(const DiagnoseReport& report) {
+  return report.final_figures && report.final_figures->nonfinite_inside.has_value();
+}
+
+}  // namespace
+
 const char* outcome_class(const DiagnoseReport& report) {
   const Outcome outcome = outcome_of(report);
   const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
-  return met(report) ? "met" : missed ? "missed" : "open";
+  const bool plainly = outcome != Outcome::NothingLeft && !overflows_inside(report);
+  return met(report) && plainly ? "met" : missed ? "missed" : "open";
 }
 
 std::string verdict_words(const DiagnoseReport& report) {
   const std::string_view outcome = outcome_class(report);
   if (outcome == "met") return "\u2713 Requirement met";
-  if (outcome_of(report) == Outcome::NotVerified) return "Not verified";
+  const Outcome exact = outcome_of(report);
+  if (exact == Outcome::NotVerified) return "Not verified";
+  if (exact == Outcome::NothingLeft) return "Met, with nothing left in " + low_text(report);
+  if (met(report) && overflows_inside(report)) return "Met, but a layer overflows";
+  if (exact == Outcome::NoFloatModel) return "Float model needed";
   return outcome == "missed" ? "\u2715 Requirement missed" : "Not judged";
 }
 

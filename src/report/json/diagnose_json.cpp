@@ -185,6 +185,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*shared_out)(const R&) = [](const R& report) { return report.shares.has_value(); };
   static constexpr bool (*compared)(const R&) = [](const R& report) { return !report.alternatives.empty(); };
   static constexpr bool (*read_samples)(const R&) = [](const R& report) { return !report.data_sha256.empty(); };
+  static constexpr bool (*from_file)(const R&) = [](const R& report) { return report.reference_from_file; };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
@@ -202,6 +203,7 @@ struct Fields<DiagnoseReport> {
       Field{"shares", &R::shares, shared_out},
       Field{"calibrated_on_evaluation_samples", &R::calibrated_on_evaluation_samples},
       Field{"random_data", &R::random_data},
+      Field{"reference_from_file", &R::reference_from_file, from_file},
       Field{"interrupted", &R::interrupted},
       Field{"scheme", &R::scheme},
       Field{"runner", &R::runner},

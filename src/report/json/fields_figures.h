@@ -47,9 +47,20 @@ struct Fields<OutputFigure> {
 };
 
 template <>
+struct Fields<HiddenNonfinite> {
+  using R = HiddenNonfinite;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"first", &R::first}, Field{"op_type", &R::op_type}};
+};
+
+template <>
 struct Fields<RunFigures> {
-  static constexpr auto list = std::tuple{Field{"outputs", &RunFigures::outputs}, Field{"passed", &RunFigures::passed},
-                                          Field{"damage", &RunFigures::damage}};
+  static constexpr bool (*hides)(const RunFigures&) = [](const RunFigures& run) {
+    return run.nonfinite_inside.has_value();
+  };
+  static constexpr auto list =
+      std::tuple{Field{"outputs", &RunFigures::outputs}, Field{"passed", &RunFigures::passed},
+                 Field{"damage", &RunFigures::damage}, Field{"nonfinite_inside", &RunFigures::nonfinite_inside, hides}};
 };
 
 template <>

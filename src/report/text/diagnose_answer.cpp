@@ -208,6 +208,22 @@ Answer impossible(const DiagnoseReport& report) {
   return answer;
 }
 
+/// A model in low precision whose float model nobody gave: its stored values are the reference, so their errors do not
+/// show, and nothing can be called met.
+Answer no_float_model(const DiagnoseReport& report) {
+  Answer answer;
+  const bool raised = report.kept && !report.kept->layers.empty();
+  const RunFigures& figures = raised && report.final_figures ? *report.final_figures : report.all_low;
+  answer.sentence = fmt::format(
+      "Whether {} is good enough is not known: that takes its float model. Against the values that it stores, {} gives "
+      "{}.",
+      printable(report.model_file), raised ? kept_text(report) : "everything in " + all_low_text(report),
+      figure_text(figures, report.requirement));
+  answer.advice.emplace_back("Errors of the stored weights do not show here. Measure it against its float model:");
+  answer.commands.push_back(fmt::format("{} --float FLOAT.onnx", printable(report.command)));
+  return answer;
+}
+
 /// Labels or a script of the user's decided.
 Answer by_task(const DiagnoseReport& report) {
   Answer answer;
@@ -299,9 +315,10 @@ Answer searched(const DiagnoseReport& report) {
   const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
   const std::string met =
       report.final_figures || nothing
-          ? fmt::format("{}, {} is met{}", figure_text(figures, report.requirement),
+          ? fmt::format("{}, {} is met{}{}", figure_text(figures, report.requirement),
                         required_text(figures, *report.requirement),
-                        !report.engine && missed_as_measured(report.other_sums) ? " with sums in float32" : "")
+                        !report.engine && missed_as_measured(report.other_sums) ? " with sums in float32" : "",
+                        nonfinite_clause(figures))
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
@@ -379,6 +396,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     answer.advice.push_back(same_command(report));
     return answer;
   }
+  if (outcome_of(report) == Outcome::NoFloatModel) return no_float_model(report);
   if (report.kept && !report.kept->objective.empty()) return by_task(report);
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
@@ -421,6 +439,12 @@ Answer answer_with_sums(const DiagnoseReport& report) {
 
 Answer answer_of(const DiagnoseReport& report) {
   Answer answer = answer_with_sums(report);
+  if (report.reference_from_file) {
+    if (outcome_of(report) == Outcome::NoRequirement) {
+      answer.sentence += " Errors of the values that the file stores are not in it: they need --float FLOAT.onnx.";
+    }
+    return answer;
+  }
   const bool task_decides = report.kept && !report.kept->objective.empty();  // with an interval of its own
   if (report.final_figures) {
     if (!task_decides) say_interval(report, *report.final_figures, answer);

@@ -35,7 +35,9 @@ std::string answer_section(const DiagnoseReport& report, const Answer& answer, c
   const Outcome outcome = outcome_of(report);
   const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
   const bool doubtful = !report.engine && missed_as_measured(report.other_sums);
-  const Paint paint = missed ? Paint::Bad : met(report) && !doubtful ? Paint::Good : Paint::Bold;
+  const bool overflows = report.final_figures && report.final_figures->nonfinite_inside;
+  const bool good = met(report) && !doubtful && !overflows && outcome != Outcome::NothingLeft;
+  const Paint paint = missed ? Paint::Bad : good ? Paint::Good : Paint::Bold;
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }
 
@@ -273,9 +275,12 @@ std::string final_section(const DiagnoseReport& report, const TextOptions& optio
       "verify of {}: {}",
       model == report.files.end() ? std::string(model_words(report)) + ", not written" : printable(model->second),
       figure_text(*report.final_figures, report.requirement));
-  if (report.requirement) {
-    text += fmt::format(", {} is {}", required_text(*report.final_figures, *report.requirement),
-                        report.final_figures->passed == true ? "met" : "missed");
+  if (report.reference_from_file) {
+    text += " against the values that the given file stores";
+  } else if (report.requirement) {
+    text +=
+        fmt::format(", {} is {}{}", required_text(*report.final_figures, *report.requirement),
+                    report.final_figures->passed == true ? "met" : "missed", nonfinite_clause(*report.final_figures));
   }
   const Paint paint = report.final_figures->passed == false ? Paint::Bad : Paint::Bold;
   text = "\n" + painted(wrap(text, options.width), paint, options.color);

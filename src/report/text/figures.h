@@ -25,6 +25,10 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
 /// "24.3 dB" of the deciding output; ", output 'scores'" follows when the run has several. "not measured" without one.
 std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement);
 
+/// The warning of such layers, and the clause that stands next to a verdict; empty: there are none.
+std::string nonfinite_text(const HiddenNonfinite& hidden);
+std::string nonfinite_clause(const RunFigures& run);
+
 /// Whether this figure of a layer was measured of any.
 bool is_measured(const std::vector<LayerRow>& layers, std::optional<double> LayerRow::*figure);
 

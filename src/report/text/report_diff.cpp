@@ -149,9 +149,11 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
   if (met(before) && exit_code_of(after) != 0) {
     const Outcome outcome = outcome_of(after);
     const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
-    diff.worse.emplace_back(met(after) ? "the engine refuses the written model"
-                            : missed   ? "the requirement was met, and is missed"
-                                       : "the requirement was met, and whether it still is was not measured");
+    diff.worse.emplace_back(outcome == Outcome::NothingLeft
+                                ? "the requirement is met with nothing left in low precision"
+                            : met(after) ? "the engine refuses the written model"
+                            : missed     ? "the requirement was met, and is missed"
+                                         : "the requirement was met, and whether it still is was not measured");
   }
   compare_figures("all low", before.all_low, after.all_low, diff);
   if (before.final_figures && after.final_figures) {

@@ -45,10 +45,11 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
   } else {
     const bool met = deciding_figures(report).passed == true;
     const bool doubtful = met && !report.engine && missed_as_measured(report.other_sums);
-    text = fmt::format("{}: {}, {} is {}{}.", printable(report.typed_file), figure,
+    const std::string inside = met ? nonfinite_clause(report.figures) : "";
+    text = fmt::format("{}: {}, {} is {}{}{}.", printable(report.typed_file), figure,
                        required_text(deciding_figures(report), *report.requirement), met ? "met" : "missed",
-                       doubtful ? " with sums in float32" : "");
-    paint = !met ? Paint::Bad : doubtful ? Paint::Bold : Paint::Good;
+                       doubtful ? " with sums in float32" : "", inside);
+    paint = !met ? Paint::Bad : doubtful || !inside.empty() ? Paint::Bold : Paint::Good;
   }
   if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
   return painted(wrap(text, options.width), paint, options.color) + "\n";

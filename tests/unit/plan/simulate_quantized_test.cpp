@@ -53,6 +53,26 @@ TEST(SimulateQuantized, APairWithEqualParametersIsOneRound) {
   EXPECT_EQ(file.layers[0], (PlannedLayer{"e", Format::Int8}));
 }
 
+TEST(SimulateQuantized, ThePairsOfAFileCanLeaveTheirClampBehind) {
+  const Draft file = int8_zero(draft(R"(
+    g (float[2] x) => (float[2] y) <float s = {0.5}> {
+      [q] codes = QuantizeLinear(x, s, z)
+      [d] back = DequantizeLinear(codes, s, z)
+      [e] y = Exp(back)
+    })"),
+                               "z", -128);
+  const auto behind = [&](Clamp clamp) { return without_roundings(file, {{"back", clamp}}).model; };
+  EXPECT_EQ(node_named(behind({}), "d").op_type(), "Identity");
+  EXPECT_EQ(node_named(behind({.low = true}), "d").op_type(), "Relu") << "the grid begins at 0";
+  const Model both = behind({.low = true, .high = true});
+  const onnx::NodeProto& clip = node_named(both, "d");
+  ASSERT_EQ(clip.op_type(), "Clip");
+  EXPECT_EQ(values_of(both, clip.input(1)), std::vector<float>{0});
+  EXPECT_EQ(values_of(both, clip.input(2)), std::vector<float>{127.5});
+  const Model high = behind({.high = true});
+  EXPECT_EQ(node_named(high, "d").input(1), "");
+}
+
 TEST(SimulateQuantized, QuantizedOperatorsComputeOnTheCodesThatTheyRead) {
   const SimulatedFile file = simulate_typed(int8_zero(draft(R"(
     g (float[2,2] x) => (float[2,2] y) <float s = {0.5}> {

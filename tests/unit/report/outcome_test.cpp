@@ -126,6 +126,44 @@ TEST(Outcome, WhatWasInterruptedBeforeTheFileWasMeasuredIsNotMet) {
   }
 }
 
+TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
+  DiagnoseReport report = ended(SearchEnd::Certified, true);
+  report.kept->layers.clear();
+  for (const LayerRow& row : report.layers) {
+    if (row.format != report.high) report.kept->layers.push_back(row.name);
+  }
+  EXPECT_EQ(outcome_of(report), Outcome::NothingLeft);
+  EXPECT_EQ(exit_code_of(report), 5);
+  EXPECT_FALSE(gate_of(report).passed());
+  EXPECT_TRUE(page_is(report, "open"));
+  EXPECT_EQ(diff_reports(requirement_met(), report, 1e9).worse.front(),
+            "the requirement is met with nothing left in low precision");
+}
+
+TEST(Outcome, WithoutAFloatModelNothingIsMet) {
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(name_of(one));
+    DiagnoseReport report = ended(one.end, one.file);
+    report.reference_from_file = true;
+    const bool missed = one.outcome == Outcome::FileMisses || one.outcome == Outcome::Impossible;
+    expect(report, missed ? one.outcome : Outcome::NoFloatModel, false);
+    if (missed) continue;
+    report.command = "vernier diagnose q.onnx --int8";
+    const std::string text = report_to_text(report, {});
+    EXPECT_EQ(text.find(" met"), std::string::npos) << text;
+    EXPECT_NE(text.find("vernier diagnose q.onnx --int8 --float FLOAT.onnx"), std::string::npos);
+  }
+}
+
+TEST(Outcome, WhatOverflowsInsideIsNotPlainlyMet) {
+  DiagnoseReport report = ended(SearchEnd::Certified, true);
+  report.final_figures->nonfinite_inside = HiddenNonfinite{2, "grown", "Exp"};
+  EXPECT_EQ(outcome_of(report), Outcome::Met);
+  EXPECT_TRUE(page_is(report, "open"));
+  EXPECT_NE(report_to_text(report, {}).find(", but 'grown' (Exp) overflows inside"), std::string::npos);
+  EXPECT_TRUE(diagnose_report_from_json(report_to_json(report), "r").final_figures->nonfinite_inside.has_value());
+}
+
 TEST(Outcome, WhatACheckJudgedWasMeasured) {
   DiagnoseReport report = ended_by_task(SearchEnd::Stopped, std::nullopt);
   report.kept->objective = "‹check› ./check.sh";
