@@ -247,6 +247,7 @@ void add_job_options(nb::module_& module) {
       .def_rw("precision", &DiagnoseOptions::precision)
       .def_rw("command", &DiagnoseOptions::command)
       .def_rw("latency", &DiagnoseOptions::latency)
+      .def_rw("rank", &DiagnoseOptions::rank)
       .def_rw("search", &DiagnoseOptions::search)
       .def_rw("compile", &DiagnoseOptions::compile)
       .def_rw("confirm_on", &DiagnoseOptions::confirm_on)

@@ -33,6 +33,8 @@ struct DiagnoseOptions {
   PrecisionOptions precision;
   std::string command;  // for the record
   bool latency = true;
+  /// Measures sensitivities also where everything low meets the requirement. Time: about that of twelve passes more.
+  bool rank = false;
   SearchOptions search;
   ExternalDataOptions external_data;  // of the typed model
   /// Where measurements are kept for later jobs on the same network and samples, found by content, of one build of the

@@ -38,6 +38,7 @@ def _read(options: Any, given: Mapping[str, Any]) -> None:
     options.search.prove_minimum = given["prove_minimum"]
     options.search.pareto = given["pareto"]
     options.latency = given["latency"]
+    options.rank = given["rank"]
     options.causes = _experiments.causes(given["causes"])
     options.pictures = given["pictures"]
     if given["cache"] is not None:
@@ -74,6 +75,7 @@ def diagnose(
     share_out: bool = True,
     cache: Any = None,
     latency: bool = False,
+    rank: bool = False,
     pictures: bool = True,
     pareto: bool = False,
     quantized: Any = None,
@@ -120,6 +122,7 @@ def diagnose(
         metric: ``metric(outputs, references)``, lists of {output: array} over samples, gives a number that must be at
             least ``min_metric`` or at most ``max_metric``; called with all samples where it decides, with a few where
             the search only looks what to try next.
+        rank: rank the layers by what each costs the output, even if everything low meets the requirement.
         quantized: a file that was quantized from ``model``: its ranges and the layers that it has in float32 are taken over.
         alternatives: how many other ways to meet the requirement are measured where layers have to be kept.
         cost: what keeping costs: "layers", "macs", "bytes", "time".
@@ -209,6 +212,7 @@ def fix(
     share_out: bool = True,
     cache: Any = None,
     latency: bool = False,
+    rank: bool = False,
     pictures: bool = True,
     pareto: bool = False,
     quantized: Any = None,

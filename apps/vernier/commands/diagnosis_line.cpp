@@ -38,6 +38,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.precision = precision.values();
   if (per_tensor) options.precision.rules.weights_per_channel = false;
   options.sample_pictures = sample_pictures;
+  options.rank = rank;
   options.command = command;
   options.external_data = external_data.values();
   options.compile = engine.values_if_asked(options.measure.data);
@@ -91,6 +92,13 @@ void DiagnosisLine::add_requirement(CLI::App& app) {
   add_values(app, "--outputs", outputs, "NAME", "Outputs to judge (default: every float output that carries no state)")
       .group("Requirement (one metric; default: none; must hold for each judged output)");
   task.add(app);
+}
+
+void DiagnosisLine::add_rank(CLI::App& app) {
+  add_flag(app, "--rank", rank,
+           "Rank the layers by what each costs the output, even if everything low meets the requirement (default: only "
+           "if it is missed, or if there is none)")
+      .group("Search");
 }
 
 void DiagnosisLine::add_no_split(CLI::App& app) {

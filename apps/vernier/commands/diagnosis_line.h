@@ -32,6 +32,7 @@ struct DiagnosisLine {
   ExternalDataGroup external_data;
   EngineGroup engine;  // of the commands that add it
   bool per_tensor = false;
+  bool rank = false;  // of the commands that add it
   bool sample_pictures = false;
   bool no_split = true;  // of the commands that add it: whether it was given
   bool no_cache = true;  // likewise
@@ -58,6 +59,8 @@ struct DiagnosisLine {
   void add_requirement(CLI::App& app);
   /// Whether programs run that --timeout may end.
   virtual bool runs_programs() const { return false; }
+  /// --rank: sensitivities even where nothing has to be kept.
+  void add_rank(CLI::App& app);
   /// --no-split: with it samples are not shared out.
   void add_no_split(CLI::App& app);
   /// --no-cache: with it all is measured anew, and nothing is kept.

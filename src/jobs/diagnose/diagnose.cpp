@@ -108,7 +108,10 @@ DiagnoseReport Diagnosis::run() {
     if (ranks_layers()) step("own error", [&] { own_errors(); });
     step("all-low lock-step", [&] { report_.all_low = all_low(); });
     if (judges_apart()) step("all low, judged", [&] { judged_low_ = typed_->judged(all_low_plan()); });
-    if (repairs_ != nullptr) {
+    const bool needless = nothing_needed();
+    if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
+      note({"no repair was tried: everything low meets the requirement without one"});
+    } else if (repairs_ != nullptr) {
       if (explains_) {
         step("sensitivity", [&] { sensitivities(); });
         rank();
@@ -116,7 +119,7 @@ DiagnoseReport Diagnosis::run() {
       }
       step("repairs", [&] { repair(); });
     }
-    if (ranks_layers() && evidence_.alone.empty()) {
+    if (ranks_layers() && evidence_.alone.empty() && (!needless || options_.rank)) {
       step("sensitivity", [&] { sensitivities(); });
       note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));
     }

@@ -93,6 +93,17 @@ class Diagnosis {
   /// The claim is measured on samples that nothing was chosen by.
   bool judges_apart() const { return report_.shares && report_.shares->judgement > 0; }
 
+  /// Everything low meets the requirement, and not by a hair, which the written file may miss: nothing has to be
+  /// repaired, kept or ranked.
+  bool nothing_needed() const {
+    constexpr double kMostDamage = 0.9;
+    const auto meets = [](const RunFigures& run) {
+      return run.passed == true && run.damage.value_or(1) <= kMostDamage;
+    };
+    return requirement() != nullptr && objective_ == nullptr && !options_.search.check && !options_.confirm_on &&
+           meets(report_.all_low) && (!judged_low_ || meets(*judged_low_));
+  }
+
   /// Ends the phase that runs, if any.
   void say_seconds() {
     if (!watch_.stop() || !sinks_.info) return;

@@ -64,7 +64,9 @@ Outcome measured_outcome(const DiagnoseReport& report) {
     case SearchEnd::Impossible:
       break;
   }
-  const bool everything = !report.kept->layers.empty() && report.kept->layers.size() == lowered_layers(report);
+  // Lists that are walked may keep what the minimal search would not.
+  const bool everything = report.kept->mode == SearchMode::Minimal && !report.kept->layers.empty() &&
+                          report.kept->layers.size() == lowered_layers(report);
   return everything ? Outcome::NothingLeft : Outcome::Met;
 }
 

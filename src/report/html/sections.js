@@ -17,16 +17,16 @@ function times(damage) { return (damage > 1 && damage < 1.005 ? damage.toPrecisi
 const used = damage => page.words && page.words.square_root_of_damage ? Math.sqrt(damage) : damage;
 
 function certificateTable(rows) {
-  const outputs = rows.some(row => row.output);
+  const outputs = rows.some(row => row.output), room = report.kept.objective ? 1 : report.kept.room || 1;
   return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "without"), outputs ? h("th", {scope: "col"}, "output") : null, h("th", {scope: "col", class: "num"}, "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
-    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer)), outputs ? h("td", {}, row.output) : null, h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage))) : ""))))));
+    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer)), outputs ? h("td", {}, row.output) : null, h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""))))));
 }
 
 (function kept() {
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${(100 / k.room).toFixed(0)} % of the allowance, with which the written file meets all of it: each kept layer was dropped once, and that was then missed.` : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the written file meets the requirement: each kept layer was dropped once, and that stricter limit was then missed.` : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
   else if (k.layers.length) children.push(h("p", {}, "Not certified: the search ended before each kept layer was tested without."));
   const chart = keptCurve();
   const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)

@@ -379,6 +379,16 @@ std::string all_low_text(const DiagnoseReport& report) {
   return report.excluded == 0 ? low : fmt::format("{} except {}", low, plural(report.excluded, "excluded layer"));
 }
 
+std::string searched_limit_text(const DiagnoseReport& report) {
+  const double room = report.kept->room;
+  const bool one_number = report.requirement && report.requirement->limits.size() == 1 &&
+                          report.requirement->metric != Metric::MinTop1Agreement && std::isfinite(room);
+  if (!one_number) return fmt::format("{:.0f} % of the allowance", 100 / room);
+  const Requirement stricter = with_margin(*report.requirement, 10 * std::log10(room));
+  const double limit = stricter.limits.front().value;
+  return metric_text(stricter.metric, limit, report.requirement->limits.front().value);
+}
+
 std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
 
 const char* all_of_them(const DiagnoseReport& report) {

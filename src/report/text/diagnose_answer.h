@@ -33,6 +33,10 @@ std::string all_low_text(const DiagnoseReport& report);
 /// "int8", "int8 and float16": what all-low means in this report.
 std::string low_text(const DiagnoseReport& report);
 
+/// The stricter limit that a search with less allowance was held to: "20.3 dB", or "93 % of the allowance" where that
+/// is no one number. `report.kept` must be there.
+std::string searched_limit_text(const DiagnoseReport& report);
+
 /// Where rows that the printed text leaves out can be found.
 const char* all_of_them(const DiagnoseReport& report);
 

@@ -104,6 +104,7 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   events.add_headings(table);
   table.column("", Align::Left);
   const std::size_t rows = options.top == 0 ? report.layers.size() : std::min(options.top, report.layers.size());
+  const bool by_output = is_measured(report.layers, &LayerRow::sensitivity_db);
   bool gaps = false;
   for (std::size_t i = 0; i < rows; ++i) {
     const LayerRow& row = report.layers[i];
@@ -113,14 +114,13 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
                                    mixed ? std::string(format_name(row.format)) : "",
                                    db_text(row.own_sqnr_db),
                                    db_text(row.inherited_sqnr_db),
-                                   db_text(row.sensitivity_db),
-                                   percent_text(row.share)};
+                                   by_output ? db_text(row.sensitivity_db) : "",
+                                   by_output ? percent_text(row.share) : ""};
     events.add_cells(row, cells);
     gaps = gaps || std::ranges::find(cells, "-") != cells.end();
     cells.emplace_back(row.kept ? "kept" : "");
     table.row(std::move(cells));
   }
-  const bool by_output = is_measured(report.layers, &LayerRow::sensitivity_db);
   std::string text =
       heading(by_output ? "Layers, most damaging first" : "Layers, largest error of their own first", options.color) +
       table.text(options.width, options.whole_names);
@@ -128,10 +128,11 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
   text += wrap(
-      "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; sensitivity: the "
-      "output's with only this layer low, over a few samples, the hardest among them; share: of all layers' summed "
-      "damage" +
-          std::string(gaps ? "; -: not measured. " : ". ") + event_legend(report.layers),
+      fmt::format("own: the layer's error on exact inputs; inherited: the error that arrives with its inputs{}{}. {}",
+                  by_output ? "; sensitivity: the output's with only this layer low, over a few samples, the hardest "
+                              "among them; share: of all layers' summed damage"
+                            : "",
+                  gaps ? "; -: not measured" : "", event_legend(report.layers)),
       options.width, "  ");
   return text;
 }
@@ -186,6 +187,8 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
   const auto& certificate = report.kept->certificate;
   const bool by_task = !report.kept->objective.empty();
+  // Of a search with less allowance each row is a share of that.
+  const double room = by_task ? 1 : report.kept->room;
   Table table;
   table.flexible_column("without");
   table.column("output", Align::Left);  // of several the one that decides
@@ -199,8 +202,9 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     table.row({printable(row.layer), printable(row.output),
                bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
                by_task && std::isnan(row.damage) ? ""
-               : std::isfinite(row.damage)       ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") +
-                                                 factor_text(by_task ? row.damage : allowance_used(metric, row.damage))
+               : std::isfinite(row.damage)
+                   ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") +
+                         factor_text(by_task ? row.damage : allowance_used(metric, row.damage * room))
                : std::isfinite(row.metric) ? "none allowed"
                                            : "not finite"});
   }
@@ -251,12 +255,13 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                  ? "in the search, whose figures the result above does not confirm, dropping any one of these fails:"
              : outcome_of(report) == Outcome::NotVerified
                  ? fmt::format("certified 1-minimal in simulation{}: dropping any one of these fails{}:",
-                               kept.room > 1 ? fmt::format(" for {:.0f} % of the allowance", 100 / kept.room) : "",
+                               kept.room > 1 ? " for " + searched_limit_text(report) : "",
                                kept.room > 1 ? " that" : "; tested one by one")
              : kept.room > 1
-                 ? fmt::format("certified 1-minimal for {:.0f} % of the allowance, with which the written file meets "
-                               "all of it: dropping any one of these fails that:",
-                               100 / kept.room)
+                 ? fmt::format("certified 1-minimal for {}, the limit at which the written file meets {}: dropping any "
+                               "one of these fails that stricter limit:",
+                               searched_limit_text(report),
+                               report.requirement ? required_text(report.all_low, *report.requirement) : "all of it")
                  : "certified 1-minimal: dropping any one of these fails; tested one by one:",
              options.width, "  ");
   } else if (!kept.layers.empty()) {

@@ -179,8 +179,11 @@ std::string undecided_text(const SamplingInterval& interval, double value, doubl
                            std::size_t samples) {
   if (limit <= interval.low || limit >= interval.high) return {};
   // The width shrinks with the root of the number of samples.
-  const double ratio = (interval.high - interval.low) / 2 / std::max(std::abs(value - limit), 1e-9);
-  const double wanted = std::ceil(static_cast<double>(samples) * ratio * ratio);
+  // The limit lies within the interval, so more than these are needed; the side that it lies on decides how many.
+  const double side = limit < value ? value - interval.low : interval.high - value;
+  const double ratio = std::max(side / std::max(std::abs(value - limit), 1e-9), 1.0);
+  const double wanted =
+      std::max(std::ceil(static_cast<double>(samples) * ratio * ratio), static_cast<double>(samples) + 1);
   return fmt::format("{} lies within what these samples leave open: {}.", text,
                      wanted < 1e6 ? fmt::format("about {} samples would decide it, if the figure stays",
                                                 count_text(static_cast<std::int64_t>(wanted)))

@@ -9,6 +9,7 @@
 
 #include "base/layout.h"
 #include "cases.h"
+#include "report/text/figures.h"
 #include "vernier/arithmetic.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
@@ -120,7 +121,7 @@ TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
   for (LayerRow& row : report.layers) row.sensitivity_db.reset();
   text = unwrapped(report_to_text(report, {}));
   EXPECT_NE(text.find("Layers, largest error of their own first"), std::string::npos);
-  EXPECT_NE(text.find("-: not measured."), std::string::npos);
+  EXPECT_EQ(text.find("sensitivity"), std::string::npos) << "no column of dashes";
   report.layers.clear();
   text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.rfind("Interrupted before the network was measured with everything in int8.", 0), 0U) << text;
@@ -298,6 +299,28 @@ TEST(DiagnoseText, ClaimsNoFigureThatWasNotMeasured) {
   EXPECT_NE(text.find("met in simulation"), std::string::npos);
   EXPECT_EQ(text.find("verify of"), std::string::npos);
   EXPECT_NE(text.find("give -o FOLDER"), std::string::npos);
+}
+
+TEST(DiagnoseText, HoldsACertificateToTheLimitThatTheSearchWasHeldTo) {
+  DiagnoseReport report = requirement_met();
+  report.kept->room = 1.05;
+  const double limit = report.requirement->limits.front().value;
+  report.kept->certificate[0] = {report.kept->layers[0], limit + 0.05, 0.989};
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find(fmt::format("certified 1-minimal for {:.1f} dB, the limit at which the written file meets",
+                                  limit + 0.2)),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1.04x"), std::string::npos) << "0.989 of the whole allowance misses the stricter limit";
+  EXPECT_EQ(text.find("0.99x"), std::string::npos);
+}
+
+TEST(DiagnoseText, AsksForMoreSamplesThanThereAre) {
+  const SamplingInterval interval{19, 21};
+  const std::string text = undecided_text(interval, 20.3, 20, "20 dB", 80);
+  EXPECT_NE(text.find("about 1,503 samples"), std::string::npos) << text;
+  EXPECT_EQ(undecided_text(interval, 19.01, 20.99, "20.99 dB", 80).find("about 7"), std::string::npos)
+      << "fewer than there are cannot decide more";
 }
 
 TEST(DiagnoseText, WritesHugeFactorsOfTheAllowanceShort) {
