@@ -130,6 +130,7 @@ void add_measuring(nb::module_& module) {
       .def_rw("calibration_data", &MeasureOptions::calibration_data)
       .def_rw("calibration_cache", &MeasureOptions::calibration_cache)
       .def_rw("outputs", &MeasureOptions::outputs)
+      .def_rw("output_parts", &MeasureOptions::output_parts)
       .def_rw("carries", &MeasureOptions::carries)
       .def_rw("requirement", &MeasureOptions::requirement)
       .def_rw("top1_axes", &MeasureOptions::top1_axes)

@@ -32,7 +32,11 @@ struct MeasureOptions {
   /// --calibration-cache: when it is there, and belongs to the model, ranges are read from it and no samples are needed
   /// for them; else it is written with those that were learned.
   std::filesystem::path calibration_cache;
-  std::vector<std::string> outputs;  // judged outputs; empty: every float output that carries no state
+  /// Judged outputs, and slices of outputs: "output0[:,4:]"; empty: every float output that carries no state.
+  std::vector<std::string> outputs;
+  /// Outputs that join values of different scale (boxes and scores) are judged part by part as well, by what is
+  /// relative to the values: SQNR and cosine.
+  bool output_parts = true;
   std::vector<std::pair<std::string, std::string>> carries;  // --carry OUT:IN
   std::optional<Requirement> requirement;
   /// (output, axis): along which axis the classes of an output lie; output "" for all judged ones. Where nothing is

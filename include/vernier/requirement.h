@@ -16,7 +16,7 @@ enum class Metric { MinSqnrDb, MaxAbsError, MaxMse, MinCosine, MinTop1Agreement 
 
 struct Limit {
   double value = 0;
-  std::string output;  // empty: every judged output
+  std::string output;  // or a slice of one, "output0[:,4:]"; empty: every judged output
 };
 
 struct Requirement {
@@ -24,7 +24,7 @@ struct Requirement {
   std::vector<Limit> limits;  // at least one; with the margin in them
   double margin_db = 0;       // that was asked for beyond the limits as they were given; 0: none
 
-  /// The limit for an output: its own, else the general one, else none.
+  /// The limit for an output: its own, else of a slice that of its output, else the general one, else none.
   VERNIER_API std::optional<double> limit_for(const std::string& output) const;
 };
 
@@ -43,7 +43,7 @@ VERNIER_API std::span<const std::string_view> words_of(Metric which);
 VERNIER_API std::string_view metric_unit(Metric metric);
 /// All metrics, for command lines.
 VERNIER_API const std::vector<Metric>& all_metrics();
-/// Reads "24" or "scores:46". Errors: Usage.
+/// Reads "24", "scores:46" or "output0[:,4:]:30". Errors: Usage.
 VERNIER_API Limit parse_limit(const std::string& text);
 
 }  // namespace vernier

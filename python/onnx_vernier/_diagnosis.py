@@ -92,6 +92,7 @@ def diagnose(
     block_size: int = 128,
     even_if_slower: bool = False,
     outputs: Iterable[str] = (),
+    output_parts: bool = True,
     carry: Mapping[str, str] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -151,7 +152,8 @@ def diagnose(
         weights_only: int8 and float8 store weights alone. per_channel: a scale for each output channel of a weight.
         block_size: int4: neighbours that share a scale, 32, 64 or 128.
         even_if_slower: target "onnxruntime": also layers that its kernels run no faster in int8.
-        outputs: that are judged; empty: every float output that carries no state.
+        outputs: that are judged, or slices of them ("output0[:,4:]"); empty: every float output that carries no state.
+        output_parts: judge parts of different scale, such as boxes and scores, as well.
         carry: {output: input}: fed back with the next sample.
         limit: at most so many samples. split_batch: an array along a dynamic first dimension, and each batch of a list, is
             samples of batch 1.
@@ -229,6 +231,7 @@ def fix(
     block_size: int = 128,
     even_if_slower: bool = False,
     outputs: Iterable[str] = (),
+    output_parts: bool = True,
     carry: Mapping[str, str] | None = None,
     limit: int = 0,
     split_batch: bool = False,

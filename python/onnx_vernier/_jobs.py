@@ -31,6 +31,7 @@ def verify(
     min_same_top1: Limits | None = None,
     margin: float = 0,
     outputs: Iterable[str] = (),
+    output_parts: bool = True,
     carry: Mapping[str, str] | None = None,
     limit: int = 0,
     split_batch: bool = False,

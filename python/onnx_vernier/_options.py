@@ -141,6 +141,7 @@ def measure(
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",
     outputs: Iterable[str] = (),
+    output_parts: bool = True,
     carry: Mapping[str, str] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -157,6 +158,7 @@ def measure(
         options.calibration_data = source(calibration_samples, input_names, 0, split_batch, seed, input_shapes, image)
     options.calibration_cache = os.fspath(calibration_cache)
     options.outputs = names(outputs, "outputs")
+    options.output_parts = output_parts
     options.carries = list((carry or {}).items())
     options.threads = count(threads, "threads")
     options.batch = count(batch, "batch")

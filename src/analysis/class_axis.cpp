@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analysis/axis_moves.h"
 #include "base/text.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
@@ -74,15 +75,15 @@ class Axes {
     const std::string& tensor = node.input(0);
     if (is_onnx(node, "ArgMax")) {
       const auto axis = static_cast<int>(attribute_int(node, "axis", 0));
-      return counted_from_start({axis, node.op_type(), /*picked=*/true}, tensor);
+      return counted_from_start({axis, node.op_type(), /*picked=*/true, /*given=*/false, /*compared=*/true}, tensor);
     }
     if (!is_any(node, {"Softmax", "LogSoftmax", "Hardmax"})) return std::nullopt;
     if (opset_ >= kSoftmaxAlongOneAxis) {
       const auto axis = static_cast<int>(attribute_int(node, "axis", -1));
-      return counted_from_start({axis, node.op_type()}, tensor);
+      return counted_from_start({axis, node.op_type(), /*picked=*/false, /*given=*/false, /*compared=*/true}, tensor);
     }
-    const ClassAxis axis =
-        counted_from_start({static_cast<int>(attribute_int(node, "axis", 1)), node.op_type()}, tensor);
+    const ClassAxis axis = counted_from_start(
+        {static_cast<int>(attribute_int(node, "axis", 1)), node.op_type(), false, false, true}, tensor);
     const Shape* shape = shape_of(tensor);
     if (shape == nullptr || axis.axis < 0) return std::nullopt;
     const auto behind = static_cast<std::size_t>(axis.axis) + 1;
@@ -94,7 +95,7 @@ class Axes {
   /// The axis of what `node` reads, as that of `output`, which it makes of it.
   std::optional<ClassAxis> through(const onnx::NodeProto& node, const std::string& output, int steps) {
     if (is_onnx(node, "Transpose")) return transposed(node, of(node.input(0), steps));
-    if (is_any(node, {"Reshape", "Flatten", "Squeeze", "Unsqueeze"})) {
+    if (reshapes(node)) {
       return reshaped(node.input(0), output, of(node.input(0), steps));
     }
     const bool in_place = has(node, Traits(Trait::Elementwise) | Trait::ByChannel | Trait::Joins | Trait::Moves |
@@ -110,35 +111,20 @@ class Axes {
   }
 
   static std::optional<ClassAxis> transposed(const onnx::NodeProto& node, std::optional<ClassAxis> axis) {
-    const std::vector<std::int64_t> order = attribute_ints(node, "perm");
-    if (!axis || order.empty()) return std::nullopt;
-    if (axis->axis < 0) axis->axis += static_cast<int>(order.size());
-    const auto place = std::ranges::find(order, axis->axis);
-    if (place == order.end()) return std::nullopt;
-    axis->axis = static_cast<int>(place - order.begin());
+    const auto moved = axis ? transposed_axis(node, axis->axis) : std::nullopt;
+    if (!moved) return std::nullopt;
+    axis->axis = *moved;
     return axis;
   }
 
-  /// The axis is found again where one of the same size has as many elements before it.
   std::optional<ClassAxis> reshaped(const std::string& input, const std::string& output,
                                     std::optional<ClassAxis> axis) const {
     const Shape* from = shape_of(input);
     const Shape* to = shape_of(output);
-    if (!axis || from == nullptr || to == nullptr || axis->axis < 0) return std::nullopt;
-    const auto at = static_cast<std::size_t>(axis->axis);
-    if (at >= from->size() || (*from)[at] < 0) return std::nullopt;
-    // A batch of unknown size stands before on both sides: -1 counts as one.
-    const auto before = [](const Shape& shape, std::size_t end) {
-      std::int64_t product = 1;
-      for (std::size_t i = 0; i < end; ++i) product *= std::max<std::int64_t>(shape[i], 1);
-      return product;
-    };
-    for (std::size_t i = 0; i < to->size(); ++i) {
-      if ((*to)[i] != (*from)[at] || before(*to, i) != before(*from, at)) continue;
-      axis->axis = static_cast<int>(i);
-      return axis;
-    }
-    return std::nullopt;
+    const auto moved = axis && from != nullptr && to != nullptr ? reshaped_axis(*from, *to, axis->axis) : std::nullopt;
+    if (!moved) return std::nullopt;
+    axis->axis = *moved;
+    return axis;
   }
 
   std::map<std::string, std::optional<ClassAxis>> known_;
@@ -169,7 +155,7 @@ std::map<std::string, ClassAxis> class_axes(const Model& model, const std::vecto
         throw Error(ErrorKind::Usage, fmt::format("{}: output '{}' has no axis {}: its rank is {}", kOption,
                                                   printable(output), axis, *rank));
       }
-      found[output] = {axis < 0 ? axis + count : axis, kOption};
+      found[output] = {axis < 0 ? axis + count : axis, kOption, /*picked=*/false, /*given=*/true, /*compared=*/true};
     }
   }
   return found;

@@ -16,9 +16,11 @@
 namespace vernier {
 
 struct ClassAxis {
-  int axis = 0;         // from 0; from -1 backwards where the rank is not known
-  std::string said_by;  // "ArgMax", "Softmax", "Conv", or the option
-  bool picked = false;  // an ArgMax takes the largest along it
+  int axis = 0;           // from 0; from -1 backwards where the rank is not known
+  std::string said_by;    // "ArgMax", "Softmax", "Conv", or the option
+  bool picked = false;    // an ArgMax takes the largest along it
+  bool given = false;     // the user says it
+  bool compared = false;  // an ArgMax or Softmax sets its elements against each other: a row is one whole
 };
 
 /// Of those of `outputs` that anything is known of. `given`: (output, axis) of the user, output "" for all; they win.

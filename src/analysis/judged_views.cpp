@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -21,6 +22,8 @@ namespace {
 constexpr const char* kGiven = "/given";
 constexpr const char* kValue = "/value";
 constexpr const char* kJudged = "/judged";
+// A Slice reads where it begins and ends from inputs since this version.
+constexpr int kSliceReadsInputs = 10;
 
 bool other_float(Dtype dtype) { return dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64; }
 
@@ -82,7 +85,9 @@ View view_of(const Model& model, const InputInfo& output, const std::string& giv
   const onnx::NodeProto* picks = arg_max_behind(walk, output.name);
   if (picks == nullptr) return {};
   const auto axis = static_cast<int>(attribute_int(*picks, "axis", 0));
-  return {{to_float(picks->input(0), output.name)}, picks->input(0), ClassAxis{axis, "ArgMax", /*picked=*/true}};
+  return {{to_float(picks->input(0), output.name)},
+          picks->input(0),
+          ClassAxis{axis, "ArgMax", /*picked=*/true, /*given=*/false, /*compared=*/true}};
 }
 
 onnx::ValueInfoProto* output_of(Model& model, const std::string& name) {
@@ -90,6 +95,54 @@ onnx::ValueInfoProto* output_of(Model& model, const std::string& name) {
     if (output.name() == name) return &output;
   }
   return nullptr;
+}
+
+std::set<std::string> slice_constants(const std::string& part) {
+  return {part + kJudged + "/begin", part + kJudged + "/end", part + kJudged + "/axis"};
+}
+
+void give_out(Model& model, const OutputPart& part) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t end = part.end.value_or(kToTheEnd);
+  onnx::NodeProto slice;
+  slice.set_op_type("Slice");
+  slice.set_name(part.name + kJudged);
+  slice.add_input(part.output);
+  slice.add_output(part.name);
+  if (default_opset(model.proto) < kSliceReadsInputs) {
+    set_attribute(slice, "starts", std::vector<std::int64_t>{part.begin});
+    set_attribute(slice, "ends", std::vector<std::int64_t>{end});
+    set_attribute(slice, "axes", std::vector<std::int64_t>{part.axis});
+  } else {
+    const auto add = [&](const char* what, std::int64_t value) {
+      const std::string name = part.name + kJudged + what;
+      set_initializer(model, graph, name, Tensor::of_int64({1}, std::vector<std::int64_t>{value}));
+      slice.add_input(name);
+    };
+    add("/begin", part.begin);
+    add("/end", end);
+    add("/axis", part.axis);
+  }
+  *graph.add_node() = std::move(slice);
+  onnx::ValueInfoProto info = *output_of(model, part.output);
+  info.set_name(part.name);
+  onnx::TensorShapeProto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
+  if (part.axis < shape.dim_size()) {
+    onnx::TensorShapeProto_Dimension& dim = *shape.mutable_dim(part.axis);
+    const bool known = dim.has_dim_value();
+    const std::int64_t length = dim.dim_value();
+    dim.Clear();
+    if (part.begin >= 0 && part.end.value_or(known ? length : -1) >= part.begin)
+      dim.set_dim_value(part.end.value_or(length) - part.begin);
+  } else {
+    info.mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  *graph.add_output() = std::move(info);
+}
+
+bool gives_part(const onnx::NodeProto& node) {
+  return is_onnx(node, "Slice") && node.output_size() == 1 && node.name() == node.output(0) + kJudged;
 }
 
 std::optional<JudgedView> change(Model& model, const InputInfo& output, const std::set<std::string>& judged) {
@@ -138,9 +191,34 @@ std::vector<JudgedView> judge_as_floats(Model& model, const std::set<std::string
   return views;
 }
 
+std::vector<JudgedView> judge_parts(Model& model, const std::vector<OutputPart>& parts) {
+  std::vector<JudgedView> views;
+  for (const OutputPart& part : parts) {
+    give_out(model, part);
+    JudgedView& view = views.emplace_back();
+    view.output = part.name;
+    view.part = part;
+  }
+  return views;
+}
+
+std::vector<Layer> measured_layers(const Model& model, std::vector<std::string>* others) {
+  std::set<std::string> parts;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (gives_part(node)) parts.insert(node.name());
+  }
+  std::vector<Layer> layers = find_float32_layers(model, others);
+  std::erase_if(layers, [&](const Layer& layer) { return parts.contains(layer.name); });
+  return layers;
+}
+
 void judge_alike(Model& model, const std::vector<JudgedView>& views) {
   const std::vector<InputInfo> outputs = model_outputs(model);
   for (const JudgedView& view : views) {
+    if (view.part) {
+      if (output_of(model, view.part->output) != nullptr) give_out(model, *view.part);
+      continue;
+    }
     const auto output = std::ranges::find(outputs, view.output, &InputInfo::name);
     if (output == outputs.end()) continue;  // told where the outputs of both are compared
     if (output->dtype == Dtype::Float32 && view.scores.empty()) continue;
@@ -155,6 +233,18 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views) {
 void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   for (const JudgedView& view : views) {
+    if (view.part) {
+      remove_nodes(graph,
+                   [&](const onnx::NodeProto& node) { return gives_part(node) && node.output(0) == view.output; });
+      remove_initializers(model, slice_constants(view.output));
+      google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& outputs = *graph.mutable_output();
+      outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
+                                   [&](const onnx::ValueInfoProto& output) { return output.name() == view.output; }),
+                    outputs.end());
+    }
+  }
+  for (const JudgedView& view : views) {
+    if (view.part) continue;
     remove_nodes(graph, [&](const onnx::NodeProto& node) {
       return node.output_size() == 1 && (node.output(0) == view.output || node.output(0) == view.output + kValue) &&
              node.name().ends_with(kJudged);
@@ -166,6 +256,7 @@ void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
 }
 
 std::string text_of(const JudgedView& view) {
+  if (view.part) return {};
   if (view.axis) {
     return fmt::format("output '{}' is judged by what its ArgMax reads, '{}', along axis {}", printable(view.output),
                        printable(view.scores), view.axis->axis);
@@ -179,6 +270,17 @@ std::string not_judged_text(const Model& model, const InputInfo& output) {
   const GraphWalk walk(model);
   const onnx::NodeProto* maker = walk.maker(output.name);
   return fmt::format("{} of {}", dtype_name(output.dtype), maker == nullptr ? "an input" : printable(maker->op_type()));
+}
+
+std::vector<std::string> notes_of_unjudged(const Model& model, const std::set<std::string>& leave) {
+  std::vector<std::string> notes;
+  for (const InputInfo& output : model_outputs(model)) {
+    if (output.dtype == Dtype::Float32 || leave.contains(output.name)) continue;
+    if (!view_of(model, output, output.name + kGiven).nodes.empty()) continue;
+    notes.push_back(
+        fmt::format("output '{}' is not judged: it is {}", printable(output.name), not_judged_text(model, output)));
+  }
+  return notes;
 }
 
 Tensor as_given(const JudgedView& view, const Tensor& judged) {

@@ -2,7 +2,8 @@
 //   - labels (integers): by the scores that an ArgMax picked them from, whose top-1 agreement is that of the labels;
 //   - codes that a QuantizeLinear gives out: by the values that they stand for;
 //   - float16, bfloat16 and float64: as they are, read as float32.
-// A model that is measured gives out these under the output's own name. It is put back before the model is written.
+// A model that is measured gives out these under the output's own name, and the parts of outputs that are judged by
+// themselves (output_part.h) behind all of them. Both are put back before the model is written.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "analysis/class_axis.h"
+#include "analysis/output_part.h"
+#include "model/layers.h"
 #include "model/model.h"
 #include "vernier/tensor.h"
 
@@ -20,25 +23,36 @@ namespace vernier {
 
 struct JudgedView {
   std::string output;
-  onnx::ValueInfoProto given;     // the output as the file has it
-  std::string given_tensor;       // what its tensor is called meanwhile
-  std::string scores;             // of labels: what the ArgMax reads; empty: no labels
-  std::optional<ClassAxis> axis;  // of labels: along which the ArgMax picks
+  onnx::ValueInfoProto given;           // the output as the file has it
+  std::string given_tensor;             // what its tensor is called meanwhile
+  std::string scores;                   // of labels: what the ArgMax reads; empty: no labels
+  std::optional<ClassAxis> axis;        // of labels: along which the ArgMax picks
+  std::optional<OutputPart> part = {};  // `output` is this part of another, and the file does not give it out
 };
 
 /// Changes the outputs of `model` that are no float32 and that something float stands behind, but for those in `leave`.
 /// Labels whose scores are an output that is judged anyway stay as they are.
 std::vector<JudgedView> judge_as_floats(Model& model, const std::set<std::string>& leave = {});
 
-/// The same of another model of the same network, for the outputs of `views` alone. Errors: Input when nothing float
+/// Lets `model` give out `parts`, each behind its other outputs. Their outputs are float32.
+std::vector<JudgedView> judge_parts(Model& model, const std::vector<OutputPart>& parts);
+
+/// The float32 layers of a model that is measured (layers.h): what gives out its parts is none.
+std::vector<Layer> measured_layers(const Model& model, std::vector<std::string>* others = nullptr);
+
+/// What judge_as_floats() and judge_parts() did, to another model of the same network. Errors: Input when nothing float
 /// stands behind one of them there.
 void judge_alike(Model& model, const std::vector<JudgedView>& views);
 
-/// Undoes judge_as_floats and judge_alike.
+/// Undoes judge_as_floats, judge_parts and judge_alike.
 void give_back_outputs(Model& model, const std::vector<JudgedView>& views);
 
 /// "output 'labels' is judged by what its ArgMax reads, 'logits', along axis 1"; empty where there is nothing to say.
 std::string text_of(const JudgedView& view);
+
+/// "output 'picks' is not judged: it is int64 of NonMaxSuppression", of a model that judge_as_floats() has changed; but
+/// for outputs in `leave` and labels whose scores are judged.
+std::vector<std::string> notes_of_unjudged(const Model& model, const std::set<std::string>& leave);
 
 /// Why nothing float stands behind an output, as "int64 of NonMaxSuppression".
 std::string not_judged_text(const Model& model, const InputInfo& output);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/class_axis.h"
+#include "analysis/output_part.h"
 #include "analysis/requirement.h"
 #include "base/progress.h"
 #include "engines/onnxruntime/recorder.h"
@@ -39,7 +40,9 @@ struct Subject {
   const SampleSource* samples = nullptr;
   std::vector<Carry> carries;
   std::vector<std::string> judged;              // float outputs that are compared, in graph order
+  std::vector<OutputPart> parts;                // of outputs, which are judged too and stand behind these in `judged`
   std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
+  bool labelled = false;                        // the user has labels: what is judged is class scores
   std::size_t threads = 1;                      // samples that run side by side
   SpareThreads* spare = nullptr;                // all but the first of these only while it has one; null: always
   /// Samples that run as one where the network allows it (batches.h); told in words where it does not.

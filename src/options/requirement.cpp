@@ -33,6 +33,13 @@ constexpr std::array<MetricRow, 5> kMetrics{{
     {Metric::MinTop1Agreement, "min-top1-agreement", "", 0, 1},
 }};
 
+/// "output0" of the slice "output0[:,4:]"; empty: it names no slice.
+std::string sliced_output(const std::string& name) {
+  const std::size_t open = name.rfind('[');
+  if (open == std::string::npos || !name.ends_with(']') || name.find(':', open) == std::string::npos) return {};
+  return name.substr(0, open);
+}
+
 const MetricRow& row_of(Metric metric) {
   return *std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricRow& row) { return row.metric == metric; });
 }
@@ -40,12 +47,14 @@ const MetricRow& row_of(Metric metric) {
 }  // namespace
 
 std::optional<double> Requirement::limit_for(const std::string& output) const {
-  std::optional<double> general;
+  const std::string whole = sliced_output(output);
+  std::optional<double> of_whole, general;
   for (const Limit& limit : limits) {
     if (limit.output == output) return limit.value;
+    if (!whole.empty() && limit.output == whole) of_whole = limit.value;
     if (limit.output.empty()) general = limit.value;
   }
-  return general;
+  return of_whole ? of_whole : general;
 }
 
 const std::vector<Metric>& all_metrics() {

@@ -121,6 +121,34 @@ def bytes_from_tensorflow():
 
 
 @network
+def boxes_and_scores():
+    """A detector that gives out boxes up to 320 and scores up to 1 in one output, as YOLOv8 does."""
+    b = Builder(26)
+    b.conv("x", "stem", 3, 12, strides=[2, 2])
+    b.add("Relu", ["stem"], "relu")
+    b.conv("relu", "box", 12, 4, size=1)
+    b.add("Sigmoid", ["box"], "inside")
+    b.add("Mul", ["inside", b.constant("stride", np.float32(320))], "boxes")
+    b.conv("relu", "class", 12, 5, size=1)
+    b.add("Sub", ["class", b.constant("rare", np.float32(2))], "rarely")
+    b.add("Sigmoid", ["rarely"], "shares")
+    b.add("Concat", ["boxes", "shares"], "joined", axis=1)
+    b.add("Reshape", ["joined", b.constant("shape", np.array([0, 0, -1], np.int64))], "output0")
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("output0", FLOAT, [1, 9, 64])]), {"x": b.normal(8, 1, 3, 16, 16)}
+
+
+@network
+def boxes_and_a_score_of_one_layer():
+    """One convolution makes four coordinates in pixels and a score, as heads of one class do."""
+    b = Builder(27)
+    b.conv("x", "stem", 3, 12, strides=[2, 2])
+    b.add("Relu", ["stem"], "relu")
+    b.conv("relu", "raw", 12, 5, size=1)
+    b.add("Mul", ["raw", b.constant("units", np.array([200, 200, 200, 200, 0.5], np.float32).reshape(1, 5, 1, 1))], "output")
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("output", FLOAT, [1, 5, 8, 8])]), {"x": b.normal(8, 1, 3, 16, 16)}
+
+
+@network
 def half_output():
     """Computes in float32 and gives out float16."""
     b = Builder(5)

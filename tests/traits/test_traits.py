@@ -43,6 +43,15 @@ def outputs(path, samples):
     return {output.name: np.stack([run[k] for run in runs]) for k, output in enumerate(session.get_outputs())}
 
 
+def values_of(outputs, name):
+    """Of an output, or of a part of one such as 'output0[:,4:]'. Samples are stacked in front."""
+    if name in outputs:
+        return outputs[name]
+    output, inside = name[:-1].rsplit("[", 1)
+    ends = [slice(*(int(end) if end else None for end in item.split(":"))) for item in inside.split(",")]
+    return outputs[output][(slice(None), *ends)]
+
+
 def sqnr(reference, got):
     reference, got = reference.astype(np.float64), got.astype(np.float64)
     error = np.sum((reference - got) ** 2)
@@ -56,9 +65,9 @@ def check_claim(model, written, samples, figures, form):
     if form in ("--bf16", "--fp8"):
         return
     reference, got = outputs(model, samples), outputs(written, samples)
-    assert {figure["name"] for figure in figures["outputs"]} <= set(reference)
+    assert {figure["name"].split("[")[0] for figure in figures["outputs"]} <= set(reference)
     for figure in figures["outputs"]:
-        ours, theirs = reference[figure["name"]], got[figure["name"]]
+        ours, theirs = values_of(reference, figure["name"]), values_of(got, figure["name"])
         known = np.isfinite(ours)  # the reference's own NaNs are no part of the figures
         if not np.all(np.isfinite(theirs[known])):
             assert figure["nonfinite"] > 0 and figure["sqnr_db"] == "-inf"

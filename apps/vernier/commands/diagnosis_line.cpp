@@ -89,7 +89,8 @@ DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& conso
 
 void DiagnosisLine::add_requirement(CLI::App& app) {
   requirement.add(app);
-  add_values(app, "--outputs", outputs, "NAME", "Outputs to judge (default: every float output that carries no state)")
+  add_values(app, "--outputs", outputs, "NAME",
+             "Outputs to judge, or slices of them: 'output0[:,4:]' (default: every float output that carries no state)")
       .group("Requirement (one metric; default: none; must hold for each judged output)");
   task.add(app);
 }

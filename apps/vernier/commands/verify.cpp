@@ -40,7 +40,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
   add_argument(app, "TYPED", line->typed_model, "ONNX file, typed: simulated as its casts and Q/DQ say");
   line->requirement.add(app);
   add_values(app, "--outputs", line->outputs, "NAME",
-             "Outputs to judge (default: every float output that carries no state)")
+             "Outputs to judge, or slices of them: 'output0[:,4:]' (default: every float output that carries no state)")
       .group("Requirement (one metric; default: none; must hold for each judged output)");
   line->task.add(app);
   add_value(

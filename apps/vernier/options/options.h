@@ -73,7 +73,7 @@ class PrecisionGroup {
 class RequirementGroup {
  public:
   void add(CLI::App& app);
-  /// Sets the requirement, absent when none was given, and the axes of classes.
+  /// Sets the requirement, absent when none was given, the axes of classes, and whether parts of outputs are judged.
   void read_into(MeasureOptions& options) const;
 
  private:
@@ -84,6 +84,7 @@ class RequirementGroup {
   std::optional<Requirement> requirement() const;
   std::vector<Row> rows_;
   std::vector<std::string> top1_axes_;
+  bool no_output_parts_ = false;
   std::string margin_;
 };
 

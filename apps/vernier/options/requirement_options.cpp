@@ -51,10 +51,16 @@ void RequirementGroup::add(CLI::App& app) {
   add_values(app, "--top1-axis", top1_axes_, "[OUTPUT:]AXIS",
              "Axis along which classes lie, from 0, or from -1 backwards (default: as the graph says)")
       .group(kGroup);
+  no_output_parts_ = false;
+  add_flag(app, "--no-output-parts", no_output_parts_,
+           "Judge each output as a whole (default: parts of different scale, such as boxes and scores, are judged as "
+           "well)")
+      .group(kGroup);
 }
 
 void RequirementGroup::read_into(MeasureOptions& options) const {
   options.requirement = requirement();
+  options.output_parts = !no_output_parts_;
   for (const std::string& text : top1_axes_) {
     const std::size_t colon = text.rfind(':');
     const bool named = colon != std::string::npos;

@@ -14,6 +14,13 @@
 
 namespace vernier {
 
+/// An output of integers or Booleans, which no figure judges: how many samples give exactly what the float model gives.
+struct ExactOutput {
+  std::string name;
+  std::string what;  // "int64 of NonMaxSuppression"
+  std::size_t samples = 0, equal = 0;
+};
+
 struct VerifyReport {
   int version = 1;
   std::string command;
@@ -33,6 +40,7 @@ struct VerifyReport {
   std::optional<TestRow> test;            // of the typed file, by that
   std::optional<TestRow> engine_test;     // the same on the engine, which decides where there is one
   std::optional<Requirement> requirement;
+  std::vector<ExactOutput> exact_outputs;
   std::optional<EngineFigures> engine;  // measured on one; it decides
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/output_part.h"
+#include "analysis/output_parts.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
@@ -38,16 +41,29 @@ std::optional<std::string> already_quantized(const Model& model) {
       plural(nodes, "QuantizeLinear node"));
 }
 
-std::vector<std::string> judged_outputs(const Model& model, const MeasureOptions& options) {
+std::vector<std::string> float_outputs(const Model& model, const MeasureOptions& options) {
   std::vector<std::string> floats;
   for (const InputInfo& output : model_outputs(model)) {
     const bool state = std::any_of(options.carries.begin(), options.carries.end(),
                                    [&](const auto& carry) { return carry.first == output.name; });
     if (output.dtype == Dtype::Float32 && !state) floats.push_back(output.name);
   }
+  return floats;
+}
+
+/// The slice of one of `floats` that `text` names; nullopt when it names an output, or is none.
+std::optional<OutputPart> part_named(const std::string& text, const std::vector<std::string>& floats) {
+  if (std::ranges::find(floats, text) != floats.end()) return std::nullopt;
+  std::optional<OutputPart> part = parse_part(text);
+  if (part && std::ranges::find(floats, part->output) == floats.end()) return std::nullopt;
+  return part;
+}
+
+std::vector<std::string> judged_outputs(const std::vector<std::string>& floats, const MeasureOptions& options) {
   if (floats.empty() || options.outputs.empty()) return floats;
   std::vector<std::string> chosen;
   for (const std::string& pattern : options.outputs) {
+    if (part_named(pattern, floats)) continue;
     const std::size_t before = chosen.size();
     for (const std::string& name : floats) {
       if (name == pattern || wildcard_match(pattern, name)) chosen.push_back(name);
@@ -93,6 +109,56 @@ std::optional<std::string> batch_as_one_sample(const Model& model, const SampleS
   }
   if (batch < 2) return std::nullopt;
   return fmt::format("the data are one sample, a batch of {}: ‹split-batch› makes them {} samples", batch, batch);
+}
+
+/// A general limit that says nothing new of a part: what is wrong by so much in it is so in the whole output.
+bool absolute(const std::optional<Requirement>& requirement) {
+  return requirement && requirement->metric != Metric::MinSqnrDb && requirement->metric != Metric::MinCosine;
+}
+
+/// The slices that the user names: in ‹outputs›, and as outputs of limits.
+std::vector<OutputPart> parts_named(const Subject& subject, const std::vector<std::string>& floats,
+                                    const MeasureOptions& options) {
+  std::vector<std::string> texts;
+  for (const std::string& output : options.outputs) texts.push_back(output);
+  if (options.requirement) {
+    for (const Limit& limit : options.requirement->limits) texts.push_back(limit.output);
+  }
+  std::map<std::string, Shape> shapes;
+  for (const InputInfo& output : model_outputs(subject.model)) shapes[output.name] = output.shape;
+  std::vector<OutputPart> parts;
+  for (const std::string& text : texts) {
+    const std::optional<OutputPart> part = part_named(text, floats);
+    if (!part || std::ranges::find(parts, text, &OutputPart::name) != parts.end()) continue;
+    const bool listed = std::ranges::find(options.outputs, text) != options.outputs.end();
+    const bool judged = std::ranges::find(subject.judged, part->output) != subject.judged.end();
+    if (listed || judged) parts.push_back(settled(*part, shapes.at(part->output)));
+  }
+  return parts;
+}
+
+/// Lets the subject judge what the user names of its outputs, and what one figure for all of an output would hide.
+void judge_parts_of_outputs(Loaded& loaded, const std::vector<std::string>& floats, Sources& sources) {
+  const MeasureOptions& options = sources.options();
+  Subject& subject = loaded.subject;
+  subject.parts = parts_named(subject, floats, options);
+  if (options.output_parts && !absolute(options.requirement)) {
+    if (!sources.output_parts) {
+      FoundParts found = find_output_parts(subject);
+      loaded.output_notes.insert(loaded.output_notes.end(), found.notes.begin(), found.notes.end());
+      sources.output_parts = std::move(found.parts);
+    }
+    for (const OutputPart& part : *sources.output_parts) {
+      const bool judged = std::ranges::find(subject.judged, part.output) != subject.judged.end();
+      const bool named =
+          std::ranges::any_of(subject.parts, [&](const OutputPart& known) { return known.same_values(part); });
+      if (judged && !named) subject.parts.push_back(part);
+    }
+  }
+  for (JudgedView& view : judge_parts(subject.model, subject.parts)) {
+    subject.judged.push_back(view.output);
+    loaded.views.push_back(std::move(view));
+  }
 }
 
 void check_requirement(const Subject& subject, const std::optional<Requirement>& requirement) {
@@ -142,16 +208,17 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
 
   Subject& subject = loaded.subject;
   subject.model = prepared->model;
+  std::set<std::string> states;
+  for (const auto& [output, input] : options.carries) states.insert(output);
   if (judged) {
-    std::set<std::string> states;
-    for (const auto& [output, input] : options.carries) states.insert(output);
     loaded.views = judge_as_floats(subject.model, states);
     for (const JudgedView& view : loaded.views) {
       if (const std::string text = text_of(view); !text.empty()) loaded.notes.push_back(text);
     }
   }
+  if (judged) loaded.output_notes = notes_of_unjudged(subject.model, states);
   std::vector<std::string> others;
-  subject.layers = find_float32_layers(subject.model, &others);
+  subject.layers = measured_layers(subject.model, &others);
   if (!others.empty() && subject.layers.empty()) {
     throw Error(ErrorKind::Input, printable(source.name()) + ": all its layers compute in float64",
                 "export the model in float32: low formats are chosen for float32 layers");
@@ -159,11 +226,14 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   if (!others.empty()) loaded.notes.push_back(of_another_type(others));
   subject.samples = loaded.samples.get();
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
-  subject.judged = judged_outputs(subject.model, options);
+  const std::vector<std::string> floats = float_outputs(subject.model, options);
+  subject.judged = judged_outputs(floats, options);
   subject.class_axes = class_axes(subject.model, subject.judged, options.top1_axes);
   subject.threads = options.threads == 0 ? usable_cores() : options.threads;
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
+  if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
+  if (judged) judge_parts_of_outputs(loaded, floats, sources);
   check_requirement(subject, options.requirement);
   if (const auto text = already_quantized(original)) loaded.warnings.push_back(*text);
   if (const auto text = batch_as_one_sample(original, *loaded.samples, options.data)) {
@@ -172,7 +242,6 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   if (loaded.samples->is_random()) {
     loaded.warnings.emplace_back(kRandomInputs);
   }
-  if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
   return loaded;
 }
 

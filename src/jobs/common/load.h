@@ -35,6 +35,7 @@ struct Loaded {
   bool rounds = false;                   // its file is in low precision itself, and what that says is simulated
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
+  std::vector<std::string> output_notes;  // which outputs are judged part by part, and which are not judged
 };
 
 /// The model of `source`, prepared as said, with Ifs inlined, and its samples. What is judged may be nothing: outputs

@@ -107,7 +107,8 @@ Progress progress_of(const JobSinks& sinks) {
 Sources::Sources(const MeasureOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
 
 Sources::Sources(const Sources& read, const JobSinks& sinks)
-    : options_(read.options_),
+    : output_parts(read.output_parts),
+      options_(read.options_),
       sinks_(sinks),
       runtime_(read.runtime_),
       samples_(read.samples_),

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/output_part.h"
 #include "base/progress.h"
 #include "jobs/common/split.h"
 #include "model/model.h"
@@ -66,6 +67,9 @@ class Sources {
   const std::shared_ptr<const Runtime>& runtime();
   /// Begins to load it beside what comes next, which reads models. Errors are told by runtime().
   void load_runtime_ahead();
+
+  /// The parts of the judged outputs, once they are known: a job judges the same ones on all of its samples.
+  std::optional<std::vector<OutputPart>> output_parts;
 
   const MeasureOptions& options() const { return options_; }
   const JobSinks& sinks() const { return sinks_; }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/hiding_pairs.h"
 #include "analysis/isolated.h"
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
@@ -140,6 +141,17 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
   return {};
 }
 
+/// Pairs whose one scale is right for the large values of an output and hides a part of it.
+void add_hiding_pairs(const SimulatedFile& file, const Subject& subject,
+                      const std::map<std::string, OutputStats>& outputs, std::vector<FoundDefect>& defects) {
+  for (const OutputPart& part : subject.parts) {
+    for (const HidingPair& hiding : pairs_hiding(file, part, outputs.at(part.name).pooled)) {
+      const std::string& node = hiding.pair->quantizer.empty() ? hiding.pair->dequantizer : hiding.pair->quantizer;
+      defects.push_back({"hidden-part", node, hiding_text(hiding, part)});
+    }
+  }
+}
+
 /// The figures, and the defects that only these show.
 void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
   SimulatedFile simulated = simulate_typed(typed);
@@ -214,6 +226,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
     if (std::optional<FoundDefect> defect = absurd_scale(row)) report.defects.push_back(std::move(*defect));
     report.quantizers.push_back(std::move(row));
   }
+  add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
 }
 
 }  // namespace

@@ -259,6 +259,7 @@ void Diagnosis::load_model() {
   typed_source_ = options_.from ? take_over(*options_.from, options_.model, sources_, precision_)
                                 : raise_typed_source(options_.model, sources_, precision_);
   loaded_ = load_judged(options_.model, preparation_of(precision_), sources_);
+  loaded_.subject.labelled = options_.search.task.labels.has_value();
   sources_.forget_prepared();  // repairs change it: the old weights are not to stay
   report_.onnxruntime_version = subject().runtime->version();
   report_.model_file = options_.model.name();
@@ -278,6 +279,7 @@ void Diagnosis::load_model() {
   });
   report_.notes = typed_source_.notes;
   note(loaded_.notes);
+  note(loaded_.output_notes);
   AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
   if (assigned.nothing_gains) {
     throw Error(ErrorKind::Input,

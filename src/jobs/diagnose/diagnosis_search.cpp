@@ -60,8 +60,14 @@ constexpr double kMostRoom = 10;
 
 void Diagnosis::repair() {
   LabelCheck labels;
-  if (const auto& wanted = options_.search.task.labels; wanted && loaded_.views.empty()) {
-    labels = label_check(*wanted, sources_, *loaded_.original);
+  const bool as_given =
+      std::ranges::all_of(loaded_.views, [](const JudgedView& view) { return view.part.has_value(); });
+  if (const auto& wanted = options_.search.task.labels; wanted && as_given) {
+    labels = [check = label_check(*wanted, sources_, *loaded_.original),
+              whole = subject().judged.size() - subject().parts.size()](std::size_t sample, std::vector<Tensor> got) {
+      got.resize(whole);
+      return check(sample, got);
+    };
   }
   RepairedNetwork repaired =
       repair_network(loaded_, *experiment_, precision_, *repairs_, ranges_->cached().has_value(), labels);

@@ -12,6 +12,7 @@
 
 #include "analysis/channel_stats.h"
 #include "analysis/figures.h"
+#include "analysis/judged_views.h"
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/diagnose/repair_ladder.h"
@@ -66,7 +67,7 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
     trial.subject = state_.subject;
     if (raised) trial.subject.model = *raised;
     for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
-    trial.subject.layers = find_float32_layers(trial.subject.model);
+    trial.subject.layers = measured_layers(trial.subject.model);
     const double neutral_db = plan_again_(trial);
     for (const auto& [tensor, grid] : grids_) {
       const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {

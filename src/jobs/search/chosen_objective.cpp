@@ -27,7 +27,8 @@ LabelCheck label_check(const LabelRequirement& wanted, Sources& sources, const M
 std::unique_ptr<Objective> task_objective(const TaskRequirement& task, Sources& sources, const Model& model,
                                           const std::vector<JudgedView>& views) {
   if (task.labels) {
-    return label_objective(*task.labels, all_samples_for(sources, model), numbers_of(*sources.samples(model)));
+    return of_whole_outputs(
+        label_objective(*task.labels, all_samples_for(sources, model), numbers_of(*sources.samples(model))), views);
   }
   if (task.function) return of_given_outputs(metric_objective(*task.function), views);
   if (!task.metric) return nullptr;
@@ -41,7 +42,7 @@ std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, Sour
   const SearchOptions& search = options.search;
   if (options.measure.requirement || search.check) return nullptr;
   if (auto task = task_objective(search.task, sources, model, views)) return task;
-  return search.compare ? comparison_objective(search) : nullptr;
+  return search.compare ? of_whole_outputs(comparison_objective(search), views) : nullptr;
 }
 
 std::string objective_text(const DiagnoseOptions& options, const Objective* objective) {

@@ -13,7 +13,7 @@
 namespace vernier {
 namespace {
 
-using Views = std::vector<const JudgedView*>;  // of each output in turn; null where there is none
+using Views = std::vector<const JudgedView*>;  // of each output of the file in turn; null where there is none
 
 class GivenTally : public Tally {
  public:
@@ -25,6 +25,7 @@ class GivenTally : public Tally {
 
  private:
   std::vector<Tensor> given(std::vector<Tensor> outputs) const {
+    outputs.resize(views_.size());  // parts of outputs stand behind all of them
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (views_[i] != nullptr) outputs[i] = as_given(*views_[i], outputs[i]);
     }
@@ -44,11 +45,14 @@ class GivenObjective : public Objective {
   bool passes_reference() const override { return inner_->passes_reference(); }
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
     Views views;
+    std::vector<std::string> whole;
     for (const std::string& output : outputs) {
       const auto view = std::ranges::find(views_, output, &JudgedView::output);
+      if (view != views_.end() && view->part) continue;
+      whole.push_back(output);
       views.push_back(view == views_.end() ? nullptr : &*view);
     }
-    return std::make_unique<GivenTally>(inner_->begin(outputs), std::move(views));
+    return std::make_unique<GivenTally>(inner_->begin(whole), std::move(views));
   }
 
  private:
@@ -57,6 +61,11 @@ class GivenObjective : public Objective {
 };
 
 }  // namespace
+
+std::unique_ptr<Objective> of_whole_outputs(std::unique_ptr<Objective> objective, std::vector<JudgedView> views) {
+  std::erase_if(views, [](const JudgedView& view) { return !view.part; });
+  return of_given_outputs(std::move(objective), std::move(views));
+}
 
 std::unique_ptr<Objective> of_given_outputs(std::unique_ptr<Objective> objective, std::vector<JudgedView> views) {
   if (views.empty()) return objective;

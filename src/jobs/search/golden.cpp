@@ -35,8 +35,10 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
     std::vector<Tensor> outputs;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
       const std::string& name = subject.judged[i];
+      const auto part = std::ranges::find(subject.parts, name, &OutputPart::name);
+      const std::string& given = part == subject.parts.end() ? name : part->output;
       const auto found = std::find_if(iteration.outputs.begin(), iteration.outputs.end(),
-                                      [&](const NamedTensor& output) { return output.name == name; });
+                                      [&](const NamedTensor& output) { return output.name == given; });
       const std::string place = fmt::format("{}, iteration {}: output '{}'", where, sample, printable(name));
       if (found == iteration.outputs.end()) {
         std::vector<std::string> names;
@@ -48,6 +50,7 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
                     fmt::format("{} is {}, float32 is wanted", place, dtype_name(found->tensor.dtype())));
       }
       outputs.push_back(convert(found->tensor, Dtype::Float32, place));
+      if (part != subject.parts.end()) outputs.back() = slice_of(outputs.back(), *part);
       if (outputs.back().shape() != expected[i].shape()) {
         throw Error(ErrorKind::Input, fmt::format("{} has shape {}, the model gives {}", place,
                                                   shape_text(outputs.back().shape()), shape_text(expected[i].shape())));

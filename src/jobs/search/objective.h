@@ -68,5 +68,7 @@ std::unique_ptr<Objective> metric_objective(const MetricFunction& wanted);
 
 /// `objective` with the outputs of `views` as the file gives them (judged_views.h): labels, not scores.
 std::unique_ptr<Objective> of_given_outputs(std::unique_ptr<Objective> objective, std::vector<JudgedView> views);
+/// `objective` without the parts of outputs among `views`: it sees whole outputs.
+std::unique_ptr<Objective> of_whole_outputs(std::unique_ptr<Objective> objective, std::vector<JudgedView> views);
 
 }  // namespace vernier

@@ -34,6 +34,7 @@
 #include "jobs/search/chosen_objective.h"
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/on_engine.h"
+#include "jobs/verify/output_values.h"
 #include "model/prepare.h"
 #include "plan/engine_sums.h"
 #include "plan/simulate_typed.h"
@@ -242,6 +243,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   Loaded loaded = load_beside(typed, simulated, options.float_model, sources, options.arithmetic);
   if (loaded.rounds) known = nullptr;  // an earlier run left that to the runtime
   const Subject& subject = loaded.subject;
+  loaded.subject.labelled = options.task.labels.has_value();
   loaded.subject.batch = options.measure.batch;
   loaded.subject.one_by_one = [&](const std::string& text) {
     if (std::ranges::find(report.warnings, text) != report.warnings.end()) return;
@@ -264,6 +266,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   report.requirement = options.measure.requirement;
   report.warnings = loaded.warnings;
   report.notes = simulated.notes;
+  report.notes.insert(report.notes.end(), loaded.output_notes.begin(), loaded.output_notes.end());
   for (const std::string& text : report.warnings) {
     if (sinks.warning) sinks.warning(text);
   }
@@ -333,6 +336,21 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
       if (sinks.warning) sinks.warning(report.warnings.back());
     }
   }
+
+  watch.phase("output values");
+  report.exact_outputs = compare_exact_outputs(subject, simulated);
+  for (const ExactOutput& output : report.exact_outputs) {
+    if (output.equal == output.samples) continue;
+    report.warnings.push_back(fmt::format(
+        "output '{}' ({}) is not judged, and differs from the float model's in {} of {}", printable(output.name),
+        printable(output.what), output.samples - output.equal, plural(output.samples, "sample")));
+    if (sinks.warning) sinks.warning(report.warnings.back());
+  }
+  for (const std::string& text : constant_outputs(subject, simulated, measured.outputs)) {
+    report.warnings.push_back(text);
+    if (sinks.warning) sinks.warning(text);
+  }
+  watch.stop();
 
   std::map<std::string, Format> formats;
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;

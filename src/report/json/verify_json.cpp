@@ -10,8 +10,16 @@
 namespace vernier {
 
 template <>
+struct Fields<ExactOutput> {
+  using R = ExactOutput;
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"what", &R::what},
+                                          Field{"samples", &R::samples}, Field{"equal", &R::equal}};
+};
+
+template <>
 struct Fields<VerifyReport> {
   using R = VerifyReport;
+  static constexpr bool (*exact)(const R&) = [](const R& report) { return !report.exact_outputs.empty(); };
   static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
   static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
   static constexpr bool (*on_engine)(const R&) = [](const R& report) { return report.engine.has_value(); };
@@ -35,6 +43,7 @@ struct Fields<VerifyReport> {
       Prose{"objective", &R::objective, by_task},
       Field{"test", &R::test},
       Field{"engine_test", &R::engine_test},
+      Field{"exact_outputs", &R::exact_outputs, exact},
       Field{"engine", &R::engine, on_engine},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},

@@ -79,6 +79,18 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
   return text;
 }
 
+/// Outputs that no figure judges.
+std::string exact_section(const VerifyReport& report, const TextOptions& options) {
+  if (report.exact_outputs.empty()) return {};
+  std::string text = heading("Outputs that are not judged, compared exactly", options.color);
+  for (const ExactOutput& output : report.exact_outputs) {
+    text += wrap(fmt::format("'{}' ({}): equal to the float model's in {} of {}", printable(output.name),
+                             printable(output.what), output.equal, plural(output.samples, "sample")),
+                 options.width, "  - ");
+  }
+  return text;
+}
+
 /// What the layers are ranked by: their own errors where those were measured, else the errors at their outputs.
 std::optional<double> LayerRow::*ranked_by(const VerifyReport& report) {
   return is_measured(report.layers, &LayerRow::own_sqnr_db) ? &LayerRow::own_sqnr_db : &LayerRow::propagated_sqnr_db;
@@ -180,6 +192,7 @@ std::string report_to_text(const VerifyReport& report, const TextOptions& option
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   const std::string figures = figures_table(runs, options);
   if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
+  text += exact_section(report, options);
   text += worst_section(report, options);
   text += compared_section(report, options);
   text += remarks(report.warnings, report.notes, options);

@@ -1,0 +1,148 @@
+#include "analysis/hiding_pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "analysis/axis_moves.h"
+#include "base/text.h"
+#include "model/graph_walk.h"
+#include "model/operator_traits.h"
+#include "numerics/grid.h"
+#include "plan/round_node.h"
+#include "vernier/format.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kBad = 20;       // dB: an error a tenth as large as the values
+constexpr double kExplained = 6;  // dB: more than half of the error's amplitude
+
+/// A slice of a tensor inside the graph.
+struct Place {
+  std::string tensor;
+  int axis = 0;
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> end;
+};
+
+class WayBack {
+ public:
+  explicit WayBack(const SimulatedFile& file) : file_(file), walk_(file.model), types_(types_of(file.model)) {
+    for (const QuantizedTensor& pair : file.quantized) pairs_[pair.output] = &pair;
+  }
+
+  std::vector<const QuantizedTensor*> from(const OutputPart& part) {
+    follow({part.output, part.axis, part.begin, part.end});
+    return found_;
+  }
+
+ private:
+  /// Shape inference does not know our own operators: a Round has the shape of what it reads.
+  static std::map<std::string, ValueType> types_of(Model model) {
+    for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
+      if (node.domain() != kDomain || node.op_type() != "Round") continue;
+      const std::string input = node.input(0);
+      node.clear_attribute();
+      node.clear_domain();
+      node.set_op_type("Identity");
+      node.clear_input();
+      node.add_input(input);
+    }
+    return infer_types(model);
+  }
+
+  const Shape* shape_of(const std::string& tensor) const {
+    const auto type = types_.find(tensor);
+    return type == types_.end() || !type->second.rank_known ? nullptr : &type->second.shape;
+  }
+
+  void follow(Place place) {
+    while (seen_.insert(place.tensor).second) {
+      const onnx::NodeProto* node = walk_.maker(place.tensor);
+      if (const auto pair = pairs_.find(place.tensor); pair != pairs_.end()) found_.push_back(pair->second);
+      if (node == nullptr || node->input_size() == 0) return;
+      if (is_onnx(*node, "Concat")) return follow_operands(*node, place);
+      if (is_onnx(*node, "Transpose")) {
+        const std::vector<std::int64_t> order = attribute_ints(*node, "perm");
+        if (place.axis >= static_cast<int>(order.size())) return;
+        place.axis = static_cast<int>(order[static_cast<std::size_t>(place.axis)]);
+      } else if (reshapes(*node)) {
+        const Shape* from = shape_of(node->input(0));
+        const Shape* to = shape_of(place.tensor);
+        const auto axis = from == nullptr || to == nullptr ? std::nullopt : reshaped_axis(*to, *from, place.axis);
+        if (!axis) return;
+        place.axis = *axis;
+      } else if (!is_onnx(*node, "Identity") && pairs_.find(place.tensor) == pairs_.end()) {
+        return;
+      }
+      place.tensor = node->input(0);
+    }
+  }
+
+  void follow_operands(const onnx::NodeProto& concat, const Place& place) {
+    const Shape* shape = shape_of(place.tensor);
+    auto axis = static_cast<int>(attribute_int(concat, "axis", 1));
+    if (axis < 0 && shape != nullptr) axis += static_cast<int>(shape->size());
+    std::int64_t start = 0;
+    for (const std::string& operand : concat.input()) {
+      Place inside = place;
+      inside.tensor = operand;
+      if (axis == place.axis) {
+        const Shape* own = shape_of(operand);
+        if (own == nullptr || axis >= static_cast<int>(own->size())) return;
+        const std::int64_t length = (*own)[static_cast<std::size_t>(axis)];
+        if (length < 0) return;
+        const std::int64_t behind = start + length;
+        const bool meets = place.begin < behind && (!place.end || *place.end > start);
+        inside.begin = std::max<std::int64_t>(place.begin - start, 0);
+        inside.end = place.end && *place.end < behind ? std::optional(*place.end - start) : std::nullopt;
+        start = behind;
+        if (!meets) continue;
+      }
+      follow(inside);
+    }
+  }
+
+  const SimulatedFile& file_;
+  const GraphWalk walk_;
+  const std::map<std::string, ValueType> types_;
+  std::map<std::string, const QuantizedTensor*> pairs_;
+  std::set<std::string> seen_;
+  std::vector<const QuantizedTensor*> found_;
+};
+
+}  // namespace
+
+std::vector<HidingPair> pairs_hiding(const SimulatedFile& file, const OutputPart& part, const ErrorStats& sums) {
+  std::vector<HidingPair> hiding;
+  const auto pairs = static_cast<double>(sums.finite_pairs());
+  if (pairs <= 0 || sums.ref_energy <= 0 || !(sqnr_db(sums) < kBad)) return hiding;
+  const double energy = sums.ref_energy / pairs;
+  for (const QuantizedTensor* pair : WayBack(file).from(part)) {
+    if (pair->params.scale.size() != 1 || !is_integer(pair->params.format)) continue;
+    const auto step = static_cast<double>(pair->params.scale.front());
+    // Rounding is an error of step / sqrt(12), and no more than the values where all of them become zero.
+    const double left_db = 10 * std::log10(energy / std::min(step * step / 12, energy));
+    if (left_db >= kBad || left_db > sqnr_db(sums) + kExplained) continue;
+    hiding.push_back({pair, step, std::sqrt(energy), std::floor(sums.max_abs_ref / step + 0.5) + 1});
+  }
+  return hiding;
+}
+
+std::string hiding_text(const HidingPair& hiding, const OutputPart& part) {
+  return fmt::format(
+      "'{}' has one scale, {:.4g}, for values of different size: '{}' (rms {:.3g}) has about {:.0f} of {} levels left. "
+      "Quantize its parts in front of the Concat, each with a scale of its own, or leave it in float",
+      printable(hiding.pair->tensor), hiding.step, printable(part.name), hiding.rms, hiding.levels,
+      hiding.pair->params.format == Format::Int4 ? 16 : 256);
+}
+
+}  // namespace vernier

@@ -1,0 +1,40 @@
+// A part of an output: a slice along one axis, judged like an output of its own. One pooled figure hides the small
+// values of an output that holds large ones as well: boxes up to 640 and scores up to 1.
+//
+// Here: what a part is, how it is written, and its values. Which parts an output has is decided in output_parts.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+struct OutputPart {
+  std::string name;    // "output0[:,4:]", as given or as part_name() makes it
+  std::string output;  // "output0"
+  int axis = 0;        // from 0; of "[...,4:]" from -1 backwards
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> end;  // exclusive; absent: to the end
+  bool same_values(const OutputPart& other) const {
+    return output == other.output && axis == other.axis && begin == other.begin && end == other.end;
+  }
+};
+
+/// "output0[:,4:]": as NumPy writes it.
+std::string part_name(const OutputPart& part);
+
+/// Reads "NAME[:,4:]", "NAME[...,:4]" and "NAME[:,3]"; nullopt when `text` does not end in brackets with a slice
+/// in them. Errors: Usage for a slice with a step, along several axes, or along none.
+std::optional<OutputPart> parse_part(const std::string& text);
+
+/// The same slice with its ends counted from 0, for an output of this shape. Dimensions of -1 are not known. Errors:
+/// Usage when the output has no such axis, or the slice no element.
+OutputPart settled(OutputPart part, const Shape& shape);
+
+/// The elements of `output` that belong to `part`, which is settled.
+Tensor slice_of(const Tensor& output, const OutputPart& part);
+
+}  // namespace vernier

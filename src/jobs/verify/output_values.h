@@ -1,0 +1,25 @@
+// What figures do not say of the outputs of a typed model: integers that differ from the float model's, and outputs, or
+// parts of them, that are one constant now.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+#include "plan/simulate_typed.h"
+#include "vernier/report/verify.h"
+
+namespace vernier {
+
+/// Integer and Boolean outputs of both models, compared exactly, sample by sample. No figure judges them. Cost: one run
+/// of each model over all samples where there are such outputs, else none.
+std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const SimulatedFile& file);
+
+/// A sentence for each judged output, or part of one, that has one value in `file` over the first samples, and varies
+/// in the float model. `sums`: of the judged outputs. Cost: at most eight samples through each model; one sample
+/// through the typed one where nothing is constant.
+std::vector<std::string> constant_outputs(const Subject& subject, const SimulatedFile& file,
+                                          const std::map<std::string, OutputStats>& sums);
+
+}  // namespace vernier

@@ -1,0 +1,197 @@
+// Parts of outputs: how they are written, and which outputs have some.
+#include "analysis/output_parts.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/hiding_pairs.h"
+#include "analysis/judged_views.h"
+#include "analysis/output_part.h"
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
+#include "plan/simulate_typed.h"
+#include "tiny_networks.h"
+#include "vernier/error.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+using testing::bell;
+using testing::model_of;
+
+std::vector<std::string> parts_of(const std::string& graph, const Sample& sample,
+                                  const testing::NamedTensors& weights = {}) {
+  const testing::Samples samples({sample, sample});
+  Subject subject = testing::subject_of(model_of(graph, weights), samples);
+  subject.class_axes = class_axes(subject.model, subject.judged);
+  std::vector<std::string> names;
+  for (const OutputPart& part : find_output_parts(subject).parts) names.push_back(part.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(OutputPart, IsWrittenAsNumPyWritesIt) {
+  const OutputPart part = parse_part("boxes/out[:, 4:]").value();
+  EXPECT_EQ(part.output, "boxes/out");
+  EXPECT_EQ(part.axis, 1);
+  EXPECT_EQ(part.begin, 4);
+  EXPECT_FALSE(part.end);
+  EXPECT_EQ(part_name(part), "boxes/out[:,4:]");
+  EXPECT_EQ(part_name(parse_part("y[:,:,:4]").value()), "y[:,:,:4]");
+  EXPECT_EQ(parse_part("y[:,3]")->end, 4);
+  EXPECT_EQ(parse_part("y[:,-1]")->begin, -1);
+  EXPECT_EQ(parse_part("y[...,2:5]")->axis, -1);
+  EXPECT_FALSE(parse_part("y"));
+  EXPECT_FALSE(parse_part("y[0]"));  // a name that exporters make
+  EXPECT_FALSE(parse_part("y[a:b]"));
+  EXPECT_THROW(parse_part("y[:,1:9:2]"), Error);
+  EXPECT_THROW(parse_part("y[1:,1:]"), Error);
+  EXPECT_THROW(parse_part("y[:,:]"), Error);
+}
+
+TEST(OutputPart, IsSettledByTheShape) {
+  const Shape shape{1, 3, 85};
+  EXPECT_EQ(settled(parse_part("y[...,-81:]").value(), shape).begin, 4);
+  EXPECT_EQ(settled(parse_part("y[...,-81:]").value(), shape).axis, 2);
+  EXPECT_FALSE(settled(parse_part("y[:,:,4:85]").value(), shape).end);
+  EXPECT_THROW(settled(parse_part("y[:,3:]").value(), shape), Error);
+  EXPECT_THROW(settled(parse_part("y[:,:,:,1:]").value(), shape), Error);
+}
+
+TEST(OutputPart, HoldsTheElementsOfItsSlice) {
+  const Tensor whole = Tensor::of({2, 3, 2}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  const Tensor part = slice_of(whole, parse_part("y[:,1:]").value());
+  EXPECT_EQ(part.shape(), (Shape{2, 2, 2}));
+  EXPECT_EQ(std::vector<float>(part.floats().begin(), part.floats().end()),
+            (std::vector<float>{2, 3, 4, 5, 8, 9, 10, 11}));
+}
+
+TEST(OutputPart, IsGivenOutAndTakenBack) {
+  for (const int opset : {9, 17}) {
+    const std::string graph = "g (float[1,6,4] x) => (float[1,6,4] y) { y = Relu (x) }";
+    Model model = model_of(graph, {}, opset);
+    const std::string before = model.proto.SerializeAsString();
+    const std::vector<JudgedView> views = judge_parts(model, {parse_part("y[:,4:]").value()});
+    EXPECT_EQ(measured_layers(model).size(), 1U);
+    const Tensor x = bell({1, 6, 4}, 3);
+    const std::vector<Tensor> got = evaluate_exactly(Runtime::load(), model, {{"x", x}});
+    ASSERT_EQ(got.size(), 2U);
+    EXPECT_EQ(got[1].shape(), (Shape{1, 2, 4}));
+    EXPECT_EQ(got[1].floats()[0], got[0].floats()[16]);
+    Model other = model_of(graph, {}, opset);
+    judge_alike(other, views);
+    EXPECT_EQ(other.proto.graph().output(1).name(), "y[:,4:]");
+    give_back_outputs(model, views);
+    EXPECT_EQ(model.proto.SerializeAsString(), before);
+  }
+}
+
+const Tensor kLarge = bell({1, 4, 8}, 1, 300), kSmall = bell({1, 5, 8}, 2, 0.3F);
+
+TEST(OutputParts, AreTheOperandsOfTheLastConcat) {
+  const Sample sample{{"a", kLarge}, {"b", kSmall}};
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)"
+                     "{ r = Relu (a) s = Sigmoid (b) y = Concat <axis = 1> (r, s) }",
+                     sample),
+            (Names{"y[:,:4]", "y[:,4:]"}));
+  // Behind what moves them or computes in place.
+  EXPECT_EQ(
+      parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,1,8,9] y) <int64[4] f = {1, 1, 8, 9}>"
+               "{ c = Concat <axis = 1> (a, b) m = Abs (c) t = Transpose <perm = [0,2,1]> (m) y = Reshape (t, f) }",
+               sample),
+      (Names{"y[:,:,:,:4]", "y[:,:,:,4:]"}));
+  // A Concat of levels in front of it, and neighbours of one scale.
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,19,16] y)"
+                     "{ c = Concat <axis = 1> (a, b, b, b) d = Concat <axis = 1> (a, b, b, b)"
+                     "  y = Concat <axis = 2> (c, d) }",
+                     sample),
+            (Names{"y[:,:4]", "y[:,4:]"}));
+}
+
+TEST(OutputParts, AreChannelsOfOneLayerThatDifferMuch) {
+  Tensor weight = bell({9, 3, 1, 1}, 5, 0.1F);
+  for (std::int64_t channel = 0; channel < 4; ++channel) weight = testing::scaled_slice(weight, 0, channel, 1000);
+  const std::string graph = "g (float[1,3,8,8] x) => (float[1,9,8,8] y) { y = Conv (x, w) }";
+  const Sample sample{{"x", bell({1, 3, 8, 8}, 4)}};
+  EXPECT_EQ(parts_of(graph, sample, {{"w", weight}}), (Names{"y[:,:4]", "y[:,4:]"}));
+  // One channel of another scale among others belongs to nothing.
+  const Tensor odd = testing::scaled_slice(bell({9, 3, 1, 1}, 5, 0.1F), 0, 4, 1000);
+  EXPECT_EQ(parts_of(graph, sample, {{"w", odd}}), Names{});
+  EXPECT_EQ(parts_of(graph, sample, {{"w", bell({9, 3, 1, 1}, 5, 0.1F)}}), Names{});
+}
+
+TEST(OutputParts, AreNoneOfAWholeOrOfOneScale) {
+  const Sample alike{{"a", bell({1, 4, 8}, 1)}, {"b", bell({1, 5, 8}, 2)}};
+  const Sample apart{{"a", kLarge}, {"b", kSmall}};
+  const std::string joined = "g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y) { y = Concat <axis = 1> (a, b) }";
+  EXPECT_EQ(parts_of(joined, alike), Names{});
+  // Shares of one sum.
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)"
+                     "{ c = Concat <axis = 1> (a, b) y = Softmax <axis = 1> (c) }",
+                     apart),
+            Names{});
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y, int64[1,8] i)"
+                     "{ y = Concat <axis = 1> (a, b) i = ArgMax <axis = 1, keepdims = 0> (y) }",
+                     apart),
+            Names{});
+  // Nothing at all is no part, and no batch is one.
+  EXPECT_EQ(parts_of(joined, {{"a", kLarge}, {"b", Tensor(Dtype::Float32, {1, 5, 8})}}), Names{});
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,4,8] b) => (float[2,4,8] y) { y = Concat <axis = 0> (a, b) }",
+                     {{"a", kLarge}, {"b", bell({1, 4, 8}, 2, 0.3F)}}),
+            Names{});
+}
+
+TEST(OutputParts, AreNoStatesOfARecurrentLayer) {
+  EXPECT_EQ(parts_of("g (float[3,1,4] x) => (float[1,2,2] y)"
+                     "{ s, h, c = LSTM <hidden_size = 2> (x, w, r) d = Mul (c, k) y = Concat <axis = 1> (h, c) }",
+                     {{"x", bell({3, 1, 4}, 1)}},
+                     {{"w", bell({1, 8, 4}, 2, 9)}, {"r", bell({1, 8, 2}, 3)}, {"k", bell({1}, 4)}}),
+            Names{});
+}
+
+TEST(PartStarts, MergeNeighboursOfOneScale) {
+  const auto starts = [](const std::vector<double>& rms, bool joined) {
+    std::vector<SegmentSums> sums;
+    for (const double value : rms) sums.push_back({value * value * 100, 100});
+    return part_starts(sums, joined);
+  };
+  using Starts = std::vector<std::size_t>;
+  EXPECT_EQ(starts({300, 200, 1, 0.5}, true), (Starts{2}));
+  EXPECT_EQ(starts({300, 50}, true), Starts{});
+  EXPECT_EQ(starts({300, 50, 10, 2}, true), (Starts{1, 2, 3}));
+  EXPECT_EQ(starts({300, 0, 1}, true), (Starts{2}));
+  EXPECT_EQ(starts({300, 1e-9}, true), Starts{});
+  EXPECT_EQ(starts({300, 200, 10, 0.001, 9}, false), (Starts{2}));
+  EXPECT_EQ(starts({1, 300, 1, 300, 1, 300}, false), Starts{});
+  EXPECT_LE(starts({1, 30, 1, 30, 1, 30, 1, 30, 1, 30, 1, 30}, true).size(), 7U);
+}
+
+TEST(HidingPairs, AreThoseOnTheWayOfThePart) {
+  const Model file = model_of(
+      "g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)"
+      "<float qs = {2.5}, int8 qz = {0}, float os = {0.01}>"
+      "{ s = Sigmoid (b) aq = QuantizeLinear (a, qs, qz) ad = DequantizeLinear (aq, qs, qz)"
+      "  sq = QuantizeLinear (s, os, qz) sd = DequantizeLinear (sq, os, qz)"
+      "  c = Concat <axis = 1> (ad, sd) cq = QuantizeLinear (c, qs, qz) y = DequantizeLinear (cq, qs, qz) }");
+  const SimulatedFile simulated = simulate_typed(file);
+  const Tensor scores = bell({1, 5, 8}, 1, 0.2F);
+  ErrorStats dead;
+  accumulate_error(scores.floats(), Tensor(Dtype::Float32, {1, 5, 8}).floats(), dead);
+  const std::vector<HidingPair> hiding = pairs_hiding(simulated, parse_part("y[:,4:]").value(), dead);
+  ASSERT_EQ(hiding.size(), 1U);
+  EXPECT_EQ(hiding[0].pair->tensor, "c");
+  EXPECT_NEAR(hiding[0].step, 2.5, 1e-6);
+  EXPECT_EQ(hiding[0].levels, 1);
+  ErrorStats fine;
+  accumulate_error(scores.floats(), scores.floats(), fine);
+  EXPECT_TRUE(pairs_hiding(simulated, parse_part("y[:,4:]").value(), fine).empty());
+}
+
+}  // namespace
+}  // namespace vernier
