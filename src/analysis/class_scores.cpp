@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "base/text.h"
+#include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
@@ -38,20 +40,29 @@ std::string made_by(std::string tensor, const MakingLayers& makers) {
   }
 }
 
-/// [N, C] or [N, C, 1, ..]; unknown dimensions behind the second could be anything.
-bool has_class_axis(const Shape& shape) {
-  if (shape.size() < 2) return shape.size() == 1;
-  return std::all_of(shape.begin() + 2, shape.end(), [](std::int64_t dim) { return dim == 1; });
+bool is_softmax(std::string_view op_type) { return op_type == "Softmax" || op_type == "LogSoftmax"; }
+
+bool softmax_reads(const Subject& subject, const std::string& tensor) {
+  return std::ranges::any_of(subject.layers, [&](const Layer& layer) {
+    return is_softmax(layer.op_type) && std::ranges::find(layer.inputs, tensor) != layer.inputs.end();
+  });
 }
 
-bool looks_like_classes(const InputInfo& output, const OutputStats& stats, const MakingLayers& makers, bool picked) {
-  if (stats.rows == 0) return false;
-  if (picked) return true;
-  if (lower_case(output.name).find("logits") != std::string::npos) return true;
+/// Where the graph does not say which axis is that of the classes there may be positions and classes behind the batch,
+/// and no more: logits of masks are pictures.
+bool called_logits(const InputInfo& output, bool axis_known) {
+  if (lower_case(output.name).find("logits") == std::string::npos || output.shape.empty()) return false;
+  if (axis_known) return true;
+  return std::count_if(output.shape.begin() + 1, output.shape.end(), [](std::int64_t dim) { return dim != 1; }) <= 2;
+}
+
+bool are_classes(const Subject& subject, const InputInfo& output, const OutputStats& stats,
+                 const MakingLayers& makers) {
+  const auto axis = subject.class_axes.find(output.name);
+  if (axis != subject.class_axes.end() && (axis->second.picked || axis->second.given)) return true;
+  if (called_logits(output, axis != subject.class_axes.end())) return true;
   if (stats.rows != static_cast<std::int64_t>(stats.samples)) return false;
-  const std::string op = made_by(output.name, makers);
-  if (op == "Softmax" || op == "LogSoftmax") return true;
-  return (op == "Gemm" || op == "MatMul" || op == "Conv") && has_class_axis(output.shape);
+  return is_softmax(made_by(output.name, makers)) || softmax_reads(subject, output.name);
 }
 
 }  // namespace
@@ -64,9 +75,34 @@ std::set<std::string> class_scores(const Subject& subject, const std::map<std::s
   for (const InputInfo& output : model_outputs(subject.model)) {
     const auto sums = stats.find(output.name);
     if (sums == stats.end() || sums->second.rows == 0) continue;
-    const auto axis = subject.class_axes.find(output.name);
-    const bool picked = axis != subject.class_axes.end() && axis->second.picked;
-    if (wanted || looks_like_classes(output, sums->second, makers, picked)) found.insert(output.name);
+    const bool part = std::ranges::find(subject.parts, output.name, &OutputPart::name) != subject.parts.end();
+    const bool said = wanted || (subject.labelled && !part);
+    if (said || (!part && are_classes(subject, output, sums->second, makers))) found.insert(output.name);
+  }
+  return found;
+}
+
+std::set<std::string> class_scores_by_graph(const Model& model) {
+  const GraphWalk walk(model);
+  const auto compares = [](const onnx::NodeProto& node) {
+    return is_onnx(node, "ArgMax") || is_softmax(node.op_type());
+  };
+  std::set<std::string> found;
+  for (const std::string& output : output_names(model)) {
+    std::string tensor = output;
+    while (true) {
+      const auto& readers = walk.readers(tensor);
+      const bool read = std::ranges::any_of(readers, [&](const onnx::NodeProto* node) { return compares(*node); });
+      const onnx::NodeProto* maker = walk.maker(tensor);
+      if (read || (maker != nullptr && is_softmax(maker->op_type()))) {
+        found.insert(output);
+        break;
+      }
+      const bool moves = maker != nullptr && has(*maker, Traits(Trait::Moves) | Trait::ChangesType) &&
+                         maker->input_size() > 0 && !is_onnx(*maker, "Gather") && !is_onnx(*maker, "Slice");
+      if (!moves) break;
+      tensor = maker->input(0);
+    }
   }
   return found;
 }

@@ -31,12 +31,19 @@ bool looks_so(const std::string& text, const Shape& output, const testing::Named
 
 const testing::NamedTensors kWeight{{"w", bell({8, 5}, 1)}, {"b", bell({5}, 2)}};
 
-TEST(ClassScores, AreWhatALinearLayerOrASoftmaxMakes) {
-  EXPECT_TRUE(looks_so("g (float[1,8] x) => (float[1,5] y) { m = MatMul (x, w) y = Add (m, b) }", {1, 5}, kWeight));
+TEST(ClassScores, AreWhatASoftmaxMakesOrReads) {
   EXPECT_TRUE(
       looks_so("g (float[1,5,1,1] x) => (float[1,5] y) { s = Softmax <axis = 1> (x) y = Flatten (s) }", {1, 5}));
-  EXPECT_TRUE(looks_so("g (float[1,8,1,1] x) => (float[1,5,1,1] y) { y = Conv (x, w) }", {1, 5, 1, 1},
-                       {{"w", bell({5, 8, 1, 1}, 1)}}));
+  EXPECT_TRUE(looks_so("g (float[1,8] x) => (float[1,5] y, float[1,5] p) { y = MatMul (x, w) p = Softmax (y) }", {1, 5},
+                       kWeight));
+}
+
+// Opinion scores and landmarks look the same.
+TEST(ClassScores, AreNotWhateverALinearLayerMakes) {
+  EXPECT_FALSE(looks_so("g (float[1,8] x) => (float[1,5] y) { m = MatMul (x, w) y = Add (m, b) }", {1, 5}, kWeight));
+  EXPECT_FALSE(looks_so("g (float[1,8] x) => (float[1,5] y) { y = Gemm (x, w, b) }", {1, 5}, kWeight));
+  EXPECT_FALSE(looks_so("g (float[1,8,1,1] x) => (float[1,5,1,1] y) { y = Conv (x, w) }", {1, 5, 1, 1},
+                        {{"w", bell({5, 8, 1, 1}, 1)}}));
 }
 
 TEST(ClassScores, AreNotMasksSignalsBoxesOrASingleNumber) {
@@ -52,6 +59,9 @@ TEST(ClassScores, AreNotMasksSignalsBoxesOrASingleNumber) {
 
 TEST(ClassScores, AreWhatANameOrARequirementSays) {
   EXPECT_TRUE(looks_so("g (float[1,4,8] x) => (float[1,4,5] Logits) { Logits = MatMul (x, w) }", {1, 4, 5}, kWeight));
+  EXPECT_TRUE(looks_so("g (float[1,5,1,1] x) => (float[1,5,1,1] logits) { logits = Relu (x) }", {1, 5, 1, 1}));
+  EXPECT_FALSE(
+      looks_so("g (float[1,4,6,6] x) => (float[1,4,6,6] mask_logits) { mask_logits = Relu (x) }", {1, 4, 6, 6}));
   EXPECT_TRUE(
       looks_so("g (float[1,4,5] x) => (float[1,4,5] y) { y = Relu (x) }", {1, 4, 5}, {}, Metric::MinTop1Agreement));
 }
