@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/class_scores.h"
 #include "analysis/surgery.h"
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -46,7 +47,7 @@ bool none_is_surely_better(const InputReading& given) {
   return given.confidence && 1 - *given.confidence < kClearGain;
 }
 
-/// The largest probability of an output that looks like classes; nullopt for others.
+/// The largest probability of an output of class scores; nullopt when it is not one row.
 std::optional<double> confidence_of(const Tensor& output) {
   if (output.dtype() != Dtype::Float32 || output.count() < 2 || output.count() > 100000) return std::nullopt;
   std::int64_t longest = 0;
@@ -101,6 +102,7 @@ class InputCheck {
   void open() {
     report_.data = samples_.description();
     report_.samples = size_;
+    classes_ = class_scores_by_graph(model_);
     norms_ = first_norms(normalized_file(model_));  // some exporters write every weight as a Constant node
     const std::map<std::string, ValueType> types = infer_types(model_);
     std::erase_if(norms_, [&](const TrainedNorm& norm) {
@@ -196,7 +198,8 @@ class InputCheck {
       }
       if (norms_decide()) return true;
       const Tensor& first = outputs.front();
-      if (const std::optional<double> sure = confidence_of(first)) {
+      const auto sure = classes_.contains(session_->output_names().front()) ? confidence_of(first) : std::nullopt;
+      if (sure) {
         confidence += *sure;
         ++confident;
       } else if (norms_.empty() && labels_.labels.empty()) {
@@ -246,6 +249,7 @@ class InputCheck {
   ReadingHits hits_;
   ReadingSteps steps_;
   std::vector<TrainedNorm> norms_;
+  std::set<std::string> classes_;  // outputs that are class scores by the graph: how sure the network is
   std::optional<Session> session_;
   std::string image_;
   std::int64_t channels_ = 0;
