@@ -1,12 +1,15 @@
 #include "vernier/report/outcome.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 
 #include "report/told.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/engine.h"
+#include "vernier/report/figures.h"
 #include "vernier/report/quantize.h"
 
 namespace vernier {
@@ -71,6 +74,12 @@ Outcome measured_outcome(const DiagnoseReport& report) {
 }
 
 }  // namespace
+
+std::size_t lowered_layers(const DiagnoseReport& report) {
+  const auto lowered = std::count_if(report.layers.begin(), report.layers.end(),
+                                     [&](const LayerRow& row) { return row.format != report.high; });
+  return static_cast<std::size_t>(lowered);
+}
 
 Outcome outcome_of(const DiagnoseReport& report) {
   const Outcome measured = measured_outcome(report);

@@ -368,12 +368,6 @@ const char* program_of(const DiagnoseReport& report) {
   return report.command.starts_with("vernier fix ") ? "vernier fix" : "vernier diagnose";
 }
 
-std::size_t lowered_layers(const DiagnoseReport& report) {
-  const auto lowered = std::count_if(report.layers.begin(), report.layers.end(),
-                                     [&](const LayerRow& row) { return row.format != report.high; });
-  return static_cast<std::size_t>(lowered);
-}
-
 std::string all_low_text(const DiagnoseReport& report) {
   const std::string low = low_text(report);
   return report.excluded == 0 ? low : fmt::format("{} except {}", low, plural(report.excluded, "excluded layer"));
