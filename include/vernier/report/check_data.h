@@ -60,6 +60,7 @@ struct CheckDataReport {
   std::vector<InputReading> readings;  // as given first; then by what decides, best first
   std::string decided_by;              // "labels", "BatchNormalization statistics", "confidence", "" nothing could
   std::optional<std::string> better;   // the change that fits clearly better
+  bool undecided = false;              // others that change as much fit as well: `answer` names them
   std::optional<std::string> perhaps;  // else the change that fits better, but not surely
   bool unlike_training = false;        // the statistics are far off, and nothing tried fits
   std::string answer;                  // one sentence

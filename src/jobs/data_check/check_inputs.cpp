@@ -83,6 +83,12 @@ class InputCheck {
   CheckDataReport run() {
     open();
     look_at_inputs();
+    if (const std::string empty = empty_image(); !empty.empty()) {
+      report_.readings.emplace_back();
+      report_.unlike_training = true;
+      report_.answer = empty;
+      return std::move(report_);
+    }
     const std::vector<ImageChange> changes = readings();
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (sinks_.progress) sinks_.progress("reading", i + 1, changes.size());
@@ -163,6 +169,14 @@ class InputCheck {
       }
       report_.inputs.push_back(std::move(seen));
     }
+  }
+
+  /// Images of one value show a network nothing, whatever it was trained on. Empty: there is none.
+  std::string empty_image() const {
+    const auto image = std::ranges::find(report_.inputs, image_, &SeenInput::name);
+    if (image_.empty() || image == report_.inputs.end() || image->min != image->max) return {};
+    return fmt::format("Every value of input '{}' is {:g}: these samples hold no images.", printable(image_),
+                       image->min);
   }
 
   std::vector<ImageChange> readings() const {
@@ -305,7 +319,8 @@ std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
   }
   const std::string sentence = report.answer.substr(0, report.answer.find(". "));
   const auto better = std::ranges::find(report.readings, report.better.value_or(""), &InputReading::change);
-  const std::string remedy = report.better && better != report.readings.end() ? better->do_this : "";
+  const std::string remedy =
+      report.better && !report.undecided && better != report.readings.end() ? better->do_this : "";
   return fmt::format("{}{} (the first {}; ‹vernier check data› looks closer)",
                      sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence,
                      remedy.empty() ? "" : fmt::format("; images are read like that with {}", remedy),

@@ -1,11 +1,14 @@
 #include "jobs/data_check/reading_verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace vernier {
 namespace {
@@ -50,7 +53,9 @@ Evidence by_statistics(const InputReading& given) {
             return *r.misfit < std::min(kMisfit, 0.6 * *given.misfit) && *given.misfit - *r.misfit > kLeastGain;
           },
           [given](const InputReading& r) { return kSameMisfit * *r.misfit < *given.misfit; },
-          [](const InputReading& best, const InputReading& r) { return *r.misfit <= kSameMisfit * *best.misfit; },
+          [](const InputReading& best, const InputReading& r) {
+            return *r.misfit <= std::max(kSameMisfit * *best.misfit, *best.misfit + kLeastGain);
+          },
           [given](const InputReading& r) {
             return fmt::format(
                 "the first BatchNormalizations then see {:.3g} nats off what training saw, {:.3g} as "
@@ -89,6 +94,19 @@ const InputReading* choose(const Evidence& judge, const ReadingSteps& steps, std
     if (stands_in && steps.at(reading.change) < steps.at(chosen->change)) chosen = &reading;
   }
   return chosen;
+}
+
+/// Readings as good as `best` within noise that change as much.
+std::vector<std::string> equally_good(const Evidence& judge, const ReadingSteps& steps,
+                                      const std::vector<InputReading>& all, const InputReading& best) {
+  std::vector<std::string> found;
+  for (const InputReading& reading : all) {
+    if (reading.change.empty() || reading.change == best.change || !judge.surely(reading)) continue;
+    if (judge.as_good(best, reading) && steps.at(reading.change) == steps.at(best.change)) {
+      found.push_back(reading.change);
+    }
+  }
+  return found;
 }
 
 void warn_of_colours(const InputReading& given, CheckDataReport& report) {
@@ -137,7 +155,14 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   report.unlike_training = !clear && by_misfit && *given.misfit > kMisfit;
   if (clear) {
     report.better = best->change;
+    const std::vector<std::string> others = equally_good(judge, steps, report.readings, *best);
     report.answer = fmt::format("The inputs fit better changed ({}): {}.", best->change, judge.figures(*best));
+    if (!others.empty()) {
+      report.answer =
+          fmt::format("The inputs fit better changed ({}; or {}: these samples do not tell them apart): {}.",
+                      best->change, fmt::join(others, "; or "), judge.figures(*best));
+    }
+    report.undecided = !others.empty();
     if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";
   } else if (report.unlike_training) {
     report.answer = fmt::format(

@@ -97,7 +97,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
         "channel, 0 where they agree",
         options.width, "  ");
   }
-  if (report.better) {
+  if (report.better && !report.undecided) {
     for (const InputReading& reading : report.readings) {
       if (reading.change == *report.better && !reading.do_this.empty())
         text += "\n" + labelled("Next",

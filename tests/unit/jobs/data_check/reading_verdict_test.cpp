@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace vernier {
 namespace {
@@ -32,6 +33,19 @@ TEST(ReadingVerdict, OfEquallyGoodChangesTakesTheOneThatChangesLeast) {
   report.readings = {reading("", 3.0), reading("both", 0.010), reading("divided by 255", 0.0105)};
   judge_readings(report, {}, kSteps);
   EXPECT_EQ(report.better, "divided by 255");
+}
+
+TEST(ReadingVerdict, NamesAllThatTheSamplesDoNotTellApart) {
+  const ReadingSteps steps{{"", 0}, {"divided by 255", 1}, {"0..255 to -1..1", 1}};
+  CheckDataReport report;
+  report.readings = {reading("", 3.0), reading("divided by 255", 0.106), reading("0..255 to -1..1", 0.138)};
+  judge_readings(report, {}, steps);
+  EXPECT_TRUE(report.better);
+  EXPECT_TRUE(report.undecided);
+  EXPECT_NE(report.answer.find("(divided by 255; or 0..255 to -1..1: "), std::string::npos) << report.answer;
+  report.readings = {reading("", 3.0), reading("divided by 255", 0.106), reading("0..255 to -1..1", 0.3)};
+  judge_readings(report, {}, steps);
+  EXPECT_FALSE(report.undecided);
 }
 
 TEST(ReadingVerdict, SaysThatNothingFitsWhereAllAreFarOff) {
