@@ -111,9 +111,9 @@ std::optional<std::string> batch_as_one_sample(const Model& model, const SampleS
   return fmt::format("the data are one sample, a batch of {}: ‹split-batch› makes them {} samples", batch, batch);
 }
 
-/// A general limit that says nothing new of a part: what is wrong by so much in it is so in the whole output.
-bool absolute(const std::optional<Requirement>& requirement) {
-  return requirement && requirement->metric != Metric::MinSqnrDb && requirement->metric != Metric::MinCosine;
+/// A general limit that would mean something else of a part: the mean over fewer values, the largest among boxes.
+bool for_whole_outputs(const std::optional<Requirement>& requirement) {
+  return requirement && (requirement->metric == Metric::MaxMse || requirement->metric == Metric::MinTop1Agreement);
 }
 
 /// The slices that the user names: in ‹outputs›, and as outputs of limits.
@@ -142,7 +142,7 @@ void judge_parts_of_outputs(Loaded& loaded, const std::vector<std::string>& floa
   const MeasureOptions& options = sources.options();
   Subject& subject = loaded.subject;
   subject.parts = parts_named(subject, floats, options);
-  if (options.output_parts && !absolute(options.requirement)) {
+  if (options.output_parts && !for_whole_outputs(options.requirement)) {
     if (!sources.output_parts) {
       FoundParts found = find_output_parts(subject);
       loaded.output_notes.insert(loaded.output_notes.end(), found.notes.begin(), found.notes.end());
