@@ -56,6 +56,38 @@ double energy_of(const Distribution& values) {
   return energy;
 }
 
+double usual_noise(Format format) {
+  switch (format) {
+    case Format::Float32:
+      return 0;
+    case Format::Float16:
+      return 1e-6;  // 60 dB
+    case Format::BFloat16:
+      return 6e-5;  // 42 dB
+    case Format::Float8E4M3FN:
+      return 4e-3;  // 24 dB
+    case Format::Float8E5M2:
+      return 1.6e-2;  // 18 dB
+    case Format::Int4:
+      return 4e-2;  // 14 dB, Gaussian weights in rows of 1,000
+    default:
+      return 2e-3;  // 27 dB
+  }
+}
+
+double gaussian_peak(std::size_t count) {
+  if (count < 2) return 1;
+  // The median of the largest of `count` magnitudes: (2 Phi(x) - 1)^count = 1/2.
+  const double share = std::pow(0.5, 1 / static_cast<double>(count));
+  double low = 0;
+  double high = 10;
+  for (int round = 0; round < 60; ++round) {
+    const double middle = (low + high) / 2;
+    (std::erf(middle / std::sqrt(2.0)) < share ? low : high) = middle;
+  }
+  return std::min(low * low, static_cast<double>(count));  // no value is above the root of the sum of squares
+}
+
 GridNoise grid_noise(const TensorFacts& tensor) {
   GridNoise noise;
   if (!tensor.grid || tensor.grid->scale.size() != 1 || tensor.values.empty()) return noise;

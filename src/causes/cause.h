@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +33,8 @@ inline bool is_float16(const LayerFacts& layer) { return layer.format == Format:
 inline bool is_narrow_float(const LayerFacts& layer) {
   return layer.format == Format::Float16 || layer.format == Format::BFloat16;
 }
+/// Finite values became infinite: what is computed from them says nothing more of digits that were lost.
+inline bool overflows(const LayerFacts& layer) { return layer.overflowed > 0 && !std::isfinite(layer.own_noise); }
 inline bool is_scaled(const LayerFacts& layer) { return needs_scale(layer.format); }
 
 /// The largest finite value of the format; float16's 65504.
@@ -45,6 +49,11 @@ const TensorFacts* weight_of(const LayerFacts& layer);
 /// Magnitude below which a share of all values lies.
 double magnitude_at(const Distribution& values, double share);
 double energy_of(const Distribution& values);
+/// Noise over signal of a layer that rounds well-behaved data, with a few bits to spare: what the format costs
+/// anywhere.
+double usual_noise(Format format);
+/// max^2 over mean square that `count` Gaussian values have, on average.
+double gaussian_peak(std::size_t count);
 /// Noise of `values` on the grid, clipped and rounded values apart, over their energy.
 struct GridNoise {
   double clipping = 0;
@@ -55,6 +64,7 @@ GridNoise grid_noise(const TensorFacts& tensor);
 
 // float_events.cpp
 Finding overflow(const LayerFacts&);
+Finding overflow_read(const LayerFacts&);
 Finding overflow_inside(const LayerFacts&);
 Finding subnormal_loss(const LayerFacts&);
 Finding large_integers(const LayerFacts&);
@@ -62,10 +72,13 @@ Finding large_phase(const LayerFacts&);
 // float_constants.cpp
 Finding lost_epsilon(const LayerFacts&);
 Finding mask_constant(const LayerFacts&);
+Finding added_masks(const LayerFacts&);
+Finding masked_scores(const LayerFacts&);
 Finding all_masked_softmax(const LayerFacts&);
 // float_sums.cpp
 Finding absorption(const LayerFacts&);
 Finding cancellation(const LayerFacts&);
+Finding large_mean(const LayerFacts&);
 Finding long_accumulation(const LayerFacts&);
 // integer_sums.cpp
 Finding pair_saturation(const LayerFacts&);
@@ -74,6 +87,7 @@ Finding calibration_unrepresentative(const LayerFacts&);
 Finding over_saturation(const LayerFacts&);
 Finding activation_outliers(const LayerFacts&);
 Finding outlier_channels(const LayerFacts&);
+Finding channel_spread(const LayerFacts&);
 Finding unused_levels(const LayerFacts&);
 Finding one_sided_data(const LayerFacts&);
 Finding small_negative_tail(const LayerFacts&);

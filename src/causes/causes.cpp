@@ -19,8 +19,11 @@ struct Row {
 
 constexpr Row kCauses[] = {
     {"overflow", overflow},
+    {"overflow-read", overflow_read},
     {"overflow-inside", overflow_inside},
     {"mask-constant", mask_constant},
+    {"added-masks", added_masks},
+    {"masked-scores", masked_scores},
     {"all-masked-softmax", all_masked_softmax},
     {"lost-epsilon", lost_epsilon},
     {"subnormal-loss", subnormal_loss},
@@ -28,6 +31,7 @@ constexpr Row kCauses[] = {
     {"large-phase", large_phase},
     {"absorption", absorption},
     {"cancellation", cancellation},
+    {"large-mean", large_mean},
     {"long-accumulation", long_accumulation},
     {"calibration-unrepresentative", calibration_unrepresentative},
     {"over-saturation", over_saturation},
@@ -39,6 +43,7 @@ constexpr Row kCauses[] = {
     {"activation-outliers", activation_outliers},
     {"concat-scales", concat_scales},
     {"outlier-channels", outlier_channels},
+    {"channel-spread", channel_spread},
     {"range-per-sample", range_per_sample},
     {"unused-levels", unused_levels},
     {"bias-shift", bias_shift},
@@ -66,16 +71,22 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
         "the output is near the float32 one; where the class with the largest score changes, two were nearly equal",
         {"keep-high"}};
   }
-  if (facts.depth >= 8 && facts.largest_share < 0.2 && facts.worst_own_noise < kGood) {
-    return Cause{"diffuse",
-                 {},
-                 {},
-                 0.6,
-                 {{"layers", static_cast<double>(facts.depth), ""},
-                  {"largest share of one layer", 100 * facts.largest_share, "%"},
-                  {"SQNR of the worst layer", db_of(facts.worst_own_noise), "dB"}},
-                 "no layer is bad by itself: small errors of many layers add up",
-                 {"bias-correction", "range", "keep-high"}};
+  // As near to equal shares as layers of different size come. Nothing is said where one layer does half of the damage.
+  const double spread = facts.depth == 0 ? 0 : std::max(0.2, std::min(0.6, 2.5 / static_cast<double>(facts.depth)));
+  const bool even = facts.depth >= 2 && facts.largest_share > 0 && facts.largest_share < spread;
+  if (even && facts.worst_beyond_usual < 1) {
+    return Cause{
+        "diffuse",
+        {},
+        {},
+        0.6,
+        {{"layers", static_cast<double>(facts.depth), ""},
+         {"largest share of one layer", 100 * facts.largest_share, "%"},
+         {"SQNR of the worst layer", db_of(facts.worst_own_noise), "dB"}},
+        fmt::format("no layer is bad by itself: each loses what rounding to its format costs anywhere ({:.1f} dB "
+                    "at the worst), and {} add up",
+                    db_of(facts.worst_own_noise), plural(facts.depth, "layer")),
+        {"bias-correction", "range", "keep-high"}};
   }
   return std::nullopt;
 }

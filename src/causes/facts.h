@@ -24,6 +24,7 @@ struct Branch {
 /// One tensor that a layer reads or makes.
 struct TensorFacts {
   std::string name;
+  std::string maker;  // layer that computes it; empty: an input of the graph, a constant
   bool constant = false;
   bool weight = false;                           // of a weighted operator
   Distribution values;                           // float values over the samples examined, but for min and max,
@@ -36,8 +37,29 @@ struct TensorFacts {
   std::optional<float> first_half, second_half;  // largest magnitudes of the calibration samples' halves
   std::optional<QuantParams> grid;               // of a format with a scale
   std::vector<double> weight_noise;              // of a weight: noise over signal of each channel on its grid
-  std::optional<double> lattice;                 // of a weight: the step that all values are multiples of
-  std::vector<Branch> branches;                  // of an activation that a Concat made
+  /// The same that Gaussian weights of this size, with scales for as many, have on such a grid; 0: not known.
+  double gaussian_noise = 0;
+  std::size_t scales = 0;         // of a weight
+  std::optional<double> lattice;  // of a weight: the step that all values are multiples of
+  std::vector<Branch> branches;   // of an activation that a Concat made
+};
+
+/// Rows of a Softmax whose values all lie in a mask: there the scores beneath it decide, in the digits that it leaves.
+struct MaskedRows {
+  std::string softmax;
+  std::string scores;                // tensor that it reads
+  std::int64_t masked = 0, all = 0;  // rows
+  double level = 0;                  // typical magnitude of the masked ones
+  double noise_share = 0;            // of the error that rounding its input makes
+};
+
+/// What a norm takes off inside, beside what is left: the rounding of its input grows by that.
+struct MeanTakenOff {
+  std::string norm;
+  std::string op_type;
+  std::string tensor;           // that it reads
+  double mean = 0, spread = 0;  // of the group where they differ most
+  double factor = 1;            // root of the mean of (mean^2 + variance) / variance over its groups
 };
 
 struct LayerFacts {
@@ -68,9 +90,12 @@ struct LayerFacts {
   bool depthwise = false;
   bool last = false, first = false;  // of the layers in the low format
   std::vector<std::string> read_by;  // operators behind, those that only move values looked through
+  std::string angle_of;              // operator behind that takes the sine or cosine of the result; empty: none
   std::vector<std::string> made_by;  // operator that makes each data input; empty for graph inputs
   bool gates = false;                // its result goes through a Sigmoid into a Mul with a larger tensor
-  double norm_spread = 0;        // largest by smallest factor of a BatchNormalization that reads the result; 0: none
+  double norm_spread = 0;  // largest by smallest factor of a BatchNormalization that reads the result; 0: none
+  std::optional<MaskedRows> masked_rows;  // of the Softmax that it is, or that reads its result
+  std::optional<MeanTakenOff> mean;       // by the norm that it is, or that reads its result
   std::optional<float> epsilon;  // smallest constant above 0 that is added before a root, a division, a logarithm
 };
 
@@ -90,6 +115,7 @@ struct NetworkFacts {
   std::optional<double> top1_agreement;  // of outputs that hold class scores
   double largest_share = 0;              // of all layers' damage
   double worst_own_noise = 0;            // of all layers, not only those examined
+  double worst_beyond_usual = 0;         // own noise of a layer in what usual_noise() says of its format, of all layers
   std::size_t depth = 0;                 // layers in the low format
   bool needed = false;                   // something is to be explained: a requirement is missed, or the output is bad
 };

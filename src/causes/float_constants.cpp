@@ -3,12 +3,27 @@
 #include <cmath>
 #include <string>
 
+#include "base/text.h"
 #include "causes/cause.h"
 
 namespace vernier::causes {
 namespace {
 
-const char* what_follows(const LayerFacts& layer, bool to_softmax) {
+bool masks_rows(const LayerFacts& layer) { return layer.masked_rows && layer.masked_rows->masked > 0; }
+
+std::string rows_text(const MaskedRows& rows) {
+  return fmt::format("{} of {} rows of '{}'", rows.masked, rows.all, printable(rows.scores));
+}
+
+/// Distance of neighbours in float16 or bfloat16 near `level`; beyond the format its largest.
+double step_at(Format format, double level) {
+  return std::exp2(std::floor(std::log2(std::min(level, largest_of(format))))) * epsilon_of(format);
+}
+
+std::string what_follows(const LayerFacts& layer, bool to_softmax) {
+  if (to_softmax && masks_rows(layer)) {
+    return fmt::format(", and {} are masked as a whole", rows_text(*layer.masked_rows));
+  }
   if (to_softmax) return ": its softmax gives the same zeros, as long as no row is masked as a whole";
   return layer.op_type == "Mul" ? ", which times 0 is NaN" : ": where two of them meet the result is NaN";
 }
@@ -46,8 +61,69 @@ Finding mask_constant(const LayerFacts& layer) {
   return {};
 }
 
+Finding added_masks(const LayerFacts& layer) {
+  if (!is_float16(layer) || layer.outputs.empty() || !layer.outputs.front().mask || layer.inputs.size() != 2) return {};
+  const Mask& sum = *layer.outputs.front().mask;
+  const double limit = largest_of(Format::Float16);
+  const auto beyond = [&](const Mask& mask) {
+    return static_cast<double>(std::max(std::abs(mask.low), std::abs(mask.high))) > limit;
+  };
+  const auto is_mask = [&](const TensorFacts& input) { return input.mask && !beyond(*input.mask); };
+  if (!beyond(sum) || !std::ranges::all_of(layer.inputs, is_mask)) return {};
+  return of(
+      layer, layer.outputs.front().name, 0.93,
+      {{"mask", static_cast<double>(layer.inputs[0].mask->low), ""},
+       {"other mask", static_cast<double>(layer.inputs[1].mask->low), ""},
+       {"their sum", static_cast<double>(sum.low), ""},
+       {"lowest of float16", -limit, ""}},
+      fmt::format("adds two masks, '{}' of {:g} and '{}' of {:g}: where both mask, the sum {:g} is beyond float16 "
+                  "and becomes -inf",
+                  printable(layer.inputs[0].name), layer.inputs[0].mask->low, printable(layer.inputs[1].name),
+                  layer.inputs[1].mask->low, sum.low),
+      {"clamp-mask"});
+}
+
+Finding masked_scores(const LayerFacts& layer) {
+  if (!is_narrow_float(layer) || !masks_rows(layer) || layer.inputs.size() != 2) return {};
+  const MaskedRows& rows = *layer.masked_rows;
+  const double step = step_at(layer.format, rows.level);
+  const auto mask = std::ranges::find_if(layer.inputs, [](const TensorFacts& input) { return input.mask.has_value(); });
+  if (mask == layer.inputs.end() || layer.op_type != "Add" || rows.noise_share < 0.5) return {};
+  const TensorFacts& scores = layer.inputs[mask == layer.inputs.begin() ? 1 : 0];
+  const double typical = magnitude_at(scores.values, 0.5);
+  if (scores.mask || scores.values.empty() || typical > 4 * step) return {};
+  return of(
+      layer, mask->name, 0.96,
+      {{"rows masked as a whole", static_cast<double>(rows.masked), ""},
+       {"rows", static_cast<double>(rows.all), ""},
+       {"typical score", typical, ""},
+       {"step of the format at the mask", step, ""}},
+      fmt::format("adds the mask '{}' to scores '{}' near {:.3g}: {} are masked as a whole, and there {} has steps "
+                  "of {:g}, in which the scores are absorbed. Keep the sum and the {} that reads it together",
+                  printable(mask->name), printable(scores.name), typical, rows_text(rows), format_name(layer.format),
+                  step, printable(rows.softmax)),
+      {});
+}
+
 Finding all_masked_softmax(const LayerFacts& layer) {
-  if (!is_narrow_float(layer) || layer.op_type != "Softmax" || std::isfinite(layer.own_noise)) return {};
+  if (!is_narrow_float(layer) || (layer.op_type != "Softmax" && layer.op_type != "LogSoftmax")) return {};
+  if (std::isfinite(layer.own_noise)) {
+    if (!masks_rows(layer) || layer.masked_rows->noise_share < 0.5 || layer.own_noise < 1e-5) return {};
+    const MaskedRows& rows = *layer.masked_rows;
+    const double step = step_at(layer.format, rows.level);
+    const TensorFacts* read = activation_of(layer);
+    const std::string maker = read == nullptr || read->maker.empty() ? "the layer" : "'" + printable(read->maker) + "'";
+    return of(
+        layer, rows.scores, 0.95,
+        {{"rows masked as a whole", static_cast<double>(rows.masked), ""},
+         {"rows", static_cast<double>(rows.all), ""},
+         {"step of the format at the mask", step, ""},
+         {"share of the error", 100 * rows.noise_share, "%"}},
+        fmt::format("{} are masked as a whole: in float32 the scores beneath the mask still decide, in {} they are "
+                    "absorbed, in steps of {:g}. Keep this {} and {} that makes '{}' together",
+                    rows_text(rows), format_name(layer.format), step, layer.op_type, maker, printable(rows.scores)),
+        {});
+  }
   const TensorFacts* data = activation_of(layer);
   if (data == nullptr || (!data->mask && data->values.absmax() < largest_of(Format::Float16))) return {};
   return of(layer, data->name, 0.9,

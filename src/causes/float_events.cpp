@@ -1,6 +1,7 @@
 // Values that float16 and bfloat16 cannot hold: too large, also inside an operator, too small, whole numbers with too
 // many digits, or angles of many turns.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,16 +19,19 @@ const TensorFacts* largest(const std::vector<TensorFacts>& tensors) {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-/// Bins are narrower than 1 up to 512: a tensor of whole numbers has none there that does not begin at one.
+/// Bins are narrower than 1 up to 512: a tensor of whole numbers has none there that does not begin at one, which other
+/// values do by chance, as often as their bin is wide.
 bool holds_whole_numbers(const Distribution& values) {
-  std::size_t whole = 0;
+  constexpr double kSure = 20;  // bits
+  double whole = 0;
   for (const Bin& bin : values.bins) {
     const double low = std::min(std::abs(static_cast<double>(bin.low)), std::abs(static_cast<double>(bin.high)));
     if (low >= 512) continue;
     if (std::floor(low) != low) return false;
-    ++whole;
+    const double width = static_cast<double>(bin.high) - static_cast<double>(bin.low);
+    whole += width > 0 ? std::max(0.0, -std::log2(width)) : 8;
   }
-  return whole >= 16;
+  return whole >= kSure;
 }
 
 /// What an operator computes on its way, at most, from inputs up to `x`, `terms` of them; 0: nothing larger than its
@@ -80,6 +84,31 @@ double share_below_normal(const Distribution& values) {
   return values.count == 0 ? 0 : static_cast<double>(below) / static_cast<double>(values.count);
 }
 
+/// Noise over signal that the loss of digits below the smallest normal float16 makes in a tensor.
+double noise_below_normal(const Distribution& values) {
+  constexpr double kStep = 0x1p-24;  // between neighbours there
+  double noise = 0;
+  for (const Bin& bin : values.bins) {
+    const double middle = std::abs(static_cast<double>(bin.middle()));
+    if (middle < kSmallestNormal)
+      noise += static_cast<double>(bin.count) * std::min(middle * middle, kStep * kStep / 12);
+  }
+  const double energy = energy_of(values);
+  return energy > 0 ? noise / energy : 0;
+}
+
+/// Small values of what these read are large in their result.
+bool magnifies_small(const LayerFacts& layer) {
+  return std::ranges::any_of(std::array{"Log", "Div", "Reciprocal", "Sqrt", "Pow", "LogSoftmax"},
+                             [&](const char* op) { return layer.op_type == op; });
+}
+
+/// The digits that are lost below the smallest normal make a tenth of the layer's own error, or may do so.
+bool explains_own_noise(const LayerFacts& layer, const TensorFacts& lossy, bool is_input) {
+  if (!std::isfinite(layer.own_noise) || (is_input && magnifies_small(layer))) return true;
+  return noise_below_normal(lossy.values) >= 0.1 * layer.own_noise;
+}
+
 /// Squares, and what a logarithm or a root is taken of, can be computed with values that a power of two made larger.
 bool scaling_helps(const LayerFacts& layer) {
   const auto ends = [](const std::string& op) { return op == "Log" || op == "Sqrt"; };
@@ -110,7 +139,7 @@ Finding overflow(const LayerFacts& layer) {
   const double made = out == nullptr ? 0 : static_cast<double>(out->values.absmax());
   const bool own_constant = in != nullptr && in->constant && static_cast<double>(in->values.absmax()) > limit;
   if (made <= limit && !own_constant) return {};
-  if (only_passes_mask(layer, made)) return {};
+  if (only_passes_mask(layer, made) || added_masks(layer)) return {};
   const TensorFacts& tensor = made > limit ? *out : *in;
   const auto most = static_cast<double>(tensor.values.absmax());
   return of(layer, tensor.name, 0.95,
@@ -120,6 +149,22 @@ Finding overflow(const LayerFacts& layer) {
             fmt::format("'{}' reaches {:.4g}, {} ends at {:g}: {} infinite", printable(tensor.name), most,
                         format_name(layer.format), limit, beyond_text(layer.overflowed)),
             rewrites_of(layer));
+}
+
+Finding overflow_read(const LayerFacts& layer) {
+  if (!is_narrow_float(layer) || layer.overflowed == 0 || overflow(layer)) return {};
+  const double limit = largest_of(layer.format);
+  for (const TensorFacts& input : layer.inputs) {
+    const auto most = static_cast<double>(input.values.absmax());
+    if (input.constant || input.mask || most <= limit) continue;
+    const std::string made = input.maker.empty() ? "" : ", which '" + printable(input.maker) + "' makes";
+    return of(layer, input.name, 0.9, {{"largest magnitude", most, ""}, {"largest of the format", limit, ""}},
+              fmt::format("reads '{}'{}: it reaches {:.4g}, {} ends at {:g}, and the tensor has to stay in float32 for "
+                          "its readers, too",
+                          printable(input.name), made, most, format_name(layer.format), limit),
+              {});
+  }
+  return {};
 }
 
 Finding overflow_inside(const LayerFacts& layer) {
@@ -143,17 +188,20 @@ Finding subnormal_loss(const LayerFacts& layer) {
   // A single zero is enough for a logarithm or a division.
   const bool divides = !std::isfinite(layer.own_noise) && layer.flushed > 0 && layer.overflowed == 0;
   if (!divides && lost + small < 0.01) return {};  // few
-  // They do not matter for this layer, nor for what lies behind: 50 dB.
-  if (std::max(layer.own_noise, layer.effect_noise.value_or(0)) < 1e-5) return {};
+  // They do not matter for this layer, nor for what lies behind.
+  constexpr double kHarmless = 1e-5;  // 50 dB
+  if (std::max(layer.own_noise, layer.effect_noise.value_or(0)) < kHarmless) return {};
+  // Where the layer's own result is fine, what lies behind magnifies what was lost.
+  const bool own = layer.own_noise >= kHarmless;
   const TensorFacts* worst = nullptr;
   double worst_share = 0;
   for (const auto* tensors : {&layer.inputs, &layer.outputs}) {
     for (const TensorFacts& tensor : *tensors) {
       const double share = tensor.constant ? 0 : share_below_normal(tensor.values);
-      if (share > worst_share) {
-        worst_share = share;
-        worst = &tensor;
-      }
+      if (share <= worst_share) continue;
+      if (own && !divides && !explains_own_noise(layer, tensor, tensors == &layer.inputs)) continue;
+      worst_share = share;
+      worst = &tensor;
     }
   }
   if (worst == nullptr) return {};
@@ -188,19 +236,26 @@ Finding large_integers(const LayerFacts& layer) {
 }
 
 Finding large_phase(const LayerFacts& layer) {
-  if (!is_narrow_float(layer) || (layer.op_type != "Sin" && layer.op_type != "Cos")) return {};
-  const TensorFacts* in = activation_of(layer);
-  if (in == nullptr || in->values.empty() || layer.own_noise < 1e-5) return {};
-  const auto most = static_cast<double>(in->values.absmax());
+  if (!is_narrow_float(layer)) return {};
+  const bool takes = layer.op_type == "Sin" || layer.op_type == "Cos";
+  if (!takes && layer.angle_of.empty()) return {};
+  const TensorFacts* angle = takes ? activation_of(layer) : layer.outputs.empty() ? nullptr : &layer.outputs.front();
+  const double harm = takes ? layer.own_noise : layer.effect_noise.value_or(0);
+  if (angle == nullptr || angle->values.empty() || harm < 1e-5) return {};
+  const auto most = static_cast<double>(angle->values.absmax());
   constexpr double kTurn = 6.283185307179586;
   const double off = most * epsilon_of(layer.format) / 2;  // at most, in radians: half the distance of neighbours
-  if (off < 0.05) return {};
-  return of(layer, in->name, off > 0.3 ? 0.9 : 0.75,
-            {{"largest angle", most, "radians"}, {"rounded by up to", off, "radians"}},
-            fmt::format("takes the {} of angles up to {:.4g}, {:.0f} turns: rounded to {} they are off by up to {:.2g} "
-                        "radians. The angle has to be computed in float32 too, or reduced to one turn before",
-                        layer.op_type == "Sin" ? "sine" : "cosine", most, most / kTurn, format_name(layer.format), off),
-            {});
+  if (off < 0.05 || most > largest_of(layer.format)) return {};
+  const std::string function = (takes ? layer.op_type : layer.angle_of) == "Sin" ? "sine" : "cosine";
+  return of(
+      layer, angle->name, off > 0.3 ? 0.9 : 0.75,
+      {{"largest angle", most, "radians"}, {"rounded by up to", off, "radians"}},
+      fmt::format("{} of angles up to {:.4g}, {:.0f} turns: rounded to {} they are off by up to {:.2g} radians. {}",
+                  takes ? "takes the " + function : "makes '" + printable(angle->name) + "' for the " + function, most,
+                  most / kTurn, format_name(layer.format), off,
+                  takes ? "The angle has to be computed in float32 too, or reduced to one turn before"
+                        : "It has to stay in float32 up to there, or be reduced to one turn"),
+      {});
 }
 
 }  // namespace vernier::causes

@@ -11,6 +11,10 @@
 namespace vernier::causes {
 namespace {
 
+/// Of two operands that differ by less neither is lost beside the other: even bfloat16 has steps of 2^-8 of the large
+/// one.
+constexpr double kUnequal = 8;
+
 /// Energies of the two operands of an Add or Sub: {small, large}; absent for other operators.
 struct Operands {
   const TensorFacts* small = nullptr;
@@ -40,7 +44,8 @@ std::optional<Operands> operands_of(const LayerFacts& layer) {
 Finding absorption(const LayerFacts& layer) {
   const auto operands = is_narrow_float(layer) ? operands_of(layer) : std::nullopt;
   if (!operands || operands->large->mask || operands->small->mask || layer.output_rms == 0) return {};
-  if (layer.epsilon) return {};                                             // meant to vanish beside all but zero
+  if (layer.epsilon) return {};  // meant to vanish beside all but zero
+  if (overflows(layer) || operands->large_rms < kUnequal * operands->small_rms) return {};
   const double steps = operands->large_rms * epsilon_of(layer.format) / 2;  // about half the distance of neighbours
   const double lost = std::sqrt(layer.own_noise) * layer.output_rms / operands->small_rms;
   // A sum that is as large as its large operand; where the two nearly cancel, cancellation() says so.
@@ -61,6 +66,7 @@ Finding cancellation(const LayerFacts& layer) {
   const auto operands = is_narrow_float(layer) ? operands_of(layer) : std::nullopt;
   if (!operands || layer.output_rms == 0) return {};
   if (operands->small->mask || operands->large->mask) return {};
+  if (overflows(layer)) return {};  // which is why its result is not finite
   const double factor = (operands->small_rms + operands->large_rms) / layer.output_rms;
   // 1 + erf or 1 + tanh of negative values: the middle of a GELU in pieces.
   const bool in_gelu = std::ranges::any_of(layer.made_by, [](const auto& op) { return op == "Erf" || op == "Tanh"; });
@@ -74,6 +80,23 @@ Finding cancellation(const LayerFacts& layer) {
                   "of the operands grows {:.0f} times beside it",
                   operands->large_rms, layer.output_rms, factor),
       in_gelu ? std::vector<std::string>{"fuse-gelu"} : std::vector<std::string>{});
+}
+
+Finding large_mean(const LayerFacts& layer) {
+  constexpr double kMatters = 1e-5;  // 50 dB
+  if (!is_narrow_float(layer) || !layer.mean || layer.mean->factor < 30) return {};
+  const MeanTakenOff& mean = *layer.mean;
+  const bool own = mean.norm == layer.name;
+  if (overflows(layer) || (own ? layer.own_noise : layer.effect_noise.value_or(0)) < kMatters) return {};
+  std::vector<CauseFigure> figures{
+      {"mean of a group", mean.mean, ""}, {"spread of the group", mean.spread, ""}, {"error grows", mean.factor, "x"}};
+  const std::string what = fmt::format(
+      "the mean that {} takes off, up to {:.4g}, is large beside what is left, a spread of {:.2g}",
+      own ? "this " + mean.op_type : fmt::format("'{}' behind it", printable(mean.norm)), mean.mean, mean.spread);
+  return of(layer, mean.tensor, own ? 0.9 : 0.85, std::move(figures),
+            fmt::format("{}: the rounding of '{}' to {} grows {:.0f} times there", what, printable(mean.tensor),
+                        format_name(layer.format), mean.factor),
+            {});
 }
 
 Finding long_accumulation(const LayerFacts& layer) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "causes/cause.h"
+#include "numerics/grid.h"
 #include "numerics/range_methods.h"
 #include "vernier/format.h"
 
@@ -125,6 +126,37 @@ Finding outlier_channels(const LayerFacts& layer) {
                   "steps",
                   large, plural(sorted.size(), "channel"), printable(data->name), most, median),
       {"smooth", "split-channels"});
+}
+
+Finding channel_spread(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || data->channels.size() < 4 || !is_integer(data->grid->format)) return {};
+  if (outlier_channels(layer)) return {};  // few are large, and that says more
+  // A sum over channels is as good as its large ones; where each result has a channel of its own, the small are lost.
+  if (!layer.depthwise && (!activations_to_blame(layer) || layer.own_noise < kPoorNoise)) return {};
+  const auto step = static_cast<double>(data->grid->scale.front());
+  const auto drowns = [&](float channel) {
+    const double rms = static_cast<double>(channel) / 3;  // of values that reach so far
+    return channel > 0 && step * step / 12 > kPoorNoise * rms * rms;
+  };
+  const auto lost = std::ranges::count_if(data->channels, drowns);
+  const float most = std::ranges::max(data->channels);
+  float least = most;
+  for (const float channel : data->channels) least = channel > 0 ? std::min(least, channel) : least;
+  const auto all = data->channels.size();
+  if (static_cast<double>(lost) < 0.1 * static_cast<double>(all)) return {};
+  return of(
+      layer, data->name, layer.depthwise ? 0.87 : 0.6,
+      {{"channels that drown", static_cast<double>(lost), ""},
+       {"channels", static_cast<double>(all), ""},
+       {"largest channel", static_cast<double>(most), ""},
+       {"smallest channel", static_cast<double>(least), ""},
+       {"step", step, ""}},
+      fmt::format("the channels of '{}' reach from {:.3g} to {:.3g}, and one scale has steps of {:.2g}: {} of {} keep "
+                  "less than 20 dB{}",
+                  printable(data->name), least, most, step, lost, plural(all, "channel"),
+                  layer.depthwise ? ", and each result is made of one channel alone" : ""),
+      {"equalize", "smooth"});
 }
 
 Finding concat_scales(const LayerFacts& layer) {

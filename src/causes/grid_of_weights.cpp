@@ -3,7 +3,9 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "causes/cause.h"
 
@@ -18,11 +20,29 @@ bool weights_to_blame(const LayerFacts& layer) {
   return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
 }
 
-/// Share of the output channels that keep less than 25 dB of their weights.
+/// Noise over signal from which on a channel is bad: 25 dB, or what is more than Gaussian weights have on such a grid.
+double bad_noise(const TensorFacts& weight) { return std::max(kBadChannel, 1.25 * weight.gaussian_noise); }
+
+/// Share of the output channels whose weights keep less.
 double bad_channels(const TensorFacts& weight) {
   if (weight.weight_noise.empty()) return 0;
-  const auto bad = std::ranges::count_if(weight.weight_noise, [](double noise) { return noise > kBadChannel; });
+  const double limit = bad_noise(weight);
+  const auto bad = std::ranges::count_if(weight.weight_noise, [&](double noise) { return noise > limit; });
   return static_cast<double>(bad) / static_cast<double>(weight.weight_noise.size());
+}
+
+/// A few large weights, more than as many Gaussian ones have, spoil some channels, or all of them a little.
+bool heavy_tailed(const TensorFacts& weight) {
+  if (bad_channels(weight) < kManyChannels) return false;
+  if (weight.gaussian_noise <= 0) return true;
+  // The largest of a few values varies: of one scale by less than a factor of 3, of many on average by little.
+  const double one = 3 * weight.gaussian_noise;
+  const auto channels = static_cast<double>(weight.weight_noise.size());
+  const auto spoiled = std::ranges::count_if(weight.weight_noise, [&](double noise) { return noise > one; });
+  if (static_cast<double>(spoiled) >= kManyChannels * channels) return true;
+  const double sum = std::accumulate(weight.weight_noise.begin(), weight.weight_noise.end(), 0.0);
+  const auto scales = static_cast<double>(std::max<std::size_t>(weight.scales, 1));
+  return sum / channels > (1.5 + 2 / std::sqrt(scales)) * weight.gaussian_noise;
 }
 
 /// The largest and the smallest channel (not zero) that share a scale, of the scale where they differ most.
@@ -81,16 +101,17 @@ Finding weight_channel_spread(const LayerFacts& layer) {
 Finding weight_outliers(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
   if (weight == nullptr || weight->weight_noise.empty() || weight->lattice || !weights_to_blame(layer)) return {};
+  if (!heavy_tailed(*weight)) return {};
   const double share = bad_channels(*weight);
-  if (share < kManyChannels) return {};
-  return of(
-      layer, weight->name, weight->grid && weight->grid->scale.size() > 1 ? 0.85 : 0.55,
-      {{"bad channels", 100 * share, "%"},
-       {"worst channel", db_of(*std::ranges::max_element(weight->weight_noise)), "dB"}},
-      fmt::format("{:.0f} percent of its output channels keep less than 25 dB of their weights: a few large weights "
-                  "set the step for many small ones",
-                  100 * share),
-      {"split-channels", "range", "round-weights"});
+  const double worst = *std::ranges::max_element(weight->weight_noise);
+  std::vector<CauseFigure> figures{{"bad channels", 100 * share, "%"}, {"worst channel", db_of(worst), "dB"}};
+  if (weight->gaussian_noise > 0) figures.push_back({"Gaussian weights", db_of(weight->gaussian_noise), "dB"});
+  return of(layer, weight->name, weight->grid && weight->grid->scale.size() > 1 ? 0.85 : 0.55, std::move(figures),
+            fmt::format(
+                "{:.0f} percent of its output channels keep less than {:.0f} dB of their weights: a few large weights "
+                "set the step for many small ones",
+                100 * share, db_of(bad_noise(*weight))),
+            {"split-channels", "range", "round-weights"});
 }
 
 Finding bias_shift(const LayerFacts& layer) {

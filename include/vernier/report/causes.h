@@ -56,7 +56,7 @@ struct RepairTried {
 
 struct Explanation {
   std::vector<std::string> examined;   // layers that were looked at: kept ones, and those that do the most damage
-  std::vector<Cause> causes;           // of the most damaging layer first; of one layer the surest first
+  std::vector<Cause> causes;           // of one kind together, the kind that explains the most damage first
   std::vector<Blame> blame;            // one for each examined layer
   std::vector<RepairTried> repairs;    // empty: none was tried (vernier fix tries them)
   std::vector<std::string> proposals;  // ids of repairs that `vernier fix` would try, in its order

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "causes/cause.h"
 #include "model/output_channels.h"
 #include "numerics/distribution.h"
 #include "numerics/grid.h"
@@ -21,7 +24,35 @@ OutputChannels one_channel(const Tensor& weight) {
   return {1, 1, count, count};
 }
 
+/// Noise over signal of `count` Gaussian values on such a grid.
+double gaussian_noise(const QuantParams& params, std::int64_t count) {
+  if (params.scale.empty() || count == 0) return 0;
+  const auto each = static_cast<std::size_t>(count) / params.scale.size();
+  if (is_integer(params.format)) {
+    return causes::gaussian_peak(each) / std::pow(code_range(params.format).highest, 2) / 12;
+  }
+  return std::pow(causes::epsilon_of(params.format), 2) / 12;  // where a binade begins: no more than that
+}
+
 }  // namespace
+
+std::optional<Mask> mask_alone(const Distribution& values) {
+  Mask mask;
+  bool zeros = false;
+  for (const Bin& bin : values.bins) {
+    if (bin.low == 0 && bin.high == 0) {
+      zeros = true;
+    } else if (bin.high > -kNoMask) {
+      return std::nullopt;
+    } else {
+      mask.high = mask.count == 0 ? bin.high : std::max(mask.high, bin.high);
+      mask.count += bin.count;
+    }
+  }
+  mask.low = values.min;
+  if (mask.count == 0 || (!zeros && mask.high > -0.99F * kLargestFloat16)) return std::nullopt;
+  return mask;
+}
 
 TensorFacts constant_facts(const Model& model, const Plan& plan, const std::string& name, const onnx::NodeProto& node,
                            bool weight) {
@@ -40,6 +71,7 @@ TensorFacts constant_facts(const Model& model, const Plan& plan, const std::stri
   if (!tensor.mask && !weight && (tensor.infinite > 0 || tensor.values.min < -kLargestFloat16)) {
     tensor.mask = Mask{tensor.infinite > 0 ? -INFINITY : tensor.values.min, tensor.values.min, value.count(), 0};
   }
+  if (!tensor.mask && !weight) tensor.mask = mask_alone(tensor.values);
   const auto grid = plan.tensors.find(name);
   if (grid == plan.tensors.end()) return tensor;
   tensor.grid = grid->second;
@@ -65,6 +97,8 @@ TensorFacts constant_facts(const Model& model, const Plan& plan, const std::stri
     noise[c] += std::pow(static_cast<double>(value.floats()[i]) - static_cast<double>(rounded[i]), 2);
     signal[c] += std::pow(static_cast<double>(value.floats()[i]), 2);
   }
+  tensor.scales = params.scale.size();
+  tensor.gaussian_noise = gaussian_noise(params, value.count());
   for (std::size_t c = 0; c < noise.size(); ++c) {
     if (signal[c] > 0) tensor.weight_noise.push_back(noise[c] / signal[c]);
   }

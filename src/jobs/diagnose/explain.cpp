@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <map>
+#include <tuple>
 
 #include "analysis/figures.h"
+#include "causes/cause.h"
 #include "causes/causes.h"
 #include "jobs/diagnose/layer_facts.h"
+#include "jobs/diagnose/offered_repairs.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -58,6 +63,39 @@ std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, co
   return chosen;
 }
 
+/// Kinds of causes that explain the most come first: confidence times the share of the damage of the layers that they
+/// stand for. What is unlikely comes last, whatever its layers do.
+void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked) {
+  constexpr double kLikely = 0.5;
+  constexpr double kNearlyAsSure = 0.1;
+  struct Kind {
+    double confidence = 0, share = 0;
+  };
+  std::map<std::string, double> surest, shares;
+  for (const LayerRow& row : ranked) {
+    const bool infinite = row.sensitivity_db.value_or(row.own_sqnr_db.value_or(0)) == -INFINITY;
+    shares[row.name] = row.share.value_or(infinite ? 1 : 0);
+  }
+  for (const Cause& cause : causes) surest[cause.layer] = std::max(surest[cause.layer], cause.confidence);
+  std::map<std::string, Kind> kinds;
+  for (const Cause& cause : causes) {
+    Kind& kind = kinds[cause.id];
+    kind.confidence = std::max(kind.confidence, cause.confidence);
+    if (cause.confidence < surest[cause.layer] - kNearlyAsSure) continue;
+    const auto share = shares.find(cause.layer);
+    kind.share += share == shares.end() ? 1 : share->second;  // the network as a whole, and what it picks
+  }
+  const auto worth = [&](const Cause& cause) {
+    const Kind& kind = kinds[cause.id];
+    return std::tuple(kind.confidence >= kLikely, kind.confidence * kind.share, kind.confidence);
+  };
+  std::ranges::stable_sort(causes, std::ranges::greater{}, worth);
+  // Kinds that are worth the same stay apart.
+  std::map<std::string, std::size_t> places;
+  for (const Cause& cause : causes) places.emplace(cause.id, places.size());
+  std::ranges::stable_sort(causes, {}, [&](const Cause& cause) { return places[cause.id]; });
+}
+
 }  // namespace
 
 bool needs_explanation(const Experiment& experiment, const std::vector<LayerRow>& ranked, bool missed) {
@@ -78,7 +116,11 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   facts.top1_agreement = options.top1_agreement;
   for (const LayerRow& row : ranked) {
     facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));
-    if (row.own_sqnr_db) facts.worst_own_noise = std::max(facts.worst_own_noise, noise_of_db(*row.own_sqnr_db));
+    if (const double usual = causes::usual_noise(row.format); row.own_sqnr_db && usual > 0) {
+      const double noise = noise_of_db(*row.own_sqnr_db);
+      facts.worst_own_noise = std::max(facts.worst_own_noise, noise);
+      facts.worst_beyond_usual = std::max(facts.worst_beyond_usual, noise / usual);
+    }
     facts.depth += row.format != Format::Float32 ? 1 : 0;
   }
   explanation.samples = found.samples;
@@ -87,6 +129,8 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
     explanation.blame.push_back(blame_of(layer));
   }
   explanation.causes = find_causes(facts, options.own);
+  leave_out_idle_repairs(explanation.causes, measured.experiment(), evidence, found);
+  order_kinds(explanation.causes, ranked);
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
   for (const Cause& cause : explanation.causes) {
     for (const std::string& repair : cause.repairs) {

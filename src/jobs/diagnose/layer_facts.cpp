@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,7 @@
 #include "jobs/diagnose/constant_facts.h"
 #include "jobs/diagnose/decision_facts.h"
 #include "jobs/diagnose/integer_sums.h"
+#include "jobs/diagnose/row_facts.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
@@ -52,9 +54,16 @@ class FactFinder {
   }
 
   std::size_t samples() const { return few_.size(); }
+  std::map<std::string, HalvedHistogram> histograms() const {
+    return {reference_.histograms.begin(), reference_.histograms.end()};
+  }
 
   NetworkFacts facts() {
     NetworkFacts network;
+    // One pick that changed may be all of the damage: it is in the hardest samples.
+    std::vector<std::size_t> hard = experiment_.few_hard_samples();
+    hard.resize(std::min(hard.size(), few_.size()));
+    measure_rows(hard);
     parallel_ordered(
         rows_.size(), subject_.threads, [&](std::size_t i) { return layer(*rows_[i]); },
         [&](std::size_t, LayerFacts facts) {
@@ -63,9 +72,6 @@ class FactFinder {
         });
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
-    // One pick that changed may be all of the damage: it is in the hardest samples.
-    std::vector<std::size_t> hard = experiment_.few_hard_samples();
-    hard.resize(std::min(hard.size(), few_.size()));
     network.decisions = decision_facts(experiment_.subject(), plan(), hard);
     return network;
   }
@@ -100,6 +106,38 @@ class FactFinder {
     }
   }
 
+  /// Of the layers examined in float16 and bfloat16, and of what reads their results.
+  void measure_rows(const std::vector<std::size_t>& hard) {
+    std::map<std::string, MaskedSoftmax> softmaxes;
+    std::set<std::string> norms;
+    for (const LayerRow* row : rows_) {
+      if (row->format != Format::Float16 && row->format != Format::BFloat16) continue;
+      std::vector<const onnx::NodeProto*> looked_at{nodes_.at(row->name)};
+      for (const GraphWalk::Use& use : walk_.uses(layers_.at(row->name)->outputs.front()))
+        looked_at.push_back(use.node);
+      for (const onnx::NodeProto* node : looked_at) {
+        if (takes_mean_off(*node, walk_)) norms.insert(node->name());
+        if (!is_onnx(*node, "Softmax") && !is_onnx(*node, "LogSoftmax")) continue;
+        const std::optional<Mask> mask = activation(node->input(0)).mask;
+        if (mask) softmaxes[node->name()] = {node->name(), *mask, row->format};
+      }
+    }
+    std::vector<MaskedSoftmax> masked;
+    for (const auto& [name, softmax] : softmaxes) masked.push_back(softmax);
+    row_facts_ = row_facts(experiment_.subject(), masked, {norms.begin(), norms.end()}, hard);
+  }
+
+  void add_rows(const onnx::NodeProto& node, LayerFacts& facts) const {
+    std::vector<const onnx::NodeProto*> looked_at{&node};
+    for (const GraphWalk::Use& use : walk_.uses(node.output(0))) looked_at.push_back(use.node);
+    for (const onnx::NodeProto* one : looked_at) {
+      const auto masked = row_facts_.masked.find(one->name());
+      if (masked != row_facts_.masked.end() && !facts.masked_rows) facts.masked_rows = masked->second;
+      const auto mean = row_facts_.means.find(one->name());
+      if (mean != row_facts_.means.end() && !facts.mean) facts.mean = mean->second;
+    }
+  }
+
   /// What a Concat joined into `tensor`; empty: something else made it.
   std::set<std::string> branches_of(const std::string& tensor) const {
     const onnx::NodeProto* maker = walk_.maker(tensor);
@@ -122,13 +160,7 @@ class FactFinder {
       tensor.values = distribution_of(all);
       tensor.mask = take_mask(tensor.values);
       // Ranges keep a mask that is all a tensor has beside zeros; here it is what the tensor means.
-      const bool only_mask = std::ranges::all_of(tensor.values.bins, [](const Bin& bin) {
-        return (bin.low == 0 && bin.high == 0) || bin.middle() < -kLargestFloat16;
-      });
-      if (!tensor.mask && only_mask && tensor.values.min < -kLargestFloat16) {
-        const Bin& lowest = tensor.values.bins.front();
-        tensor.mask = Mask{tensor.values.min, tensor.values.min, lowest.count, 0};
-      }
+      if (!tensor.mask) tensor.mask = mask_alone(tensor.values);
       // A range is called too wide for what all samples hold, not for what a few do.
       const auto all_seen = experiment_.reference.ranges.find(name);
       if (all_seen != experiment_.reference.ranges.end() && !tensor.mask && !all_seen->second.empty()) {
@@ -182,11 +214,22 @@ class FactFinder {
         facts.inputs.push_back(std::move(tensor));
         const onnx::NodeProto* maker = walk_.maker(name);
         if (maker != nullptr) facts.made_by.push_back(maker->op_type());
+        while (maker != nullptr && has(*maker, Trait::Moves)) maker = walk_.maker(maker->input(0));
+        if (maker != nullptr) facts.inputs.back().maker = maker->name();
       } else if (std::ranges::find(layer.weights, name) != layer.weights.end()) {
         const bool weight = layer.weighted && node.input_size() > 1 && name == node.input(1);
         facts.inputs.push_back(constant_facts(subject_.model, plan(), name, node, weight));
       }
     }
+  }
+
+  /// The Sin or Cos that reads `tensor`, behind what moves or joins it.
+  std::string angle_of(const std::string& tensor) const {
+    for (const auto& [user, read] : walk_.uses(tensor)) {
+      if (user->op_type() == "Sin" || user->op_type() == "Cos") return user->op_type();
+      if (has(*user, Trait::Joins)) return angle_of(user->output(0));
+    }
+    return {};
   }
 
   void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) const {
@@ -205,6 +248,7 @@ class FactFinder {
       }
     }
     facts.norm_spread = norm_spread(node);
+    facts.angle_of = angle_of(layer.outputs.front());
     const Shape* out = nullptr;
     if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
       out = &shape->second;
@@ -275,6 +319,7 @@ class FactFinder {
     if (layer.weighted && needs_scale(row.format) && node.input_size() > 1)
       add_integer_sums(subject_.model, plan(), node, facts);
     add_surroundings(layer, node, facts);
+    add_rows(node, facts);
     return facts;
   }
 
@@ -289,6 +334,7 @@ class FactFinder {
   std::unordered_map<std::string, const Layer*> layers_;
   Reference reference_;
   Probes found_;
+  RowFacts row_facts_;
 };
 
 }  // namespace
@@ -296,7 +342,8 @@ class FactFinder {
 MeasuredFacts measure_facts(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
                             std::size_t samples) {
   FactFinder finder(measured, evidence, rows, samples);
-  return {finder.facts(), finder.samples()};
+  NetworkFacts facts = finder.facts();
+  return {std::move(facts), finder.samples(), finder.histograms()};
 }
 
 }  // namespace vernier

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "causes/facts.h"
 #include "jobs/search/evidence.h"
 #include "jobs/search/measured.h"
+#include "numerics/histogram.h"
 #include "vernier/report/figures.h"
 
 namespace vernier {
 
 struct MeasuredFacts {
   NetworkFacts network;
-  std::size_t samples = 0;  // that were looked at
+  std::size_t samples = 0;                            // that were looked at
+  std::map<std::string, HalvedHistogram> histograms;  // of what the layers read and make, on these
 };
 
 /// Of the layers of `rows`, in their order, on at most `samples` samples, spread evenly.

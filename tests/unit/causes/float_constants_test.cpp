@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "made_up_facts.h"
 
 namespace vernier::testing {
@@ -36,6 +39,58 @@ TEST(FloatConstants, ARowThatIsMaskedAsAWhole) {
   EXPECT_EQ(first_cause(facts), "all-masked-softmax");
   facts.own_noise = 1e-6;
   EXPECT_EQ(first_cause(facts), "");
+}
+
+/// Scores near 3 that a mask of -65504 is added to; some rows are masked as a whole.
+LayerFacts masked(const char* op_type) {
+  LayerFacts facts = layer(op_type, Format::Float16);
+  TensorFacts mask = tensor("mask", {0});
+  mask.mask = Mask{-65504, -65504, 10, 0};
+  facts.inputs = {tensor("scores", ramp(3)), mask};
+  facts.read_by = {"Softmax"};
+  facts.masked_rows = MaskedRows{"softmax", "sum", 6, 60, 65504, 0.99};
+  return facts;
+}
+
+TEST(FloatConstants, ScoresAreAbsorbedInRowsThatAMaskCovers) {
+  LayerFacts facts = masked("Add");
+  EXPECT_EQ(first_cause(facts), "masked-scores");
+  EXPECT_NE(causes_of(facts).front().sentence.find("'mask'"), std::string::npos);
+  facts.masked_rows->noise_share = 0.1;
+  EXPECT_FALSE(names(facts, "masked-scores")) << "other rows are off";
+  facts.masked_rows->noise_share = 0.99;
+  facts.masked_rows->masked = 0;
+  EXPECT_FALSE(names(facts, "masked-scores")) << "no row is masked as a whole";
+}
+
+TEST(FloatConstants, TheSoftmaxOfSuchRowsLosesNoSmallValues) {
+  LayerFacts facts = layer("Softmax", Format::Float16);
+  facts.inputs = {tensor("sum", ramp(3))};
+  facts.inputs[0].mask = Mask{-65504, -65504, 10, 0};
+  std::vector<float> probabilities(100, 1e-7F);
+  probabilities.resize(120, 0.5F);
+  facts.outputs = {tensor("p", probabilities)};
+  facts.rounded = 220;
+  facts.subnormal = 100;
+  EXPECT_EQ(first_cause(facts), "") << "small values are not what makes an error of 20 dB";
+  facts.masked_rows = MaskedRows{"layer", "sum", 6, 60, 65504, 0.99};
+  EXPECT_EQ(first_cause(facts), "all-masked-softmax");
+}
+
+TEST(FloatConstants, TwoMasksThatAreAdded) {
+  LayerFacts facts = layer("Add", Format::Float16);
+  for (const char* name : {"causal", "padding"}) {
+    TensorFacts mask = tensor(name, {0});
+    mask.mask = Mask{-65504, -65504, 10, 0};
+    facts.inputs.push_back(mask);
+  }
+  facts.outputs = {tensor("both", {0})};
+  facts.outputs[0].mask = Mask{-131008, -65504, 20, 0};
+  facts.own_noise = INFINITY;
+  facts.overflowed = 4;
+  EXPECT_EQ(first_cause(facts), "added-masks");
+  facts.outputs[0].mask->low = -20000;
+  EXPECT_FALSE(names(facts, "added-masks")) << "the sum fits";
 }
 
 }  // namespace

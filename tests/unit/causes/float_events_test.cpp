@@ -17,7 +17,9 @@ TEST(FloatEvents, OverflowIsWhereTheValueIsMade) {
   EXPECT_EQ(first_cause(facts), "overflow");
   // What arrives too large is the fault of a layer before.
   std::swap(facts.inputs, facts.outputs);
-  EXPECT_NE(first_cause(facts), "overflow");
+  facts.inputs[0].maker = "before";
+  EXPECT_EQ(first_cause(facts), "overflow-read");
+  EXPECT_NE(causes_of(facts).front().sentence.find("'before'"), std::string::npos);
 }
 
 TEST(FloatEvents, JustBelowTheLargestFloat16IsNoOverflow) {
@@ -56,6 +58,27 @@ TEST(FloatEvents, WholeNumbersBeyond2048) {
   positions.resize(2000);
   facts.inputs = {tensor("positions", positions)};
   EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatEvents, FewWholeNumbersAreKnownByTheSmallOnes) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  std::vector<float> positions{3, 17, 40, 61, 90, 130, 211, 300, 700, 1500, 2900, 5990};
+  facts.inputs = {tensor("positions", positions)};
+  EXPECT_EQ(first_cause(facts), "large-integers");
+  for (float& position : positions) position *= 1.37F;
+  facts.inputs = {tensor("times", positions)};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatEvents, WhatMakesAnAngleOfManyTurns) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  facts.inputs = {tensor("positions", ramp(1))};
+  facts.outputs = {tensor("angles", ramp(6000))};
+  facts.own_noise = 1e-8;
+  facts.effect_noise = 0.1;
+  EXPECT_EQ(first_cause(facts), "");
+  facts.angle_of = "Cos";
+  EXPECT_EQ(first_cause(facts), "large-phase");
 }
 
 TEST(FloatEvents, AnAngleOfManyTurns) {

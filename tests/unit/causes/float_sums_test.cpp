@@ -22,6 +22,53 @@ TEST(FloatSums, AbsorptionIsNotOverflow) {
   EXPECT_EQ(first_cause(facts), "");
 }
 
+TEST(FloatSums, ASumThatOverflowsIsNoAbsorption) {
+  LayerFacts facts = layer("Add", Format::Float16);
+  facts.inputs = {tensor("a", std::vector<float>(10, 45000.0F)), tensor("b", std::vector<float>(10, 45100.0F))};
+  facts.outputs = {tensor("y", std::vector<float>(10, 90100.0F))};
+  facts.output_rms = 90100;
+  facts.own_noise = INFINITY;
+  facts.overflowed = 10;
+  EXPECT_EQ(first_cause(facts), "overflow");
+  EXPECT_FALSE(names(facts, "absorption"));
+  // A difference that overflows is no cancellation.
+  facts.op_type = "Sub";
+  facts.output_rms = 1;
+  EXPECT_FALSE(names(facts, "cancellation"));
+}
+
+TEST(FloatSums, EqualOperandsAbsorbNothing) {
+  LayerFacts facts = layer("Add", Format::BFloat16);
+  facts.inputs = {tensor("a", std::vector<float>(10, 3.0F)), tensor("b", std::vector<float>(10, 3.1F))};
+  facts.output_rms = 6.1;
+  facts.own_noise = 0.01;
+  EXPECT_FALSE(names(facts, "absorption"));
+}
+
+TEST(FloatSums, ANormTakesALargeMeanOff) {
+  for (const char* op_type : {"LayerNormalization", "InstanceNormalization", "BatchNormalization"}) {
+    LayerFacts facts = layer(op_type, Format::Float16);
+    facts.inputs = {tensor("x", ramp(100))};
+    facts.outputs = {tensor("y", ramp(2))};
+    facts.mean = MeanTakenOff{"layer", op_type, "x", 60, 0.1, 600};
+    facts.own_noise = 0.02;
+    EXPECT_EQ(first_cause(facts), "large-mean");
+    facts.mean->factor = 3;
+    EXPECT_EQ(first_cause(facts), "") << "the mean is small";
+    facts.mean->factor = 600;
+    facts.own_noise = 1e-7;
+    EXPECT_EQ(first_cause(facts), "") << "it does no harm";
+  }
+  // What makes the tensor has no error of its own, and does the damage.
+  LayerFacts facts = layer("Conv", Format::Float16);
+  facts.mean = MeanTakenOff{"norm", "InstanceNormalization", "c", 60, 0.1, 600};
+  facts.own_noise = 1e-8;
+  facts.effect_noise = 0.02;
+  EXPECT_EQ(first_cause(facts), "large-mean");
+  facts.effect_noise = 1e-8;
+  EXPECT_EQ(first_cause(facts), "");
+}
+
 TEST(FloatSums, CancellationIsWhereLargeOperandsNearlyAgree) {
   LayerFacts facts = layer("Sub", Format::Float16);
   facts.inputs = {tensor("a", std::vector<float>(10, 1000.0F)), tensor("b", std::vector<float>(10, 999.0F))};

@@ -123,5 +123,23 @@ TEST(GridOfData, ATailOfSmallNegativeValues) {
   EXPECT_FALSE(names(conv(on_grid(tensor("x", values), 8)), "small-negative-tail")) << "small, and above zero";
 }
 
+TEST(GridOfData, ChannelsOfADepthwiseLayerThatDrown) {
+  LayerFacts facts = conv(on_grid(tensor("x", ramp(127)), 127));  // steps of 1
+  facts.op_type = "ConvTranspose";
+  facts.depthwise = true;
+  facts.inputs[0].channels = {127, 90, 60, 40, 20, 9, 4, 2};
+  facts.own_noise = 1e-3;
+  facts.mean_error = std::vector<double>(8, 0.2);
+  EXPECT_EQ(first_cause(facts), "channel-spread") << "and not bias-shift";
+  facts.inputs[0].channels = {127, 90, 60, 40, 30, 30, 30, 30};
+  EXPECT_FALSE(names(facts, "channel-spread"));
+  // A sum over channels is as good as its large ones.
+  facts.inputs[0].channels = {127, 90, 60, 40, 20, 9, 4, 2};
+  facts.depthwise = false;
+  EXPECT_FALSE(names(facts, "channel-spread"));
+  facts.own_noise = 0.05;
+  EXPECT_TRUE(names(facts, "channel-spread")) << "not so here";
+}
+
 }  // namespace
 }  // namespace vernier::testing

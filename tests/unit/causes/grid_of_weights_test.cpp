@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "causes/cause.h"
 #include "made_up_facts.h"
 
 namespace vernier::testing {
@@ -101,6 +103,31 @@ TEST(GridOfWeights, ChannelsThatOneLargeWeightSpoils) {
   facts.inputs[0].grid->scale = {0.01F};
   facts.inputs[0].channels = {0.005F, 1, 1, 1};
   EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+}
+
+TEST(GridOfWeights, GaussianWeightsHaveNoOutliersInAnyFormat) {
+  for (const std::size_t each : {9, 32, 128, 1152}) {
+    const double usual = causes::gaussian_peak(each) / (7 * 7 * 12);
+    TensorFacts weight = tensor("w", ramp(1));
+    weight.gaussian_noise = usual;
+    weight.scales = 64;
+    weight.weight_noise = std::vector<double>(64, usual);
+    LayerFacts facts = with_weight(weight, 1);
+    facts.format = Format::Int4;
+    EXPECT_FALSE(names(facts, "weight-outliers")) << each;
+    // All channels a little, or few of them much.
+    facts.inputs[0].weight_noise.assign(64, 2 * usual);
+    EXPECT_TRUE(names(facts, "weight-outliers")) << each;
+    facts.inputs[0].weight_noise.assign(64, usual);
+    for (std::size_t c = 0; c < 6; ++c) facts.inputs[0].weight_noise[c] = 4 * usual;
+    EXPECT_TRUE(names(facts, "weight-outliers")) << each;
+  }
+}
+
+TEST(GridOfWeights, TheLargestOfGaussianValues) {
+  EXPECT_NEAR(causes::gaussian_peak(1000), 11.6, 1.2);  // 3.2 to 3.4 standard deviations
+  EXPECT_NEAR(causes::gaussian_peak(128), 7.6, 0.8);
+  EXPECT_LE(causes::gaussian_peak(2), 2);
 }
 
 }  // namespace

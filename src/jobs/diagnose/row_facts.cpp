@@ -1,0 +1,252 @@
+#include "jobs/diagnose/row_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analysis/run_tensors.h"
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
+#include "numerics/round.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+/// Rows of a Softmax: `length` elements, `stride` apart.
+struct Rows {
+  std::size_t count = 0, length = 0, stride = 1;
+  std::size_t start(std::size_t row) const { return row / stride * length * stride + row % stride; }
+};
+
+Rows rows_of(const onnx::NodeProto& softmax, const Shape& shape, int opset) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t axis = attribute_int(softmax, "axis", opset < 13 ? 1 : -1);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank || element_count(shape) == 0) return {};
+  Rows rows;
+  if (opset < 13) {  // one row of all dimensions from `axis` on
+    rows.length = 1;
+    for (auto i = static_cast<std::size_t>(axis); i < shape.size(); ++i) {
+      rows.length *= static_cast<std::size_t>(shape[i]);
+    }
+  } else {
+    rows.length = static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)]);
+    for (auto i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) {
+      rows.stride *= static_cast<std::size_t>(shape[i]);
+    }
+  }
+  rows.count = static_cast<std::size_t>(element_count(shape)) / rows.length;
+  return rows;
+}
+
+/// exp(x - max) over its sum; NaN where no value is above -inf.
+std::vector<double> softmax(const std::vector<float>& row) {
+  const auto most = static_cast<double>(std::ranges::max(row));
+  std::vector<double> result(row.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) sum += result[i] = std::exp(static_cast<double>(row[i]) - most);
+  for (double& value : result) value /= sum;
+  return result;
+}
+
+class SoftmaxRows {
+ public:
+  SoftmaxRows(const MaskedSoftmax& wanted, const onnx::NodeProto& node, int opset)
+      : wanted_(wanted), node_(node), opset_(opset) {}
+
+  void fold(const Tensor& scores) {
+    const Rows rows = rows_of(node_, scores.shape(), opset_);
+    const QuantParams grid{wanted_.format, {}, {}, -1, 0, 0};
+    std::vector<float> row(rows.length), rounded(rows.length);
+    for (std::size_t r = 0; r < rows.count; ++r) {
+      for (std::size_t i = 0; i < rows.length; ++i) row[i] = scores.floats()[rows.start(r) + i * rows.stride];
+      round_to(grid, row, rounded);
+      const std::vector<double> exact = softmax(row);
+      const std::vector<double> low = softmax(rounded);
+      double noise = 0;
+      for (std::size_t i = 0; i < exact.size(); ++i) noise += std::pow(exact[i] - low[i], 2);
+      if (!std::isfinite(noise)) noise = 1;  // of a row that is lost: as much as there is in it
+      noise_ += noise;
+      ++rows_;
+      const float most = std::ranges::max(row);
+      if (!(most <= wanted_.mask.high) || !std::isfinite(most)) continue;
+      ++masked_;
+      masked_noise_ += noise;
+      level_ += std::abs(static_cast<double>(most));
+    }
+  }
+
+  MaskedRows facts() const {
+    return {wanted_.name,
+            node_.input(0),
+            masked_,
+            rows_,
+            masked_ == 0 ? 0 : level_ / static_cast<double>(masked_),
+            noise_ > 0 ? masked_noise_ / noise_ : 0};
+  }
+
+ private:
+  const MaskedSoftmax wanted_;
+  const onnx::NodeProto& node_;
+  int opset_;
+  std::int64_t rows_ = 0, masked_ = 0;
+  double noise_ = 0, masked_noise_ = 0, level_ = 0;
+};
+
+/// Sums of the values that a norm takes one mean of.
+struct Group {
+  double sum = 0, squares = 0;
+  std::int64_t count = 0;
+};
+
+class NormGroups {
+ public:
+  /// `axes`: of the ReduceMean of a norm in pieces; of operators empty.
+  NormGroups(const onnx::NodeProto& node, std::vector<std::int64_t> axes) : node_(node), axes_(std::move(axes)) {}
+
+  void fold(const Tensor& data) {
+    const Shape& shape = data.shape();
+    const std::size_t count = data.floats().size();
+    if (shape.size() < 2 || count == 0) return;
+    std::size_t length = 0;
+    if (node_.op_type() == "LayerNormalization") {
+      std::int64_t axis = attribute_int(node_, "axis", -1);
+      if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
+      length = elements_from(shape, static_cast<std::size_t>(std::max<std::int64_t>(axis, 0)));
+    } else if (node_.op_type() == "InstanceNormalization") {
+      length = elements_from(shape, 2);
+    } else if (node_.op_type() == "GroupNormalization") {
+      const std::int64_t groups = attribute_int(node_, "num_groups", 1);
+      length = elements_from(shape, 1) / static_cast<std::size_t>(std::max<std::int64_t>(groups, 1));
+    } else if (node_.op_type() == "Sub") {
+      length = elements_of_last(shape);
+      if (length == 0) return;
+    }
+    if (length > 0) {
+      for (std::size_t first = 0; first + length <= count; first += length) {
+        Group& group = groups_.emplace_back();
+        for (std::size_t i = first; i < first + length; ++i) add(group, data.floats()[i]);
+      }
+      return;
+    }
+    // Of a BatchNormalization, and of the mean and variance of each channel.
+    const auto channels = static_cast<std::size_t>(shape[1]);
+    const std::size_t inner = elements_from(shape, 2);
+    groups_.resize(std::max(groups_.size(), channels));
+    for (std::size_t i = 0; i < count; ++i) add(groups_[i / inner % channels], data.floats()[i]);
+  }
+
+  MeanTakenOff facts() const {
+    MeanTakenOff found{node_.name(), node_.op_type(), node_.input(0), 0, 0, 1};
+    const double epsilon =
+        node_.op_type() == "Sub" ? 1e-12 : static_cast<double>(attribute_float(node_, "epsilon", 1e-5F));
+    double sum = 0, worst = 0;
+    std::size_t groups = 0;
+    for (const Group& group : groups_) {
+      if (group.count < 2) continue;
+      const double mean = group.sum / static_cast<double>(group.count);
+      const double variance = std::max(0.0, group.squares / static_cast<double>(group.count) - mean * mean) + epsilon;
+      const double growth = (mean * mean + variance) / variance;
+      sum += growth;
+      ++groups;
+      if (growth <= worst) continue;
+      worst = growth;
+      found.mean = mean;
+      found.spread = std::sqrt(variance);
+    }
+    if (groups > 0) found.factor = std::sqrt(sum / static_cast<double>(groups));
+    return found;
+  }
+
+ private:
+  static std::size_t elements_from(const Shape& shape, std::size_t axis) {
+    std::size_t count = 1;
+    for (std::size_t i = axis; i < shape.size(); ++i) count *= static_cast<std::size_t>(shape[i]);
+    return count;
+  }
+  /// Where the axes are the last dimensions, the elements that one mean is of; 0 elsewhere.
+  std::size_t elements_of_last(const Shape& shape) const {
+    std::set<std::int64_t> dimensions;
+    for (const std::int64_t axis : axes_) {
+      dimensions.insert(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
+    }
+    const std::size_t first = shape.size() - std::min(dimensions.size(), shape.size());
+    if (dimensions.empty() || *dimensions.begin() != static_cast<std::int64_t>(first)) return 0;
+    return elements_from(shape, first);
+  }
+  static void add(Group& group, float value) {
+    if (!std::isfinite(value)) return;
+    group.sum += static_cast<double>(value);
+    group.squares += static_cast<double>(value) * static_cast<double>(value);
+    ++group.count;
+  }
+
+  const onnx::NodeProto& node_;
+  const std::vector<std::int64_t> axes_;
+  std::vector<Group> groups_;
+};
+
+/// Of the ReduceMean that a Sub takes off; empty for other operators.
+std::vector<std::int64_t> axes_of_mean(const Model& model, const GraphWalk& walk, const onnx::NodeProto& node) {
+  if (node.op_type() != "Sub") return {};
+  const onnx::NodeProto& mean = *walk.maker(node.input(1));
+  const auto given = mean.input_size() > 1 ? initializer(model, mean.input(1)) : std::nullopt;
+  if (!given || given->dtype() != Dtype::Int64) return attribute_ints(mean, "axes");
+  return {given->int64s().begin(), given->int64s().end()};
+}
+
+}  // namespace
+
+bool takes_mean_off(const onnx::NodeProto& node, const GraphWalk& walk) {
+  if (is_onnx(node, "Sub")) {
+    const onnx::NodeProto* mean = walk.maker(node.input(1));
+    return mean != nullptr && is_onnx(*mean, "ReduceMean") && mean->input(0) == node.input(0);
+  }
+  return std::ranges::any_of(std::array{"LayerNormalization", "InstanceNormalization", "GroupNormalization",
+                                        "BatchNormalization", "MeanVarianceNormalization"},
+                             [&](const char* op) { return is_onnx(node, op); });
+}
+
+RowFacts row_facts(const Subject& subject, const std::vector<MaskedSoftmax>& softmaxes,
+                   const std::vector<std::string>& norms, const std::vector<std::size_t>& order) {
+  RowFacts facts;
+  if (softmaxes.empty() && norms.empty()) return facts;
+  const auto nodes = nodes_by_name(subject.model.proto.graph());
+  const int opset = default_opset(subject.model.proto);
+  std::vector<SoftmaxRows> rows;
+  std::vector<NormGroups> groups;
+  const GraphWalk walk(subject.model);
+  Model model = subject.model;
+  std::vector<std::string> tensors;
+  const auto read = [&](const onnx::NodeProto& node) {  // which may be an input of the graph, or of another type
+    tensors.push_back(fmt::format("rows/{}", tensors.size()));
+    *model.proto.mutable_graph()->add_node() = cast_node(node.input(0), tensors.back(), Dtype::Float32);
+  };
+  for (const MaskedSoftmax& softmax : softmaxes) {
+    const onnx::NodeProto& node = *nodes.at(softmax.name);
+    rows.emplace_back(softmax, node, opset);
+    read(node);
+  }
+  for (const std::string& norm : norms) {
+    const onnx::NodeProto& node = *nodes.at(norm);
+    groups.emplace_back(node, axes_of_mean(subject.model, walk, node));
+    read(node);
+  }
+  run_tensors(subject, std::move(model), tensors, order, [&](std::size_t, const std::vector<Tensor>& got) {
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].fold(got[i]);
+    for (std::size_t i = 0; i < groups.size(); ++i) groups[i].fold(got[rows.size() + i]);
+    return true;
+  });
+  for (std::size_t i = 0; i < rows.size(); ++i) facts.masked[softmaxes[i].name] = rows[i].facts();
+  for (std::size_t i = 0; i < groups.size(); ++i) facts.means[norms[i]] = groups[i].facts();
+  return facts;
+}
+
+}  // namespace vernier

@@ -1,0 +1,193 @@
+"""The cause that leads is the one that was built in: networks of a few layers, one fault each, in several operators and
+formats, and clean ones beside them."""
+import json
+
+import numpy as np
+import onnx
+import pytest
+
+from networks import FLOAT, INT64, Builder
+from test_traits import vernier
+
+
+def causes(model, samples, folder, *options):
+    """Of `vernier diagnose`: {layer: ids, the surest first}, and the ids in the order of the report."""
+    onnx.save(model, folder / "net.onnx")
+    np.savez(folder / "net.npz", **samples)
+    done = vernier("diagnose", "net.onnx", "--data", "net.npz", "--no-latency", "--no-cache", "--no-split", "--options", "0", *options,
+                   "--json", folder=folder, codes=(0, 1))
+    report = json.loads(done.stdout)
+    found, order = {}, []
+    for cause in sorted(report["explanation"]["causes"], key=lambda cause: -cause["confidence"]):
+        found.setdefault(cause.get("layer", ""), []).append(cause["id"])
+    for cause in report["explanation"]["causes"]:
+        if cause["id"] not in order:
+            order.append(cause["id"])
+    return found, order, report
+
+
+def attention(mask_value, both):
+    """Scores, a causal mask, and one of padding on the left; `both`: the masks are added to each other first."""
+    b = Builder(61)
+    size, length = 12, 6
+    for name in "qkv":
+        b.add("MatMul", ["x", b.constant(f"w{name}", b.normal(size, size))], name)
+    b.add("Transpose", ["k"], "turned", perm=[0, 2, 1])
+    b.add("MatMul", ["q", "turned"], "scores")
+    causal = b.constant("causal", np.triu(np.full((length, length), mask_value, np.float32), 1))
+    b.add("Cast", ["keep"], "kept", to=FLOAT)
+    b.add("Sub", [b.constant("one", np.float32(1)), "kept"], "dropped")
+    b.add("Mul", ["dropped", b.constant("lowest", np.float32(mask_value))], "flat")
+    b.add("Unsqueeze", ["flat", b.constant("axis", np.array([1], np.int64))], "padding")
+    if both:
+        b.add("Add", [causal, "padding"], "masks")
+        b.add("Add", ["scores", "masks"], "masked")
+    else:
+        b.add("Add", ["scores", "padding"], "masked")
+    b.add("Softmax", ["masked"], "weights", axis=-1)
+    b.add("MatMul", ["weights", "v"], "y")
+    keep = np.ones((16, 1, length), np.int64)
+    for i in range(0, 16, 2):
+        keep[i, 0, :3 if both else length] = 0
+    return (b.model([("x", FLOAT, [1, length, size]), ("keep", INT64, [1, length])], [("y", FLOAT, [1, length, size])]),
+            {"x": b.normal(16, 1, length, size), "keep": keep})
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_scores_that_a_mask_absorbs(both, tmp_path):
+    found, _, report = causes(*attention(-65504, both), tmp_path, "--fp16", "--min-sqnr", "40")
+    assert found["weights"][0] == "all-masked-softmax", found
+    assert "subnormal-loss" not in found["weights"]
+    if "masked" in found:
+        assert found["masked"][0] == "masked-scores", found
+    sentence = next(cause for cause in report["explanation"]["causes"] if cause["layer"] == "weights")["sentence"]
+    assert "'masked'" in sentence
+
+
+@pytest.mark.parametrize("operator, back", [("Add", 1e-4), ("Sum", 1e-4), ("Sub", 1e-4)])
+def test_a_sum_that_overflows(operator, back, tmp_path):
+    b = Builder(62)
+    b.add(operator, ["a", "b"], "sum")
+    b.add("Mul", ["sum", b.constant("back", np.float32(back))], "y")
+    sign = -1 if operator == "Sub" else 1
+    samples = {"a": b.random.uniform(3.5e4, 6e4, (16, 1, 8)).astype(np.float32),
+               "b": sign * b.random.uniform(3.5e4, 6e4, (16, 1, 8)).astype(np.float32)}
+    model = b.model([("a", FLOAT, [1, 8]), ("b", FLOAT, [1, 8])], [("y", FLOAT, [1, 8])])
+    found, order, _ = causes(model, samples, tmp_path, "--fp16", "--min-sqnr", "40")
+    assert found["sum"][0] == order[0] == "overflow", found
+    assert not {"absorption", "cancellation"} & set(found["sum"])
+
+
+def two_products(weights, seed):
+    b = Builder(seed)
+    b.add("MatMul", ["x", b.constant("w0", weights(b, 96, 128))], "first")
+    b.add("Relu", ["first"], "relu")
+    b.add("MatMul", ["relu", b.constant("w1", weights(b, 128, 64))], "y")
+    return b.model([("x", FLOAT, [1, 4, 96])], [("y", FLOAT, [1, 4, 64])]), {"x": b.normal(16, 1, 4, 96)}
+
+
+def gaussian(b, *shape):
+    return b.normal(*shape) * np.float32(0.1)
+
+
+def with_outliers(b, *shape):
+    weights = gaussian(b, *shape)
+    weights[::24] *= 25
+    return weights
+
+
+@pytest.mark.parametrize("form", [("--int4",), ("--int8",), ("--fp8",), ("--int8", "--target", "onnxruntime", "--even-if-slower")])
+def test_gaussian_weights_have_no_outliers(form, tmp_path):
+    for seed in (63, 64, 65):
+        found, _, _ = causes(*two_products(gaussian, seed), tmp_path, *form, "--min-sqnr", "60")
+        assert not any("weight-outliers" in ids for ids in found.values()), found
+
+
+def test_weights_with_outliers_have_them(tmp_path):
+    found, _, _ = causes(*two_products(with_outliers, 66), tmp_path, "--int4", "--min-sqnr", "60")
+    assert "weight-outliers" in found["first"], found
+
+
+@pytest.mark.parametrize("form, depth", [("--fp8", 6), ("--int4", 4), ("--int8", 6)])
+def test_rounding_noise_everywhere_is_diffuse(form, depth, tmp_path):
+    b = Builder(67)
+    last = "x"
+    for i in range(depth):
+        b.add("MatMul", [last, b.constant(f"w{i}", b.normal(64, 64) * np.float32(0.125))], f"product{i}")
+        last = b.add("Tanh", [f"product{i}"], f"tanh{i}") if i + 1 < depth else f"product{i}"
+    model = b.model([("x", FLOAT, [1, 8, 64])], [(last, FLOAT, [1, 8, 64])])
+    _, order, _ = causes(model, {"x": b.normal(16, 1, 8, 64)}, tmp_path, form, "--min-sqnr", "60")
+    assert order[0] == "diffuse", order
+
+
+def normed(operator, mean):
+    b = Builder(68)
+    channels = 8
+    means = np.zeros(channels, np.float32)
+    means[2:4] = mean
+    weight = b.normal(channels, 3, 3, 3) * np.float32(0.03)
+    b.add("Conv", ["x", b.constant("w", weight), b.constant("means", means)], "conv", pads=[1] * 4)
+    gain, shift = b.constant("gain", np.full(channels, 1.3, np.float32)), b.constant("shift", np.zeros(channels, np.float32))
+    if operator == "InstanceNormalization":
+        b.add(operator, ["conv", gain, shift], "norm")
+    elif operator == "LayerNormalization":
+        b.add("Reshape", ["conv", b.constant("rows", np.array([1, channels, 64], np.int64))], "row")
+        b.add(operator, ["row", b.constant("wide", np.full(64, 1.3, np.float32)), b.constant("zero", np.zeros(64, np.float32))], "norm", axis=-1)
+    elif operator == "GroupNormalization":
+        b.opset = 21
+        b.add(operator, ["conv", gain, shift], "norm", num_groups=4)
+    elif operator == "BatchNormalization":
+        b.add("Abs", ["conv"], "abs")  # so that nothing folds
+        b.add(operator, ["abs", gain, shift, b.constant("mu", means), b.constant("var", np.full(channels, 0.02, np.float32))], "norm")
+    elif operator == "in pieces":
+        b.add("Reshape", ["conv", b.constant("rows", np.array([1, channels, 64], np.int64))], "row")
+        b.add("ReduceMean", ["row"], "mean", axes=[-1])
+        b.add("Sub", ["row", "mean"], "less")
+        b.add("Mul", ["less", "less"], "squares")
+        b.add("ReduceMean", ["squares"], "variance", axes=[-1])
+        b.add("Sqrt", ["variance"], "deviation")
+        b.add("Div", ["less", "deviation"], "norm")
+    b.add("Tanh", ["norm"], "y")
+    shape = [1, channels, 64] if operator in ("LayerNormalization", "in pieces") else [1, channels, 8, 8]
+    return b.model([("x", FLOAT, [1, 3, 8, 8])], [("y", FLOAT, shape)]), {"x": b.normal(16, 1, 3, 8, 8)}
+
+
+@pytest.mark.parametrize("operator", ["InstanceNormalization", "LayerNormalization", "GroupNormalization", "BatchNormalization", "in pieces"])
+def test_a_mean_that_a_norm_takes_off(operator, tmp_path):
+    found, order, _ = causes(*normed(operator, 80), tmp_path, "--fp16", "--min-sqnr", "60")
+    assert order[0] == "large-mean", (order, found)
+    found, order, _ = causes(*normed(operator, 0), tmp_path, "--fp16", "--min-sqnr", "90")
+    assert "large-mean" not in order, found
+
+
+def test_channels_of_a_depthwise_layer_that_drown(tmp_path):
+    b = Builder(69)
+    channels = 16
+    sizes = np.repeat(np.float32([1, 3e-3]), channels // 2)
+    b.add("Mul", ["x", b.constant("sizes", sizes.reshape(1, -1, 1))], "unequal")
+    b.add("ConvTranspose", ["unequal", b.constant("w", b.normal(channels, 1, 5))], "deconv", group=channels, strides=[2])
+    b.add("Mul", ["deconv", b.constant("back", (1 / sizes).reshape(1, -1, 1))], "y")
+    model = b.model([("x", FLOAT, [1, channels, 20])], [("y", FLOAT, [1, channels, 43])])
+    found, order, report = causes(model, {"x": b.normal(16, 1, channels, 20)}, tmp_path, "--int8", "--min-sqnr", "30")
+    assert found["deconv"][0] == order[0] == "channel-spread", found
+    for cause in report["explanation"]["causes"]:
+        assert not {"per-channel", "equalize"} & set(cause["repairs"]), cause  # its scales are per channel, no layer is in front
+
+
+def test_what_repairs_cured_is_not_called_harmless(tmp_path):
+    b = Builder(70)
+    b.add("MatMul", ["x", b.constant("w", b.normal(16, 16))], "product")
+    b.add("Relu", ["product"], "relu")
+    b.add("ReduceMean", ["relu"], "mean", axes=[-1], keepdims=1)
+    b.add("Add", ["mean", b.constant("tiny", np.float32(1e-12))], "kept_off_zero")
+    b.add("Div", ["relu", "kept_off_zero"], "y")
+    x = b.normal(16, 1, 4, 16)
+    x[:, :, 1] = 0
+    onnx.save(b.model([("x", FLOAT, [1, 4, 16])], [("y", FLOAT, [1, 4, 16])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "net.npz", x=x)
+    done = vernier("fix", "net.onnx", "--data", "net.npz", "--fp16", "--min-sqnr", "40", "--no-latency", "--no-cache", "--no-split", "-o", "out",
+                   folder=tmp_path, codes=(0, 1))
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    if report.get("repaired"):
+        assert "harmless" not in done.stdout
+        assert "Causes, before the repairs" in done.stdout
