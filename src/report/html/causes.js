@@ -3,6 +3,7 @@ const explanation = report.explanation || {};
 const of = (list, layer) => (list || []).filter(item => item.layer === layer || (item.layers || []).includes(layer));
 const causesOfLayer = new Map();
 for (const cause of explanation.causes || []) causesOfLayer.set(cause.layer, [...(causesOfLayer.get(cause.layer) || []), cause]);
+for (const list of causesOfLayer.values()) list.sort((a, b) => b.confidence - a.confidence);
 const words = id => shown(id.replace(/-/g, " "));
 
 function meter(share, width) { return h("i", {class: "meter", style: `width:${(width * Math.max(0, Math.min(1, share))).toFixed(1)}px`}); }
@@ -13,6 +14,13 @@ function repairsOf(ids) {
   return ids.length ? h("p", {class: "small repairs"}, ids.length > 1 ? "Repairs to try: " : "Repair to try: ", ids.map(id => [h("span", {class: "tag"}, shown(id)), " "])) : "";
 }
 
+/** Those that answer a cause at each of its layers, and those that do so at some. */
+function repairsOfGroup(causes) {
+  const lists = causes.map(cause => cause.repairs || []), all = [...new Set(lists.flat())], everywhere = id => lists.every(list => list.includes(id));
+  const some = all.filter(id => !everywhere(id));
+  return [repairsOf(all.filter(everywhere)), some.length ? h("p", {class: "small repairs"}, "At some of these layers: ", some.map(id => [h("span", {class: "tag"}, shown(id)), " "])) : ""];
+}
+
 /** One cause of the layer whose panel it stands in. */
 function causeBox(cause) {
   return h("div", {class: "cause"},
@@ -20,14 +28,14 @@ function causeBox(cause) {
     h("p", {}, shown(cause.sentence || "")), figuresOf(cause), repairsOf(cause.repairs || []));
 }
 
-/** Causes by kind, the kind that does most damage first. */
+/** Causes by kind, in the order of the report: as the terminal has them. */
 function causeGroups(causes) {
   const groups = new Map();
   for (const cause of causes) groups.set(cause.id, [...(groups.get(cause.id) || []), cause]);
   return [...groups.values()].map(group => {
     const names = [...new Set(group.map(cause => cause.layer))].filter(Boolean);
     return {causes: group, names, share: summedShare(names.map(layer => layers[rowOf.get(layer)]))};
-  }).sort((a, b) => b.share - a.share);
+  });
 }
 
 /** One row: what it is, how many layers, their share of the damage, the numbers of the worst of them, what to try. */
@@ -36,13 +44,14 @@ function causeGroup({causes, names, share}) {
   const rest = names.slice(atFirst);
   return h("div", {class: "cause"},
     h("div", {class: "head"}, h("b", {}, words(first.id)),
+      first.confidence < 0.5 ? h("span", {class: "small"}, `confidence ${percent(first.confidence)}`) : "",
       h("span", {class: "small"}, names.length ? many(names.length, "layer") : "the network as a whole"),
       share > 0 ? h("span", {class: "small share"}, meter(share, 90), `${percent(share)} of the damage`) : ""),
     h("p", {}, names.length > 1 ? ["Worst at ", layerLink(first.layer), ": "] : names.length ? [layerLink(first.layer), ": "] : "", shown(first.sentence || "")),
     figuresOf(first),
     names.length > 1 ? h("p", {class: "small"}, "Likewise at ", names.slice(1, atFirst).map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
     rest.length ? h("details", {class: "small"}, h("summary", {}, `and ${many(rest.length, "more layer")}`), rest.map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
-    repairsOf([...new Set(causes.flatMap(cause => cause.repairs || []))]));
+    repairsOfGroup(causes));
 }
 
 /** What was accepted first, and alone where it is something: a large network has thousands that were tried. */

@@ -25,10 +25,26 @@ namespace {
 
 /// Layers that break for one reason.
 struct CauseGroup {
-  const Cause* first = nullptr;     // of the most damaging layer
-  std::vector<std::string> layers;  // with the first; empty: the network as a whole
-  double share = 0;                 // of the damage of all layers
+  const Cause* first = nullptr;      // of the most damaging layer
+  std::vector<std::string> layers;   // with the first; empty: the network as a whole
+  double share = 0;                  // of the damage of all layers
+  std::vector<std::string> repairs;  // that answer it at each of the layers
+  std::vector<std::string> of_some;  // and those that do so at some
 };
+
+/// Takes in what answers a cause at one more layer.
+void add_repairs(CauseGroup& group, const Cause& cause) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& id) {
+    return std::ranges::find(list, id) != list.end();
+  };
+  for (const std::string& id : cause.repairs) {
+    if (!has(group.repairs, id) && !has(group.of_some, id)) group.of_some.push_back(id);
+  }
+  for (const std::string& id : group.repairs) {
+    if (!has(cause.repairs, id)) group.of_some.push_back(id);
+  }
+  std::erase_if(group.repairs, [&](const std::string& id) { return has(group.of_some, id); });
+}
 
 /// Of each layer its surest cause; further ones only where they are nearly as sure.
 std::vector<CauseGroup> grouped(const DiagnoseReport& report) {
@@ -38,11 +54,15 @@ std::vector<CauseGroup> grouped(const DiagnoseReport& report) {
   std::map<std::string, std::size_t> places;
   std::vector<CauseGroup> groups;
   for (const Cause& cause : report.explanation->causes) {
-    const auto [first, fresh] = surest.emplace(cause.layer, cause.confidence);
-    if (!fresh && cause.confidence < first->second - 0.1) continue;
+    double& most = surest[cause.layer];
+    most = std::max(most, cause.confidence);
+  }
+  for (const Cause& cause : report.explanation->causes) {
+    if (cause.confidence < surest[cause.layer] - 0.1) continue;
     const auto [place, is_new] = places.emplace(cause.id, groups.size());
-    if (is_new) groups.push_back({&cause, {}, 0});
+    if (is_new) groups.push_back({&cause, {}, 0, cause.repairs, {}});
     CauseGroup& group = groups[place->second];
+    add_repairs(group, cause);
     if (cause.layer.empty() || std::ranges::find(group.layers, printable(cause.layer)) != group.layers.end()) continue;
     group.layers.push_back(printable(cause.layer));
     group.share += shares[cause.layer];
@@ -50,11 +70,16 @@ std::vector<CauseGroup> grouped(const DiagnoseReport& report) {
   return groups;
 }
 
+/// A cause that is less sure says so.
+constexpr double kLikely = 0.5;
+
 std::string group_text(const CauseGroup& group, const TextOptions& options) {
   std::string head = group.first->id;
+  if (group.first->confidence < kLikely) head += fmt::format(" (confidence {})", percent_text(group.first->confidence));
   if (!group.layers.empty()) head += ": " + plural(group.layers.size(), "layer");
   if (group.share > 0) head += fmt::format(", {} of the damage", percent_text(group.share));
-  if (!group.first->repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.first->repairs, ", "));
+  if (!group.repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));
+  if (!group.of_some.empty()) head += fmt::format("; at some of them: {}", fmt::join(group.of_some, ", "));
   const std::string where = group.layers.empty() ? "the network" : group.layers.front();
   std::string text = wrap(head, options.width, "  ") +
                      wrap(fmt::format("{}: {}", where, told(group.first->sentence)), options.width, "    ");
@@ -65,11 +90,11 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
   return text;
 }
 
-/// What is found in a network that needs nothing is not what breaks it.
+/// What is found in a network that needs nothing is not what breaks it; where repairs made it so, it was.
 std::string causes_heading(const DiagnoseReport& report) {
-  std::string text = outcome_of(report) == Outcome::NothingNeeded ? "Seen, and harmless here"
-                     : report.repaired                            ? "Causes, before the repairs"
-                                                                  : "Causes";
+  std::string text = report.repaired                                ? "Causes, before the repairs"
+                     : outcome_of(report) == Outcome::NothingNeeded ? "Seen, and harmless here"
+                                                                    : "Causes";
   const std::size_t examined = report.explanation->samples;
   if (examined > 0 && examined < report.samples) {
     text += fmt::format(", in the {} of {} that were examined", examined, plural(report.samples, "sample"));

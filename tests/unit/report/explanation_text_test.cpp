@@ -36,6 +36,7 @@ TEST(ExplanationText, GroupsLayersThatBreakForOneReason) {
   }
   explanation.causes[1].sentence = "of its own";
   explanation.causes.front().repairs = {"weight-grid", "keep-high"};
+  explanation.causes[1].repairs = explanation.causes[2].repairs = {"keep-high"};
   DiagnoseReport report = with(explanation);
   report.layers.clear();
   for (const char* layer : {"a", "b"}) {
@@ -43,12 +44,35 @@ TEST(ExplanationText, GroupsLayersThatBreakForOneReason) {
     report.layers.back().share = 0.25;
   }
   const std::string text = explanation_section(report, {});
-  EXPECT_NE(text.find("  weight-grid: 3 layers, 50.0 % of the damage; repairs: weight-grid, keep-high\n"
-                      "    a: its weights lie on another grid\n"
-                      "    likewise b, c\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("  weight-grid: 3 layers, 50.0 % of the damage; repairs: keep-high; at some of them: weight-grid\n"
+                "    a: its weights lie on another grid\n"
+                "    likewise b, c\n"),
+      std::string::npos)
       << text;
   EXPECT_EQ(text.find("of its own"), std::string::npos) << text;
+}
+
+TEST(ExplanationText, WhatRepairsCuredIsNotHarmless) {
+  Explanation explanation;
+  explanation.examined = {"a"};
+  explanation.causes = {cause_of("a")};
+  DiagnoseReport report = with(explanation);
+  report.kept->end = SearchEnd::NothingNeeded;
+  EXPECT_NE(explanation_section(report, {}).find("Seen, and harmless here"), std::string::npos);
+  report.repaired = report.all_low;
+  const std::string text = explanation_section(report, {});
+  EXPECT_NE(text.find("Causes, before the repairs"), std::string::npos) << text;
+  EXPECT_EQ(text.find("harmless"), std::string::npos) << text;
+}
+
+TEST(ExplanationText, ACauseThatIsHardlySureSaysSo) {
+  Explanation explanation;
+  explanation.examined = {"a"};
+  explanation.causes = {cause_of("a")};
+  explanation.causes.front().confidence = 0.3;
+  EXPECT_NE(explanation_section(with(explanation), {}).find("weight-grid (confidence 30.0 %): 1 layer"),
+            std::string::npos);
 }
 
 TEST(ExplanationText, LeavesOutLessSureCausesOfALayer) {
