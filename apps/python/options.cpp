@@ -159,7 +159,8 @@ void add_precision(nb::module_& module) {
       .def_rw("weights_per_channel", &QuantizationRules::weights_per_channel)
       .def_rw("symmetric_activations", &QuantizationRules::symmetric_activations)
       .def_rw("integer_bias", &QuantizationRules::integer_bias)
-      .def_rw("paired_weights", &QuantizationRules::paired_weights);
+      .def_rw("paired_weights", &QuantizationRules::paired_weights)
+      .def_rw("reduce_range", &QuantizationRules::reduce_range);
   nb::class_<LayerSelection>(module, "LayerSelection")
       .def(nb::init<>())
       .def_rw("op_types", &LayerSelection::op_types)

@@ -21,6 +21,9 @@ struct QuantizationRules {
   std::optional<bool> integer_bias;
   /// Weights stay float32 with a QuantizeLinear and a DequantizeLinear behind; false: codes with the latter alone.
   bool paired_weights = false;
+  /// Weights in int8 use codes up to 63 of 127, so that two products of them and uint8 data fit into 16 bits: for ONNX
+  /// Runtime on x86 CPUs without VNNI. Costs one bit of the weights.
+  bool reduce_range = false;
 
   bool operator==(const QuantizationRules&) const = default;
 };

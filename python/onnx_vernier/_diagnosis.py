@@ -90,6 +90,7 @@ def diagnose(
     weights_only: bool = False,
     per_channel: bool = True,
     block_size: int = 128,
+    reduce_range: bool = False,
     even_if_slower: bool = False,
     outputs: Iterable[str] = (),
     output_parts: bool = True,
@@ -151,6 +152,7 @@ def diagnose(
         nodes: names of layers that may, with shell wildcards or /regular expressions/; ``excluded_nodes``: that may not.
         weights_only: int8 and float8 store weights alone. per_channel: a scale for each output channel of a weight.
         block_size: int4: neighbours that share a scale, 32, 64 or 128.
+        reduce_range: int8 weights in 7 bits, whose products no x86 CPU without VNNI saturates.
         even_if_slower: target "onnxruntime": also layers that its kernels run no faster in int8.
         outputs: that are judged, or slices of them ("output0[:,4:]"); empty: every float output that carries no state.
         output_parts: judge parts of different scale, such as boxes and scores, as well.
@@ -229,6 +231,7 @@ def fix(
     weights_only: bool = False,
     per_channel: bool = True,
     block_size: int = 128,
+    reduce_range: bool = False,
     even_if_slower: bool = False,
     outputs: Iterable[str] = (),
     output_parts: bool = True,

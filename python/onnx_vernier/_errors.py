@@ -85,6 +85,7 @@ _ARGUMENTS = {
     "min-score": "least_score",
     "ignore-label": "ignored_label",
     "per-tensor": "per_channel=False",
+    "reduce-range": "reduce_range=True",
     "op-types-to-quantize": "op_types",
     "op-types-to-exclude": "excluded_op_types",
     "nodes-to-quantize": "nodes",

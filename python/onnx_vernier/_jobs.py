@@ -135,6 +135,7 @@ def quantize(
     weights_only: bool = False,
     per_channel: bool = True,
     block_size: int = 128,
+    reduce_range: bool = False,
     even_if_slower: bool = False,
     limit: int = 0,
     split_batch: bool = False,

@@ -114,6 +114,7 @@ def precision(
     weights_only: bool = False,
     per_channel: bool = True,
     block_size: int = 128,
+    reduce_range: bool = False,
     even_if_slower: bool = False,
 ) -> None:
     set_format(options, "low", formats(low), "low")
@@ -124,6 +125,7 @@ def precision(
     options.even_if_slower = even_if_slower
     options.rules.weights_only = weights_only
     options.rules.weights_per_channel = per_channel
+    options.rules.reduce_range = reduce_range
     if block_size not in (32, 64, 128):
         raise UsageError(f"block_size={block_size!r}: 32, 64 or 128")
     options.rules.block_size = block_size

@@ -174,8 +174,11 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
 }
 
 /// `params` without scales -> with them, from the largest weight that each is for.
-QuantParams with_scales(const QuantParams& grid, const Tensor& weight) {
-  const std::vector<float> absmax = absmax_of_scales(grid, weight.shape(), weight.floats());
+QuantParams with_scales(const QuantParams& grid, const Tensor& weight, const QuantizationRules& rules) {
+  std::vector<float> absmax = absmax_of_scales(grid, weight.shape(), weight.floats());
+  if (rules.reduce_range && grid.format == Format::Int8) {
+    for (float& most : absmax) most *= 127.0F / 63.0F;
+  }
   QuantParams params = symmetric_params(grid.format, absmax, grid.axis);
   params.block = grid.block;
   return params;
@@ -210,7 +213,7 @@ QuantParams weights_only_params(const Model& model, const onnx::NodeProto& node,
   } else if (plan.rules.weights_per_channel) {
     grid.axis = weight_axis(node, weight.shape());
   }
-  QuantParams params = with_scales(grid, weight);
+  QuantParams params = with_scales(grid, weight, plan.rules);
   round_scales_up(params, plan.computes_in(format));
   return params;
 }
@@ -227,7 +230,7 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
   if (per_channel) grid.axis = weight_axis(node, weight.shape());
   // Weights are int8 whatever the activations are: engines take no other.
   grid.format = format == Format::UInt8 ? Format::Int8 : format;
-  QuantParams params = with_scales(grid, weight);
+  QuantParams params = with_scales(grid, weight, plan.rules);
   if (!stores_integer_bias(plan, format)) return params;
   const auto data = plan.tensors.find(node.input(0));
   if (data == plan.tensors.end()) return params;

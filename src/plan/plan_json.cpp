@@ -70,10 +70,12 @@ struct Fields<QuantParams> {
 template <>
 struct Fields<QuantizationRules> {
   using R = QuantizationRules;
+  static constexpr bool (*reduced)(const R&) = [](const R& rules) { return rules.reduce_range; };
   static constexpr auto list = std::tuple{Field{"weights_only", &R::weights_only},
                                           Field{"block_size", &R::block_size},
                                           Field{"weights_per_channel", &R::weights_per_channel},
                                           Field{"paired_weights", &R::paired_weights},
+                                          Field{"reduce_range", &R::reduce_range, reduced},
                                           Field{"symmetric_activations", &R::symmetric_activations},
                                           Field{"integer_bias", &R::integer_bias}};
 };

@@ -12,10 +12,13 @@
 namespace vernier {
 namespace {
 
+bool is_eight_bits(Format format) { return format == Format::Int8 || format == Format::UInt8; }
+
 std::string scaled_text(Format format, const PrecisionOptions& precision, const std::string& ranges_from) {
   const QuantizationRules& rules = precision.rules;
   const ScaledScheme& scheme = scaled_scheme(precision.target, format, rules.weights_only);
-  const char* along = rules.weights_per_channel ? "per output channel" : "per tensor";
+  const std::string along = std::string(rules.weights_per_channel ? "per output channel" : "per tensor") +
+                            (rules.reduce_range && is_eight_bits(format) ? " in 7 bits" : "");
   if (scheme.weights_only) {
     return fmt::format("{}: weights of {} alone, symmetric {}, computed in {}", format_name(format),
                        operators_text(scheme),

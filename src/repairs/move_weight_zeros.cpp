@@ -32,6 +32,7 @@ std::string refusal(const Plan& plan, const WeightedLayer& layer, const QuantPar
   if (!scaled_scheme(plan.target, layer.format, plan.rules.weights_only).weights_off_zero) {
     return fmt::format("target {} takes no zero point of weights", word_of(plan.target));
   }
+  if (plan.rules.reduce_range) return "codes are limited to 7 bits around zero";
   if (old.format != Format::Int8 || old.scale.size() > 1) return "a zero point is for int8 weights with one scale";
   return {};
 }

@@ -25,6 +25,9 @@ std::vector<Proposal> scales_per_channel(const Network& network, int) {
       proposal.why_not = "its weight has no dimension of output channels";
     } else {
       proposal.grids[layer.weight] = symmetric_params(old.format, absmax_along(weight, axis), axis);
+      if (network.plan.rules.reduce_range) {
+        for (float& scale : proposal.grids[layer.weight].scale) scale *= 127.0F / 63.0F;
+      }
       proposal.what = "a scale for each output channel";
     }
     proposals.push_back(std::move(proposal));

@@ -61,7 +61,7 @@ std::vector<Proposal> weights(const Network& network) {
   std::vector<Proposal> proposals;
   for (const WeightedLayer& layer : weighted_layers(network)) {
     const QuantParams& old = network.plan.tensors.at(layer.weight);
-    if (old.block > 0) continue;
+    if (old.block > 0 || network.plan.rules.reduce_range) continue;  // narrower steps would need larger codes
     const Tensor weight = *initializer(network.model, layer.weight);
     QuantParams best = old;
     double least = energy_of_error(old, weight.shape(), weight.floats());

@@ -6,6 +6,7 @@
 #include "base/cache_folder.h"
 #include "base/file.h"
 #include "commands/commands.h"
+#include "options/reduce_range_option.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
@@ -37,6 +38,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   requirement.read_into(options.measure);
   options.precision = precision.values();
   if (per_tensor) options.precision.rules.weights_per_channel = false;
+  apply_reduce_range(reduce_range, options.precision);
   options.sample_pictures = sample_pictures;
   options.rank = rank;
   options.command = command;
@@ -139,6 +141,7 @@ void DiagnosisLine::add_quantized(CLI::App& app) {
 void DiagnosisLine::add_per_tensor(CLI::App& app) {
   add_flag(app, "--per-tensor", per_tensor, "One scale for each weight (default: one for each output channel)")
       .group("Precision");
+  add_reduce_range_option(app, reduce_range, "Precision");
 }
 
 }  // namespace vernier::cli

@@ -33,6 +33,7 @@ struct DiagnosisLine {
   EngineGroup engine;  // of the commands that add it
   bool per_tensor = false;
   bool rank = false;  // of the commands that add it
+  bool reduce_range = false;
   bool sample_pictures = false;
   bool no_split = true;  // of the commands that add it: whether it was given
   bool no_cache = true;  // likewise

@@ -14,6 +14,7 @@
 #include "options/modelopt_words.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "options/reduce_range_option.h"
 #include "options/residuals_option.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -27,7 +28,7 @@ namespace {
 struct QuantizeLine {
   std::string model, output, mode, bias, overrides, block_size;
   bool per_tensor = false, per_channel = false, symmetric = false, asymmetric = false;
-  bool dq_only = false, paired_weights = false, residuals = false, json = false;
+  bool reduce_range = false, dq_only = false, paired_weights = false, residuals = false, json = false;
   LayerSelection selection;
   ExternalDataGroup external_data;
   EngineGroup engine;
@@ -62,6 +63,7 @@ void add_options(CLI::App& app, QuantizeLine& line) {
   add_flag(app, "--per-channel", line.per_channel, "A scale for each output channel of a weight (this is the default)")
       .group(kHow);
   add_flag(app, "--per-tensor", line.per_tensor, "One scale for each weight").group(kHow);
+  add_reduce_range_option(app, line.reduce_range, kHow);
   add_flag(app, "--symmetric", line.symmetric, "Ranges of activations around zero (default with --target tensorrt)")
       .group(kHow);
   add_flag(app, "--asymmetric", line.asymmetric, "Ranges from minimum to maximum (default with --target onnxruntime)")
@@ -141,6 +143,7 @@ QuantizeOptions options_of(const QuantizeLine& line) {
   QuantizationRules& rules = options.precision.rules;
   rules.weights_per_channel = !line.per_tensor;
   rules.paired_weights = line.paired_weights;
+  apply_reduce_range(line.reduce_range, options.precision);
   if (!line.block_size.empty()) {
     rules.block_size = static_cast<int>(parse_count("--block-size", line.block_size, 32, 128));
     if (std::ranges::find(options.precision.low, Format::Int4) == options.precision.low.end()) {
