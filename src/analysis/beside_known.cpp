@@ -23,7 +23,7 @@ OutputStore outputs_of_float(const Subject& subject) {
 }
 
 BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStore& known,
-                             const std::set<std::string>& looked_at) {
+                             const std::set<std::string>& looked_at, std::size_t event_slots) {
   std::int64_t slots = 0;
   tap(*low.proto.mutable_graph(), looked_at,
       [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots++); });
@@ -34,15 +34,17 @@ BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStor
     sample.outputs.clear();
   };
   BesideKnown result;
+  result.events.resize(event_slots);
   const auto take = [&](const SampleResult& sample) {
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
       stats_of(result.outputs, subject, subject.judged[i]).add(sample.index, sample.outcomes[i]);
     }
+    for (std::size_t i = 0; i < event_slots; ++i) result.events[i] += sample.recorder.events[i];
     for (const RangeStats& range : sample.recorder.ranges) result.finite = result.finite && range.nonfinite == 0;
     return true;
   };
-  run_samples(subject, session, all_samples(subject), Recorder(0, static_cast<std::size_t>(slots), 0), "low precision",
-              take, {.digest = compare});
+  run_samples(subject, session, all_samples(subject), Recorder(0, static_cast<std::size_t>(slots), event_slots),
+              "low precision", take, {.digest = compare});
   return result;
 }
 

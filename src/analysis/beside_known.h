@@ -2,14 +2,17 @@
 // asks about outputs alone.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "analysis/output_store.h"
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
 #include "model/model.h"
+#include "numerics/round.h"
 
 namespace vernier {
 
@@ -19,12 +22,13 @@ OutputStore outputs_of_float(const Subject& subject);
 struct BesideKnown {
   std::map<std::string, OutputStats> outputs;  // judged ones
   bool finite = true;                          // so was every value of the tensors looked at
+  std::vector<RoundEvents> events;             // by slot of the nodes that count into one
 };
 
 /// Runs `low`, which stands beside the subject's model, over all samples. `known`: judged outputs of the float model on
 /// them, in the order of Subject::judged. `looked_at`: float32 tensors of the main graph of `low`.
 /// Cost: a plain run, and a look at these tensors.
 BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStore& known,
-                             const std::set<std::string>& looked_at);
+                             const std::set<std::string>& looked_at, std::size_t event_slots = 0);
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 namespace vernier {
 namespace {
@@ -51,6 +52,34 @@ double pairs_beyond_16_bits(std::span<const float> codes, const AxisGeometry& su
     }
   }
   return pairs == 0 ? 0 : sum / static_cast<double>(pairs);
+}
+
+PairSums::PairSums(std::span<const std::int8_t> codes, std::size_t outputs, std::size_t terms)
+    : terms_(terms), of_output_(outputs) {
+  constexpr int kLargest = 255;  // code of data
+  for (std::size_t output = 0; output < outputs; ++output) {
+    for (std::size_t term = 0; term + 1 < terms; term += 2) {
+      const int one = codes[output * terms + term];
+      const int two = codes[output * terms + term + 1];
+      const int most = kLargest * (std::max(one, 0) + std::max(two, 0));
+      const int least = kLargest * (std::min(one, 0) + std::min(two, 0));
+      if (most <= INT16_MAX && least >= INT16_MIN) continue;
+      of_output_[output].push_back(
+          {static_cast<std::uint32_t>(term), static_cast<std::int16_t>(one), static_cast<std::int16_t>(two)});
+      may_saturate_ = true;
+    }
+  }
+}
+
+std::int64_t PairSums::excess(std::size_t output, std::span<const std::uint8_t> data, std::int64_t& saturated) const {
+  std::int64_t sum = 0;
+  for (const Pair& pair : of_output_[output]) {
+    const int products = data[pair.term] * pair.one + data[pair.term + 1] * pair.two;
+    const int clipped = std::clamp<int>(products, INT16_MIN, INT16_MAX);
+    sum += clipped - products;
+    saturated += clipped != products ? 1 : 0;
+  }
+  return sum;
 }
 
 }  // namespace vernier

@@ -79,6 +79,12 @@ onnx::NodeProto switch_node(const std::string& input, const std::string& output,
   return node;
 }
 
+onnx::NodeProto pair_sums_node(const std::string& sums, const std::string& data, const std::string& output) {
+  onnx::NodeProto node = own_node("PairSums", sums, output);
+  node.add_input(data);
+  return node;
+}
+
 onnx::NodeProto tf32_node(const std::string& input, const std::string& output) {
   return own_node("Tf32", input, output);
 }

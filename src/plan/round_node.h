@@ -32,6 +32,10 @@ onnx::NodeProto accumulate_node(const std::string& input, const std::string& bia
                                 Format format, std::int64_t roundings, std::uint32_t seed);
 /// Switch: X (float32) -> Y (float32), same shape: the roundings that the run names for `slot`, one after the other.
 onnx::NodeProto switch_node(const std::string& input, const std::string& output, std::int64_t slot);
+/// PairSums: Y (float32), sums of products of codes, and X (float32), the data they are of, on its grid -> Y as a
+/// kernel gives it that adds two products in 16 bits that saturate (numerics/pair_sums.h). saturating_pairs.cpp sets
+/// the attributes.
+onnx::NodeProto pair_sums_node(const std::string& sums, const std::string& data, const std::string& output);
 /// Tf32: X (float32) -> Y (float32), rounded to the mantissa of TF32.
 onnx::NodeProto tf32_node(const std::string& input, const std::string& output);
 

@@ -50,10 +50,11 @@ struct DebugLossReport {
   std::string command, float_file, quantized_file, data;
   std::size_t samples = 0;
   RunFigures figures;
-  std::vector<TensorLoss> tensors;        // largest loss first
-  std::vector<QuantizerLoss> quantizers;  // in graph order
-  std::vector<FoundDefect> defects;       // in graph order: those that the file shows, then those that the data show
-  std::size_t matched_by_structure = 0;   // tensors whose names differ
+  std::optional<SaturatedPairs> saturated_pairs;  // as VerifyReport's
+  std::vector<TensorLoss> tensors;                // largest loss first
+  std::vector<QuantizerLoss> quantizers;          // in graph order
+  std::vector<FoundDefect> defects;      // in graph order: those that the file shows, then those that the data show
+  std::size_t matched_by_structure = 0;  // tensors whose names differ
   std::vector<std::string> not_compared;
   std::vector<std::string> warnings, notes;
 };

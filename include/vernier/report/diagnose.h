@@ -85,6 +85,7 @@ struct DiagnoseReport {
   std::optional<KeptSetReport> kept;
   std::optional<RunFigures> final_figures;  // `verify` of the written file: the claim
   std::optional<OtherSums> other_sums;      // of that, or without it of all low; target tensorrt, float16 or bfloat16
+  std::optional<SaturatedPairs> saturated_pairs;  // of the written file; absent: none saturates
   std::optional<TypedReport> typed;
   std::optional<LatencyReport> latency;
   std::optional<EngineReport> compiled;

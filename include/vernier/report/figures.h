@@ -66,6 +66,19 @@ struct OtherSums {
   RunFigures figures;
 };
 
+/// The same network in ONNX Runtime on an x86 CPU without VNNI, which adds products of uint8 data and int8 weights in
+/// pairs of 16 bits that saturate. Simulated.
+struct SaturatedPairs {
+  struct Layer {
+    std::string name;
+    std::string op_type;
+    std::int64_t pairs = 0, saturated = 0;  // over all samples
+  };
+  std::vector<Layer> layers;  // in which some pair saturates, the worst first
+  RunFigures figures;
+  std::optional<RunFigures> reduced;  // the same with weights in 7 bits
+};
+
 /// What an engine itself gave.
 struct EngineFigures {
   std::string engine;  // "TensorRT-RTX 1.6.1.120 on NVIDIA H200"

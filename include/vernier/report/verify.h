@@ -31,14 +31,15 @@ struct VerifyReport {
   std::string data;
   std::size_t samples = 0;
   bool random_data = false;
-  RunFigures figures;                     // near the limit of the worse of two orders of summation
-  std::optional<OtherSums> other_sums;    // target tensorrt, of files with layers in float16 or bfloat16
-  std::vector<LayerRow> layers;           // graph order; formats are what the file says
-  std::size_t compared = 0;               // layers compared
-  std::vector<std::string> not_compared;  // names, with reasons
-  std::string objective;                  // labels or a script that decide, in words; empty: none
-  std::optional<TestRow> test;            // of the typed file, by that
-  std::optional<TestRow> engine_test;     // the same on the engine, which decides where there is one
+  RunFigures figures;                             // near the limit of the worse of two orders of summation
+  std::optional<OtherSums> other_sums;            // target tensorrt, of files with layers in float16 or bfloat16
+  std::optional<SaturatedPairs> saturated_pairs;  // of files with uint8 data and int8 weights; absent: none saturates
+  std::vector<LayerRow> layers;                   // graph order; formats are what the file says
+  std::size_t compared = 0;                       // layers compared
+  std::vector<std::string> not_compared;          // names, with reasons
+  std::string objective;                          // labels or a script that decide, in words; empty: none
+  std::optional<TestRow> test;                    // of the typed file, by that
+  std::optional<TestRow> engine_test;             // the same on the engine, which decides where there is one
   std::optional<Requirement> requirement;
   std::vector<ExactOutput> exact_outputs;
   std::optional<EngineFigures> engine;  // measured on one; it decides

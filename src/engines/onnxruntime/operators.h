@@ -5,6 +5,7 @@
 //   Switch(X) -> Y           rounds as Recorder::roundings[slot] says, and passes X through where it says nothing
 //   Accumulate(X, B) -> Y    what a convolution that sums in float16 makes of X and bias B (round_node.h)
 //   Tf32(X) -> Y             rounds to ten bits of mantissa
+//   PairSums(Y, X) -> Y      sums Y of products of codes X as a kernel gives them that saturates (round_node.h)
 //   Observe(X) -> X          folds X into ranges[slot]
 //   Compare(R, G) -> R, G    folds reference R and tested G into errors[slot]; the second output is optional. With a
 //                            format it rounds G on the way, and counts the events of that

@@ -27,6 +27,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/debug/float_twins.h"
+#include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/verify.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
@@ -173,6 +174,11 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   const auto own = isolated_errors(subject, simulated.model, matches.pairs);
   report.figures = figures_of(subject, measured.outputs, nullptr);
+  report.saturated_pairs = measure_saturated_pairs(subject, simulated, nullptr);
+  if (report.saturated_pairs) {
+    report.warnings.push_back(saturation_text(*report.saturated_pairs, report.figures, std::nullopt));
+    if (sinks.warning) sinks.warning(report.warnings.back());
+  }
   std::map<std::string, Format> formats;
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {

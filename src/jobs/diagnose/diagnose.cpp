@@ -137,6 +137,10 @@ DiagnoseReport Diagnosis::run() {
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
       step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
+    if (all_low_plan().target == Target::OnnxRuntime && !sinks_.is_interrupted() &&
+        (report_.final_figures || !searches())) {
+      step("saturated pairs", [&] { saturation(); });
+    }
     if (judges_apart() && report_.final_figures) compare_on_judges();
     if (options_.search.task.labels && !judges_apart() && report_.kept && report_.kept->file_test) {
       warn(
@@ -225,6 +229,7 @@ void Diagnosis::plan_steps() {
     if (!options_.output.empty()) steps_.add("verify", 4);
   }
   if (repairs_ == nullptr && explains_ && ranks_layers()) steps_.add("causes", 3.5);
+  if (options_.precision.target == Target::OnnxRuntime) steps_.add("saturated pairs", 4);
   if (options_.latency) steps_.add("latency", 10);
   if (options_.compile) steps_.add("compilation", 20);
   if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 100);

@@ -45,6 +45,7 @@ namespace vernier {
 struct Verification {
   std::optional<RunFigures> figures;
   std::optional<OtherSums> other_sums;
+  std::optional<SaturatedPairs> saturated_pairs;
   std::optional<EngineFigures> engine;
   std::vector<std::string> doubts;
 };
@@ -185,6 +186,8 @@ class Diagnosis {
   /// For TensorRT, which is measured to sum otherwise than simulations assume.
   bool sums_may_differ() const;
   OtherSums all_low_with_other_sums();
+  /// Says what products of uint8 and int8 come to on CPUs that add them in 16 bits.
+  void saturation();
 
   void latency();
   void compile();

@@ -35,6 +35,7 @@
 #include "jobs/search/experiment.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
+#include "jobs/verify/pair_saturation.h"
 #include "plan/engine_sums.h"
 #include "vernier/arithmetic.h"
 #include "vernier/error.h"
@@ -227,12 +228,13 @@ double Diagnosis::seconds_left() const {
 }
 
 Verification Diagnosis::verification() const {
-  return {report_.final_figures, report_.other_sums, report_.engine, doubts_};
+  return {report_.final_figures, report_.other_sums, report_.saturated_pairs, report_.engine, doubts_};
 }
 
 void Diagnosis::take(const Verification& verified) {
   report_.final_figures = verified.figures;
   report_.other_sums = verified.other_sums;
+  report_.saturated_pairs = verified.saturated_pairs;
   report_.engine = verified.engine;
   doubts_ = verified.doubts;
 }
@@ -253,7 +255,7 @@ void Diagnosis::write_and_verify() {
   if (sinks_.is_interrupted()) return;
   step("verify", [&] {
     const VerifyReport verified = typed_->verify(*measured_);
-    take({verified.figures, verified.other_sums, verified.engine, verified.warnings});
+    take({verified.figures, verified.other_sums, verified.saturated_pairs, verified.engine, verified.warnings});
     file_test_ = verified.test;
     engine_test_ = verified.engine_test;
     if (options_.trials_on_engine && engine_test_) file_test_ = engine_test_;  // as in every trial
@@ -265,6 +267,20 @@ bool Diagnosis::sums_may_differ() const {
          std::ranges::any_of(all_low_plan().layers, [](const PlannedLayer& layer) {
            return layer.format == Format::Float16 || layer.format == Format::BFloat16;
          });
+}
+
+void Diagnosis::saturation() {
+  RunFigures exact;
+  if (report_.final_figures) {
+    exact = *report_.final_figures;
+  } else {
+    VerifyReport measured = typed_->measured(all_low_plan());
+    report_.saturated_pairs = std::move(measured.saturated_pairs);
+    exact = std::move(measured.figures);
+  }
+  if (!report_.saturated_pairs) return;
+  report_.saturated_pairs->reduced = typed_->with_reduced_range(report_.final_figures ? final_plan() : all_low_plan());
+  warn(saturation_text(*report_.saturated_pairs, exact, report_.requirement));
 }
 
 OtherSums Diagnosis::all_low_with_other_sums() {

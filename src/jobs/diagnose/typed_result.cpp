@@ -36,11 +36,13 @@ class OnOtherSamples {
 struct FileFigures {
   RunFigures figures;
   std::optional<OtherSums> other_sums;
+  std::optional<SaturatedPairs> saturated_pairs;
   std::vector<std::string> warnings;
   FileFigures() = default;
   explicit FileFigures(VerifyReport report)
       : figures(std::move(report.figures)),
         other_sums(std::move(report.other_sums)),
+        saturated_pairs(std::move(report.saturated_pairs)),
         warnings(std::move(report.warnings)) {}
 };
 
@@ -51,6 +53,7 @@ VerifyReport read_figures(const std::string& words) {
   VerifyReport report;
   report.figures = std::move(read.figures);
   report.other_sums = std::move(read.other_sums);
+  report.saturated_pairs = std::move(read.saturated_pairs);
   report.warnings = std::move(read.warnings);
   return report;
 }
@@ -61,7 +64,7 @@ template <>
 struct Fields<FileFigures> {
   static constexpr auto list =
       std::tuple{Field{"figures", &FileFigures::figures}, Field{"other_sums", &FileFigures::other_sums},
-                 Field{"warnings", &FileFigures::warnings}};
+                 Field{"saturated_pairs", &FileFigures::saturated_pairs}, Field{"warnings", &FileFigures::warnings}};
 };
 
 /// The model that typed lowering edits: prepared, but with its Ifs as the file has them.
@@ -174,10 +177,23 @@ VerifyReport TypedResult::verify(Measured& measured) const {
   return read_figures(words);
 }
 
-RunFigures TypedResult::judged(const Plan& plan) {
+VerifyReport TypedResult::measured(const Plan& plan) {
   const Model model = as_typed_file(lowered(plan).model);
   const OnOtherSamples judging(sources_);
-  return verify_model(model, verify_options(), sources_, {}).figures;
+  return verify_model(model, verify_options(), sources_, {});
+}
+
+RunFigures TypedResult::judged(const Plan& plan) { return measured(plan).figures; }
+
+std::optional<RunFigures> TypedResult::with_reduced_range(const Plan& plan) {
+  Plan reduced = plan;
+  for (auto& [tensor, grid] : reduced.tensors) {
+    if (grid.format != Format::Int8 || grid.block > 0 || !is_initializer(exported(), tensor)) continue;
+    for (float& scale : grid.scale) scale *= 127.0F / 63.0F;
+  }
+  VerifyReport report = measured(reduced);
+  if (report.saturated_pairs) return std::nullopt;
+  return std::move(report.figures);
 }
 
 TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std::string>& kept,

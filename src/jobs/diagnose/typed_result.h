@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,10 @@ class TypedResult {
   /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.
   OnnxModel sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);
   /// What `plan` gives as a file, on the samples that judge; without the engine.
+  VerifyReport measured(const Plan& plan);
   RunFigures judged(const Plan& plan);
+  /// The same with int8 weights in 7 bits. nullopt: pairs of products saturate all the same.
+  std::optional<RunFigures> with_reduced_range(const Plan& plan);
   /// What was written last by an objective, which has layers `kept`, in the order of sums that is worse; `doubt` says
   /// where the two orders give different verdicts.
   TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept, std::string& doubt) const;

@@ -35,6 +35,7 @@
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/on_engine.h"
 #include "jobs/verify/output_values.h"
+#include "jobs/verify/pair_saturation.h"
 #include "model/prepare.h"
 #include "plan/engine_sums.h"
 #include "plan/simulate_typed.h"
@@ -223,6 +224,10 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   const Model typed = as_typed_file(*sources.model(options.typed_model));
   const bool reference_low = any_low(simulate_typed(*sources.model(options.float_model)));
   VerifyReport report = verify_model(typed, options, sources, sinks);
+  if (report.saturated_pairs) {
+    report.warnings.push_back(saturation_text(*report.saturated_pairs, report.figures, report.requirement));
+    if (sinks.warning) sinks.warning(report.warnings.back());
+  }
   const bool seen =
       std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
   if (seen || any_low(simulate_typed(typed))) return report;
@@ -305,6 +310,12 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   }
 
   if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.emplace_back(kSumsEvidence);
+
+  if (options.target != Target::OpenVino) {
+    watch.phase("saturated pairs");
+    report.saturated_pairs = measure_saturated_pairs(subject, simulated, requirement, known);
+    watch.stop();
+  }
 
   if (objective) {
     watch.phase("task");

@@ -5,6 +5,7 @@
 
 #include "report/export/csv.h"
 #include "report/json/document.h"
+#include "report/json/fields_figures.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/figures.h"
 
@@ -82,6 +83,7 @@ struct Fields<DebugLossReport> {
                                           Field{"data", &R::data},
                                           Field{"samples", &R::samples},
                                           Derived{"outputs", outputs},
+                                          Field{"saturated_pairs", &R::saturated_pairs},
                                           Field{"defects", &R::defects},
                                           Field{"tensors", &R::tensors},
                                           Field{"quantizers", &R::quantizers},

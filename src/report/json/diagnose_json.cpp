@@ -219,6 +219,7 @@ struct Fields<DiagnoseReport> {
       Field{"kept", &R::kept},
       Field{"final_figures", &R::final_figures},
       Field{"other_sums", &R::other_sums},
+      Field{"saturated_pairs", &R::saturated_pairs},
       Field{"engine", &R::engine},
       Field{"typed", &R::typed},
       Field{"alternatives", &R::alternatives, compared},

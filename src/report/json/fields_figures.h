@@ -70,6 +70,20 @@ struct Fields<OtherSums> {
 };
 
 template <>
+struct Fields<SaturatedPairs::Layer> {
+  using R = SaturatedPairs::Layer;
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"op_type", &R::op_type},
+                                          Field{"pairs", &R::pairs}, Field{"saturated", &R::saturated}};
+};
+
+template <>
+struct Fields<SaturatedPairs> {
+  using R = SaturatedPairs;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"figures", &R::figures}, Field{"reduced", &R::reduced}};
+};
+
+template <>
 struct Fields<LayerRow> {
   // Counts of a layer that was not looked at are not zero: they are absent.
   static constexpr bool (*counted)(const LayerRow&) = [](const LayerRow& row) { return row.values > 0; };

@@ -40,6 +40,7 @@ struct Fields<VerifyReport> {
       Field{"requirement", &R::requirement},
       Field{"figures", &R::figures},
       Field{"other_sums", &R::other_sums},
+      Field{"saturated_pairs", &R::saturated_pairs},
       Prose{"objective", &R::objective, by_task},
       Field{"test", &R::test},
       Field{"engine_test", &R::engine_test},
