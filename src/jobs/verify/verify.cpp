@@ -36,6 +36,7 @@
 #include "jobs/verify/on_engine.h"
 #include "jobs/verify/output_values.h"
 #include "jobs/verify/pair_saturation.h"
+#include "jobs/verify/tf32_reads.h"
 #include "model/prepare.h"
 #include "plan/engine_sums.h"
 #include "plan/simulate_typed.h"
@@ -299,7 +300,19 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
     report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement, known);
+    const bool plain = options.arithmetic.accumulate == Accumulate::Float32;
+    const auto simulate = [&](const Arithmetic& arithmetic) {
+      SimulatedFile file = simulate_typed(typed, arithmetic);
+      bring_beside(loaded, typed, file.model);
+      return std::move(file.model);
+    };
+    const std::string tf32 = tf32_reads_text(subject, simulate, plain ? report.figures : report.other_sums->figures,
+                                             plain ? report.other_sums->figures : report.figures, known);
     watch.stop();
+    if (!tf32.empty()) {
+      report.warnings.push_back(tf32);
+      if (sinks.warning) sinks.warning(tf32);
+    }
     // Whoever asks for sums in float16 wants what holds in either case.
     RunFigures& other = report.other_sums->figures;
     if (options.arithmetic.accumulate == Accumulate::Float16 && requirement &&
