@@ -15,8 +15,9 @@ def causes(model, samples, folder, *options):
     onnx.save(model, folder / "net.onnx")
     np.savez(folder / "net.npz", **samples)
     done = vernier("diagnose", "net.onnx", "--data", "net.npz", "--no-latency", "--no-cache", "--no-split", "--options", "0", *options,
-                   "--json", folder=folder, codes=(0, 1))
+                   "--json", folder=folder, codes=(0, 1, 5))
     report = json.loads(done.stdout)
+    report.setdefault("explanation", {"causes": []})
     found, order = {}, []
     for cause in sorted(report["explanation"]["causes"], key=lambda cause: -cause["confidence"]):
         found.setdefault(cause.get("layer", ""), []).append(cause["id"])
@@ -186,8 +187,48 @@ def test_what_repairs_cured_is_not_called_harmless(tmp_path):
     onnx.save(b.model([("x", FLOAT, [1, 4, 16])], [("y", FLOAT, [1, 4, 16])]), tmp_path / "net.onnx")
     np.savez(tmp_path / "net.npz", x=x)
     done = vernier("fix", "net.onnx", "--data", "net.npz", "--fp16", "--min-sqnr", "40", "--no-latency", "--no-cache", "--no-split", "-o", "out",
-                   folder=tmp_path, codes=(0, 1))
+                   folder=tmp_path, codes=(0, 1, 5))
     report = json.loads((tmp_path / "out/report.json").read_text())
     if report.get("repaired"):
         assert "harmless" not in done.stdout
         assert "Causes, before the repairs" in done.stdout
+
+
+def test_positions_that_tf32_does_not_know(tmp_path):
+    """The product of positions and frequencies stays in float32, and TensorRT reads TF32 there."""
+    b = Builder(71)
+    b.add("Cast", ["positions"], "floats", to=FLOAT)
+    b.add("Unsqueeze", ["floats", b.constant("last", np.array([2], np.int64))], "column")
+    frequencies = (10000 ** -(np.arange(8, dtype=np.float32) / 8)).reshape(1, 8)
+    b.add("MatMul", ["column", b.constant("frequencies", frequencies)], "angles")
+    b.add("Sin", ["angles"], "sine")
+    b.add("Mul", ["x", "sine"], "turned")
+    b.add("MatMul", ["turned", b.constant("w", b.normal(8, 8))], "y")
+    model = b.model([("x", FLOAT, [1, 6, 8]), ("positions", INT64, [1, 6])], [("y", FLOAT, [1, 6, 8])])
+    samples = {"x": b.normal(16, 1, 6, 8), "positions": b.random.integers(2500, 6000, (16, 1, 6))}
+    _, _, report = causes(model, samples, tmp_path, "--fp16", "--min-sqnr", "40")
+    told = next(text for text in report["warnings"] if text.startswith("TF32"))
+    assert "'angles'" in told and "positions" in told and "2048" in told
+    samples["positions"] = b.random.integers(0, 500, (16, 1, 6))
+    _, _, report = causes(model, samples, tmp_path, "--fp16", "--min-sqnr", "40")
+    assert not any(text.startswith("TF32") for text in report["warnings"])
+
+
+def test_the_cure_of_saturating_pairs_is_measured(tmp_path):
+    b = Builder(72)
+    b.add("MatMul", ["x", b.constant("w", np.abs(b.normal(32, 16)) * np.float32(0.1) + np.float32(0.5))], "alike")
+    b.add("Sub", ["alike", b.constant("shift", np.float32(10))], "shifted")
+    b.add("MatMul", ["shifted", b.constant("v", b.normal(16, 4))], "y")
+    model = b.model([("x", FLOAT, [4, 32])], [("y", FLOAT, [4, 4])])
+    samples = {"x": b.random.uniform(0.2, 1, (24, 4, 32)).astype(np.float32)}
+    form = ("--int8", "--target", "onnxruntime", "--even-if-slower", "--min-sqnr", "20")
+    _, _, report = causes(model, samples, tmp_path, *form)
+    pairs = report["saturated_pairs"]
+    assert pairs["layers"][0]["name"] == "alike" and pairs["layers"][0]["saturated"] > 0
+    there = float(pairs["figures"]["outputs"][0]["sqnr_db"])
+    cured = float(pairs["reduced"]["outputs"][0]["sqnr_db"])
+    assert there + 10 < cured
+    assert any("VNNI" in text and "--reduce-range" in text for text in report["warnings"])
+    _, _, report = causes(model, samples, tmp_path, *form, "--reduce-range")
+    assert "saturated_pairs" not in report
+    assert float(report["all_low"]["outputs"][0]["sqnr_db"]) == pytest.approx(cured, abs=1)
