@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cfloat>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "vernier/error.h"
@@ -78,6 +80,22 @@ CodeRange code_range(Format format) {
 }
 
 bool is_integer(Format format) { return code_range(format).highest != 0; }
+
+std::string_view scale_defect(float scale, Format format) {
+  if (!std::isfinite(scale)) return "is not finite";
+  if (scale <= 0) return "is not positive";
+  if (scale < FLT_MIN) return "is subnormal, smaller than 1.18e-38";
+  const FloatGrid* grid = float_grid(format);
+  const CodeRange codes = code_range(format);
+  // Codes of uint8 are counted from a zero point: half of them, as of int8, lie on its longer side at least.
+  const double largest = grid != nullptr      ? static_cast<double>(grid->max_finite)
+                         : is_integer(format) ? (codes.highest - codes.lowest) / 2
+                                              : 1;
+  // The scale of a whole float32 range may have been rounded up.
+  constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max()) * (1 + 1e-6);
+  if (static_cast<double>(scale) * largest > kMost) return "is too large: float32 cannot hold the dequantized values";
+  return {};
+}
 
 GridLayout checked_layout(const QuantParams& params, std::int64_t channels, std::int64_t inner, std::size_t size) {
   check_scales(params);

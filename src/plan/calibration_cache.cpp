@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/json.h"
+#include "numerics/grid.h"
 #include "numerics/round.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
@@ -38,12 +40,27 @@ float absmax_of_step(float step) {
   return product;
 }
 
+/// Why no scale can be made of a range; empty where one can, also for a tensor of zeros.
+std::string_view range_defect(const RangeStats& range) {
+  return range.absmax() == 0 ? std::string_view() : scale_defect(range.absmax() / kCodes, Format::Int8);
+}
+
+/// As it is written: a range that is too small for a scale is a tensor of zeros, for the plan too.
+RangeStats kept_range(const RangeStats& range) {
+  return range_defect(range).empty() ? range : RangeStats{.min = 0, .max = 0};
+}
+
 void add(CachedRanges& cache, const std::string& name, float low, float high, const std::string& place) {
   if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: [{}, {}] of tensor '{}' is no range", place, low, high, printable(name)));
   }
   const RangeStats range{.min = low, .max = high};
+  if (const std::string_view defect = range_defect(range); !defect.empty()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: the range [{:g}, {:g}] of tensor '{}' makes the scale {:g}, which {}", place, low,
+                            high, printable(name), range.absmax() / kCodes, defect));
+  }
   const auto [known, fresh] = cache.ranges.emplace(name, range);
   if (fresh || known->second == range) return;
   throw Error(ErrorKind::Input, fmt::format("{}: tensor '{}' has a second range", place, printable(name)));
@@ -80,13 +97,20 @@ CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
                                                 printable(line.substr(0, std::min<std::size_t>(colon, 80)))));
     }
     const auto step = std::bit_cast<float>(bits);
-    if (!std::isfinite(step) || std::signbit(step)) {
-      throw Error(ErrorKind::Input, fmt::format("{}: step {} of tensor '{}' is not a finite number >= 0", place, step,
-                                                printable(line.substr(0, colon))));
-    }
-    if (step == 0) {
+    if (bits == 0) {
       cache.zero_steps.insert(line.substr(0, colon));
       continue;
+    }
+    // The first digit of every usual step is 1 to 4: fewer than eight are the start of a line that was cut off.
+    if (last - first < 8) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: the scale of tensor '{}' is cut off: '{}' has {} of 8 hex digits", place,
+                              printable(line.substr(0, colon)), std::string_view(first, last), last - first),
+                  "the file is incomplete: copy it again, or calibrate again");
+    }
+    if (const std::string_view defect = scale_defect(step, Format::Int8); !defect.empty()) {
+      throw Error(ErrorKind::Input, fmt::format("{}: the scale {:g} of tensor '{}' {}", place, step,
+                                                printable(line.substr(0, colon)), defect));
     }
     const float absmax = std::min(absmax_of_step(step), std::numeric_limits<float>::max());
     add(cache, line.substr(0, colon), -absmax, absmax, place);
@@ -231,6 +255,27 @@ void require_cache_of(const CachedRanges& cache, const std::string& where, const
               "name another file for this model's ranges: this one is left as it is");
 }
 
+Ranges merged_ranges(const CachedRanges& there, const std::string& where, Ranges learned, bool alone,
+                     const std::string& model_sha256) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: another job wrote this file meanwhile, with {}: it is left as it is", where, what),
+                "run again with another file: ‹calibration-cache› FILE");
+  };
+  if (alone && there.model_sha256 != model_sha256) refuse("ranges of another model");
+  // A step may come back a unit in the last place off.
+  const auto same = [](float a, float b) { return std::abs(a - b) <= 1e-6F * std::max(std::abs(a), std::abs(b)); };
+  for (const auto& [name, range] : there.ranges) {
+    const auto [own, fresh] = learned.emplace(name, range);
+    if (fresh) continue;
+    const RangeStats& mine = own->second;
+    const bool agrees =
+        there.symmetric ? same(range.absmax(), mine.absmax()) : same(range.min, mine.min) && same(range.max, mine.max);
+    if (!agrees) refuse(fmt::format("another range for tensor '{}'", printable(name)));
+  }
+  return learned;
+}
+
 std::string to_tensorrt_cache(const Ranges& ranges) {
   std::string text = "TRT-8601-EntropyCalibration2\n";
   for (const auto& [name, range] : ranges) {
@@ -251,7 +296,8 @@ std::string to_tensorrt_cache(const Ranges& ranges) {
 std::string to_ranges_json(const Ranges& ranges, std::string_view method, const std::string& model_file,
                            const std::string& model_sha256) {
   Json tensors = Json::object();
-  for (const auto& [name, range] : ranges) {
+  for (const auto& [name, observed] : ranges) {
+    const RangeStats range = kept_range(observed);
     tensors.add(name, Json::Object{{"min", double{range.min}}, {"max", double{range.max}}});
   }
   const Json file = Json::Object{{"vernier_ranges", 1},
@@ -267,7 +313,8 @@ std::string to_onnxruntime_json(const Ranges& ranges, std::string_view method) {
     return Json::Object{{"data", double{value}}, {"dtype", "float32"}, {"CLS", "numpy.array"}};
   };
   Json tensors = Json::object();
-  for (const auto& [name, range] : ranges) {
+  for (const auto& [name, observed] : ranges) {
+    const RangeStats range = kept_range(observed);
     tensors.add(name, Json::Object{{"lowest", array(range.min)}, {"highest", array(range.max)}, {"CLS", "TensorData"}});
   }
   const std::string by = fmt::format("CalibrationMethod.{}", method);

@@ -30,8 +30,9 @@ struct CachedRanges {
 };
 
 /// Reads any of the three. Steps come back exactly: symmetric_params of a range read from TensorRT's text gives the
-/// step that the file holds. Errors: Input, with the line or the field: no such file, a step or an end that is not
-/// finite or negative, one name with two ranges, ranges per channel, ranges of a model that SmoothQuant changed.
+/// step that the file holds. Errors: Input, with the line or the field: no such file, an end that is not finite, a step
+/// or range that no grid can have (scale_defect), a line that is cut off, one name with two ranges, ranges per channel,
+/// ranges of a model that SmoothQuant changed.
 CachedRanges calibration_cache_from_text(const std::string& text, const std::string& where);
 
 /// Refuses ranges of another model: recorded for another file, or without one of the `needed` tensors. The message
@@ -41,6 +42,12 @@ CachedRanges calibration_cache_from_text(const std::string& text, const std::str
 void require_cache_of(const CachedRanges& cache, const std::string& where, const std::string& model_sha256,
                       const std::set<std::string>& needed, const std::set<std::string>& known,
                       std::set<std::string>* lacking = nullptr);
+
+/// `learned` and the ranges that `there`, read from `where`, has of other tensors: another job wrote the file
+/// meanwhile, and nothing of it may be lost. `alone`: the file can hold ranges of one model only. Errors: Input when
+/// `there` has another range for a tensor, or `alone` and belongs to another file than `model_sha256`.
+Ranges merged_ranges(const CachedRanges& there, const std::string& where, Ranges learned, bool alone,
+                     const std::string& model_sha256);
 
 /// TensorRT's text, under the header of its entropy calibrator, which is the one that its documentation shows. Holds
 /// symmetric steps only. Errors: Input for a name with a line end, which the format cannot say.

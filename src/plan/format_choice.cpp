@@ -243,6 +243,10 @@ class Chooser {
         if (!layer.weighted && initializers_.contains(input)) continue;
         return Attempt::refused(fmt::format("the plan has no range for its input '{}'", printable(input)));
       }
+      if (is_integer(params->second.format) != is_integer(planned_.at(node.name()))) {
+        return Attempt::refused(fmt::format("the plan has scales of {} for its input '{}'",
+                                            format_name(params->second.format), printable(input)));
+      }
       if (const std::string why = params_misfit(node, i, params->second); !why.empty()) return Attempt::refused(why);
       choice.quantized[static_cast<std::size_t>(i)] = true;
       any = true;
@@ -303,6 +307,7 @@ class Chooser {
       throw Error(ErrorKind::Usage, text,
                   "leave the layer in float32, or let it fall back with ‹precision-constraints› prefer");
     }
+    if (planned) result_.refused.insert(name);
     result_.notes.push_back(text + "; it stays in float32");
   }
 

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct FormatChoices {
   std::map<std::string, NodeChoice> nodes;  // by node name; absent: float32
   std::map<std::string, ValueType> types;   // of the model's tensors, as inferred
   std::vector<std::string> notes;
+  std::set<std::string> refused;  // layers of the plan that stay float32, whatever it says
 
   const NodeChoice& of(const std::string& node) const;
   bool is_float32(const std::string& tensor) const;

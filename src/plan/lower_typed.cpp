@@ -44,6 +44,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   typed.quantize_pairs = context.counts.quantize_pairs;
   typed.weight_bytes = initializer_bytes(typed.model);
   typed.notes = std::move(choices.notes);
+  typed.refused = std::move(choices.refused);
   for (std::string& note : weights.take_notes()) typed.notes.push_back(std::move(note));
   if (context.counts.shields > 0) {
     typed.notes.push_back(

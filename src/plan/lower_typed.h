@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct TypedModel {
   std::int64_t weight_bytes = 0;    // of all initializers afterwards
   /// Layers that could not take their format and why; weights that overflow in it.
   std::vector<std::string> notes;
+  std::set<std::string> refused;  // layers of the plan that could not take their format and stay float32
 };
 
 /// New tensors are named after the old: `x.float16` (the name `x` stays with the float32 version, where one is needed),

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
 #include "json/json.h"
+#include "numerics/grid.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 
@@ -60,7 +62,9 @@ Entry read_entry(const Json& entry, Format format, const std::string& place) {
   if (entry.contains("rmin") || entry.contains("rmax")) fail(place, "a scale and a range: one of them is enough");
   Entry read;
   read.scale = static_cast<float>(number(entry, "scale", place));
-  if (!(read.scale > 0) || !std::isfinite(read.scale)) fail(place, fmt::format("'scale' is {}", read.scale));
+  if (const std::string_view defect = scale_defect(read.scale, format); !defect.empty()) {
+    fail(place, fmt::format("'scale' {:g} {}", read.scale, defect));
+  }
   if (!entry.contains("zero_point")) return read;
   const double zero = number(entry, "zero_point", place);
   const double low = format == Format::UInt8 ? 0 : format == Format::Int8 ? -128 : format == Format::Int4 ? -8 : 0;

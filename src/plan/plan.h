@@ -26,6 +26,8 @@
 
 namespace vernier {
 
+struct Model;
+
 struct PlannedLayer {
   std::string name;
   Format format = Format::Float32;
@@ -72,7 +74,8 @@ class PlannedFormats {
 
 /// Version 1 of the file; field order is fixed, so that two plans can be compared with diff.
 std::string plan_to_json(const Plan& plan);
-/// Errors: Input, naming the field that is missing, unknown or out of range.
-Plan plan_from_json(const std::string& text, const std::string& where);
+/// Errors: Input, naming the field that is missing, unknown or out of range, among them scales that no grid can have
+/// (scale_defect). Their message names a layer of `model` that reads the tensor, unless it is null.
+Plan plan_from_json(const std::string& text, const std::string& where, const Model* model = nullptr);
 
 }  // namespace vernier

@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "json/fields.h"
+#include "model/model.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/plan.h"
@@ -146,13 +147,27 @@ void require_within(std::int64_t value, std::int64_t low, std::int64_t high, con
 
 constexpr std::int64_t kLargestBlock = std::int64_t{1} << 30;
 
-void require_tensor(const QuantParams& params, const Place& place) {
+/// " (layer 'conv1' reads it)"; empty without a model, or when no layer of it does.
+std::string reader_text(const std::string& tensor, const Model* model) {
+  std::string text;
+  if (model == nullptr) return text;
+  for_each_graph(model->proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!text.empty() || std::ranges::find(node.input(), tensor) == node.input().end()) continue;
+      text = fmt::format(" (layer '{}' reads it)", printable(node.name()));
+    }
+  });
+  return text;
+}
+
+void require_tensor(const std::string& name, const QuantParams& params, const Place& place, const Model* model) {
   if (!needs_scale(params.format)) {
     place.at("format").refuse(fmt::format("is {}, which takes no scale", format_name(params.format)));
   }
   for (const float scale : params.scale) {
-    if (scale > 0.0F && std::isfinite(scale)) continue;
-    place.at("scale").refuse(fmt::format("holds {}, which is no positive finite number", scale));
+    const std::string_view defect = scale_defect(scale, params.format);
+    if (!defect.empty())
+      place.at("scale").refuse(fmt::format("holds {:g}, which {}{}", scale, defect, reader_text(name, model)));
   }
   if (params.scale.empty()) place.at("scale").refuse("is empty");
   const CodeRange codes = code_range(params.format);  // of float8 {0, 0}, its only zero point
@@ -166,7 +181,13 @@ void require_tensor(const QuantParams& params, const Place& place) {
   if (params.scale.size() > 1 && params.axis < 0) {
     place.at("axis").refuse(fmt::format("is -1, but there are {} scales", params.scale.size()));
   }
-  require_within(params.lowest_code, codes.lowest, codes.highest, place.at("lowest_code"));
+  // All integer values of the format, or the symmetric ones: a typed file has no word for anything else.
+  const bool symmetric = codes.lowest < 0 && params.lowest_code == -codes.highest;
+  if (params.lowest_code != 0 && params.lowest_code != codes.lowest && !symmetric) {
+    place.at("lowest_code")
+        .refuse(fmt::format("is {}, allowed are 0, {} and {}{}", params.lowest_code, codes.lowest,
+                            codes.lowest < 0 ? -codes.highest : codes.lowest, reader_text(name, model)));
+  }
   require_within(params.block, 0, kLargestBlock, place.at("block"));
   if (params.block > 0 && params.axis < 0) place.at("axis").refuse("is -1, but there are blocks along it");
 }
@@ -239,7 +260,7 @@ std::string plan_to_json(const Plan& plan) {
   return text;
 }
 
-Plan plan_from_json(const std::string& text, const std::string& where) {
+Plan plan_from_json(const std::string& text, const std::string& where, const Model* model) {
   const Json json = parse_json(text, where);
   const Place top(where);
   if (const Json* const kind = json.find("kind"); kind != nullptr && kind->is_text()) {
@@ -258,7 +279,7 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
     }
   }
   const Place tensors = top.at("tensors");
-  for (const auto& [name, params] : file.tensors) require_tensor(params, tensors.at(name));
+  for (const auto& [name, params] : file.tensors) require_tensor(name, params, tensors.at(name), model);
   const Place rules = top.at("rules");
   if (file.rules) require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));
   if (file.arithmetic && *file.arithmetic != Arithmetic{} && file.target != Target::TensorRt) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -199,13 +200,15 @@ SchemeReport formats_of(const Model& typed) {
 SchemeReport inspect_formats(const OnnxModel& model) { return formats_of(read_typed_file(model)); }
 
 SchemeReport inspect_plan(const std::filesystem::path& plan_file, const OnnxModel& float_model) {
-  const Plan plan = plan_from_json(read_text(plan_file), plan_file.string());
+  std::optional<Model> model;
+  if (!float_model.empty()) model = read_model(float_model);
+  const Plan plan = plan_from_json(read_text(plan_file), plan_file.string(), model ? &*model : nullptr);
   SchemeReport report;
-  if (float_model.empty()) {
+  if (!model) {
     for (const PlannedLayer& layer : plan.layers) report.layers.push_back({layer.name, "", layer.format, 0, {}});
     sum_up(report, {});
   } else {
-    const Model original = read_model(float_model);
+    const Model& original = *model;
     if (!plan.model_sha256.empty() && plan.model_sha256 != original.sha256) {
       throw Error(ErrorKind::Input, fmt::format("{}: the plan was made for another model ({})", plan_file.string(),
                                                 printable(plan.model_file)));

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +49,8 @@ namespace vernier {
 namespace {
 
 Plan read_plan(const QuantizeOptions& options, Sources& sources) {
-  Plan plan = plan_from_json(read_text(options.plan), options.plan.string());
   const Model& model = *sources.model(options.model);
+  Plan plan = plan_from_json(read_text(options.plan), options.plan.string(), &model);
   if (!plan.model_sha256.empty() && plan.model_sha256 != model.sha256) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: the plan was made for another model ({}, sha256 {}...), {} has {}...",
@@ -64,8 +65,10 @@ void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const 
   for (const Layer& layer : layers) names.push_back(layer.name);
   for (const PlannedLayer& layer : plan.layers) {
     if (std::find(names.begin(), names.end(), layer.name) != names.end()) continue;
-    throw Error(ErrorKind::Input, fmt::format("{}: the model has no layer '{}'", where, printable(layer.name)),
-                "nearest: " + list_some(nearest_names(layer.name, names)));
+    const std::vector<std::string> near = nearest_names(layer.name, names);
+    throw Error(
+        ErrorKind::Input, fmt::format("{}: the model has no layer '{}'", where, printable(layer.name)),
+        near.empty() ? "‹vernier inspect model MODEL --show layers› lists them" : "nearest: " + list_some(near));
   }
 }
 
@@ -259,17 +262,22 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
     if (sinks.warning) sinks.warning(text);
   }
   result.scheme = plan.scheme;
-  for (const PlannedLayer& layer : plan.layers) {
-    ++result.layers_by_format[runs_in(layer.name, layer.format, other_types)];
-  }
+  const auto count_layers = [&](const std::set<std::string>& refused) {
+    for (const PlannedLayer& layer : plan.layers) {
+      const Format format = refused.contains(layer.name) ? Format::Float32 : layer.format;
+      ++result.layers_by_format[runs_in(layer.name, format, other_types)];
+    }
+  };
 
   if (plan_json != nullptr) {
+    count_layers({});
     *plan_json = plan_to_json(plan);
     if (planned.calibrated && planned.calibrated->partial) planned.calibrated->partial->done();
     return result;
   }
   TypedModel typed =
       lower_typed(model, plan, options.precision.constraints == PrecisionConstraints::Obey, progress_of(sinks));
+  count_layers(typed.refused);
   if (planned.calibrated) {
     if (std::string text = slower_than_float(*planned.calibrated, plan, typed.model); !text.empty()) {
       if (sinks.warning) sinks.warning(text);

@@ -3,8 +3,10 @@
 #include <cfloat>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
+#include "numerics/grid.h"
 #include "oracle.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -83,6 +85,30 @@ TEST(AsymmetricParams, SurvivesTheExtremes) {
   EXPECT_EQ(asymmetric_params(-FLT_MAX, FLT_MAX).zero_point, std::vector<std::int32_t>{128});
   EXPECT_THROW(asymmetric_params(1.0f, -1.0f), Error);
   EXPECT_THROW(asymmetric_params(0.0f, std::numeric_limits<float>::infinity()), Error);
+}
+
+TEST(ScaleDefect, IsNoneOfWhatRangesGive) {
+  const float largest[] = {FLT_MAX};
+  const float tiny[] = {1e-40f};
+  for (const Format format : {Format::Int8, Format::Int4, Format::Float8E4M3FN, Format::Float8E5M2}) {
+    EXPECT_EQ(scale_defect(symmetric_params(format, largest, -1).scale.front(), format), "") << format_name(format);
+    EXPECT_EQ(scale_defect(symmetric_params(format, tiny, -1).scale.front(), format), "") << format_name(format);
+  }
+  EXPECT_EQ(scale_defect(asymmetric_params(-FLT_MAX, FLT_MAX).scale.front(), Format::UInt8), "");
+  EXPECT_EQ(scale_defect(asymmetric_params(0, 1e-40f).scale.front(), Format::UInt8), "");
+  EXPECT_EQ(scale_defect(FLT_MIN, Format::Int8), "");
+}
+
+TEST(ScaleDefect, NamesWhatNoGridCanHave) {
+  for (const Format format : {Format::Int8, Format::UInt8, Format::Int4, Format::Float8E4M3FN}) {
+    EXPECT_EQ(scale_defect(std::numeric_limits<float>::quiet_NaN(), format), "is not finite");
+    EXPECT_EQ(scale_defect(std::numeric_limits<float>::infinity(), format), "is not finite");
+    EXPECT_EQ(scale_defect(0, format), "is not positive");
+    EXPECT_EQ(scale_defect(-1, format), "is not positive");
+    EXPECT_NE(scale_defect(1e-45f, format).find("subnormal"), std::string_view::npos);
+    EXPECT_NE(scale_defect(1e38f, format).find("too large"), std::string_view::npos);
+  }
+  EXPECT_NE(scale_defect(1e37f, Format::UInt8), "");
 }
 
 TEST(GridEnds, AreWhatValuesFarBeyondAreRoundedTo) {

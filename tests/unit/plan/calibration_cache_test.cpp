@@ -73,15 +73,42 @@ TEST(CalibrationCache, RefusesBrokenTensorRtLines) {
   EXPECT_EQ(message("TRT-1-E\n\nx: 3c0089121"),
             "c: line 3: 'x: 3c0089121' is not NAME: HEX, a step as the hex digits of a float32");
   EXPECT_EQ(message("TRT-1-E\nx: "), "c: line 2: 'x: ' is not NAME: HEX, a step as the hex digits of a float32");
-  EXPECT_EQ(message("TRT-1-E\nx: 7f800000"), "c: line 2: step inf of tensor 'x' is not a finite number >= 0");
-  EXPECT_EQ(message("TRT-1-E\nx: 7fc00000"), "c: line 2: step nan of tensor 'x' is not a finite number >= 0");
-  EXPECT_EQ(message("TRT-1-E\nx: 80000000"), "c: line 2: step -0 of tensor 'x' is not a finite number >= 0");
+  EXPECT_EQ(message("TRT-1-E\nx: 7f800000"), "c: line 2: the scale inf of tensor 'x' is not finite");
+  EXPECT_EQ(message("TRT-1-E\nx: 7fc00000"), "c: line 2: the scale nan of tensor 'x' is not finite");
+  EXPECT_EQ(message("TRT-1-E\nx: 80000000"), "c: line 2: the scale -0 of tensor 'x' is not positive");
   EXPECT_EQ(message("TRT-1-E\nx: 00000000"), "c: holds no range: every step in it is 0");
-  EXPECT_EQ(message("TRT-1-E\nx: bf800000"), "c: line 2: step -1 of tensor 'x' is not a finite number >= 0");
+  EXPECT_EQ(message("TRT-1-E\nx: bf800000"), "c: line 2: the scale -1 of tensor 'x' is not positive");
   EXPECT_EQ(message("TRT-1-E\nx: 3c008912\nx: 3c008913"), "c: line 3: tensor 'x' has a second range");
   EXPECT_NE(message("TRT-1-E\n\x98: 3c008912").find("is not UTF-8"), std::string::npos);
   EXPECT_EQ(message("TRT-1-E\n"), "c: holds no range at all");
   EXPECT_EQ(message(""), "c: neither a TensorRT cache (first line TRT-...) nor JSON with ranges");
+}
+
+TEST(CalibrationCache, RefusesScalesThatNoGridCanHave) {
+  // A line that was cut off behind each of its digits.
+  for (std::size_t digits = 1; digits < 8; ++digits) {
+    const std::string cut = std::string("3c010a14").substr(0, digits);
+    EXPECT_EQ(message("TRT-1-E\nw: 3c010a14\nx: " + cut), "c: line 3: the scale of tensor 'x' is cut off: '" + cut +
+                                                              "' has " + std::to_string(digits) + " of 8 hex digits");
+  }
+  EXPECT_EQ(message("TRT-1-E\nx: 0000003c"),
+            "c: line 2: the scale 8.40779e-44 of tensor 'x' is subnormal, smaller than 1.18e-38");
+  EXPECT_EQ(message("TRT-1-E\nx: 7cf0bdc2"),
+            "c: line 2: the scale 1e+37 of tensor 'x' is too large: float32 cannot hold the dequantized values");
+  for (const char* text : {R"({"x": [0, 1e-40]})", R"({"x": {"lowest": -1e-40, "highest": 0}})",
+                           R"({"vernier_ranges": 1, "tensors": {"x": {"min": 0, "max": 1e-40}}})"}) {
+    EXPECT_NE(message(text).find("of tensor 'x' makes the scale 7.8753e-43, which is subnormal, smaller than 1.18e-38"),
+              std::string::npos)
+        << message(text);
+  }
+}
+
+TEST(CalibrationCache, WritesARangeThatIsTooSmallForAScaleAsZeros) {
+  const Ranges ranges{{"x", RangeStats{.min = 0, .max = 1e-40F}}};
+  const Ranges zeros{{"x", RangeStats{.min = 0, .max = 0}}};
+  EXPECT_EQ(read(to_ranges_json(ranges, "mse", "m.onnx", "abc")).ranges, zeros);
+  EXPECT_EQ(read(to_onnxruntime_json(ranges, "MinMax")).ranges, zeros);
+  EXPECT_EQ(step_of(ranges.at("x")), step_of(zeros.at("x")));
 }
 
 TEST(CalibrationCache, ReadsBothShapesOfOnnxRuntime) {

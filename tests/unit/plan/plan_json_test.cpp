@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 
+#include "model/model.h"
 #include "plan/plan.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
@@ -20,7 +21,7 @@ Plan example() {
   plan.layers = {{"conv \"1\"", Format::Int8}, {"add", Format::Float32}};
   QuantParams weight;
   weight.format = Format::Int8;
-  weight.scale = {0.1F, 1e-38F, 3.4028235e38F, 16777217.0F / 3.0F};
+  weight.scale = {0.1F, 2e-38F, 2e36F, 16777217.0F / 3.0F};
   weight.zero_point = {0, 1, -128, 127};
   weight.axis = 0;
   weight.lowest_code = -127;
@@ -107,7 +108,7 @@ TEST(PlanJson, WritesOneLineForALayerAndOneForATensor) {
     {"name": "add", "format": "float32"}
   ],
   "tensors": {
-    "w": {"format": "int8", "scale": [0.1, 1e-38, 3.4028235e+38, 5592405.5], "zero_point": [0, 1, -128, 127], "axis": 0, "lowest_code": -127}
+    "w": {"format": "int8", "scale": [0.1, 2e-38, 2e+36, 5592405.5], "zero_point": [0, 1, -128, 127], "axis": 0, "lowest_code": -127}
   }
 }
 )");
@@ -124,10 +125,14 @@ TEST(PlanJson, NamesWhatIsWrong) {
             "uint8, int4 is wanted");
   EXPECT_EQ(message_of(changed("\"add\"", "7")), "p.json: layers[1].name is a number, a string is wanted");
   EXPECT_EQ(message_of(changed("\"add\"", R"("conv \"1\"")")), "p.json: layers lists 'conv \"1\"' twice");
-  EXPECT_EQ(message_of(changed("0.1", "-0.1")),
-            "p.json: tensors.w.scale holds -0.1, which is no positive finite number");
-  EXPECT_EQ(message_of(changed("3.4028235e+38", "1e39")),
-            "p.json: tensors.w.scale holds inf, which is no positive finite number");
+  EXPECT_EQ(message_of(changed("0.1", "-0.1")), "p.json: tensors.w.scale holds -0.1, which is not positive");
+  EXPECT_EQ(message_of(changed("2e+36", "1e39")), "p.json: tensors.w.scale holds inf, which is not finite");
+  EXPECT_EQ(message_of(changed("2e+36", "1e37")),
+            "p.json: tensors.w.scale holds 1e+37, which is too large: float32 cannot hold the dequantized values");
+  EXPECT_EQ(message_of(changed("2e-38", "1e-45")),
+            "p.json: tensors.w.scale holds 1.4013e-45, which is subnormal, smaller than 1.18e-38");
+  EXPECT_EQ(message_of(changed("\"lowest_code\": -127", "\"lowest_code\": 127")),
+            "p.json: tensors.w.lowest_code is 127, allowed are 0, -128 and -127");
   EXPECT_EQ(message_of(changed("127]", "128]")), "p.json: tensors.w.zero_point is 128, allowed are -128 to 127");
   EXPECT_EQ(message_of(changed(", 127]", "]")), "p.json: tensors.w.zero_point has 3 values, 'scale' has 4");
   EXPECT_EQ(message_of(changed("\"axis\": 0", "\"axis\": -1")), "p.json: tensors.w.axis is -1, but there are 4 scales");
@@ -137,6 +142,20 @@ TEST(PlanJson, NamesWhatIsWrong) {
             "p.json: tensors.w.axis is 18446744073709551615, which is out of range");
   EXPECT_EQ(message_of(changed("{\"format\": \"int8\", \"scale\"", "{\"format\": \"float16\", \"scale\"")),
             "p.json: tensors.w.format is float16, which takes no scale");
+}
+
+TEST(PlanJson, NamesALayerThatReadsATensorWithAnAbsurdScale) {
+  Model model;
+  onnx::NodeProto& node = *model.proto.mutable_graph()->add_node();
+  node.set_name("conv1");
+  node.add_input("x");
+  node.add_input("w");
+  try {
+    plan_from_json(changed("2e+36", "1e37"), "p.json", &model);
+    FAIL() << "a scale of 1e37 was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("(layer 'conv1' reads it)"), std::string::npos) << error.what();
+  }
 }
 
 TEST(Plan, LayersItDoesNotNameAreFloat32) {
