@@ -89,19 +89,34 @@ void ZipArchive::Array::read_next(std::span<std::byte> out) {
   }
 }
 
+// libzip compares the sum when it meets the end and has seen all that lies before it.
+void ZipArchive::Array::end() {
+  std::byte none{};
+  if (zip_fread(file_.get(), &none, 1) != 0) refuse(where_, "is damaged: its checksum does not match");
+  intact_ = true;
+}
+
+void ZipArchive::Array::compare_checksum() {
+  reopen();
+  std::vector<std::byte> dropped(std::min<std::uint64_t>(member_.byte_size, std::uint64_t{1} << 20U));
+  while (at_ < member_.byte_size) {
+    read_next(std::span(dropped).first(std::min<std::uint64_t>(member_.byte_size - at_, dropped.size())));
+  }
+  end();
+}
+
 void ZipArchive::Array::read(std::uint64_t offset, std::span<std::byte> out) {
+  if (!intact_ && out.size() != header_.data_bytes) compare_checksum();
   const std::uint64_t wanted = header_.data_offset + offset;
   if (wanted < at_) reopen();
-  // Seeking works in stored members only, and stops the check of their sum; libzip refuses it where it cannot.
+  // Seeking works in stored members only, and stops libzip's own check of their sum; it refuses it where it cannot.
   if (wanted > at_ && member_.stored && zip_fseek(file_.get(), static_cast<zip_int64_t>(wanted), SEEK_SET) == 0) {
     at_ = wanted;
   }
   std::array<std::byte, 16384> dropped;
   while (at_ < wanted) read_next(std::span(dropped).first(std::min<std::uint64_t>(wanted - at_, dropped.size())));
   read_next(out);
-  if (at_ != member_.byte_size) return;
-  // The sum is compared when the end is met.
-  if (zip_fread(file_.get(), dropped.data(), 1) != 0) refuse(where_, "is damaged: its checksum does not match");
+  if (!intact_) end();
 }
 
 }  // namespace vernier

@@ -32,17 +32,21 @@ class ZipArchive {
   const std::vector<Member>& members() const noexcept { return members_; }
 
   /// One .npy member, read from front to back. Going back reopens it; going forward in a compressed one unpacks and
-  /// drops what lies between.
+  /// drops what lies between. No data is given out whose checksum was not compared: a read of all data compares it at
+  /// the end, the first read of a part goes through the whole member once.
   class Array {
    public:
     /// Reads the header. Errors: Input, also when the member's size is not what the header says.
     Array(const ZipArchive& archive, const Member& member);
     const NpyHeader& header() const noexcept { return header_; }
-    /// `out.size()` bytes of data, from `offset` in the data. Errors: Input when the archive is damaged.
+    /// `out.size()` bytes of data, from `offset` in the data. Errors: Input when the archive is damaged, also where
+    /// `out` is not.
     void read(std::uint64_t offset, std::span<std::byte> out);
 
    private:
     void reopen();
+    void compare_checksum();
+    void end();
     void read_next(std::span<std::byte> out);
 
     struct Close {
@@ -53,6 +57,7 @@ class ZipArchive {
     std::string where_;
     std::unique_ptr<zip_file, Close> file_;
     std::uint64_t at_ = 0;  // from the start of the member
+    bool intact_ = false;   // its checksum was compared
     NpyHeader header_;
   };
 

@@ -107,6 +107,27 @@ TEST(NpzSourceErrors, NoSampleAndNoArchive) {
   EXPECT_THROW(open_samples(from(folder / "b.npz"), kTwo), Error);
 }
 
+TEST(NpzSourceErrors, OneChangedValueIsFoundWhateverSampleIsReadFirst) {
+  const TempFolder folder;
+  for (const bool deflated : {false, true}) {
+    write_zip(folder / "a.npz", {{"x.npy", npy_of({3, 1, 64}, counting(192))}}, deflated);
+    std::stringstream text;
+    text << std::ifstream(folder / "a.npz", std::ios::binary).rdbuf();
+    const std::string intact = text.str();
+    const std::size_t data = deflated ? 80 : intact.find('\n', intact.find("NUMPY")) + 1;
+    for (const std::size_t changed : {data, data + 256, data + 600}) {
+      if (changed >= intact.find("PK\x01\x02")) continue;
+      std::string bytes = intact;
+      bytes[changed] = static_cast<char>(bytes[changed] ^ 1);
+      write_file(folder / "b.npz", bytes);
+      for (const std::size_t first : {0U, 1U, 2U}) {
+        EXPECT_THROW(open_samples(from(folder / "b.npz"), {float_input("x", {1, 64})})->at(first), Error)
+            << "byte " << changed << ", sample " << first;
+      }
+    }
+  }
+}
+
 TEST(NpzSourceErrors, DamagedDataIsFoundByItsChecksum) {
   const TempFolder folder;
   write_zip(folder / "a.npz", {{"x.npy", npy_of({1, 2}, counting(2))}}, false);
