@@ -13,12 +13,14 @@
 #include <string>
 #include <utility>
 
+#include "base/refuse.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
+  if (lacks_descriptors(errno)) refuse_for_errno("temporary file", "cannot be made", errno);
   throw Error(ErrorKind::Input,
               fmt::format("cannot {} a temporary file for reference outputs: {}", what, std::strerror(errno)),
               "set TMPDIR to a folder with room");

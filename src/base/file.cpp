@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/refuse.h"
 #include "base/text.h"
 #include "vernier/error.h"
 
@@ -137,6 +138,13 @@ void replace_file(const fs::path& path, const std::string& text) {
   replace_file(path, [&](std::ostream& out) { out << text; });
 }
 
+void replace_regular_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  if (is_written_in_place(path)) {
+    throw Error(ErrorKind::Input, fmt::format("{}: cannot write: not a regular file", printable(path.string())));
+  }
+  replace_file(path, write);
+}
+
 void require_no_pipe(const fs::path& path) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
@@ -154,6 +162,7 @@ std::ifstream open_input(const fs::path& path) {
   require_no_pipe(path);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
+  if (!in && lacks_descriptors(errno)) refuse_for_errno(path, "cannot be read", errno);
   if (!in) throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), std::strerror(errno)));
   return in;
 }

@@ -45,6 +45,10 @@ class NewFile {
 void replace_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void replace_file(const std::filesystem::path& path, const std::string& text);
 
+/// The same for a file that nobody chose, in a cache: a device or a pipe in its place is refused, and never opened.
+/// Errors: Input.
+void replace_regular_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
+
 /// What is no file among files: a device, a pipe, a socket; and all that a descriptor's name in /dev or /proc leads to.
 bool is_written_in_place(const std::filesystem::path& path);
 

@@ -1,11 +1,13 @@
 // A file mapped read-only into memory: its pages come and go with the system's cache, so a large file costs no memory
-// of ours. Not for files that another program truncates meanwhile: reading a page that is gone ends the process.
+// of ours. When another program makes the file shorter meanwhile, the system answers the next read of a page that is
+// gone with SIGBUS. The program's handler asks mapped_file_at() which file that was.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace vernier {
 
@@ -30,11 +32,16 @@ class MappedFile {
   void forget(std::span<const std::byte> part) const noexcept;
 
  private:
-  MappedFile(const std::byte* first, std::size_t size, std::size_t mapped)
-      : first_(first), size_(size), mapped_(mapped) {}
+  MappedFile(const std::byte* first, std::size_t size, std::size_t mapped, const std::filesystem::path& path);
   const std::byte* first_;
   std::size_t size_;
   std::size_t mapped_;  // with the padding
+  std::string name_;    // printable
+  int place_ = -1;      // in the table behind mapped_file_at()
 };
+
+/// The printable name of the file that is mapped at `address`. Null: none, or more are mapped than are remembered.
+/// Signal handlers may call it.
+const char* mapped_file_at(const void* address) noexcept;
 
 }  // namespace vernier

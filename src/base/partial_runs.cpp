@@ -27,7 +27,7 @@ std::optional<std::string> PartialRuns::begin(const std::string& identity) {
   saved_ = Clock::now();
   cost_ = {};
   std::error_code none;
-  if (!std::filesystem::exists(files_.back(), none)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(files_.back(), none)) return std::nullopt;
   try {
     const std::string text = read_text(files_.back(), kMostBytes + kHashDigits);
     if (text.size() < kHashDigits) return std::nullopt;
@@ -53,7 +53,7 @@ void PartialRuns::save(const std::string& bytes, const std::string& where) {
   if (bytes.size() > kMostBytes) return;
   const Clock::time_point start = Clock::now();
   try {
-    replace_file(files_.back(), [&](std::ostream& out) { out << sha256_of(bytes) << bytes; });
+    replace_regular_file(files_.back(), [&](std::ostream& out) { out << sha256_of(bytes) << bytes; });
     remove_least_used(folder_, kExtension, kMostBytes);
     kept_up_to_ = where;
   } catch (const Error&) {

@@ -13,6 +13,13 @@ namespace vernier {
 /// The same of a file.
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why, std::string hint = {});
 
+/// The same, because of errno: "WHERE: WHAT: the system's reason". What speaks of this process and not of the file is
+/// of another kind: std::bad_alloc without memory (ENOMEM), Backend without descriptors (EMFILE, ENFILE).
+[[noreturn]] void refuse_for_errno(const std::filesystem::path& path, const char* what, int error);
+
+/// True for EMFILE and ENFILE: this process, or the system, has too many files open.
+bool lacks_descriptors(int error);
+
 /// `error`, said of `place`: "PLACE: ...". An interrupt is about no place, and stays as it is.
 Error placed(const std::string& place, const Error& error);
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/refuse.h"
 #include "base/text.h"
 #include "vernier/error.h"
 
@@ -20,6 +21,7 @@ ScratchFile::ScratchFile() {
   folder_ = wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
   std::string name = (folder_ / "vernier_XXXXXX").string();
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0 && lacks_descriptors(errno)) refuse_for_errno(folder_, "no temporary file can be made", errno);
   if (descriptor_ < 0) {
     throw Error(
         ErrorKind::Input,

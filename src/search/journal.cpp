@@ -194,6 +194,7 @@ Journal::Journal(JournalFile file, const Identity& identity, const std::vector<s
 }
 
 void Journal::open(bool resume) {
+  if (!file_.chosen && is_written_in_place(path())) return lose("it is not a regular file");
   require_no_pipe(path());
   std::error_code ignored;  // what is wrong is said when the file is opened
   if (path().has_parent_path()) std::filesystem::create_directories(path().parent_path(), ignored);
@@ -234,7 +235,7 @@ void Journal::put_aside(const std::string& text) {
   for (int number = 1; copy < 0; ++number) {
     aside = path();
     aside += fmt::format(".{}", number);
-    copy = ::open(aside.c_str(), O_WRONLY | O_CREAT | (file_.chosen ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
+    copy = ::open(aside.c_str(), O_WRONLY | O_CREAT | (file_.chosen ? O_EXCL : O_TRUNC) | O_CLOEXEC | O_NONBLOCK, 0644);
     if (copy < 0 && errno != EEXIST) {
       return lose(
           fmt::format("its trials cannot be put aside in {}: {}", printable(aside.string()), std::strerror(errno)));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "commands/commands.h"
 #include "console/console.h"
@@ -275,8 +276,7 @@ Command add_weight_command(CLI::App& root, const std::string& name, const std::s
             WeightEditOptions options;
             line->files.put(options, name.c_str());
             if (!line->exclude_list.empty()) {
-              std::ifstream file(line->exclude_list);
-              if (!file) throw Error(ErrorKind::Input, fmt::format("{}: cannot be read", line->exclude_list));
+              std::ifstream file = open_input(line->exclude_list);
               for (std::string text; std::getline(file, text);) {
                 if (!text.empty()) options.excluded.push_back(text);
               }

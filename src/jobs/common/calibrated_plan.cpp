@@ -10,7 +10,9 @@
 #include "analysis/masked_ranges.h"
 #include "analysis/reference.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/text.h"
+#include "distributed/ranks.h"
 #include "model/operator_traits.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
@@ -166,11 +168,19 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
                                                  const std::map<std::string, Format>& tensors,
                                                  const LearnedRanges& learned, const CalibrationChoice& choice,
                                                  bool random_data) {
-  if (file.empty()) return {};
+  if (file.empty() || !job_ranks().first()) return {};
   if (random_data) return {fmt::format("{}: not written: ranges of random data are no calibration", file.string())};
   const bool json = file.extension() == ".json";
-  replace_file(file,
-               ranges_text(json ? RangesForm::Vernier : RangesForm::TensorRt, learned.chosen.ranges, choice, original));
+  // There was no file when this job began, or this would not be written: another job may have made one since.
+  const FileLock turn(file);
+  Ranges ranges = learned.chosen.ranges;
+  std::error_code absent;
+  if (std::filesystem::is_regular_file(file, absent) && std::filesystem::file_size(file, absent) > 0) {
+    const std::string where = printable(file.string());
+    ranges = merged_ranges(calibration_cache_from_text(read_text(file), where), where, std::move(ranges), json,
+                           original.sha256);
+  }
+  replace_file(file, ranges_text(json ? RangesForm::Vernier : RangesForm::TensorRt, ranges, choice, original));
   if (json || !any_asymmetric(tensors)) return {};
   return {
       fmt::format("{}: TensorRT's cache holds symmetric steps only: the next run that reads it quantizes otherwise "

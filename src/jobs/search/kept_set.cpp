@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <ostream>
 #include <set>
 #include <span>
 #include <string>
@@ -250,7 +251,7 @@ class KeptSetSearch {
     std::filesystem::path file = journal_->path();
     const std::string plan = plan_to_json(experiment_.plan_keeping(context_.layers(set)));
     try {
-      replace_file(file += ".best.json", plan);
+      replace_regular_file(file += ".best.json", [&](std::ostream& out) { out << plan; });
     } catch (const Error& error) {
       if (!std::exchange(said_no_best_, true) && sinks_.warning) {
         sinks_.warning(fmt::format("{}: the best plan so far is not kept", error.what()));

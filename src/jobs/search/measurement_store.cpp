@@ -70,7 +70,7 @@ bool MeasurementStore::save() {
 void MeasurementStore::read(const std::string& identity, Records& records) const {
   try {
     std::error_code none;
-    if (!fs::exists(file_of(identity), none)) return;
+    if (!fs::is_regular_file(file_of(identity), none)) return;
     const std::string text = read_text(file_of(identity), kMostOfOne + kHashDigits);
     if (text.size() < kHashDigits) return;
     const std::string_view body = std::string_view(text).substr(kHashDigits);
@@ -96,7 +96,7 @@ bool MeasurementStore::write(const std::string& identity, Records& records) cons
   records.changed = false;
   const Message body = packer.take();
   if (body.size() > kMostOfOne) return false;
-  replace_file(file_of(identity), [&](std::ostream& out) { out << sha256_of(text_of(body)) << text_of(body); });
+  replace_regular_file(file_of(identity), [&](std::ostream& out) { out << sha256_of(text_of(body)) << text_of(body); });
   return true;
 }
 
