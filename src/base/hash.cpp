@@ -27,13 +27,19 @@ void Sha256::update(std::span<const std::byte> bytes) {
 
 namespace {
 
-std::string ended(EVP_MD_CTX* context) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int length = 0;
-  EVP_DigestFinal_ex(context, digest.data(), &length);
+using DigestBytes = std::array<unsigned char, EVP_MAX_MD_SIZE>;
+
+std::string hex_of(const DigestBytes& digest, unsigned int length) {
   std::string text;
   for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
   return text;
+}
+
+std::string ended(EVP_MD_CTX* context) {
+  DigestBytes digest{};
+  unsigned int length = 0;
+  EVP_DigestFinal_ex(context, digest.data(), &length);
+  return hex_of(digest, length);
 }
 
 }  // namespace
@@ -50,6 +56,15 @@ std::string sha256_of(std::string_view bytes) {
   Sha256 hash;
   hash.update(std::as_bytes(std::span(bytes)));
   return hash.hex();
+}
+
+std::string sha1_of(std::span<const std::byte> bytes) {
+  DigestBytes digest{};
+  unsigned int length = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha1(), nullptr) != 1) {
+    throw Error(ErrorKind::Internal, "cannot compute a SHA-1 digest");
+  }
+  return hex_of(digest, length);
 }
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-// SHA-256 of files, for the record of what was measured.
+// Digests of files: SHA-256 for the record of what was measured, SHA-1 where a file carries one.
 #pragma once
 
 #include <cstddef>
@@ -28,5 +28,8 @@ class Sha256 {
 
 /// Of bytes that are all there.
 std::string sha256_of(std::string_view bytes);
+
+/// SHA-1, which ONNX files name their external data by. It tells a damaged file from an intact one, and no more.
+std::string sha1_of(std::span<const std::byte> bytes);
 
 }  // namespace vernier

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/notes.h"
 #include "model/raw_proto.h"
 #include "vernier/error.h"
 
@@ -108,13 +109,14 @@ void for_each_graph(const onnx::GraphProto& graph, const std::function<void(cons
 }
 
 onnx::ModelProto whole_proto(const Model& model) {
-  std::size_t total = model.proto.ByteSizeLong();
+  std::size_t total = model.proto.ByteSizeLong() + (model.notes ? model.notes->bytes : 0);
   for (const auto& [name, tensor] : model.weights) total += tensor.byte_size();
   if (total > 2'000'000'000U) {
     throw Error(ErrorKind::Input,
                 fmt::format("the model takes {} bytes, more than the 2 GB that one ONNX file can hold", total));
   }
   onnx::ModelProto whole = model.proto;
+  if (model.notes) put_back_notes(*model.notes, whole);
   for_each_graph(*whole.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
       const auto weight = model.weights.find(tensor.name());

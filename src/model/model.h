@@ -28,6 +28,7 @@
 namespace vernier {
 
 struct InitializerIndex;
+struct ModelNotes;
 
 struct Model {
   /// Structure. Initializers of kWeightBytes or more are stubs here (name, type, dims, data_location EXTERNAL).
@@ -37,6 +38,8 @@ struct Model {
   std::filesystem::path path;                     // or the name of a model in memory
   std::string sha256;                             // of the file, and of its external data
   std::vector<std::filesystem::path> data_files;  // that weights were read from; mapped as long as these live
+  /// Documentation and metadata, where there is much of it: not in `proto`, and in the file again when it is written.
+  std::shared_ptr<const ModelNotes> notes;
   /// Where the main graph's initializers stand; null: not known. The functions below keep it up to date or drop it;
   /// whoever adds, removes or renames initializers in the message itself must drop it. Copies share it until one
   /// changes.

@@ -30,7 +30,9 @@
 #include "base/text.h"
 #include "model/model.h"
 #include "model/naming.h"
+#include "model/notes.h"
 #include "model/raw_proto.h"
+#include "model/sparse_constants.h"
 #include "model/well_formed.h"
 #include "vernier/error.h"
 #include "vernier/onnx_model.h"
@@ -51,12 +53,15 @@ class ExternalData {
     std::string location;
     std::uint64_t offset = 0;
     std::optional<std::uint64_t> length;
+    std::string checksum;
     for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
       if (entry.key() == "location") location = entry.value();
       if (entry.key() == "offset") offset = number(proto, entry);
       if (entry.key() == "length") length = number(proto, entry);
+      if (entry.key() == "checksum") checksum = entry.value();
     }
     const std::shared_ptr<const MappedFile>& file = open(proto, location);
+    compare_checksum(proto, location, *file, std::move(checksum));
     const Shape shape(proto.dims().begin(), proto.dims().end());
     const auto dtype = static_cast<Dtype>(proto.data_type());
     const std::size_t byte_size =
@@ -110,6 +115,20 @@ class ExternalData {
     return std::stoull(text);
   }
 
+  /// onnx.proto: "checksum" is the SHA1 digest of the whole file. What is no such digest is not compared.
+  void compare_checksum(const onnx::TensorProto& proto, const std::string& location, const MappedFile& file,
+                        std::string wanted) {
+    constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+    if (wanted.size() != 40 || wanted.find_first_not_of(kHexDigits) != std::string::npos) return;
+    std::ranges::transform(wanted, wanted.begin(),
+                           [](char c) { return c >= 'A' && c <= 'F' ? char(c + ('a' - 'A')) : c; });
+    std::string& found = sha1_[location];
+    if (found.empty()) found = sha1_of(file.bytes());
+    if (found == wanted) return;
+    refuse(proto, fmt::format("'{}' is damaged or of another model: its SHA1 checksum is {}, the model says {}",
+                              printable(location), found, wanted));
+  }
+
   const std::shared_ptr<const MappedFile>& open(const onnx::TensorProto& proto, const std::string& location) {
     const auto known = files_.find(location);
     if (known != files_.end()) return known->second;
@@ -134,6 +153,7 @@ class ExternalData {
 
   std::optional<fs::path> folder_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+  std::map<std::string, std::string> sha1_;  // of those whose checksum some tensor names
 };
 
 /// Files of IR version 3 list initializers among the inputs: they then look like user inputs, and ONNX Runtime neither
@@ -148,6 +168,9 @@ void strip_initializers_from_inputs(onnx::GraphProto& graph) {
 }
 
 void move_weights_out(Model& model, ExternalData& external) {
+  make_constants_dense(model.proto, [&](const onnx::TensorProto& proto) {
+    return proto.data_location() == onnx::TensorProto::EXTERNAL ? external.read(proto) : tensor_of(proto);
+  });
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (int i = 0; i < graph.initializer_size(); ++i) {
       const onnx::TensorProto& proto = graph.initializer(i);
@@ -271,6 +294,17 @@ void give_outputs_a_shape(Model& model) {
   }
 }
 
+/// A domain that is imported twice in the same version is imported once.
+void drop_repeated_imports(onnx::ModelProto& proto) {
+  std::set<std::string> domains;
+  auto& imports = *proto.mutable_opset_import();
+  imports.erase(std::remove_if(imports.begin(), imports.end(),
+                               [&](const onnx::OperatorSetIdProto& import) {
+                                 return !domains.insert(import.domain() == "ai.onnx" ? "" : import.domain()).second;
+                               }),
+                imports.end());
+}
+
 Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha256* hash,
             const Progress& progress = {}) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
@@ -279,8 +313,10 @@ Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha25
   if (const auto found = malformation_of(proto)) throw Error(ErrorKind::Input, found->message);
   Model model;
   model.proto = std::move(proto);
+  drop_repeated_imports(model.proto);
   if (default_opset(model.proto) == 0 && model.proto.opset_import_size() == 0) set_opset(model.proto, "", 1);
   fix_names(model.proto);
+  model.notes = take_notes(model.proto);
   ExternalData external(folder);
   move_weights_out(model, external);
   model.data_files = external.files();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -51,9 +52,11 @@ class Walk {
   }
 
   void run() {
+    look_at_imports(model_.opset_import(), "the model");
     opset_ = std::max(1, default_opset(model_));
     look_at(model_.graph(), 0);
     for (const onnx::FunctionProto& function : model_.functions()) {
+      look_at_imports(function.opset_import(), fmt::format("function '{}'", printable(function.name())));
       opset_ = 0;  // without an import of ONNX's operators nothing is known of them
       for (const onnx::OperatorSetIdProto& import : function.opset_import()) {
         if (import.domain().empty() || import.domain() == "ai.onnx") opset_ = static_cast<int>(import.version());
@@ -76,6 +79,20 @@ class Walk {
       return {function.domain(), function.op_type()};
     } else {
       return {function.domain(), function.name()};
+    }
+  }
+
+  /// Readers take the first, the last or the newest of two: what the operators mean would be a matter of luck.
+  static void look_at_imports(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports,
+                              const std::string& whose) {
+    std::map<std::string, std::int64_t> versions;
+    for (const onnx::OperatorSetIdProto& import : imports) {
+      const std::string domain = import.domain().empty() ? "ai.onnx" : import.domain();
+      const auto [known, fresh] = versions.emplace(domain, import.version());
+      if (fresh || known->second == import.version()) continue;
+      throw Found{{fmt::format("{} imports domain '{}' twice, in versions {} and {}", whose, printable(domain),
+                               known->second, import.version()),
+                   {}}};
     }
   }
 

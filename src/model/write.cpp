@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "model/model.h"
+#include "model/notes.h"
 #include "vernier/error.h"
 #include "vernier/external_data.h"
 #include "vernier/tensor.h"
@@ -86,6 +87,7 @@ fs::path data_path(const Model& model, const fs::path& path, const std::string& 
 void write_external(const Model& model, const fs::path& path, const ExternalDataOptions& options) {
   const std::string own = path.filename().string();
   onnx::ModelProto proto = model.proto;
+  if (model.notes) put_back_notes(*model.notes, proto);
   std::vector<onnx::TensorProto*> outside;
   for_each_graph(*proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
@@ -125,7 +127,8 @@ void write_external(const Model& model, const fs::path& path, const ExternalData
 }  // namespace
 
 void write_model(const Model& model, const fs::path& path, const WriteOptions& options) {
-  const std::size_t bytes = model.proto.ByteSizeLong() + bytes_beside(model);
+  const std::size_t bytes =
+      model.proto.ByteSizeLong() + bytes_beside(model) + (model.notes ? model.notes->bytes : 0);
   if (options.external_data.wanted || bytes > kInlineLimit) {
     write_external(model, path, options.external_data);
     return;

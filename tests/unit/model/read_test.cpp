@@ -205,7 +205,8 @@ TEST_F(ReadFile, IdentityIsThatOfTheBytes) {
 class ReadExternalData : public ReadFile {
  protected:
   /// A model whose weight w [4] lies at `location`.
-  std::string refusal_of(const std::string& location, const std::string& length = "") {
+  std::string refusal_of(const std::string& location, const std::string& length = "",
+                         const std::string& checksum = "") {
     onnx::ModelProto proto =
         parse(R"(<ir_version: 8, opset_import: ["" : 13]> g (float[4] x) => (float[4] y) { y = Add(x, w) })");
     onnx::TensorProto& tensor = *proto.mutable_graph()->add_initializer();
@@ -220,6 +221,7 @@ class ReadExternalData : public ReadFile {
     };
     entry("location", location);
     if (!length.empty()) entry("length", length);
+    if (!checksum.empty()) entry("checksum", checksum);
     std::filesystem::create_directories(folder_ / "model");
     replace_file(folder_ / "model" / "m.onnx", proto.SerializeAsString());
     return error_of([&] { model_ = read_model(folder_ / "model" / "m.onnx"); });
@@ -235,6 +237,19 @@ TEST_F(ReadExternalData, IsReadFromTheModelsFolder) {
   write("model/w.bin", 16);
   EXPECT_EQ(refusal_of("w.bin"), "");
   EXPECT_EQ(floats_of(model_, "w"), (std::vector<float>{0, 0, 0, 0}));
+}
+
+TEST_F(ReadExternalData, AChecksumIsComparedWithTheFile) {
+  write("model/w.bin", 16);
+  const std::string zeros = "e129f27c5103bc5cc44bcdf0a15e160d445066ff";  // SHA1 of 16 zero bytes
+  EXPECT_EQ(refusal_of("w.bin", "16", zeros), "");
+  EXPECT_EQ(refusal_of("w.bin", "16", "E129F27C5103BC5CC44BCDF0A15E160D445066FF"), "");
+  std::string other = zeros;
+  other.front() = 'f';
+  EXPECT_NE(
+      refusal_of("w.bin", "16", other).find("'w.bin' is damaged or of another model: its SHA1 checksum is " + zeros),
+      std::string::npos);
+  EXPECT_EQ(refusal_of("w.bin", "16", "crc32:1234"), "") << "no SHA1: nothing to compare";
 }
 
 TEST_F(ReadExternalData, MissingFileIsNamed) {
