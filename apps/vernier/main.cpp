@@ -3,6 +3,7 @@
 
 #include "console/console.h"
 #include "console/job.h"
+#include "console/process_setup.h"
 #include "console/program.h"
 
 int main(int argc, char** argv) {
@@ -10,6 +11,9 @@ int main(int argc, char** argv) {
   // ONNX Runtime from 1.31 on collects in the user's cache folder how it is used, to be sent to its maker, unless it is
   // told not to before it is loaded.
   ::setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/0);
-  Console console;
-  return run_in_job(console, [&] { return run_program({argv + std::min(argc, 1), argv + argc}, console); });
+  set_up_process();
+  return with_enough_stack([&] {
+    Console console;
+    return run_in_job(console, [&] { return run_program({argv + std::min(argc, 1), argv + argc}, console); });
+  });
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -79,6 +80,8 @@ std::optional<std::string> checker_complaint(const Model& model) {
                 outputs.end());
   try {
     onnx::checker::check_model(proto, /*full_check=*/true);
+  } catch (const std::bad_alloc&) {
+    throw;  // which says nothing of the model
   } catch (const std::exception& failure) {
     return failure.what();
   }

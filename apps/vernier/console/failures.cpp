@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "base/text.h"
 #include "console/console.h"
@@ -36,8 +37,19 @@ int run_guarded(Console& console, const std::function<int()>& body) {
     console.error("out of memory", "fewer --threads need less; so does a smaller batch in --input-shapes or --data");
     return static_cast<int>(ErrorKind::Backend);
   } catch (const std::filesystem::filesystem_error& error) {
-    console.error(printable(error.what()));
+    std::error_code gone;
+    const std::filesystem::path working = std::filesystem::current_path(gone);
+    if (working.empty()) {
+      console.error(fmt::format("the working folder: {}: it was removed", gone.message()),
+                    "change to a folder that exists: cd DIR");
+    } else {
+      console.error(printable(error.what()));
+    }
     return static_cast<int>(ErrorKind::Input);
+  } catch (const std::system_error& error) {  // of std::thread: the system is asked for nothing else that throws it
+    console.error(fmt::format("the system refuses another thread: {}", error.code().message()),
+                  "fewer --threads need less; the shell's ulimit sets what a process may take");
+    return static_cast<int>(ErrorKind::Backend);
   } catch (const std::exception& error) {
     return internal(console, error.what());
   } catch (...) {

@@ -35,7 +35,8 @@ void end_runs_when_asked(int asked) {
 }
 
 // Only what POSIX allows in a signal handler: write and _exit.
-void on_interrupt(int /*signal*/) {
+void on_interrupt(int signal) {
+  if (interrupted != 0 && signal == SIGHUP) return;
   if (interrupted != 0) ::_exit(static_cast<int>(ErrorKind::Interrupted));
   interrupted = 1;
   const int before = errno;
@@ -53,9 +54,10 @@ void catch_interrupts() {
     wake_up = ends[1];
     std::thread(end_runs_when_asked, ends[0]).detach();
   }
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
-    // Started in the background of a script: the Ctrl-C that ends the script is not meant for this process.
+    // Started in the background of a script, or by nohup: what ends the script or the terminal is not meant for this
+    // process.
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
     action = {};
     action.sa_handler = on_interrupt;

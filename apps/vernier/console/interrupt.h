@@ -1,5 +1,6 @@
-// Ctrl-C, and SIGTERM, which schedulers send. The first one asks: jobs poll was_interrupted(), end early and keep what
-// was found. The second one ends the process at once with exit code 130.
+// Ctrl-C, SIGTERM, which schedulers send, and SIGHUP, which a terminal sends when it goes. The first one asks: jobs
+// poll was_interrupted(), end early and keep what was found. A second Ctrl-C or SIGTERM ends the process at once with
+// exit code 130. A second SIGHUP does not: shells pass on what the terminal has sent already.
 #pragma once
 
 namespace vernier::cli {

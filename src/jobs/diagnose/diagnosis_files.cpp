@@ -104,8 +104,8 @@ void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
     report.files.erase(page.what);
     name(json);
     if (write(json)) {
-      first = Error(ErrorKind::Input, fmt::format("{}: cannot write: the disk has room for {} alone",
-                                                  printable((folder / page.name).string()), json.name));
+      first = Error(first->kind(), fmt::format("{}: left out, so that {} could be written: {}",
+                                               printable((folder / page.name).string()), json.name, first->what()));
     } else {
       name(page);
       write(page);

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -56,6 +58,7 @@ class Linter {
     try {
       proto_ = read_raw_proto(options_.model);
     } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input) throw;  // this process lacks something, which says nothing of the file
       add(true, kLoader, error.what());
       return finish();
     }
@@ -213,6 +216,8 @@ class Linter {
     if (has_body(node)) return;  // its body captures names that one node alone does not show
     try {
       onnx::checker::check_node(node, context, onnx::checker::LexicalScopeContext());
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& failure) {
       add(true, kChecker, printable(first_line(failure.what())), {name_of(node)});
     }
@@ -237,6 +242,8 @@ class Linter {
       const onnx::ShapeInferenceOptions options(/*check_type_val=*/true, /*strict_mode_val=*/1, /*data_prop_val=*/true);
       onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
       look_at_channels(inferred);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& failure) {
       // "(op_type:Conv, node name: c): message", one for each node, joined.
       const std::string text = failure.what();
@@ -301,9 +308,18 @@ class Linter {
     try {
       model_ = read_model(options_.model);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Internal) throw;
+      if (error.kind() != ErrorKind::Input) throw;
       unread_ = error;
     }
+  }
+
+  /// ONNX Runtime has one kind of error for everything. Where it refuses a model and there is no memory for another
+  /// copy of the weights, the lack of memory is the reason for all that is known. Errors: std::bad_alloc.
+  static void require_memory_for(const Model& model) {
+    constexpr std::size_t kLeast = std::size_t{256} << 20U;  // more than a session takes without any weights
+    void* volatile room = std::malloc(kLeast + 2 * bytes_beside(model));  // volatile: not optimized away
+    if (room == nullptr) throw std::bad_alloc();
+    std::free(room);
   }
 
   /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
@@ -316,6 +332,7 @@ class Linter {
       const Session session(Runtime::load(options_.custom_operators), *model_, {.optimize = false});
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
+      if (model_) require_memory_for(*model_);
       std::string text = error.what();
       const std::string prefix = options_.model.name() + ": ";
       if (text.starts_with(prefix)) text.erase(0, prefix.size());
