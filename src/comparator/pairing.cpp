@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/text.h"
@@ -9,25 +10,33 @@
 namespace vernier {
 namespace {
 
-std::optional<std::size_t> index_of(const Iteration& run, const std::string& name) {
-  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
-    if (run.outputs[i].name == name) return i;
-  }
-  return std::nullopt;
-}
+// As many take about a second.
+constexpr std::size_t kMostLookedAt = 10'000'000;
 
-std::optional<OutputPair> partner(std::size_t index, const std::string& name, const Iteration& ref) {
-  if (const auto same = index_of(ref, name)) return OutputPair{index, *same, ""};
-  const std::string wanted = lower_case(name);
-  for (std::size_t i = 0; i < ref.outputs.size(); ++i) {
-    const std::string other = lower_case(ref.outputs[i].name);
-    if (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos) {
-      return OutputPair{index, i, "the names are alike"};
-    }
+class Partners {
+ public:
+  Partners(const Iteration& got, const Iteration& ref) : ref_(places_by_name(ref)), count_(ref.outputs.size()) {
+    if (got.outputs.size() > kMostLookedAt / std::max<std::size_t>(count_, 1)) return;
+    for (const NamedTensor& output : ref.outputs) lower_.push_back(lower_case(output.name));
   }
-  if (index < ref.outputs.size()) return OutputPair{index, index, "they are at the same position"};
-  return std::nullopt;
-}
+
+  std::optional<OutputPair> of(std::size_t index, const std::string& name) const {
+    if (const auto same = ref_.find(name); same != ref_.end()) return OutputPair{index, same->second, ""};
+    const std::string wanted = lower_case(name);
+    for (std::size_t i = 0; i < lower_.size(); ++i) {
+      if (lower_[i].find(wanted) != std::string::npos || wanted.find(lower_[i]) != std::string::npos) {
+        return OutputPair{index, i, "the names are alike"};
+      }
+    }
+    if (index < count_) return OutputPair{index, index, "they are at the same position"};
+    return std::nullopt;
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::size_t> ref_;
+  std::size_t count_;
+  std::vector<std::string> lower_;  // names of the reference
+};
 
 /// "83 outputs have no partner in the reference: '245', '246' and 81 more; 1 output of the reference has none: 'q'";
 /// empty: all have one.
@@ -47,15 +56,23 @@ std::string without_partner(const std::vector<std::string>& got, const std::vect
 
 }  // namespace
 
+std::unordered_map<std::string_view, std::size_t> places_by_name(const Iteration& run) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) places.emplace(run.outputs[i].name, i);
+  return places;
+}
+
 Pairing pair_outputs(const Iteration& got, const Iteration& ref) {
   Pairing pairing;
+  const Partners partners(got, ref);
+  const auto of_got = places_by_name(got);
   const auto quoted = [](const std::string& name) { return "'" + printable(name) + "'"; };
   std::vector<bool> used(ref.outputs.size(), false);
   std::vector<std::string> left_of_got;
   for (std::size_t i = 0; i < got.outputs.size(); ++i) {
     const std::string& name = got.outputs[i].name;
-    const std::optional<OutputPair> found = partner(i, name, ref);
-    if (!found || (!found->how.empty() && index_of(got, ref.outputs[found->ref].name))) {
+    const std::optional<OutputPair> found = partners.of(i, name);
+    if (!found || (!found->how.empty() && of_got.contains(ref.outputs[found->ref].name))) {
       left_of_got.push_back(quoted(name));
       continue;
     }

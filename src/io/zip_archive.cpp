@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <system_error>
 
 #include "base/file.h"
 #include "base/refuse.h"
@@ -18,6 +19,10 @@ namespace {
 // "Maximum Compression Factor"). The slack covers members of a few bytes.
 constexpr std::uint64_t kMostPerPackedByte = 1032;
 constexpr std::uint64_t kSlack = 4096;
+// Samples compress to a half or a tenth, masks and one-hot labels to a hundredth. A small file that fills the memory is
+// no data.
+constexpr std::uint64_t kBomb = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kBombRatio = 500;
 
 }  // namespace
 
@@ -37,6 +42,8 @@ ZipArchive::ZipArchive(const std::filesystem::path& path, std::string where) : w
   }
   const auto count = static_cast<std::uint64_t>(std::max<zip_int64_t>(zip_get_num_entries(zip_.get(), 0), 0));
   constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  std::uint64_t packed = 0;
+  std::uint64_t unpacked = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     zip_stat_t stat;
     // Raw names: libzip would otherwise guess at their encoding and change them.
@@ -50,7 +57,18 @@ ZipArchive::ZipArchive(const std::filesystem::path& path, std::string where) : w
       refuse(where_, fmt::format("member '{}' claims {} bytes, which its {} packed bytes cannot hold",
                                  printable(stat.name), stat.size, stat.comp_size));
     }
+    packed += stat.comp_size;
+    unpacked += stat.size;
     members_.push_back({stat.name, i, stat.size, stored});
+  }
+  // Members may lie over each other.
+  std::error_code unknown;
+  const std::uintmax_t whole = std::filesystem::file_size(path, unknown);
+  if (!unknown) packed = std::min<std::uint64_t>(packed, whole);
+  if (unpacked > kBomb && unpacked / kBombRatio > packed) {
+    refuse(where_,
+           fmt::format("{} packed bytes unpack to {}, more than {} times as many", packed, unpacked, kBombRatio),
+           "if the arrays are all but constant on purpose, store them unpacked: numpy.savez");
   }
 }
 

@@ -26,7 +26,8 @@ class ZipArchive {
     bool stored = false;          // not compressed
   };
 
-  /// Errors: Input when it is no zip archive, or a member claims more than its packed bytes can unpack to.
+  /// Errors: Input when it is no zip archive, a member claims more than its packed bytes can unpack to, or all of them
+  /// unpack to more than 256 MiB and 500 times their packed bytes.
   ZipArchive(const std::filesystem::path& path, std::string where);
 
   const std::vector<Member>& members() const noexcept { return members_; }

@@ -69,7 +69,9 @@ void hide_experiments(onnx::ModelProto& proto) {
 }  // namespace
 
 std::optional<std::string> checker_complaint(const Model& model) {
-  onnx::ModelProto proto = bytes_beside(model) <= kMostCopied ? whole_proto(model) : with_weights_as_inputs(model);
+  Model bare = model;
+  bare.notes.reset();  // which it does not look at
+  onnx::ModelProto proto = bytes_beside(bare) <= kMostCopied ? whole_proto(bare) : with_weights_as_inputs(bare);
   hide_experiments(proto);
   // An output of unknown rank has no shape in the original either, and engines take it.
   auto& outputs = *proto.mutable_graph()->mutable_output();

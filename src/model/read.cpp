@@ -305,6 +305,18 @@ void drop_repeated_imports(onnx::ModelProto& proto) {
                 imports.end());
 }
 
+/// Types of tensors that the graph does not have say nothing, and every inference would carry them along.
+void drop_types_of_strangers(onnx::GraphProto& graph) {
+  std::unordered_set<std::string_view> names;
+  for (const onnx::NodeProto& node : graph.node()) names.insert(node.output().begin(), node.output().end());
+  for (const onnx::ValueInfoProto& input : graph.input()) names.insert(input.name());
+  for (const onnx::TensorProto& tensor : graph.initializer()) names.insert(tensor.name());
+  auto& values = *graph.mutable_value_info();
+  values.erase(std::remove_if(values.begin(), values.end(),
+                              [&](const onnx::ValueInfoProto& value) { return !names.contains(value.name()); }),
+               values.end());
+}
+
 Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha256* hash,
             const Progress& progress = {}) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
@@ -321,6 +333,7 @@ Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha25
   move_weights_out(model, external);
   model.data_files = external.files();
   if (hash != nullptr) external.add_to(*hash, progress);
+  for_each_graph(*model.proto.mutable_graph(), drop_types_of_strangers);
   strip_initializers_from_inputs(*model.proto.mutable_graph());
   sort_nodes(*model.proto.mutable_graph(), {}, "");
   give_outputs_a_shape(model);

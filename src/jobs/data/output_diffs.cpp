@@ -13,6 +13,7 @@
 #include "base/elements.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "comparator/pairing.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -95,19 +96,15 @@ struct Pair {
   bool other_shape = false;
 };
 
-const Tensor* find(const Iteration& iteration, const std::string& name) {
-  for (const NamedTensor& output : iteration.outputs) {
-    if (output.name == name) return &output.tensor;
-  }
-  return nullptr;
-}
-
 std::vector<Pair> pairs_of(std::size_t iteration, const Iteration& ref, const Iteration& got,
                            const std::string& reference_name, const std::string& tested_name) {
   std::vector<Pair> pairs;
+  const auto of_got = places_by_name(got);
+  const auto of_ref = places_by_name(ref);
   for (const auto& [name, tensor] : ref.outputs) {
     Pair pair{name, tensor.dtype(), tensor.shape(), {}, {}};
-    const Tensor* other = find(got, name);
+    const auto place = of_got.find(name);
+    const Tensor* other = place == of_got.end() ? nullptr : &got.outputs[place->second].tensor;
     if (other == nullptr) {
       pair.refusal = "is not in " + tested_name;
     } else if (other->shape() != tensor.shape()) {
@@ -120,7 +117,7 @@ std::vector<Pair> pairs_of(std::size_t iteration, const Iteration& ref, const It
     pairs.push_back(std::move(pair));
   }
   for (const auto& [name, tensor] : got.outputs) {
-    if (find(ref, name) == nullptr) pairs.push_back({name, tensor.dtype(), {}, {}, "is not in " + reference_name});
+    if (!of_ref.contains(name)) pairs.push_back({name, tensor.dtype(), {}, {}, "is not in " + reference_name});
   }
   return pairs;
 }
