@@ -7,8 +7,10 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "model/model.h"
+#include "model/operator_traits.h"
 #include "model/type_protos.h"
 #include "vernier/tensor.h"
 
@@ -38,6 +40,42 @@ bool give_reshapes_a_rank(onnx::GraphProto& graph) {
   return told;
 }
 
+/// ONNX's inference knows no operator of Microsoft's. Those that compute on codes give codes, of the type of their
+/// zero points. True when it told a new type, as above.
+bool give_codes_a_type(onnx::GraphProto& graph) {
+  std::map<std::string, int> types;
+  std::vector<const onnx::NodeProto*> unknown;
+  for (const onnx::NodeProto& node : graph.node()) {
+    const bool on_codes = has(node, Trait::ComputesOnCodes) && !of_onnx(node) && node.op_type().starts_with("QLinear");
+    if (on_codes && node.output_size() == 1) unknown.push_back(&node);
+  }
+  if (unknown.empty()) return false;
+  for (const onnx::TensorProto& tensor : graph.initializer()) types[tensor.name()] = tensor.data_type();
+  for (const auto* values : {&graph.input(), &graph.output(), &std::as_const(graph).value_info()}) {
+    for (const onnx::ValueInfoProto& value : *values) {
+      if (value.type().tensor_type().elem_type() != 0) types[value.name()] = value.type().tensor_type().elem_type();
+    }
+  }
+  bool told = false;
+  for (const onnx::NodeProto* node : unknown) {
+    if (types.contains(node->output(0))) continue;
+    for (const std::string& input : node->input()) {
+      const auto type = types.find(input);
+      if (type == types.end() ||
+          (type->second != onnx::TensorProto::UINT8 && type->second != onnx::TensorProto::INT8)) {
+        continue;
+      }
+      onnx::ValueInfoProto& output = *graph.add_value_info();
+      output.set_name(node->output(0));
+      output.mutable_type()->mutable_tensor_type()->set_elem_type(type->second);
+      types[node->output(0)] = type->second;
+      told = true;
+      break;
+    }
+  }
+  return told;
+}
+
 /// Infers inside `proto`, which it spoils, and tells each tensor's type; what is told later is nearer the truth.
 void infer_inside(onnx::ModelProto& proto,
                   const std::function<void(const std::string& name, const onnx::TypeProto& type)>& tell) {
@@ -47,9 +85,11 @@ void infer_inside(onnx::ModelProto& proto,
   for_each_graph(*proto.mutable_graph(), keep_custom_types);
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);
-    do {
+    for (bool again = true; again;) {
       onnx::shape_inference::InferShapes(proto, onnx::OpSchemaRegistry::Instance(), options);
-    } while (give_reshapes_a_rank(*proto.mutable_graph()));
+      const bool codes = give_codes_a_type(*proto.mutable_graph());
+      again = give_reshapes_a_rank(*proto.mutable_graph()) || codes;
+    }
   } catch (const std::exception&) {
     // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
   }

@@ -26,6 +26,7 @@ constexpr Step kSteps[] = {
     {"replace_removed_operators", passes::replace_removed_operators, When::LoweringOrRaising},
     {"pad_transposed", passes::pad_transposed, When::LoweringOrRaising},
     {"refuse_unknown_operators", passes::refuse_unknown_operators, When::LoweringOrRaising},
+    {"unwrap_optionals", passes::unwrap_optionals, When::Always},
     {"constants_to_initializers", passes::constants_to_initializers, When::Always},
     {"fold_constants", passes::fold_constants, When::Always},
     {"inline_ifs", passes::inline_ifs, When::Always},

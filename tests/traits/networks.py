@@ -21,11 +21,19 @@ class Builder:
     def __init__(self, seed, opset=OPSET):
         self.random = np.random.default_rng(seed)
         self.opset = opset
-        self.nodes, self.initializers = [], []
+        self.nodes, self.initializers, self.sparse = [], [], []
 
     def constant(self, name, value):
         self.initializers.append(numpy_helper.from_array(np.asarray(value), name))
         return name
+
+    def sparse_weight(self, name, *shape, by_axis):
+        """A quarter of the values; indices are places in the flat tensor, or one number for each axis."""
+        places = np.sort(self.random.permutation(np.prod(shape))[:np.prod(shape) // 4]).astype(np.int64)
+        values = self.random.normal(0, 2 / np.sqrt(shape[0]), len(places)).astype(np.float32)
+        indices = np.stack(np.unravel_index(places, shape), 1).astype(np.int64) if by_axis else places
+        return helper.make_sparse_tensor(numpy_helper.from_array(values, name),
+                                         numpy_helper.from_array(indices, f"{name}.indices"), list(shape))
 
     def weight(self, name, *shape):
         fan_in = int(np.prod(shape[1:])) if len(shape) > 1 else 1
@@ -47,13 +55,15 @@ class Builder:
         self.add("MatMul", [source, weight], f"{output}.product")
         return self.add("Add", [f"{output}.product", self.weight(f"{output}.bias", width_out)], output)
 
-    def model(self, inputs, outputs):
+    def model(self, inputs, outputs, domains=()):
         def infos(rows):
             return [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in rows]
-        graph = helper.make_graph(self.nodes, "traits", infos(inputs), infos(outputs), self.initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
+        graph = helper.make_graph(self.nodes, "traits", infos(inputs), infos(outputs), self.initializers,
+                                  sparse_initializer=self.sparse)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset),
+                                                        *(helper.make_opsetid(domain, 1) for domain in domains)])
         model.ir_version = 8
-        onnx.checker.check_model(model, full_check=True)
+        onnx.checker.check_model(model, full_check=not self.sparse)  # it infers nothing from sparse initializers
         return model
 
     def normal(self, *shape):
@@ -538,6 +548,55 @@ def relu6_in_the_quantizer():
 def clamp_in_the_quantizer():
     """uint8 without a zero point, and a clamp that bounds many values at an end that no activation is known by."""
     return clamped_by_quantizers(np.uint8, 2.5)
+
+
+@network
+def sparse_weights():
+    """Weights as sparse tensors: an initializer with an index for each axis, and a Constant with flat ones."""
+    b = Builder(30)
+    b.sparse.append(b.sparse_weight("first.weight", 16, 32, by_axis=True))
+    b.nodes.append(helper.make_node("Constant", [], ["second.weight"], name="second.weight",
+                                    sparse_value=b.sparse_weight("second.weight", 32, 8, by_axis=False)))
+    b.add("MatMul", ["x", "first.weight"], "first")
+    b.add("Relu", ["first"], "relu")
+    b.add("MatMul", ["relu", "second.weight"], "y")
+    return b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 8])]), {"x": b.normal(6, 1, 16)}
+
+
+@network
+def optional_value():
+    """A tensor that goes through an Optional, and an If that asks whether it is there."""
+    b = Builder(31)
+    b.linear("x", "first", 16, 32)
+    b.add("Optional", ["first"], "maybe")
+    b.add("OptionalHasElement", ["maybe"], "there")
+    info = helper.make_tensor_value_info
+    given = helper.make_graph([helper.make_node("OptionalGetElement", ["maybe"], ["given"], name="given"),
+                               helper.make_node("Relu", ["given"], ["relu"], name="relu")], "given", [],
+                              [info("relu", FLOAT, [1, 32])])
+    absent = helper.make_graph([helper.make_node("Neg", ["first"], ["neg"], name="neg")], "absent", [],
+                               [info("neg", FLOAT, [1, 32])])
+    b.add("If", ["there"], "chosen", then_branch=given, else_branch=absent)
+    b.linear("chosen", "y", 32, 8)
+    return b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 8])]), {"x": b.normal(6, 1, 16)}
+
+
+@network
+def codes_of_microsoft():
+    """A sum and a sigmoid that ONNX Runtime's quantizer has put on codes, between float layers."""
+    b = Builder(32)
+    scale = lambda name, value: b.constant(name, np.float32(value))
+    zero = lambda name, value: b.constant(name, np.uint8(value))
+    codes = [scale("s", 0.03), zero("z", 128)]
+    summed, squashed = [scale("s_sum", 0.06), zero("z_sum", 128)], [scale("s_sigmoid", 1 / 256), zero("z_sigmoid", 0)]
+    b.linear("x", "first", 16, 16)
+    b.add("QuantizeLinear", ["first", *codes], "first.codes")
+    b.add("QuantizeLinear", ["x", *codes], "x.codes")
+    b.add("QLinearAdd", ["first.codes", *codes, "x.codes", *codes, *summed], "sum", domain="com.microsoft")
+    b.add("QLinearSigmoid", ["sum", *summed, *squashed], "sigmoid", domain="com.microsoft")
+    b.add("DequantizeLinear", ["sigmoid", *squashed], "between")
+    b.linear("between", "y", 16, 8)
+    return (b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 8])], domains=["com.microsoft"]), {"x": b.normal(6, 1, 16)})
 
 
 def write(name, folder):

@@ -28,6 +28,7 @@
 #include "model/model.h"
 #include "model/operator_traits.h"
 #include "model/raw_proto.h"
+#include "model/sparse_constants.h"
 #include "model/well_formed.h"
 #include "plan/qdq_defects.h"
 #include "plan/simulate_typed.h"
@@ -234,6 +235,13 @@ class Linter {
   /// Types and shapes of each node, given what is known of its inputs: every node that does not fit, not the first.
   void infer() {
     onnx::ModelProto inferred = proto_;
+    if (model_) {  // inference knows no sparse initializers; what is wrong with them was said when the model was read
+      make_constants_dense(inferred, [](const onnx::TensorProto& proto) {
+        return proto.data_location() == onnx::TensorProto::EXTERNAL
+                   ? Tensor(static_cast<Dtype>(proto.data_type()), Shape(proto.dims().begin(), proto.dims().end()))
+                   : tensor_of(proto);
+      });
+    }
     for_each_graph(*inferred.mutable_graph(), [&](onnx::GraphProto& graph) {
       graph.clear_value_info();
       for (onnx::TensorProto& tensor : *graph.mutable_initializer()) bring_in(tensor);

@@ -49,6 +49,10 @@ Outcome replace_removed_operators(Model& model, const Context& context);
 /// x 720), and say nothing. ONNX Runtime gives the same bits for both.
 Outcome pad_transposed(Model& model, const Context& context);
 
+/// OptionalGetElement(Optional(x)) -> Identity(x), and OptionalHasElement(Optional(x)) -> true: an optional has no type
+/// that layers could be found behind. Optionals that may be empty, and those that leave a body, stay.
+Outcome unwrap_optionals(Model& model, const Context& context);
+
 /// Constant -> initializer, and readers of Identity(initializer) -> readers of the initializer, in all graphs.
 /// Constants that are themselves a graph's output stay nodes.
 Outcome constants_to_initializers(Model& model, const Context& context);
