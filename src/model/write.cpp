@@ -127,8 +127,7 @@ void write_external(const Model& model, const fs::path& path, const ExternalData
 }  // namespace
 
 void write_model(const Model& model, const fs::path& path, const WriteOptions& options) {
-  const std::size_t bytes =
-      model.proto.ByteSizeLong() + bytes_beside(model) + (model.notes ? model.notes->bytes : 0);
+  const std::size_t bytes = model.proto.ByteSizeLong() + bytes_beside(model) + (model.notes ? model.notes->bytes : 0);
   if (options.external_data.wanted || bytes > kInlineLimit) {
     write_external(model, path, options.external_data);
     return;
