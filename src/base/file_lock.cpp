@@ -2,13 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "base/file.h"
+#include "base/hash.h"
 
 namespace vernier {
 
@@ -31,6 +36,23 @@ bool FileLock::is_current() const {
   struct stat named {};
   if (::fstat(file_.get(), &held) != 0 || ::stat(path_.c_str(), &named) != 0) return false;
   return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+std::optional<Descriptor> hold_name(const std::filesystem::path& file) {
+  Descriptor held(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (held.empty()) return held;
+  std::error_code unknown;
+  std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(file, unknown), unknown);
+  // An abstract name (unix(7)): it begins with a zero byte and is free again when the process ends.
+  const std::string name = "vernier-" + sha256_of(whole.string());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  static_assert(sizeof(address.sun_path) > 1 + 8 + 64);
+  name.copy(&address.sun_path[1], name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(held.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return held;
+  if (errno == EADDRINUSE) return std::nullopt;
+  return Descriptor();
 }
 
 FileLock::~FileLock() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "base/descriptor.h"
 
@@ -22,5 +23,10 @@ class FileLock {
   std::filesystem::path path_;
   Descriptor file_;
 };
+
+/// Holds the name of a file that comes and goes, for as long as what is returned lives; the file need not be there, and
+/// nothing is left behind. Among the processes of one machine. nullopt: another process holds it. Empty where the
+/// system has no such names.
+std::optional<Descriptor> hold_name(const std::filesystem::path& file);
 
 }  // namespace vernier

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/text.h"
 #include "external_check/artifacts.h"
 #include "json/python_json.h"
@@ -39,6 +40,15 @@ CheckLoop::CheckLoop(const CheckOptions& options, const CheckIdentity& identity,
     : options_(options), sinks_(sinks), check_sinks_(check_sinks), replay_(identity) {
   validate(options_);
   std::error_code ignored;
+  if (!options_.candidate.empty()) {
+    std::optional<Descriptor> held = hold_name(options_.candidate);
+    if (!held) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("{}: another job writes its candidates there", options_.candidate.string()),
+                  "wait for it, or name another file with ‹iter-artifact›, in the check too");
+    }
+    lock_ = *std::move(held);
+  }
   if (!options_.candidate.empty() && fs::exists(options_.candidate, ignored)) {
     throw Error(ErrorKind::Usage,
                 fmt::format("{}: is there already, and each candidate would overwrite it", options_.candidate.string()),

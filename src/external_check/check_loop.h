@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "base/descriptor.h"
 #include "external_check/external_check.h"
 #include "external_check/replay.h"
 #include "vernier/check.h"
@@ -18,7 +19,8 @@ namespace vernier {
 
 class CheckLoop {
  public:
-  /// Errors: Usage when the options contradict each other, or the candidate's name is taken; Input when a replay does
+  /// Errors: Usage when the options contradict each other, the candidate's name is taken, or another loop writes
+  /// its candidates there; Input when a replay does
   /// not fit, or one of another model would be overwritten.
   CheckLoop(const CheckOptions& options, const CheckIdentity& identity, const JobSinks& sinks,
             const CheckSinks& check_sinks);
@@ -64,6 +66,7 @@ class CheckLoop {
   std::size_t iterations_ = 0;
   std::size_t checks_run_ = 0;
   bool wrote_ = false;
+  Descriptor lock_;  // on the candidate's name
 };
 
 }  // namespace vernier

@@ -223,6 +223,23 @@ def steps(path):
     return dict(line.rsplit(": ", 1) for line in path.read_text().splitlines()[1:])
 
 
+def test_two_loops_of_checks_do_not_read_each_others_candidates(tmp_path):
+    """Both would write polygraphy_debug.onnx, and one would be judged by the other's candidate."""
+    reduce = ["debug", "reduce", MODEL, "--mode", "bisect"]
+    first = subprocess.Popen([PROGRAM, *map(str, reduce), "-o", "a.onnx", "--check", "sleep 1; false"], cwd=tmp_path,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    candidate = tmp_path / "polygraphy_debug.onnx"
+    deadline = time.monotonic() + SECONDS
+    while not candidate.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    second = vernier(*reduce, "-o", "b.onnx", "--check", "false", folder=tmp_path)
+    beside = vernier(*reduce, "-o", "c.onnx", "--check", "false", "--iter-artifact", "other.onnx", folder=tmp_path)
+    first.terminate()
+    first.wait(timeout=SECONDS)
+    assert beside.returncode == 0, beside.stderr
+    assert second.returncode == 2 and "another job" in second.stderr, (second.returncode, second.stderr)
+
+
 @pytest.mark.parametrize("name", ["both.cache", "both.json"])
 def test_two_jobs_with_one_calibration_cache_lose_nothing(name, tmp_path):
     models = [linear(tmp_path / f"{letter}.onnx", seed) for seed, letter in enumerate("mn")]

@@ -36,6 +36,20 @@ TEST(FileLock, NoAdditionOfSeveralProcessesIsLost) {
   EXPECT_EQ(read_text(file), std::string(kProcesses * kTimes, 'x'));
 }
 
+TEST(FileLock, ANameIsHeldByOneAndFreeAfterwards) {
+  const TempFolder folder;
+  const std::filesystem::path name = folder.path() / "candidate.onnx";
+  {
+    const auto held = hold_name(name);
+    ASSERT_TRUE(held);
+    EXPECT_FALSE(hold_name(name));
+    EXPECT_FALSE(hold_name(folder.path() / "." / "candidate.onnx")) << "the same file by another path";
+    EXPECT_TRUE(hold_name(folder.path() / "other.onnx"));
+  }
+  EXPECT_TRUE(hold_name(name));
+  EXPECT_TRUE(names_in(folder.path()).empty());
+}
+
 TEST(FileLock, LeavesNothingBehindAndHoldsNoPipe) {
   const TempFolder folder;
   { const FileLock turn(folder.path() / "none.txt"); }
