@@ -226,7 +226,7 @@ def steps(path):
 def test_two_loops_of_checks_do_not_read_each_others_candidates(tmp_path):
     """Both would write polygraphy_debug.onnx, and one would be judged by the other's candidate."""
     reduce = ["debug", "reduce", MODEL, "--mode", "bisect"]
-    first = subprocess.Popen([PROGRAM, *map(str, reduce), "-o", "a.onnx", "--check", "sleep 1; false"], cwd=tmp_path,
+    first = subprocess.Popen([PROGRAM, *map(str, reduce), "-o", "a.onnx", "--check", "sh", "-c", "sleep 1; false"], cwd=tmp_path,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     candidate = tmp_path / "polygraphy_debug.onnx"
     deadline = time.monotonic() + SECONDS
