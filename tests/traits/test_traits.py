@@ -253,6 +253,46 @@ def test_a_range_that_may_be_a_clamp_or_a_fault_is_refused(tmp_path):
     assert "the pair of 'wide'" in done.stderr and "vernier verify FLOAT.onnx" in done.stderr
 
 
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_one_verdict_on_a_file_that_somebody_quantized(tmp_path, per_channel):
+    """Channels of very different sizes that the next layer evens out: under one scale most of them use a few levels, and
+    the pooled error of the weight does not show it."""
+    models = {}
+    for quantized in (False, True):
+        b = networks.Builder(43)
+        size = np.logspace(0, 3, 16).astype(np.float32)
+        weight = b.normal(16, 3, 3, 3) * size.reshape(-1, 1, 1, 1)
+        if quantized:
+            scale = np.abs(weight).max(axis=(1, 2, 3) if per_channel else None) / 127
+            codes = np.round(weight / np.reshape(scale, (-1, 1, 1, 1))).astype(np.int8)
+            b.add("DequantizeLinear", [b.constant("codes", codes), b.constant("step", scale.astype(np.float32))], "weight",
+                  **({"axis": 0} if per_channel else {}))
+            step = b.constant("x.scale", np.float32(4 / 127))
+            b.add("QuantizeLinear", ["x", step, b.constant("zero", np.int8(0))], "x.codes")
+            source = b.add("DequantizeLinear", ["x.codes", step, "zero"], "x.values")
+        else:
+            source = "x"
+            b.constant("weight", weight)
+        b.add("Conv", [source, "weight"], "wide", pads=[1] * 4)
+        b.add("Mul", ["wide", b.constant("even", (1 / size).reshape(-1, 1, 1))], "equal")
+        b.conv("equal", "head", 16, 4)
+        models[quantized] = b.model([("x", networks.FLOAT, [1, 3, 16, 16])], [("head", networks.FLOAT, [1, 4, 16, 16])])
+    onnx.save(models[False], tmp_path / "float.onnx")
+    onnx.save(models[True], tmp_path / "quantized.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(6, 1, 3, 16, 16))
+    both = ["float.onnx", "quantized.onnx", "--data", "x.npz"]
+    loss = vernier("debug", "loss", *both, folder=tmp_path, codes=(0 if per_channel else 1,))
+    done = vernier("verify", *both, "--min-sqnr", "25", "--json", folder=tmp_path, codes=(0 if per_channel else 1,))
+    verdict = json.loads(done.stdout)["verdict"]
+    assert {row["target"] for row in verdict["placements"]} == {"tensorrt", "onnxruntime", "openvino"}
+    assert [row["kind"] for row in verdict["defects"]] == ([] if per_channel else ["starved-channels"])
+    text = vernier("verify", *both, "--min-sqnr", "25", folder=tmp_path, codes=(0, 1)).stdout.replace("\n", " ")
+    assert ("one scale serves all of its channels" in loss.stdout.replace("\n", " ")) == (not per_channel)
+    assert ("vernier fix float.onnx --from quantized.onnx" in " ".join(text.split())) == (not per_channel)
+    assert "verdict" not in json.loads(vernier("verify", *both, "--no-explain", "--json", folder=tmp_path).stdout)
+    vernier("fix", "float.onnx", "--from", "quantized.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "25", folder=tmp_path)
+
+
 def test_layers_that_a_file_has_in_float32_stay_there(tmp_path):
     model, data, _ = networks.write("quantized_file", tmp_path)
     done = vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path)

@@ -10,6 +10,7 @@
 #include "options/parse_values.h"
 #include "options/score_group.h"
 #include "vernier/error.h"
+#include "vernier/explain_file.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/text.h"
 #include "vernier/verify.h"
@@ -25,6 +26,7 @@ struct VerifyLine {
   ScoreGroup task;
   DataGroup data;
   MeasureOnGroup on;
+  bool no_explain = false;
   GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
@@ -52,6 +54,10 @@ Command add_verify(CLI::App& root, const std::string& command) {
   line->data.add(app, "Samples to measure on");
   line->data.add_batch(app);
   line->on.add(app);
+  add_flag(app, "--no-explain", line->no_explain,
+           "Measure only (default: of a file with Q/DQ pairs also say which pairs do the damage, and what each engine "
+           "makes of them)")
+      .group("Output");
   line->gate.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);
@@ -87,7 +93,8 @@ Command add_verify(CLI::App& root, const std::string& command) {
             options.command = command;
             const TextOptions text = line->result.values();
             line->gate.check();
-            const VerifyReport report = verify(options, console.sinks());
+            VerifyReport report = verify(options, console.sinks());
+            if (!line->no_explain) explain_file(options, report, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             line->gate.tell(gate_of(report));
             if (const TestRow* test = deciding_test(report)) return test->verdict == Verdict::Good ? 0 : 1;

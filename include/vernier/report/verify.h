@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/report/debug_loss.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/text.h"
 #include "vernier/requirement.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -19,6 +21,20 @@ struct ExactOutput {
   std::string name;
   std::string what;  // "int64 of NonMaxSuppression"
   std::size_t samples = 0, equal = 0;
+};
+
+/// What an engine makes of a file's Q/DQ pairs, by its rules of placement.
+struct EnginePlacement {
+  Target target = Target::TensorRt;
+  std::size_t pairs = 0, not_fused = 0;  // not_fused: places that break a rule
+  std::string first;                     // the first of them, with the reason
+  std::string refused;                   // why the file could not be looked at; empty: it was
+};
+
+/// Of a file with Q/DQ pairs (explain_file.h): what is wrong, and what engines make of it.
+struct QuantizedVerdict {
+  std::vector<FoundDefect> defects;
+  std::vector<EnginePlacement> placements;
 };
 
 struct VerifyReport {
@@ -43,6 +59,7 @@ struct VerifyReport {
   std::optional<Requirement> requirement;
   std::vector<ExactOutput> exact_outputs;
   std::optional<EngineFigures> engine;  // measured on one; it decides
+  std::optional<QuantizedVerdict> verdict;
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;

@@ -52,23 +52,23 @@ Graph graph_of(const RunnerOptions& runner, Sources& sources) {
   return graph;
 }
 
-/// Whether everything that is computed from `tensor` is among the `good` tensors. Layers that only move or join values are
-/// seen through: the figure of a Concat is that of its largest operand, and says nothing of the others. A value that
-/// reaches an output like that is not hidden.
+/// Whether everything that is computed from `tensor` is among the `good` tensors. Layers that only move or join values
+/// are seen through: the figure of a Concat is that of its largest operand, and says nothing of the others. A value
+/// that reaches an output like that is not hidden.
 bool good_behind(const std::string& tensor, const std::map<std::string, std::vector<const Layer*>>& readers,
                  const std::set<std::string>& outputs, const std::set<std::string>& good) {
   if (outputs.contains(tensor)) return false;
   const auto reading = readers.find(tensor);
   return reading == readers.end() || std::ranges::all_of(reading->second, [&](const Layer* reader) {
-    const bool same_values = reader->follows && !reader->traits.any(Trait::Selects);
-    return std::ranges::all_of(reader->outputs, [&](const std::string& output) {
-      return same_values ? good_behind(output, readers, outputs, good) : good.contains(output);
-    });
-  });
+           const bool same_values = reader->follows && !reader->traits.any(Trait::Selects);
+           return std::ranges::all_of(reader->outputs, [&](const std::string& output) {
+             return same_values ? good_behind(output, readers, outputs, good) : good.contains(output);
+           });
+         });
 }
 
-/// From the last layer to the first: what is below the limit, while all that is computed from it, to the end, is not, or
-/// is harmless itself. A tensor of more energy may hide an error for a while: that is not harmless.
+/// From the last layer to the first: what is below the limit, while all that is computed from it, to the end, is not,
+/// or is harmless itself. A tensor of more energy may hide an error for a while: that is not harmless.
 void find_harmless(std::vector<AccuracyRow>& rows, const Graph& graph) {
   std::map<std::string, std::vector<const Layer*>> readers;
   for (const Layer& layer : graph.layers) {

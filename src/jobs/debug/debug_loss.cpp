@@ -27,6 +27,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/debug/float_twins.h"
+#include "jobs/debug/lost_layers.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/verify.h"
 #include "model/operator_traits.h"
@@ -233,6 +234,11 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
     report.quantizers.push_back(std::move(row));
   }
   add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
+  for (FoundDefect& lost : find_lost_layers(simulated, report)) {
+    const bool known =
+        std::ranges::any_of(report.defects, [&](const auto& defect) { return defect.node == lost.node; });
+    if (!known) report.defects.push_back(std::move(lost));
+  }
 }
 
 }  // namespace

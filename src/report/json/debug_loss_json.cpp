@@ -5,6 +5,7 @@
 
 #include "report/export/csv.h"
 #include "report/json/document.h"
+#include "report/json/fields_defects.h"
 #include "report/json/fields_figures.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/figures.h"
@@ -60,12 +61,6 @@ struct Fields<QuantizerLoss> {
                                           Field{"coverage", &R::coverage},
                                           Field{"used_codes", &R::used_codes},
                                           Field{"values", &R::values}};
-};
-
-template <>
-struct Fields<FoundDefect> {
-  using R = FoundDefect;
-  static constexpr auto list = std::tuple{Field{"kind", &R::kind}, Field{"node", &R::node}, Prose{"text", &R::text}};
 };
 
 template <>

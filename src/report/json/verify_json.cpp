@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "report/json/document.h"
+#include "report/json/fields_defects.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
 #include "vernier/report/verify.h"
@@ -17,11 +18,27 @@ struct Fields<ExactOutput> {
 };
 
 template <>
+struct Fields<EnginePlacement> {
+  using R = EnginePlacement;
+  static constexpr bool (*refused)(const R&) = [](const R& row) { return !row.refused.empty(); };
+  static constexpr auto list =
+      std::tuple{Field{"target", &R::target}, Field{"pairs", &R::pairs}, Field{"not_fused", &R::not_fused},
+                 Prose{"first", &R::first}, Prose{"refused", &R::refused, refused}};
+};
+
+template <>
+struct Fields<QuantizedVerdict> {
+  using R = QuantizedVerdict;
+  static constexpr auto list = std::tuple{Field{"defects", &R::defects}, Field{"placements", &R::placements}};
+};
+
+template <>
 struct Fields<VerifyReport> {
   using R = VerifyReport;
   static constexpr bool (*exact)(const R&) = [](const R& report) { return !report.exact_outputs.empty(); };
   static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
   static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
+  static constexpr bool (*explained)(const R&) = [](const R& report) { return report.verdict.has_value(); };
   static constexpr bool (*on_engine)(const R&) = [](const R& report) { return report.engine.has_value(); };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
@@ -46,6 +63,7 @@ struct Fields<VerifyReport> {
       Field{"engine_test", &R::engine_test},
       Field{"exact_outputs", &R::exact_outputs, exact},
       Field{"engine", &R::engine, on_engine},
+      Field{"verdict", &R::verdict, explained},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},
       Prose{"not_compared", &R::not_compared},

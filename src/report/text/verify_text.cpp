@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/layout.h"
+#include "base/quote.h"
 #include "base/text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
@@ -20,6 +21,7 @@
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
 #include "vernier/report/verify.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {
@@ -181,6 +183,52 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
   return text;
 }
 
+std::string placement_line(const EnginePlacement& row, const TextOptions& options) {
+  std::string text;
+  if (!row.refused.empty()) {
+    text = "not looked at: " + told(row.refused);
+  } else if (row.not_fused == 0) {
+    text = fmt::format("can fuse all {}", plural(row.pairs, "pair"));
+  } else {
+    text = fmt::format("{} it cannot fuse; the first: {}", plural(row.not_fused, "place"), told(row.first));
+  }
+  return labelled(std::string(word_of(row.target)), text, options.width);
+}
+
+/// What is wrong with a quantized file, what engines make of it, and what to do.
+std::string verdict_section(const VerifyReport& report, const TextOptions& options) {
+  if (!report.verdict) return {};
+  const QuantizedVerdict& verdict = *report.verdict;
+  std::string text;
+  if (!verdict.defects.empty()) {
+    text += heading(fmt::format("What is wrong: {}", plural(verdict.defects.size(), "finding")), options.color);
+    const std::size_t most = options.top == 0 ? verdict.defects.size() : std::min<std::size_t>(options.top, 8);
+    for (std::size_t i = 0; i < std::min(most, verdict.defects.size()); ++i) {
+      const FoundDefect& defect = verdict.defects[i];
+      text += wrap(fmt::format("{}: {}", printable(defect.node), told(defect.text)), options.width, "  - ");
+    }
+    if (verdict.defects.size() > most) {
+      text += fmt::format("  ... and {} more (all of them with --json)\n", verdict.defects.size() - most);
+    }
+  }
+  text += heading("What engines make of its Q/DQ pairs", options.color);
+  for (const EnginePlacement& row : verdict.placements) text += placement_line(row, options);
+  const bool missed = deciding_test(report) != nullptr ? deciding_test(report)->verdict != Verdict::Good
+                                                       : deciding_figures(report).passed == false;
+  if (verdict.defects.empty() && !missed) return text;
+  text += heading("What to do", options.color);
+  text += wrap("Repair it, with the ranges and the float layers of this file:", options.width, "  ");
+  std::string limits;
+  for (const Limit& limit : report.requirement ? report.requirement->limits : std::vector<Limit>{}) {
+    if (limits.empty()) limits = fmt::format(" --{}", word_of(report.requirement->metric));
+    limits += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
+  }
+  text += wrap(fmt::format("$ vernier fix {} --from {} --int8 --data DATA{} -o fixed", shell_quote(report.float_file),
+                           shell_quote(report.typed_file), limits),
+               options.width, "  ");
+  return text;
+}
+
 }  // namespace
 
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
@@ -191,6 +239,7 @@ std::string report_to_text(const VerifyReport& report, const TextOptions& option
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   const std::string figures = figures_table(runs, options);
+  text += verdict_section(report, options);
   if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
   text += exact_section(report, options);
   text += worst_section(report, options);
