@@ -90,7 +90,7 @@ def check_claim(model, written, samples, figures, form):
                                        ("fix", "--int8"), ("fix", "--fp16")])
 def test_what_a_search_claims_is_true_in_onnx_runtime(made, tmp_path, job, form):
     model, data, samples = made
-    vernier(job, model, form, "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path, codes=(0, 1))
+    vernier(job, model, form, "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path, codes=(0, 1, 5))
     report = json.loads((tmp_path / "out/report.json").read_text())
     for figure in report["all_low"]["outputs"]:
         assert figure.get("class_axis_from") != ""
@@ -122,7 +122,7 @@ def test_fix_keeps_no_more_layers_than_diagnose(made, tmp_path):
     reports = {}
     for job in ("diagnose", "fix"):
         done = vernier(job, model, "--int8", "--data", data, "--min-sqnr", f"{worst + 3:.2f}", "--json", folder=tmp_path,
-                       codes=(0, 1))
+                       codes=(0, 1, 5))
         reports[job] = json.loads(done.stdout)
     if reports["diagnose"]["final_figures"]["passed"]:
         assert reports["fix"]["final_figures"]["passed"]
