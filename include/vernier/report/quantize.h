@@ -29,7 +29,8 @@ struct QuantizeResult {
   std::vector<std::string> notes;
   std::vector<std::string> warnings;  // exceptions not honoured, random data: told to the sink as well
   std::map<std::string, std::size_t> layers_by_format;
-  std::vector<SkippedLayers> skipped;  // in the order of their first layers
+  std::vector<SkippedLayers> skipped;       // in the order of their first layers
+  std::optional<RuntimeCheck> onnxruntime;  // of the file, on samples or random inputs; absent: not tried
   std::optional<EngineReport> compiled;
   bool is_engine = false;  // the file is the engine that was compiled, not ONNX
 };

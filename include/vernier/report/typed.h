@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,14 +10,24 @@
 
 namespace vernier {
 
+/// One run of a file in ONNX Runtime's CPU provider, with its default optimizations.
+struct RuntimeCheck {
+  std::string refused{};          // why it does not run, in the runtime's words; empty: it runs
+  bool runs_unoptimized = false;  // it was refused, and runs with all optimizations off
+  /// Against the same file with all optimizations off, where that is below 10 dB: an optimization changes what it
+  /// means.
+  std::optional<double> changed_db{};
+};
+
 struct TypedReport {
   std::string file;  // where it was written; empty: nowhere
   std::int64_t casts = 0;
   std::int64_t quantize_pairs = 0;
   std::int64_t weight_bytes = 0, original_weight_bytes = 0;
   std::vector<std::string> notes;
-  OnnxModel model{};   // the result itself; not in the JSON
-  std::string plan{};  // as plan.json has it; not in the JSON
+  std::optional<RuntimeCheck> onnxruntime{};  // absent: not tried
+  OnnxModel model{};                          // the result itself; not in the JSON
+  std::string plan{};                         // as plan.json has it; not in the JSON
 };
 
 }  // namespace vernier

@@ -23,6 +23,7 @@
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
+#include "jobs/common/runtime_check.h"
 #include "jobs/data_check/check_inputs.h"
 #include "jobs/diagnose/alternatives.h"
 #include "jobs/diagnose/describe.h"
@@ -115,7 +116,7 @@ DiagnoseReport Diagnosis::run() {
       if (explains_) {
         step("sensitivity", [&] { sensitivities(); });
         rank();
-        step("causes", [&] { causes(); });
+        optional_step("causes", [&] { causes(); });
       }
       step("repairs", [&] { repair(); });
     }
@@ -130,12 +131,12 @@ DiagnoseReport Diagnosis::run() {
       search();
       search_without_repairs();
     } else {
-      step("curve", [&] { curve(); });
+      optional_step("curve", [&] { curve(); });
     }
     experiment_->forget_switched();
     if (!report_.final_figures && !report_.typed) write_and_verify();
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
-      step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
+      optional_step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
     if (all_low_plan().target == Target::OnnxRuntime && !sinks_.is_interrupted() &&
         (report_.final_figures || !searches())) {
@@ -152,16 +153,25 @@ DiagnoseReport Diagnosis::run() {
       if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
     }
     if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
-      step("causes", [&] { causes(); });
-    if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
-    if (!sinks_.is_interrupted() && compiler_ && report_.typed) step("compilation", [&] { compile(); });
+      optional_step("causes", [&] { causes(); });
+    if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && job_ranks().first()) {
+      optional_step("ONNX Runtime", [&] { try_on_onnxruntime(); });
+    }
+    if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) {
+      optional_step("latency", [&] { latency(); });
+    }
+    if (!sinks_.is_interrupted() && compiler_ && report_.typed) optional_step("compilation", [&] { compile(); });
     measured_->keep();
-    if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
-    if (!sinks_.is_interrupted() && draws()) step("pictures", [&] { pictures(); });
+    if (repairs_ == nullptr && explains_ && options_.alternatives > 0) {
+      optional_step("options", [&] { alternatives(); });
+    }
+    if (!sinks_.is_interrupted() && draws()) optional_step("pictures", [&] { pictures(); });
     measured_->keep();
     note_of_records();
     if (sinks_.is_interrupted()) say_interrupted();
-    if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
+    if (!sinks_.is_interrupted() && options_.sample_pictures) {
+      optionally("pictures of samples", [&] { picture_samples(); });
+    }
     report_.reference_from_file = typed_source_.quantized;
     if (report_.final_figures && report_.typed && job_ranks().first()) {
       writing([&] { report_.typed->model = typed_->sign(claims_of(report_), report_.files); });
@@ -333,7 +343,9 @@ void Diagnosis::reference() {
     report_.scheme = scheme_text(options_.precision, ranges_->cached()->scheme_words);
   }
   experiment_->reference = ranges_->run_reference();
-  if (const std::string text = input_warning_.get(); !text.empty()) warn(text);
+  optionally("the check of the inputs", [&] {
+    if (const std::string text = input_warning_.get(); !text.empty()) warn(text);
+  });
   expect_steps();
   report_.data_sha256 = experiment_->reference.data_sha256;
   for (const InputInfo& input : model_inputs(*loaded_.original)) {
@@ -404,6 +416,20 @@ void Diagnosis::causes() {
     if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
   }
   report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);
+}
+
+/// Whoever deploys the file there is to know before. It is news where the file is made for ONNX Runtime; elsewhere it
+/// concerns whoever tries the file on a CPU first.
+void Diagnosis::try_on_onnxruntime() {
+  report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
+  if (!report_.typed->onnxruntime) return;
+  const std::string text = refusal_text(*report_.typed->onnxruntime, subject().runtime->version());
+  if (text.empty()) return;
+  if (options_.precision.target == Target::OnnxRuntime) {
+    warn(text);
+  } else {
+    report_.typed->notes.push_back(text);
+  }
 }
 
 void Diagnosis::latency() {

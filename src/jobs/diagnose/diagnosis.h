@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <future>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "analysis/subject.h"
+#include "base/text.h"
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
@@ -30,6 +32,7 @@
 #include "jobs/search/objective.h"
 #include "plan/plan.h"
 #include "vernier/diagnose.h"
+#include "vernier/error.h"
 #include "vernier/fix.h"
 #include "vernier/precision.h"
 #include "vernier/report/diagnose.h"
@@ -76,6 +79,30 @@ class Diagnosis {
     watch_.phase(name);
     body();
     say_seconds();
+  }
+
+  /// What the answer does not need: where it fails, the answer stands, and a warning names the phase and the reason.
+  /// Interruptions and files that cannot be written end the job as ever.
+  template <class Body>
+  void optionally(const std::string& phase, const Body& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Interrupted || refused_file_) throw;
+      failed_phase(phase, error.what());
+    } catch (const std::exception& failure) {
+      failed_phase(phase, printable_text(failure.what()));
+    }
+  }
+
+  template <class Body>
+  void optional_step(const std::string& name, const Body& body) {
+    optionally(name, [&] { step(name, body); });
+  }
+
+  void failed_phase(const std::string& phase, const std::string& reason) {
+    say_seconds();
+    warn(fmt::format("{} failed, the rest of the answer stands: {}", phase, reason));
   }
 
   /// Where a disk takes no file the job ends, and gives what it has measured.
@@ -189,6 +216,7 @@ class Diagnosis {
   /// Says what products of uint8 and int8 come to on CPUs that add them in 16 bits.
   void saturation();
 
+  void try_on_onnxruntime();
   void latency();
   void compile();
   void alternatives();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/median.h"
+#include "base/text.h"
 #include "jobs/common/median_latency.h"
 #include "jobs/common/typed_file.h"
 #include "vernier/error.h"
@@ -22,8 +23,14 @@ LatencyReport measure_latency(const Subject& subject, const LatencyModels& model
   LatencyReport latency;
   latency.threads = static_cast<int>(subject.threads);
   const Sample sample = subject.samples->at(0);
-  const auto milliseconds = [&](const Model& model) {
-    return median_latency_ms(subject.runtime, model, sample, latency.threads);
+  const auto milliseconds = [&](const Model& model) -> std::optional<double> {
+    try {
+      return median_latency_ms(subject.runtime, model, sample, latency.threads);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      if (latency.note.empty()) latency.note = first_line(error.what());
+      return std::nullopt;
+    }
   };
   latency.float_ms = milliseconds(*models.original);
   if (models.low == nullptr) {
@@ -33,6 +40,7 @@ LatencyReport measure_latency(const Subject& subject, const LatencyModels& model
   }
   latency.low_ms = milliseconds(*models.low);
   if (models.repaired != nullptr) latency.repaired_ms = milliseconds(*models.repaired);
+  if (!latency.note.empty()) return latency;
   latency.note =
       target != Target::OnnxRuntime
           ? "the " + std::string(word_of(target)) +

@@ -139,8 +139,40 @@ void RepairLadder::run() {
       return repair.scaled ? needs_scale(layer.format)
                            : layer.format == Format::Float16 || layer.format == Format::BFloat16;
     });
-    if (useful) try_repair(repair);
+    if (useful) try_or_skip(repair);
   }
+}
+
+/// A repair that cannot be measured is not taken; the others, and the answer, stand.
+void RepairLadder::try_or_skip(const Repair& repair) {
+  const Before before = before_repair();
+  const std::size_t rows = tried_.size();
+  try {
+    try_repair(repair);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    take_back(before);
+    tried_.resize(rows);
+    RepairTried row;
+    row.id = repair.id;
+    row.why = fmt::format("not measured: {}", error.what());
+    tried_.push_back(std::move(row));
+  }
+}
+
+RepairLadder::Before RepairLadder::before_repair() const {
+  return {state_.plan, state_.output_error, noise_, channels_, grids_, rewritten_};
+}
+
+void RepairLadder::take_back(const Before& before) {
+  if (before_rewrite_) state_ = std::move(*before_rewrite_);
+  before_rewrite_.reset();
+  state_.plan = before.plan;
+  state_.output_error = before.output_error;
+  noise_ = before.noise;
+  channels_ = before.channels;
+  grids_ = before.grids;
+  rewritten_ = before.rewritten;
 }
 
 const OutputError& RepairLadder::output_error() {
@@ -150,13 +182,9 @@ const OutputError& RepairLadder::output_error() {
 
 /// All of a kind stands or falls with the network: what its layers gain may be an error that cancelled another.
 void RepairLadder::try_repair(const Repair& repair) {
-  const Plan plan = state_.plan;
-  const auto noise = noise_;
-  const auto channels = channels_;
-  const auto grids = grids_;
-  const bool rewritten = rewritten_;
   const std::size_t first = tried_.size();
   const OutputError before = output_error();
+  const Before start = before_repair();
   before_rewrite_.reset();
   for (int round = 0; round < repair.rounds; ++round) try_round(repair, round);
   const std::span<RepairTried> rows(tried_.begin() + static_cast<std::ptrdiff_t>(first), tried_.end());
@@ -177,14 +205,7 @@ void RepairLadder::try_repair(const Repair& repair) {
                    : fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
                                  db_of(before.noise), db_of(after.noise));
   }
-  if (before_rewrite_) state_ = std::move(*before_rewrite_);
-  before_rewrite_.reset();
-  state_.plan = plan;
-  state_.output_error = before;
-  noise_ = noise;
-  channels_ = channels;
-  grids_ = grids;
-  rewritten_ = rewritten;
+  take_back(start);
 }
 
 void RepairLadder::try_round(const Repair& repair, int round) {

@@ -80,9 +80,22 @@ class RepairLadder {
   RepairState& state() { return state_; }
 
  private:
+  /// What a repair may change, as it was.
+  struct Before {
+    Plan plan;
+    std::optional<OutputError> output_error;
+    std::map<std::string, double> noise;
+    std::map<std::string, std::vector<float>> channels;
+    std::map<std::string, QuantParams> grids;
+    bool rewritten = false;
+  };
+  Before before_repair() const;
+  void take_back(const Before& before);
+
   const OutputError& output_error();
   /// With `layers` in float32.
   double output_noise_without(RepairState& state, const std::set<std::string>& layers);
+  void try_or_skip(const Repair& repair);
   void try_repair(const Repair& repair);
   void try_round(const Repair& repair, int round);
   void try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,

@@ -23,6 +23,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/median_latency.h"
 #include "jobs/common/output_files.h"
+#include "jobs/common/runtime_check.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/data_check/check_inputs.h"
@@ -179,6 +180,39 @@ std::string slower_than_float(const Loaded& calibrated, const Plan& plan, const 
       in_float);
 }
 
+/// What ONNX Runtime says of the file that is written, for whoever tries it there.
+void try_written(const Model& typed, const QuantizeOptions& options, Target target, const Loaded* calibrated,
+                 Sources& sources, QuantizeResult& result) {
+  // Samples that were not read stay unread.
+  SourceOptions random;
+  const bool given = !options.measure.data.is_random();
+  const std::shared_ptr<const SampleSource> samples =
+      calibrated != nullptr ? calibrated->samples
+                            : samples_for(typed, given ? random : options.measure.data, sources.sinks());
+  result.onnxruntime = try_on_runtime(sources.runtime(), typed, *samples);
+  if (!result.onnxruntime) return;
+  const std::string text = refusal_text(*result.onnxruntime, sources.runtime()->version());
+  if (text.empty()) return;
+  if (target != Target::OnnxRuntime) {
+    result.typed.notes.push_back(text);
+    return;
+  }
+  result.warnings.push_back(text);
+  if (sources.sinks().warning) sources.sinks().warning(text);
+}
+
+/// What the file does not need: where it fails, the file stands, and a warning says why.
+template <class Body>
+void optionally(const std::string& phase, const JobSinks& sinks, QuantizeResult& result, const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    result.warnings.push_back(fmt::format("{} failed, the output model stands: {}", phase, error.what()));
+    if (sinks.warning) sinks.warning(result.warnings.back());
+  }
+}
+
 /// The whole job; with `plan_json` it ends at the plan, and nothing is written.
 QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSinks& sinks, std::string* plan_json) {
   QuantizeOptions options = given_options;
@@ -279,10 +313,12 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
       lower_typed(model, plan, options.precision.constraints == PrecisionConstraints::Obey, progress_of(sinks));
   count_layers(typed.refused);
   if (planned.calibrated) {
-    if (std::string text = slower_than_float(*planned.calibrated, plan, typed.model); !text.empty()) {
+    optionally("latency", sinks, result, [&] {
+      std::string text = slower_than_float(*planned.calibrated, plan, typed.model);
+      if (text.empty()) return;
       if (sinks.warning) sinks.warning(text);
       result.warnings.push_back(std::move(text));
-    }
+    });
   }
   if (!options.output.empty()) {
     write_model(typed.model, options.output, {options.external_data});
@@ -293,6 +329,10 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
   result.typed.quantize_pairs = typed.quantize_pairs;
   result.typed.weight_bytes = typed.weight_bytes;
   result.typed.notes = typed.notes;
+  optionally("the run on ONNX Runtime", sinks, result, [&] {
+    try_written(typed.model, options, plan.target, planned.calibrated ? &*planned.calibrated : nullptr, sources,
+                result);
+  });
   result.typed.model = result_of(std::move(typed.model), result.typed.file);
   return result;
 }
@@ -351,7 +391,8 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
     QuantizeResult result = run_conversion(options, sinks, nullptr);
     if (compiler) {
       result.compiled = compiler->compile(options.output);
-      count_float16_kernels(*result.compiled, *compiler, options, sinks);
+      optionally("the comparison with float16 kernels", sinks, result,
+                 [&] { count_float16_kernels(*result.compiled, *compiler, options, sinks); });
     }
     return result;
   }

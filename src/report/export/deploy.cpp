@@ -19,6 +19,7 @@
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/typed.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -213,6 +214,22 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
                                   "options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC\n"
                                 : "",
                             fp8 ? "options, " : ""));
+  if (report.typed && report.typed->onnxruntime && !report.typed->onnxruntime->refused.empty()) {
+    text += fmt::format("\nONNX Runtime {} on this machine's CPU does not run the file{}:\n\n{}\n",
+                        markdown_text(report.onnxruntime_version),
+                        report.typed->onnxruntime->runs_unoptimized
+                            ? " with its default optimizations. It does with `options.graph_optimization_level = "
+                              "ort.GraphOptimizationLevel.ORT_DISABLE_ALL`"
+                            : "",
+                        code_block("", printable(report.typed->onnxruntime->refused)));
+  }
+  if (report.typed && report.typed->onnxruntime && report.typed->onnxruntime->changed_db) {
+    text += fmt::format(
+        "\nONNX Runtime {} on this machine's CPU computes something else with its default optimizations: {:.1f} dB "
+        "against the same file without them. Set `options.graph_optimization_level = "
+        "ort.GraphOptimizationLevel.ORT_DISABLE_ALL`.\n",
+        markdown_text(report.onnxruntime_version), *report.typed->onnxruntime->changed_db);
+  }
   if (report.target == Target::OnnxRuntime && has_int8(report)) {
     text +=
         "\nThe file is made for its integer kernels. Where a kept Conv, ConvTranspose or Gemm stands between quantized "

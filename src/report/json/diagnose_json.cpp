@@ -26,6 +26,7 @@ struct Fields<TypedReport> {
                                           Field{"quantize_pairs", &TypedReport::quantize_pairs},
                                           Field{"weight_bytes", &TypedReport::weight_bytes},
                                           Field{"original_weight_bytes", &TypedReport::original_weight_bytes},
+                                          Field{"onnxruntime", &TypedReport::onnxruntime},
                                           Prose{"notes", &TypedReport::notes}};
 };
 

@@ -6,8 +6,18 @@
 
 #include "report/json/document.h"
 #include "vernier/report/engine.h"
+#include "vernier/report/typed.h"
 
 namespace vernier {
+
+template <>
+struct Fields<RuntimeCheck> {
+  using R = RuntimeCheck;
+  static constexpr bool (*refused)(const R&) = [](const R& check) { return !check.refused.empty(); };
+  static constexpr auto list = std::tuple{
+      Derived{"runs", [](const R& check) { return check.refused.empty(); }}, Field{"refused", &R::refused, refused},
+      Field{"runs_unoptimized", &R::runs_unoptimized, refused}, Field{"changed_db", &R::changed_db}};
+};
 
 template <>
 struct Fields<EngineTensor> {

@@ -32,6 +32,7 @@ struct Fields<QuantizeResult> {
                  Prose{"notes", &R::notes},
                  Derived{"typed_notes", [](const R& result) { return in_command_words(json_of(result.typed.notes)); }},
                  Prose{"warnings", &R::warnings},
+                 Field{"onnxruntime", &R::onnxruntime},
                  Field{"compiled", &R::compiled},
                  Field{"is_engine", &R::is_engine}};
 };

@@ -1,0 +1,86 @@
+#include "jobs/common/runtime_check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "base/text.h"
+#include "engines/onnxruntime/session.h"
+#include "vernier/error.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+struct Attempt {
+  bool loaded = false;
+  std::string refused;  // empty: it ran
+  std::vector<Tensor> outputs;
+};
+
+Attempt attempt(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample,
+                bool optimize) {
+  Attempt result;
+  try {
+    const Session session(runtime, model, {.optimize = optimize, .integer_kernels = true});
+    result.loaded = true;
+    result.outputs = session.run(sample);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Backend) throw;
+    result.refused = printable_text(first_line(error.what()));
+  }
+  return result;
+}
+
+/// Of all float outputs together; infinite where there are none.
+double agreement_db(const std::vector<Tensor>& plain, const std::vector<Tensor>& optimized) {
+  double signal = 0;
+  double noise = 0;
+  for (std::size_t i = 0; i < plain.size() && i < optimized.size(); ++i) {
+    if (plain[i].dtype() != Dtype::Float32 || plain[i].shape() != optimized[i].shape()) continue;
+    for (std::size_t k = 0; k < plain[i].floats().size(); ++k) {
+      const double a = plain[i].floats()[k];
+      const double b = optimized[i].floats()[k];
+      if (!std::isfinite(a) || !std::isfinite(b)) continue;
+      signal += a * a;
+      noise += (a - b) * (a - b);
+    }
+  }
+  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+}
+
+}  // namespace
+
+std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                                           const SampleSource& samples) {
+  if (bytes_beside(model) > kLargeWeights) return std::nullopt;
+  const Sample sample = samples.at(0);
+  const Attempt optimized = attempt(runtime, model, sample, /*optimize=*/true);
+  const Attempt plain = attempt(runtime, model, sample, /*optimize=*/false);
+  if (optimized.refused.empty()) {
+    constexpr double kAnother = 10;  // integer sums that saturate on some CPUs are above it, a lost Relu below
+    RuntimeCheck check;
+    const double agreement = agreement_db(plain.outputs, optimized.outputs);
+    if (agreement < kAnother) check.changed_db = agreement;
+    return check;
+  }
+  if (samples.is_random() && plain.loaded && !plain.refused.empty()) return std::nullopt;
+  return RuntimeCheck{optimized.refused, plain.refused.empty()};
+}
+
+std::string refusal_text(const RuntimeCheck& check, const std::string& version) {
+  if (check.changed_db) {
+    return fmt::format(
+        "ONNX Runtime {} computes something else of the output model with its default optimizations: {:.1f} dB against "
+        "the same file without them",
+        printable(version), *check.changed_db);
+  }
+  if (check.refused.empty()) return {};
+  return fmt::format("ONNX Runtime {} does not run the output model on its CPU provider{}: {}", printable(version),
+                     check.runs_unoptimized ? " with default optimizations (without them it does)" : "", check.refused);
+}
+
+}  // namespace vernier

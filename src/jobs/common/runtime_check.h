@@ -1,0 +1,27 @@
+// Does ONNX Runtime run a file as it comes, with its default optimizations? They fuse what lies between Q/DQ pairs into
+// kernels on codes, and some of these kernels refuse at their first run what the file says correctly.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/model.h"
+#include "vernier/report/typed.h"
+#include "vernier/samples.h"
+
+namespace vernier {
+
+class Runtime;
+
+/// Loads `model` in ONNX Runtime's CPU provider with default optimizations and runs the first sample, then again
+/// without optimizations. Absent, because nothing can be said: the model has more than 1 GiB of weights, or random
+/// samples do not fit it either way. Cost: two sessions and two runs. Errors: those of the samples.
+std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                                           const SampleSource& samples);
+
+/// In words, for a file that was refused or is computed differently: "ONNX Runtime 1.31.1 does not run the output model
+/// ..."; else empty.
+std::string refusal_text(const RuntimeCheck& check, const std::string& version);
+
+}  // namespace vernier
