@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "model/checker.h"
+#include "plan/batched_weights.h"
 #include "plan/format_choice.h"
 #include "plan/signature.h"
 #include "plan/typed_graph.h"
@@ -39,6 +40,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   lower_graph(*typed.model.proto.mutable_graph(), context);
   weights.remove_unused();
   index_initializers(typed.model);
+  fit_batched_weights(typed.model, names);
   sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "model/operator_traits.h"
+#include "plan/batched_weights.h"
 #include "plan/rules/rules.h"
 #include "plan/target.h"
 #include "vernier/format.h"
@@ -148,6 +149,16 @@ void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
                       "leave out the pairs around it, or accept that it runs in float"});
 }
 
+void batched_weight_refused(const QdqGraph& graph, const Node& node, Findings& findings) {
+  const std::string why = refused_batched_weight(graph, node);
+  if (why.empty()) return;
+  findings.push_back({{},
+                      {},
+                      "the file loads, and its first run is refused: " + why,
+                      "one scale for the weight; or scales along its last axis, no zero points, and no QuantizeLinear "
+                      "behind"});
+}
+
 constexpr std::array kOnnxRuntimeRules = {
     PlacementRule{"no-quantizer-behind", without_quantizer_behind},
     PlacementRule{"one-input-in-float", one_input_in_float_for_onnxruntime},
@@ -156,6 +167,7 @@ constexpr std::array kOnnxRuntimeRules = {
     PlacementRule{"activation-along-axis", along_an_axis},
     PlacementRule{"moved-to-another-grid", moved_to_another_grid},
     PlacementRule{"no-kernel-on-codes", no_kernel},
+    PlacementRule{kRefusedToRun, batched_weight_refused},
 };
 
 }  // namespace

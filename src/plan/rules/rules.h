@@ -13,6 +13,9 @@
 
 namespace vernier {
 
+/// Of places that ONNX Runtime makes a kernel of, and then refuses to run.
+inline constexpr std::string_view kRefusedToRun = "refused-to-run";
+
 struct PlacementRule {
   std::string_view name;
   /// Adds what it finds at `node`; the rest of a finding is filled in by the caller.

@@ -202,5 +202,24 @@ TEST(LowerTyped, UnweightedOperatorsQuantizeWhatThePlanNames) {
   EXPECT_EQ(inputs_of(typed.model, "add"), (Names{"a_DequantizeLinear_Output", "c"}));
 }
 
+/// Two MatMuls in a row, both quantized; the first weight has three dimensions and a scale for each column.
+TEST(LowerScaled, AWeightOfThreeDimensionsIsWrittenSoThatOnnxRuntimeRunsIt) {
+  const TypedModel typed = lower_typed(
+      parse_model(
+          "g (float[2,1,2] x) => (float[2,1,2] y) <float[2,2,2] w = {1,2,3,4,5,6,7,8}, float[2,2] v = {1,2,3,4}>"
+          " { [one] m = MatMul(x, w) [two] y = MatMul(m, v) }"),
+      plan_of({{"one", Format::Int8}, {"two", Format::Int8}}, {{"x", params_of(Format::Int8, {0.5F})},
+                                                               {"m", params_of(Format::Int8, {0.5F})},
+                                                               {"w", params_of(Format::Int8, {1, 2}, 2)},
+                                                               {"v", params_of(Format::Int8, {1, 2}, 1)}}),
+      /*strict=*/true);
+  EXPECT_EQ(inputs_of(typed.model, "w_dequantize"), (Names{"w_quantized", "w_scale"}));
+  EXPECT_EQ(inputs_of(typed.model, "v_dequantize"), (Names{"v_quantized", "v_scale", "v_zero_point"}));
+  EXPECT_FALSE(is_initializer(typed.model, "w_zero_point"));
+  // QLinearMatMul takes no scale for each column of such a weight.
+  EXPECT_EQ(inputs_of(typed.model, "m_quantize").front(), "m");
+  EXPECT_EQ(inputs_of(typed.model, "m_stays_unfused"), Names{"m_unfused"});
+}
+
 }  // namespace
 }  // namespace vernier
