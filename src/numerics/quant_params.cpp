@@ -25,9 +25,11 @@ float largest_code(Format format) {
 }
 
 /// A subnormal or zero step could not be divided by without overflow; a range that small is zero for all we know.
-float usable_scale(float scale, float largest) { return scale >= FLT_MIN ? scale : 1.0f / largest; }
+float usable_scale(float scale, float largest) { return is_usable_scale(scale) ? scale : 1.0f / largest; }
 
 }  // namespace
+
+bool is_usable_scale(float scale) { return scale >= FLT_MIN && std::isfinite(scale); }
 
 QuantParams symmetric_params(Format format, std::span<const float> absmax, int axis) {
   QuantParams params;

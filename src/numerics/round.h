@@ -82,6 +82,9 @@ std::vector<std::byte> encode(const QuantParams& params, std::int64_t channels, 
 std::vector<float> decode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
                           std::span<const std::byte> codes);
 
+/// Positive, finite and no subnormal float32, which hardware may flush to zero and then divide by.
+bool is_usable_scale(float scale);
+
 /// Symmetric scales from the absolute maximum along `axis` (-1: of all):  s = absmax / largest code of the format
 /// (127 for int8, 7 for int4, 448 and 57344 for float8); a range of zeros, or of values too small for a normal
 /// float32 scale, gets s = 1 / largest so that zeros stay exact. lowest_code becomes -127 / -7 for int8 / int4.

@@ -50,13 +50,6 @@ Dtype codes_type(const Model& model, const onnx::NodeProto& node, const ValueTyp
   return node.op_type() == "QuantizeLinear" ? Dtype::UInt8 : Dtype::Undefined;
 }
 
-std::vector<float> scales_of(const Tensor& scale) {
-  if (scale.dtype() == Dtype::Float32) return {scale.floats().begin(), scale.floats().end()};
-  QuantParams half;
-  half.format = scale.dtype() == Dtype::BFloat16 ? Format::BFloat16 : Format::Float16;
-  return decode(half, 1, scale.count(), scale.bytes());
-}
-
 /// One byte a code.
 std::vector<std::byte> unpacked(const Tensor& codes) {
   if (codes.dtype() != Dtype::Int4) return {codes.bytes().begin(), codes.bytes().end()};
@@ -81,9 +74,7 @@ bool supported_scale(const Tensor& scale) {
          scale.count() > 0;
 }
 
-bool all_steps(const std::vector<float>& scales) {
-  return std::all_of(scales.begin(), scales.end(), [](float s) { return std::isfinite(s) && s > 0; });
-}
+bool all_steps(const std::vector<float>& scales) { return std::ranges::all_of(scales, is_usable_scale); }
 
 /// The dimension that several scales run along, counted from the front; -1 for one scale. Empty when it cannot be told.
 std::optional<int> axis_of(const onnx::NodeProto& node, std::size_t scales, const ValueType& codes) {
@@ -123,6 +114,13 @@ std::optional<Tensor> dequantized_int32(const Model& model, const onnx::NodeProt
 }
 
 }  // namespace
+
+std::vector<float> scales_of(const Tensor& scale) {
+  if (scale.dtype() == Dtype::Float32) return {scale.floats().begin(), scale.floats().end()};
+  QuantParams half;
+  half.format = scale.dtype() == Dtype::BFloat16 ? Format::BFloat16 : Format::Float16;
+  return decode(half, 1, scale.count(), scale.bytes());
+}
 
 std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node, const ValueType& codes) {
   if (node.input_size() < 2) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <optional>
+#include <vector>
 
 #include "model/model.h"
 #include "numerics/tensor_grid.h"
@@ -17,6 +18,9 @@ namespace vernier {
 /// what is no constant, a scale that is zero, negative or not finite; float8 that does not saturate; a rank that is not
 /// known), or the integer type has no grid of ours (16 and 32 bits, uint4): ONNX Runtime computes those nodes itself.
 std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node, const ValueType& codes);
+
+/// The values of a scale in float32, float16 or bfloat16.
+std::vector<float> scales_of(const Tensor& scale);
 
 /// The float32 values of a DequantizeLinear whose input is constant: int8, uint8, int4, float8 and int32 (biases).
 /// Empty when the input is no constant or quantization_of() is empty.

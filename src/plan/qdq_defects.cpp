@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,6 +15,7 @@
 #include "base/text.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
+#include "numerics/round.h"
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
 #include "vernier/tensor.h"
@@ -49,8 +52,10 @@ class Finder {
   void look_at(const onnx::NodeProto& node) {
     const bool dequantizes = is_quantization(node, "DequantizeLinear");
     if (dequantizes || is_quantization(node, "QuantizeLinear")) {
+      opset(node);
       scales(node);
       zero_point(node);
+      layout(node);
     }
     if (dequantizes) same_parameters(node);
     if (!has(node, Trait::Weighted)) return;
@@ -61,6 +66,12 @@ class Finder {
 
   void add(const char* kind, const onnx::NodeProto& node, std::string text) {
     defects_.push_back({kind, node.name(), std::move(text)});
+  }
+  void add_refused(const char* kind, const onnx::NodeProto& node, std::string text, std::string cure) {
+    defects_.push_back({kind, node.name(), std::move(text), std::move(cure), /*refused=*/true});
+  }
+  void add_perhaps_meant(const char* kind, const onnx::NodeProto& node, std::string text) {
+    defects_.push_back({kind, node.name(), std::move(text), {}, /*refused=*/false, /*may_be_meant=*/true});
   }
 
   const onnx::NodeProto* dequantizer_of(const std::string& tensor) const {
@@ -94,19 +105,151 @@ class Finder {
     return quantization_of(file_, node, type_of(dequantizes ? node.input(0) : node.output(0)));
   }
 
-  void scales(const onnx::NodeProto& node) {
-    const auto scale = node.input_size() > 1 ? initializer(file_, node.input(1)) : std::nullopt;
-    if (!scale || scale->dtype() != Dtype::Float32) return;
-    for (const float value : scale->floats()) {
-      if (std::isfinite(value) && value > 0) continue;
-      return add("bad-scale", node, fmt::format("its scale '{}' holds {:g}", printable(node.input(1)), value));
+  static bool is_float(Dtype type) {
+    return type == Dtype::Float32 || type == Dtype::Float16 || type == Dtype::BFloat16;
+  }
+
+  std::optional<Tensor> scale_of(const onnx::NodeProto& node) const {
+    auto scale = node.input_size() > 1 ? initializer(file_, node.input(1)) : std::nullopt;
+    if (scale && !is_float(scale->dtype())) scale.reset();
+    return scale;
+  }
+
+  /// What is quantized or dequantized, as far as its shape is known.
+  Shape shape_of(const onnx::NodeProto& node) const {
+    if (const auto constant = initializer(file_, node.input(0))) return constant->shape();
+    const ValueType data = type_of(node.input(0));
+    const ValueType result = type_of(node.output(0));
+    return data.rank_known ? data.shape : result.rank_known ? result.shape : Shape{};
+  }
+
+  /// True when the constant that the node reads, directly or behind a QuantizeLinear, is zero all along `channel`.
+  bool is_dead(const onnx::NodeProto& node, std::size_t channel, std::size_t channels) const {
+    const auto made = made_by_.find(node.input(0));
+    const bool paired = made != made_by_.end() && is_quantization(*made->second, "QuantizeLinear");
+    const auto values = initializer(file_, paired ? made->second->input(0) : node.input(0));
+    if (!values) return false;
+    const std::size_t width =
+        values->byte_size() / static_cast<std::size_t>(std::max<std::int64_t>(values->count(), 1));
+    std::int64_t axis = attribute_int(node, "axis", 1);
+    if (axis < 0) axis += static_cast<std::int64_t>(values->shape().size());
+    if (width == 0 || axis < 0 || axis >= static_cast<std::int64_t>(values->shape().size())) return false;
+    std::size_t inner = width;
+    for (auto i = static_cast<std::size_t>(axis) + 1; i < values->shape().size(); ++i)
+      inner *= static_cast<std::size_t>(values->shape()[i]);
+    for (std::size_t i = 0; i < values->byte_size(); ++i) {
+      if (i / inner % channels == channel && values->bytes()[i] != std::byte{0}) return false;
     }
+    return true;
+  }
+
+  void scales(const onnx::NodeProto& node) {
+    const auto scale = scale_of(node);
+    if (!scale) return;
+    const std::vector<float> values = scales_of(*scale);
+    const auto bad = std::ranges::find_if_not(values, is_usable_scale);
+    if (bad == values.end()) return;
+    const auto index = static_cast<std::size_t>(bad - values.begin());
+    const bool dead = values.size() > 1 && *bad == 0 && is_dead(node, index, values.size());
+    std::string text = fmt::format("its scale '{}' holds {:g}", printable(node.input(1)), *bad);
+    if (values.size() > 1) text += fmt::format(" for channel {} of {}", index, values.size());
+    if (*bad > 0 && std::isfinite(*bad)) text += ", a subnormal number, which hardware may take for 0";
+    if (dead) text += ", whose weights are all 0";
+    add_refused("bad-scale", node, std::move(text),
+                dead ? "give it any positive scale, 1 for example: zeros stay exact, and it divides by 0 now"
+                     : "calibrate it again: a scale is a positive, finite, normal number");
+  }
+
+  /// Types and attributes that ONNX's own operators have from a later opset on.
+  void opset(const onnx::NodeProto& node) {
+    if (!node.domain().empty() && node.domain() != "ai.onnx") return;
+    int needed = 10;
+    std::string what;
+    const auto need = [&](int opset, std::string uses) {
+      if (opset <= needed) return;
+      needed = opset;
+      what = std::move(uses);
+    };
+    const auto need_type = [&](Dtype type) {
+      switch (type) {
+        case Dtype::Float8E4M3FN:
+        case Dtype::Float8E5M2:
+          return need(19, fmt::format("codes in {}", dtype_name(type)));
+        case Dtype::Int4:
+        case Dtype::UInt4:
+        case Dtype::Int16:
+        case Dtype::UInt16:
+          return need(21, fmt::format("codes in {}", dtype_name(type)));
+        default:
+          return;
+      }
+    };
+    if (const auto codes = initializer(file_, node.input(0))) need_type(codes->dtype());
+    for (const std::string& tensor : node.output()) need_type(type_of(tensor).dtype);
+    if (node.input_size() > 2) {
+      if (const auto zero = initializer(file_, node.input(2))) need_type(zero->dtype());
+    }
+    const auto scale = scale_of(node);
+    if (scale && scale->count() > 1) need(13, "several scales");
+    if (scale && scale->dtype() != Dtype::Float32) need(19, fmt::format("a scale in {}", dtype_name(scale->dtype())));
+    if (attribute_int(node, "block_size", 0) > 0) need(21, "blocks");
+    if (attribute_int(node, "output_dtype", 0) != 0) need(21, "the attribute 'output_dtype'");
+    const int has = default_opset(file_.proto);
+    if (needed <= has) return;
+    add_refused(
+        "newer-opset", node,
+        fmt::format("{} takes {} from opset {} on, and the file has opset {}", node.op_type(), what, needed, has),
+        fmt::format("write the file in opset {}", needed));
+  }
+
+  /// Do scales and zero points lie on the tensor?
+  void layout(const onnx::NodeProto& node) {
+    const auto scale = node.input_size() > 1 ? initializer(file_, node.input(1)) : std::nullopt;
+    if (!scale) return;
+    const Shape shape = shape_of(node);
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    std::int64_t axis = attribute_int(node, "axis", 1);
+    const std::int64_t given = axis;
+    if (axis < 0) axis += rank;
+    const std::int64_t block = attribute_int(node, "block_size", 0);
+    if (block == 0 && scale->count() == 1) return;
+    if (shape.empty()) return;
+    const std::string tensor = fmt::format("a tensor of shape {}", shape_text(shape));
+    if (axis < 0 || axis >= rank) {
+      return add_refused("wrong-axis", node, fmt::format("axis {} of {}", given, tensor), "the axis of the channels");
+    }
+    const std::int64_t length = shape[static_cast<std::size_t>(axis)];
+    if (block == 0) {
+      if (scale->shape().size() == 1 && (length == scale->count() || length <= 0)) return;
+      return add_refused("wrong-axis", node, fmt::format("{} scales along axis {} of {}", scale->count(), axis, tensor),
+                         "a vector of as many scales as the axis is long");
+    }
+    if (std::ranges::any_of(shape, [](std::int64_t dim) { return dim <= 0; })) return;
+    Shape wanted = shape;
+    wanted[static_cast<std::size_t>(axis)] = (length + block - 1) / block;
+    if (scale->shape() != wanted) {
+      return add_refused("wrong-blocks", node,
+                         fmt::format("scales of shape {} for blocks of {} along axis {} of {}, which has {}",
+                                     shape_text(scale->shape()), block, axis, tensor, shape_text(wanted)),
+                         "one scale for each block");
+    }
+    if (length % block == 0) return;
+    add_perhaps_meant(
+        "wrong-blocks", node,
+        fmt::format("blocks of {} do not divide the {} values along axis {} of {}", block, length, axis, tensor));
   }
 
   void zero_point(const onnx::NodeProto& node) {
     if (node.input_size() < 3 || node.input(2).empty()) return;
     const auto zero = initializer(file_, node.input(2));
     if (!zero) return;
+    const auto scale = scale_of(node);
+    if (scale && scale->shape() != zero->shape() && (scale->count() != 1 || zero->count() != 1)) {
+      return add_refused("parameter-shape", node,
+                         fmt::format("its scale has shape {}, its zero point {}", shape_text(scale->shape()),
+                                     shape_text(zero->shape())),
+                         "one zero point for each scale");
+    }
     const bool dequantizes = is_quantization(node, "DequantizeLinear");
     Dtype codes = type_of(dequantizes ? node.input(0) : node.output(0)).dtype;
     if (dequantizes) {
@@ -115,12 +258,16 @@ class Finder {
       if (made != made_by_.end() && is_quantization(*made->second, "QuantizeLinear")) codes = codes_of(*made->second);
     }
     if (codes != Dtype::Undefined && codes != zero->dtype()) {
-      return add("zero-point-type", node,
-                 fmt::format("its zero point is {}, the codes are {}", dtype_name(zero->dtype()), dtype_name(codes)));
+      return add_refused(
+          "zero-point-type", node,
+          fmt::format("its zero point is {}, the codes are {}", dtype_name(zero->dtype()), dtype_name(codes)),
+          "a zero point of the type of the codes");
     }
     if (codes != Dtype::Int32) return;
     const bool all_zero = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
-    if (!all_zero) add("zero-point-type", node, "the zero point of a bias in 32 bits must be zero");
+    if (!all_zero) {
+      add_refused("zero-point-type", node, "the zero point of a bias in 32 bits must be zero", "zero, or none at all");
+    }
   }
 
   /// Type that a QuantizeLinear makes: that of its zero point.
@@ -150,9 +297,9 @@ class Finder {
     const bool second = quantized(node.input(1));
     if (first == second || (second && !quantizes_)) return;
     const int without = first ? 1 : 0;
-    add("missing-quantizer", node,
-        fmt::format("its input {} '{}' is not quantized, input {} is: it runs in float", without,
-                    printable(node.input(without)), 1 - without));
+    add_perhaps_meant("missing-quantizer", node,
+                      fmt::format("its input {} '{}' is not quantized, input {} is: it runs in float", without,
+                                  printable(node.input(without)), 1 - without));
   }
 
   void axis(const onnx::NodeProto& node) {
@@ -166,15 +313,8 @@ class Finder {
     const auto rank = static_cast<std::int64_t>(shape.size());
     std::int64_t axis = attribute_int(*dequantize, "axis", 1);
     if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) {
-      return add("wrong-axis", *dequantize, fmt::format("axis {} of a weight of shape {}", axis, shape_text(shape)));
-    }
-    const std::int64_t length = shape[static_cast<std::size_t>(axis)];
-    if (length != scale->count()) {
-      return add(
-          "wrong-axis", *dequantize,
-          fmt::format("{} scales along axis {} of a weight of shape {}", scale->count(), axis, shape_text(shape)));
-    }
+    if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] != scale->count())
+      return;  // layout() says so
     const int wanted = weight_axis(node, shape);
     if (wanted < 0 || axis == wanted) return;
     add("wrong-axis", *dequantize,
@@ -189,6 +329,7 @@ class Finder {
     const onnx::NodeProto* weight = dequantizer_of(node.input(1));
     if (bias == nullptr || data == nullptr || weight == nullptr) return;
     const auto codes = initializer(file_, bias->input(0));
+    if (codes) clipped(node, *bias, *codes);
     const auto given = initializer(file_, bias->input(1));
     const auto data_params = params_of(*data);
     const auto weight_params = params_of(*weight);
@@ -200,10 +341,37 @@ class Finder {
       if (weights.size() != 1 && weights.size() != scales.size()) return;
       const float wanted = data_params->scale.front() * weights[weights.size() == 1 ? 0 : c];
       if (std::abs(scales[c] - wanted) <= 1e-5F * wanted) continue;  // a few roundings of float32
-      return add(
+      return add_perhaps_meant(
           "bias-scale", *bias,
           fmt::format("scale {:g} of channel {} is not input scale times weight scale, {:g}", scales[c], c, wanted));
     }
+  }
+
+  /// What a quantizer stores of a bias that is more than 2^31 of its steps.
+  void clipped(const onnx::NodeProto& node, const onnx::NodeProto& bias, const Tensor& codes) {
+    const auto scale = scale_of(bias);
+    if (codes.dtype() != Dtype::Int32 || !scale) return;
+    const std::vector<float> scales = scales_of(*scale);
+    const auto count = static_cast<std::size_t>(codes.count());
+    if (scales.size() != 1 && scales.size() != count) return;
+    std::size_t ends = 0;
+    std::string first;
+    for (std::size_t c = 0; c < count; ++c) {
+      std::int32_t code = 0;
+      std::memcpy(&code, codes.bytes().data() + c * sizeof code, sizeof code);
+      if (code != std::numeric_limits<std::int32_t>::max() && code > -std::numeric_limits<std::int32_t>::max())
+        continue;
+      if (ends++ > 0) continue;
+      const float step = scales[scales.size() == 1 ? 0 : c];
+      first = fmt::format("channel {} is stored as {}, the end of int32, which stands for {:g} at scale {:g}", c, code,
+                          static_cast<float>(code) * step, step);
+    }
+    if (ends == 0) return;
+    add("clipped-bias", bias,
+        fmt::format("{} of {} values of the bias of '{}' did not fit: {}", ends, count, printable(node.name()), first));
+    defects_.back().cure =
+        "widen the weight scale of these channels until the bias fits (ONNX Runtime's quantizer does so unless "
+        "QDQDisableWeightAdjustForInt32Bias is set), or keep the bias in float";
   }
 
   const Model& file_;

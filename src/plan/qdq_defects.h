@@ -9,9 +9,13 @@
 namespace vernier {
 
 struct QdqDefect {
-  std::string kind;  // "missing-quantizer", "other-scale", "wrong-axis", "zero-point-type", "bad-scale", "bias-scale"
+  std::string kind;
   std::string node;  // where it shows
   std::string text;  // what is wrong, with both values
+  std::string cure{};
+  /// Some engine refuses the file for it, or computes nonsense: whatever is measured of such a file is worth nothing.
+  bool refused = false;
+  bool may_be_meant = false;  // else it is a mistake whoever made it
 };
 
 /// In graph order. `file`: as normalized_file() gives it.
@@ -23,8 +27,12 @@ struct QdqDefect {
 ///   wrong-axis         scales of a weight run along a dimension that holds no output channels of its reader, or there
 ///                      are more or fewer of them than channels
 ///   zero-point-type    a zero point whose type is not that of the codes, or that of a bias is not zero
-///   bad-scale          a scale that is zero, negative or not finite
+///   parameter-shape    a zero point of another shape than its scale
+///   bad-scale          a scale that is zero, negative, subnormal or not finite
+///   wrong-blocks       scales that do not lie on the tensor in its blocks, or blocks that do not divide it
+///   newer-opset        a type or attribute that the operators do not have in the opset of the file
 ///   bias-scale         an int32 bias whose scale is not input scale times weight scale
+///   clipped-bias       an int32 bias with values at the end of their range: what was stored did not fit
 std::vector<QdqDefect> find_qdq_defects(const Model& file);
 
 }  // namespace vernier

@@ -62,11 +62,11 @@ Command add_verify(CLI::App& root, const std::string& command) {
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
-      "Example: vernier verify model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\n"
-      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
+             "Example: vernier verify model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\n"
+             "Exit code: 0 no requirement, or met; 1 missed, or an engine refuses the file for its Q/DQ pairs; 2 "
+             "usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
   return {&app,
           &line->messages,
@@ -97,6 +97,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
             if (!line->no_explain) explain_file(options, report, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             line->gate.tell(gate_of(report));
+            if (is_refused(report)) return 1;
             if (const TestRow* test = deciding_test(report)) return test->verdict == Verdict::Good ? 0 : 1;
             return deciding_figures(report).passed.value_or(true) ? 0 : 1;
           },

@@ -9,6 +9,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
 
@@ -39,10 +40,6 @@ struct QuantizerLoss {
   std::optional<double> coverage;  // of the values' range by the grid's: above 1 codes are wasted, below values clipped
   std::optional<double> used_codes;  // share of the codes: weights as counted, activations from smallest to largest
   std::int64_t values = 0;
-};
-
-struct FoundDefect {
-  std::string kind, node, text;
 };
 
 struct DebugLossReport {

@@ -1,6 +1,7 @@
 // What verify() found.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "vernier/export.h"
 #include "vernier/report/debug_loss.h"
+#include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/text.h"
@@ -60,6 +62,7 @@ struct VerifyReport {
   std::vector<ExactOutput> exact_outputs;
   std::optional<EngineFigures> engine;  // measured on one; it decides
   std::optional<QuantizedVerdict> verdict;
+  std::vector<FoundDefect> defects;     // of the file's Q/DQ pairs and of the values that it stores
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
@@ -69,6 +72,10 @@ struct VerifyReport {
 /// The figures that decide: of the engine where there was one, else the simulated ones.
 inline const RunFigures& deciding_figures(const VerifyReport& report) {
   return report.engine ? report.engine->figures : report.figures;
+}
+/// Some engine refuses the typed file for its Q/DQ pairs: the answer is no, whatever was measured.
+inline bool is_refused(const VerifyReport& report) {
+  return std::ranges::any_of(report.defects, &FoundDefect::refused);
 }
 /// By labels or a script, where those were asked; null elsewhere.
 inline const TestRow* deciding_test(const VerifyReport& report) {

@@ -26,15 +26,15 @@
 #include "base/text.h"
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
-#include "jobs/debug/float_twins.h"
 #include "jobs/debug/lost_layers.h"
+#include "jobs/verify/float_twins.h"
 #include "jobs/verify/pair_saturation.h"
+#include "jobs/verify/stored_values.h"
 #include "jobs/verify/verify.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
-#include "plan/qdq_defects.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -114,12 +114,6 @@ std::string unmeasured_pair(const QuantizedTensor& quantized) {
   if (quantized.quantizer.empty()) return "the file computes its codes: there is nothing in front of them to compare";
   if (quantized.params.block > 0) return "scales of an activation in blocks are not measured";
   return "no sample ran it, or it lies inside a body of If, Loop or Scan";
-}
-
-/// The tensor that readers of a dequantized constant get; in front of it may be one that is rounded to it.
-std::string read_name(std::string tensor) {
-  if (tensor.ends_with("/unrounded")) tensor.resize(tensor.size() - std::string_view("/unrounded").size());
-  return tensor;
 }
 
 /// A scale that cannot be meant for what goes through it: nearly all codes stay unused. Values that are nearly one
@@ -203,6 +197,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   const std::vector<GridLoss> grids =
       measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
   const FloatWeights weights = float_weights(subject, simulated.model, matches);
+  merge_defects(report.defects, find_other_values(normalized_file(typed), simulated, weights));
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];
     QuantizerLoss row = described(quantized);
@@ -250,9 +245,7 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   report.command = options.command;
   report.float_file = options.float_model.name();
   report.quantized_file = options.quantized_model.name();
-  for (const QdqDefect& defect : find_qdq_defects(normalized_file(typed))) {
-    report.defects.push_back({defect.kind, defect.node, defect.text});
-  }
+  report.defects = defects_of_pairs(normalized_file(typed), /*perhaps_meant=*/true);
   try {
     measure_loss(typed, options, sinks, report);
   } catch (const Error& error) {

@@ -19,9 +19,12 @@
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/model_file.h"
+#include "jobs/common/runtime_check.h"
+#include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/compiler.h"
 #include "model/operator_traits.h"
+#include "plan/qdq_defects.h"
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
@@ -83,7 +86,7 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
   std::erase_if(report.findings, [&](const PlacementFinding& finding) {
     const std::string& op_type = op_types[finding.node];
     return !op_type.ends_with("QuantizeLinear") && op_type != "DequantizeLinear" &&
-           !still_float.contains(finding.node) && finding.rule != "one-input-in-float";
+           !still_float.contains(finding.node) && finding.rule != "one-input-in-float" && finding.rule != kRefusedToRun;
   });
   std::set<std::string> found;
   for (const PlacementFinding& finding : report.findings) found.insert(finding.node);
@@ -106,6 +109,43 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
   }
 }
 
+/// Pairs that no engine takes, whatever its rules are.
+std::vector<PlacementFinding> refused_pairs(const Model& file) {
+  std::vector<PlacementFinding> findings;
+  for (QdqDefect& defect : find_qdq_defects(file)) {
+    if (defect.refused)
+      findings.push_back(
+          {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure)});
+  }
+  return findings;
+}
+
+/// What its kernels refuse at their first run, unless a rule has said so.
+void run_once(const std::shared_ptr<const Runtime>& runtime, const Model& file, const JobSinks& sinks,
+              CheckPlacementReport& report) {
+  const bool known = std::ranges::any_of(report.findings,
+                                         [](const PlacementFinding& finding) { return finding.rule == kRefusedToRun; });
+  if (known) return;
+  std::optional<RuntimeCheck> check;
+  try {
+    check = try_on_runtime(runtime, file, *samples_for(file, SourceOptions(), sinks));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    return;  // inputs that nobody can make up
+  }
+  // Of random inputs only what the optimizations change tells something.
+  if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
+  PlacementFinding finding{std::string(kRefusedToRun),
+                           {},
+                           refusal_text(*check, runtime->version()),
+                           "fewer optimizations, or another form of these pairs"};
+  for (const onnx::NodeProto& node : file.proto.graph().node()) {
+    const bool named = !node.name().empty() && check->refused.find("Name:'" + node.name() + "'") != std::string::npos;
+    if (named) finding.node = node.name();
+  }
+  report.findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 CheckPlacementReport check_placement(const CheckPlacementOptions& options, const JobSinks& sinks) {
@@ -121,8 +161,19 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
     count_pairs(graph, report);
     std::ranges::move(apply_rules(graph, options.target), std::back_inserter(report.findings));
   }
-  if (options.target == Target::OnnxRuntime)
-    verify_by_running(Runtime::load(options.custom_operators), read, graphs, report);
+  std::vector<PlacementFinding> refused = refused_pairs(file);
+  if (options.target == Target::OnnxRuntime) {
+    const std::shared_ptr<const Runtime> runtime = Runtime::load(options.custom_operators);
+    try {
+      verify_by_running(runtime, read, graphs, report);
+    } catch (const Error& error) {
+      // It may refuse the file for what is wrong with its pairs: then that is the answer.
+      if (refused.empty() || error.kind() != ErrorKind::Backend) throw;
+    }
+    if (report.ran && refused.empty()) run_once(runtime, read, sinks, report);
+  }
+  report.findings.insert(report.findings.begin(), std::make_move_iterator(refused.begin()),
+                         std::make_move_iterator(refused.end()));
   if (compiler) report.compiled = compiler->compile(ModelFile(options.model).path());
   return report;
 }

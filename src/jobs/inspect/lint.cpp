@@ -13,6 +13,7 @@
 #include <exception>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <set>
@@ -23,6 +24,8 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/runtime_check.h"
+#include "jobs/common/sources.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
 #include "model/model.h"
@@ -30,7 +33,9 @@
 #include "model/raw_proto.h"
 #include "model/sparse_constants.h"
 #include "model/well_formed.h"
+#include "plan/batched_weights.h"
 #include "plan/qdq_defects.h"
+#include "plan/rules/qdq_graph.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/report/lint.h"
@@ -305,10 +310,48 @@ class Linter {
   /// Engines run pairs that fit nothing: what `debug loss` names of them without a run.
   void look_at_pairs(const Model& model) {
     if (count_quantizers(model) == 0) return;
-    for (const QdqDefect& defect : find_qdq_defects(normalized_file(model))) {
-      const bool may_be_meant = defect.kind == "missing-quantizer" || defect.kind == "bias-scale";
-      add(!may_be_meant, kPairs, printable(defect.text), {defect.node});
+    const Model file = normalized_file(model);
+    for (const QdqDefect& defect : find_qdq_defects(file)) {
+      const std::string cure = defect.cure.empty() ? "" : "; cure: " + defect.cure;
+      add(!defect.may_be_meant, kPairs, printable(defect.text) + cure, {defect.node});
     }
+    for (const QdqGraph& graph : QdqGraph::all_of(file)) {
+      for (const onnx::NodeProto& node : graph.graph().node()) {
+        const std::string why = refused_batched_weight(graph, node);
+        if (why.empty()) continue;
+        run_refused_ = true;
+        add(false, kRuntime, "ONNX Runtime loads the file and refuses to run it: " + why, {node.name()});
+      }
+    }
+  }
+
+  /// Its optimizations make kernels that refuse at their first run what the file says correctly.
+  void run_as_it_comes(const std::shared_ptr<const Runtime>& runtime) {
+    if (run_refused_ || broken()) return;
+    std::optional<RuntimeCheck> check;
+    try {
+      const JobSinks quiet;
+      const std::shared_ptr<const SampleSource> samples = samples_for(*model_, SourceOptions(), quiet);
+      check = try_on_runtime(runtime, *model_, *samples);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Interrupted) throw;
+      return;  // inputs that nobody can make up
+    }
+    // Random inputs are not what it was made for: what it refuses of them without optimizations, too, tells nothing.
+    if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
+    add(false, kRuntime, refusal_text(*check, runtime->version()), nodes_named_in(check->refused));
+  }
+
+  /// Nodes that the runtime names: "(conv)" where it refuses to load, "Name:'conv'" where it refuses to run.
+  std::vector<std::string> nodes_named_in(const std::string& text) const {
+    std::vector<std::string> nodes;
+    for (const onnx::NodeProto& node : proto_.graph().node()) {
+      if (node.name().empty()) continue;
+      const bool named = text.find("(" + node.name() + ")") != std::string::npos ||
+                         text.find("Name:'" + node.name() + "'") != std::string::npos;
+      if (named) nodes.push_back(node.name());
+    }
+    return nodes;
   }
 
   void read() {
@@ -337,18 +380,16 @@ class Linter {
     try {
       if (unread_) throw Error(*unread_);
       look_at_pairs(*model_);
-      const Session session(Runtime::load(options_.custom_operators), *model_, {.optimize = false});
+      const std::shared_ptr<const Runtime> runtime = Runtime::load(options_.custom_operators);
+      const Session session(runtime, *model_, {.optimize = false});
+      run_as_it_comes(runtime);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       if (model_) require_memory_for(*model_);
       std::string text = error.what();
       const std::string prefix = options_.model.name() + ": ";
       if (text.starts_with(prefix)) text.erase(0, prefix.size());
-      std::vector<std::string> nodes;
-      for (const onnx::NodeProto& node : proto_.graph().node()) {
-        if (!node.name().empty() && text.find("(" + node.name() + ")") != std::string::npos)
-          nodes.push_back(node.name());
-      }
+      const std::vector<std::string> nodes = nodes_named_in(text);
       const bool engine = error.kind() == ErrorKind::Backend;
       if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable_text(text), nodes);
     }
@@ -373,6 +414,7 @@ class Linter {
   const LintOptions& options_;
   onnx::ModelProto proto_;
   std::optional<Model> model_;                                         // as other jobs read it
+  bool run_refused_ = false;                                           // a rule knows that ONNX Runtime does
   std::optional<Error> unread_;                                        // why they cannot
   std::unordered_map<const onnx::NodeProto*, std::ptrdiff_t> places_;  // of the main graph's nodes
   std::set<std::pair<std::string, std::vector<std::string>>> said_;

@@ -32,10 +32,12 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/chosen_objective.h"
+#include "jobs/verify/float_twins.h"
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/on_engine.h"
 #include "jobs/verify/output_values.h"
 #include "jobs/verify/pair_saturation.h"
+#include "jobs/verify/stored_values.h"
 #include "jobs/verify/tf32_reads.h"
 #include "model/prepare.h"
 #include "plan/engine_sums.h"
@@ -44,6 +46,7 @@
 #include "vernier/arithmetic.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
+#include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/verify.h"
@@ -218,13 +221,46 @@ Lockstep compare(const Subject& subject, const Model& low, const LayerMatches& m
 
 }  // namespace
 
+namespace {
+
+/// What is known of the files before anything runs.
+VerifyReport described(const Model& typed, const VerifyOptions& options, Sources& sources) {
+  VerifyReport report;
+  report.command = options.command;
+  report.vernier_version = vernier_version();
+  report.onnx_version = onnx_version();
+  report.onnxruntime_version = sources.runtime()->version();
+  report.machine = machine_text();
+  report.float_file = options.float_model.name();
+  report.typed_file = options.typed_model.name();
+  report.typed_sha256 = typed.sha256;
+  report.requirement = options.measure.requirement;
+  return report;
+}
+
+}  // namespace
+
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (options.measure.requirement) require_valid(*options.measure.requirement);
   Sources sources(options.measure, sinks);
   sources.load_runtime_ahead();
   const Model typed = as_typed_file(*sources.model(options.typed_model));
   const bool reference_low = any_low(simulate_typed(*sources.model(options.float_model)));
-  VerifyReport report = verify_model(typed, options, sources, sinks);
+  std::vector<FoundDefect> defects = defects_of_pairs(normalized_file(typed), /*perhaps_meant=*/false);
+  VerifyReport report;
+  try {
+    report = verify_model(typed, options, sources, sinks);
+  } catch (const Error& error) {
+    // An engine may refuse the file for what is wrong with it: then that is the answer.
+    if (error.kind() != ErrorKind::Backend || std::ranges::none_of(defects, &FoundDefect::refused)) throw;
+    report = described(typed, options, sources);
+    report.notes.push_back("not measured, the file does not run: " + first_line(error.what()));
+  }
+  merge_defects(defects, std::move(report.defects));
+  report.defects = std::move(defects);
+  for (const FoundDefect& defect : report.defects) {
+    if (sinks.warning) sinks.warning(fmt::format("'{}': {}", printable(defect.node), defect.text));
+  }
   if (report.saturated_pairs) {
     report.warnings.push_back(saturation_text(*report.saturated_pairs, report.figures, report.requirement));
     if (sinks.warning) sinks.warning(report.warnings.back());
@@ -242,7 +278,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
 
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks,
                           const OutputStore* known) {
-  VerifyReport report;
+  VerifyReport report = described(typed, options, sources);
   Stopwatch watch(report.phases);
   watch.phase("load");
   SimulatedFile simulated = simulate_typed(typed, options.arithmetic);
@@ -257,19 +293,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     if (sinks.warning) sinks.warning(text);
   };
 
-  report.command = options.command;
-  report.vernier_version = vernier_version();
-  report.onnx_version = onnx_version();
-  report.onnxruntime_version = subject.runtime->version();
-  report.machine = machine_text();
-  report.float_file = options.float_model.name();
   report.float_sha256 = loaded.original->sha256;
-  report.typed_file = options.typed_model.name();
-  report.typed_sha256 = typed.sha256;
   report.data = loaded.samples->description();
   report.samples = loaded.samples->size();
   report.random_data = loaded.samples->is_random();
-  report.requirement = options.measure.requirement;
   report.warnings = loaded.warnings;
   report.notes = simulated.notes;
   report.notes.insert(report.notes.end(), loaded.output_notes.begin(), loaded.output_notes.end());
@@ -282,6 +309,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const std::unique_ptr<Objective> objective = task_objective(options.task, sources, *loaded.original, loaded.views);
   const LabelRequirement* const labels = options.task.labels ? &*options.task.labels : nullptr;
   const LayerMatches matches = match_layers(subject, simulated.model);
+  if (known == nullptr && !simulated.quantized.empty()) {
+    report.defects =
+        find_other_values(normalized_file(typed), simulated, float_weights(subject, simulated.model, matches));
+  }
   const Lockstep measured = compare(subject, simulated.model, matches, known);
   watch.stop();
   for (const auto& [name, stats] : measured.outputs) require_comparable(name, stats.pooled);
@@ -299,25 +330,29 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
-    report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement, known);
-    const bool plain = options.arithmetic.accumulate == Accumulate::Float32;
-    const auto simulate = [&](const Arithmetic& arithmetic) {
-      SimulatedFile file = simulate_typed(typed, arithmetic);
-      bring_beside(loaded, typed, file.model);
-      return std::move(file.model);
-    };
-    const std::string tf32 = tf32_reads_text(subject, simulate, plain ? report.figures : report.other_sums->figures,
-                                             plain ? report.other_sums->figures : report.figures, known);
-    watch.stop();
-    if (!tf32.empty()) {
-      report.warnings.push_back(tf32);
-      if (sinks.warning) sinks.warning(tf32);
-    }
     // Whoever asks for sums in float16 wants what holds in either case.
-    RunFigures& other = report.other_sums->figures;
-    if (options.arithmetic.accumulate == Accumulate::Float16 && requirement &&
-        !(*other.damage <= *report.figures.damage)) {
-      std::swap(report.figures, other);
+    const bool decides = options.arithmetic.accumulate == Accumulate::Float16;
+    try {
+      report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement, known);
+      const auto simulate = [&](const Arithmetic& arithmetic) {
+        SimulatedFile file = simulate_typed(typed, arithmetic);
+        bring_beside(loaded, typed, file.model);
+        return std::move(file.model);
+      };
+      const std::string tf32 = tf32_reads_text(subject, simulate, decides ? report.other_sums->figures : report.figures,
+                                               decides ? report.figures : report.other_sums->figures, known);
+      if (!tf32.empty()) {
+        report.warnings.push_back(tf32);
+        if (sinks.warning) sinks.warning(tf32);
+      }
+    } catch (const Error& error) {
+      if (decides || error.kind() != ErrorKind::Backend) throw;
+      report.warnings.push_back(fmt::format("other sums failed, the rest of the answer stands: {}", error.what()));
+      if (sinks.warning) sinks.warning(report.warnings.back());
+    }
+    watch.stop();
+    if (decides && requirement && !(*report.other_sums->figures.damage <= *report.figures.damage)) {
+      std::swap(report.figures, report.other_sums->figures);
       report.other_sums->accumulate = Accumulate::Float16;
     }
   }

@@ -17,7 +17,8 @@ namespace vernier {
 /// As verify() (vernier/verify.h), with `typed` in the place of options.typed_model, which is only recorded, and the
 /// float model and the samples of `sources`, which belong to options.measure. `sinks`: for warnings; progress goes to
 /// those of the sources. `known`: judged outputs of the float model on these samples, where the job has run it already;
-/// then layers are compared only where something inside stops being finite.
+/// then layers are compared only where something inside stops being finite. Without `known`, what the file stores is
+/// compared with the float model, too.
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks,
                           const OutputStore* known = nullptr);
 

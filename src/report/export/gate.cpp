@@ -16,6 +16,7 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/told.h"
+#include "vernier/report/defects.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/figures.h"
@@ -155,6 +156,12 @@ Gate gate_of(const VerifyReport& report) {
                               met ? "met" : "missed", test->metric);
     gate.cases.push_back(case_of(report.objective, met, gate.answer));
   }
+  for (const FoundDefect& defect : report.defects) {
+    if (!defect.refused) continue;
+    gate.cases.push_back({fmt::format("Q/DQ pairs of '{}'", printable(defect.node)), GateCase::State::Failed,
+                          fmt::format("{}: {}", defect.kind, told(defect.text))});
+  }
+  if (is_refused(report)) gate.answer = fmt::format("{}: an engine refuses this file", printable(report.typed_file));
   return gate;
 }
 

@@ -4,10 +4,20 @@
 #include <tuple>
 
 #include "json/fields.h"
+#include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
+
+template <>
+struct Fields<FoundDefect> {
+  using R = FoundDefect;
+  static constexpr bool (*has_cure)(const R&) = [](const R& defect) { return !defect.cure.empty(); };
+  static constexpr auto list =
+      std::tuple{Field{"kind", &R::kind}, Field{"node", &R::node}, Prose{"text", &R::text},
+                 Prose{"cure", &R::cure, has_cure}, Field{"refused", &R::refused, &optional_field<R>}};
+};
 
 template <>
 struct Fields<SamplingInterval> {

@@ -39,6 +39,7 @@ struct Fields<VerifyReport> {
   static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
   static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
   static constexpr bool (*explained)(const R&) = [](const R& report) { return report.verdict.has_value(); };
+  static constexpr bool (*defective)(const R&) = [](const R& report) { return !report.defects.empty(); };
   static constexpr bool (*on_engine)(const R&) = [](const R& report) { return report.engine.has_value(); };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
@@ -64,6 +65,7 @@ struct Fields<VerifyReport> {
       Field{"exact_outputs", &R::exact_outputs, exact},
       Field{"engine", &R::engine, on_engine},
       Field{"verdict", &R::verdict, explained},
+      Field{"defects", &R::defects, defective},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},
       Prose{"not_compared", &R::not_compared},

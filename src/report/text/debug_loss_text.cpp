@@ -133,13 +133,7 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
   text += labelled("Data", printable(report.data), options.width);
   text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
                    options.width);
-  if (!report.defects.empty()) {
-    text += heading("Defects", options.color);
-    for (const FoundDefect& defect : report.defects) {
-      text += wrap(fmt::format("{}: {}", printable(defect.node), told(defect.text)), options.width,
-                   "  " + defect.kind + ": ");
-    }
-  }
+  text += defects_section(report.defects, options);
   text += tensor_table(report, options) + quantizer_table(report, options);
   if (report.matched_by_structure > 0) {
     text +=

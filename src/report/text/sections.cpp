@@ -96,6 +96,17 @@ std::string runner_text(const std::string& runner) {
 
 std::string short_hash(const std::string& sha256) { return printable(sha256.substr(0, 12)); }
 
+std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options) {
+  if (defects.empty()) return {};
+  std::string text = heading("Defects", options.color);
+  for (const FoundDefect& defect : defects) {
+    text += wrap(fmt::format("{}: {}", printable(defect.node), told(defect.text)), options.width,
+                 "  " + defect.kind + ": ");
+    if (!defect.cure.empty()) text += wrap(told(defect.cure), options.width, "    cure: ");
+  }
+  return text;
+}
+
 std::string remarks(const std::vector<std::string>& warnings, const std::vector<std::string>& notes,
                     const TextOptions& options) {
   std::string text;

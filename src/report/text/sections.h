@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/layout.h"
+#include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
 
@@ -40,6 +41,9 @@ std::string runner_text(const std::string& runner);
 
 /// "1f2e3d4c5b6a", the first digits of a hash; empty stays empty.
 std::string short_hash(const std::string& sha256);
+
+/// Mistakes in Q/DQ pairs, each with its node and its cure; empty without any.
+std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options);
 
 /// Warnings, then notes, each a wrapped paragraph.
 std::string remarks(const std::vector<std::string>& warnings, const std::vector<std::string>& notes,

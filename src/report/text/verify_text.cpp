@@ -34,6 +34,13 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
   }
   std::string text;
   Paint paint = Paint::Bold;
+  if (is_refused(report)) {
+    const auto refused = static_cast<std::size_t>(std::ranges::count_if(report.defects, &FoundDefect::refused));
+    text = fmt::format("{}: no, an engine refuses this file: {} of its Q/DQ pairs, listed below.{}",
+                       printable(report.typed_file), plural(refused, "defect"),
+                       report.figures.outputs.empty() ? "" : " Simulated all the same: " + figure + ".");
+    return painted(wrap(text, options.width), Paint::Bad, options.color) + "\n";
+  }
   if (const TestRow* test = deciding_test(report)) {
     const bool met = test->verdict == Verdict::Good;
     const std::string there = report.engine_test ? " on " + printable(report.engine->engine) : "";
@@ -234,6 +241,7 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   std::string text = answer_section(report, options);
   text += header_section(report, options);
+  text += defects_section(report.defects, options);
   std::vector<std::pair<std::string, const RunFigures*>> runs{
       {report.engine ? "simulated" : "the tested model", &report.figures}};
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);

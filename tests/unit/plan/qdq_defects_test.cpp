@@ -41,5 +41,66 @@ TEST(QdqDefects, WhatFillsOrComputesNeedsAQuantizerBehindIt) {
   EXPECT_EQ(kinds("r = Sigmoid(d) m = Concat <axis = 2> (d, r)"), kMissing);
 }
 
+/// What is found in a MatMul whose weight is dequantized with `scale` (and `zero`), as "kind: text" and the verdict.
+std::vector<QdqDefect> of_weight(const std::string& constants, const std::string& dequantize, int opset = 21) {
+  Model model = parse_model("g (float[2,4] x) => (float[2,3] y) <" + constants + "> { w = " + dequantize +
+                            " [mm] y = MatMul(x, w) }");
+  model.proto.mutable_opset_import(0)->set_version(opset);
+  return find_qdq_defects(model);
+}
+
+constexpr const char* kCodes = "int8[4,3] q = {1,2,0,3,4,0,5,6,0,7,8,0}, ";
+
+TEST(QdqDefects, AScaleThatNoEngineTakesIsNamedWithItsChannel) {
+  const auto zero = of_weight(kCodes + std::string("float[3] s = {0.1, 0.2, 0}"), "DequantizeLinear <axis = 1> (q, s)");
+  ASSERT_EQ(zero.size(), 1U);
+  EXPECT_EQ(zero[0].kind, "bad-scale");
+  EXPECT_EQ(zero[0].text, "its scale 's' holds 0 for channel 2 of 3, whose weights are all 0");
+  EXPECT_TRUE(zero[0].refused);
+  for (const std::string bad : {"-0.1", "1e-40", "0"}) {
+    const auto found = of_weight(kCodes + ("float s = {" + bad + "}"), "DequantizeLinear(q, s)");
+    ASSERT_EQ(found.size(), 1U) << bad;
+    EXPECT_EQ(found[0].kind, "bad-scale");
+  }
+  EXPECT_TRUE(of_weight(kCodes + std::string("float s = {1e-30}"), "DequantizeLinear(q, s)").empty());
+}
+
+TEST(QdqDefects, ParametersThatDoNotLieOnTheTensorAreRefused) {
+  const auto kind = [](const std::string& constants, const std::string& dequantize, int opset = 21) {
+    const auto found = of_weight(kCodes + constants, dequantize, opset);
+    return found.empty() || !found[0].refused ? std::string() : found[0].kind;
+  };
+  const std::string three = "float[3] s = {1,1,1}";
+  EXPECT_EQ(kind(three, "DequantizeLinear <axis = 1> (q, s)"), "");
+  EXPECT_EQ(kind(three, "DequantizeLinear <axis = 0> (q, s)"), "wrong-axis");
+  EXPECT_EQ(kind(three, "DequantizeLinear <axis = 2> (q, s)"), "wrong-axis");
+  EXPECT_EQ(kind(three + ", int8[2] z = {0,0}", "DequantizeLinear <axis = 1> (q, s, z)"), "parameter-shape");
+  EXPECT_EQ(kind("float s = {1}, uint8 z = {0}", "DequantizeLinear(q, s, z)"), "zero-point-type");
+  EXPECT_EQ(kind("float[2,3] s = {1,1,1,1,1,1}", "DequantizeLinear <axis = 0, block_size = 2> (q, s)"), "");
+  EXPECT_EQ(kind("float[4,3] s = {1,1,1,1,1,1,1,1,1,1,1,1}", "DequantizeLinear <axis = 0, block_size = 2> (q, s)"),
+            "wrong-blocks");
+}
+
+TEST(QdqDefects, WhatTheOpsetOfTheFileDoesNotHaveIsRefused) {
+  const std::string blocks = kCodes + std::string("float[2,3] s = {1,1,1,1,1,1}");
+  const auto found = of_weight(blocks, "DequantizeLinear <axis = 0, block_size = 2> (q, s)", 19);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].kind, "newer-opset");
+  EXPECT_EQ(found[0].text, "DequantizeLinear takes blocks from opset 21 on, and the file has opset 19");
+  EXPECT_EQ(found[0].cure, "write the file in opset 21");
+}
+
+TEST(QdqDefects, ABiasAtTheEndOfItsRangeDidNotFit) {
+  const Model model = parse_model(R"(g (float[1,1,4,4] x) => (float[a,b,c,d] y)
+    <float s = {0.1}, int8 z = {0}, int8[2,1,1,1] w_q = {1,2}, int32[2] b_q = {7, 2147483647}, float bs = {0.01}> {
+      q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) w = DequantizeLinear(w_q, s, z)
+      [bias] b = DequantizeLinear(b_q, bs) [conv] y = Conv(d, w, b) })");
+  const auto found = find_qdq_defects(model);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].kind, "clipped-bias");
+  EXPECT_EQ(found[0].node, "bias");
+  EXPECT_FALSE(found[0].refused);
+}
+
 }  // namespace
 }  // namespace vernier::testing

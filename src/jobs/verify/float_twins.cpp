@@ -1,4 +1,4 @@
-#include "jobs/debug/float_twins.h"
+#include "jobs/verify/float_twins.h"
 
 #include <fmt/format.h>
 

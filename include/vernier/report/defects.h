@@ -1,0 +1,14 @@
+// Mistakes in the Q/DQ pairs of a file.
+#pragma once
+
+#include <string>
+
+namespace vernier {
+
+struct FoundDefect {
+  std::string kind, node, text;
+  std::string cure{};    // empty: nothing to add
+  bool refused = false;  // some engine refuses the file for it: what was measured of it is worth nothing
+};
+
+}  // namespace vernier

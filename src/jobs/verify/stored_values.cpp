@@ -1,0 +1,204 @@
+#include "jobs/verify/stored_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "numerics/grid.h"
+#include "numerics/tensor_grid.h"
+#include "plan/constant_codes.h"
+#include "plan/qdq_defects.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kLostEnergy = 0.25;
+constexpr double kOffValues = 0.1;
+
+/// Layers of the file that read `tensor`.
+std::string readers_of(const Model& file, const std::string& tensor) {
+  std::vector<std::string> names;
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (std::ranges::find(node.input(), tensor) != node.input().end()) names.push_back(printable(node.name()));
+    }
+  });
+  return list_some(names);
+}
+
+/// One channel of a constant, counted: how far its stored values are off.
+struct Channel {
+  double energy = 0, error = 0;
+  std::size_t values = 0, off = 0;  // off: by more than a step
+  float worst = 0, reference = 0, stored = 0;
+  void add(float a, float b, float step) {
+    const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
+    energy += static_cast<double>(a) * static_cast<double>(a);
+    error += difference * difference;
+    ++values;
+    // 1.5: quantizers that learn how to round take the next step, never the one behind it.
+    if (difference > 1.5 * static_cast<double>(step)) ++off;
+    if (static_cast<float>(difference) >= worst) {
+      worst = static_cast<float>(difference);
+      reference = a;
+      stored = b;
+    }
+  }
+  bool wrong() const {
+    return error > kLostEnergy * energy && static_cast<double>(off) > kOffValues * static_cast<double>(values);
+  }
+};
+
+class Comparison {
+ public:
+  Comparison(const Model& file, const SimulatedFile& simulated, const FloatWeights& weights)
+      : file_(file), simulated_(simulated.model), weights_(weights) {
+    for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::NodeProto& node : graph.node()) {
+        if (is_quantization(node, "DequantizeLinear")) dequantizers_[node.output(0)] = &node;
+      }
+    });
+    for (const QuantizedTensor& quantized : simulated.quantized) params_[quantized.dequantizer] = quantized.params;
+  }
+
+  std::vector<FoundDefect> run() {
+    for (const auto& [constant, weight] : weights_.found) {
+      const auto dequantizer = dequantizers_.find(read_name(constant));
+      const auto stored = initializer(simulated_, constant);
+      if (dequantizer == dequantizers_.end() || !stored || stored->dtype() != Dtype::Float32) continue;
+      if (const auto codes = initializer(file_, dequantizer->second->input(0));
+          codes && codes->dtype() == Dtype::Int32) {
+        compare_bias(*dequantizer->second, *codes, *stored, weight);
+      } else if (const auto params = params_.find(dequantizer->second->name()); params != params_.end()) {
+        compare_weight(*dequantizer->second, params->second, *stored, weight);
+      }
+    }
+    return std::move(defects_);
+  }
+
+ private:
+  void compare_bias(const onnx::NodeProto& node, const Tensor& codes, const Tensor& stored, const FloatWeight& weight) {
+    const auto scale = initializer(file_, node.input(1));
+    const std::vector<float> scales = scale ? scales_of(*scale) : std::vector<float>();
+    const auto count = static_cast<std::size_t>(stored.count());
+    if (scales.empty() || (scales.size() != 1 && scales.size() != count)) return;
+    std::size_t clipped = 0;
+    std::string first;
+    Channel all;
+    for (std::size_t c = 0; c < count; ++c) {
+      const float step = scales[scales.size() == 1 ? 0 : c];
+      const float wanted = weight.values.floats()[c];
+      const float held = stored.floats()[c];
+      all.add(wanted, held, step);
+      if (!(std::abs(wanted / step) > 2147483648.0F)) continue;
+      if (clipped++ > 0) continue;
+      std::int32_t code = 0;
+      std::memcpy(&code, codes.bytes().data() + c * sizeof code, sizeof code);
+      first = fmt::format(
+          "channel {} is {:g} in the float model and {:g} in the file: {:g} is {:.3g} steps of {:.3g}, and int32 ends "
+          "at "
+          "2^31 (stored: {})",
+          c, wanted, held, wanted, std::abs(wanted / step), step, code);
+    }
+    const std::string where = fmt::format("bias '{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
+    if (clipped > 0) {
+      defects_.push_back({"clipped-bias", node.name(),
+                          fmt::format("{} of {} values of {} did not fit: {}", clipped, count, where, first),
+                          "widen the weight scale of these channels until the bias fits (ONNX Runtime's quantizer does "
+                          "so unless QDQDisableWeightAdjustForInt32Bias is set), or keep the bias in float"});
+    } else if (all.wrong()) {
+      defects_.push_back(
+          {"other-values", node.name(),
+           fmt::format("{} of {} values of {} are off by more than a step: {:g} in the float model, {:g} "
+                       "in the file",
+                       all.off, all.values, where, all.reference, all.stored),
+           kCure});
+    }
+  }
+
+  void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
+                      const FloatWeight& weight) {
+    if (params.block > 0 || !scales_fit(params, stored.shape())) return;
+    const AxisGeometry geometry = geometry_along(stored.shape(), params.axis);
+    std::vector<Channel> channels(params.scale.size());
+    const std::span<const float> wanted = weight.values.floats();
+    const std::span<const float> held = stored.floats();
+    const auto inner = static_cast<std::size_t>(std::max<std::int64_t>(geometry.inner, 1));
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const std::size_t c = channels.size() == 1 ? 0 : i / inner % channels.size();
+      // A float8 grid has wider steps further out; its scale times the value is no step of it.
+      const float step = is_integer(params.format) ? params.scale[c] : std::abs(wanted[i]) / 8 + params.scale[c];
+      channels[c].add(wanted[i], held[i], step);
+    }
+    const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &Channel::wrong));
+    if (wrong == 0) return;
+    const auto first = std::ranges::find_if(channels, &Channel::wrong);
+    const auto index = static_cast<std::size_t>(first - channels.begin());
+    const std::string where = fmt::format("'{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
+    defects_.push_back(
+        {"other-values", node.name(),
+         fmt::format("{}{}: {} of {} values are off by more than a step of {:.3g}, the worst is {:g} in the float "
+                     "model and {:g} in the file",
+                     channels.size() == 1
+                         ? std::string("in ")
+                         : fmt::format("{} of {} channels, first channel {}, of ", wrong, channels.size(), index),
+                     where, first->off, first->values, params.scale[index], first->reference, first->stored),
+         kCure});
+  }
+
+  static constexpr const char* kCure =
+      "quantize the float model again; if the quantizer changed it on purpose (equalization), compare with the float "
+      "model that it made";
+
+  const Model& file_;
+  const Model& simulated_;
+  const FloatWeights& weights_;
+  std::map<std::string, const onnx::NodeProto*> dequantizers_;  // by what they make
+  std::map<std::string, QuantParams> params_;                   // by dequantizer
+  std::vector<FoundDefect> defects_;
+};
+
+}  // namespace
+
+std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant) {
+  std::vector<FoundDefect> found;
+  for (QdqDefect& defect : find_qdq_defects(file)) {
+    if (defect.may_be_meant && !perhaps_meant) continue;
+    found.push_back({std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure),
+                     defect.refused});
+  }
+  return found;
+}
+
+std::string read_name(std::string tensor) {
+  if (tensor.ends_with("/unrounded")) tensor.resize(tensor.size() - std::string_view("/unrounded").size());
+  return tensor;
+}
+
+std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
+                                           const FloatWeights& weights) {
+  return Comparison(file, simulated, weights).run();
+}
+
+void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found) {
+  std::erase_if(defects, [&](const FoundDefect& known) {
+    return std::ranges::any_of(
+        found, [&](const FoundDefect& other) { return known.kind == other.kind && known.node == other.node; });
+  });
+  std::ranges::move(found, std::back_inserter(defects));
+}
+
+}  // namespace vernier

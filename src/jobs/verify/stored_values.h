@@ -1,0 +1,36 @@
+// What a typed file stores, against what its float model holds: wrong codes, not only wrong scales. And the mistakes in
+// its Q/DQ pairs, as reports name them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/verify/float_twins.h"
+#include "model/model.h"
+#include "plan/simulate_typed.h"
+#include "vernier/report/defects.h"
+
+namespace vernier {
+
+/// Mistakes that the file alone shows. `file`: as normalized_file() gives it. With `perhaps_meant` also what a
+/// quantizer may do on purpose: layers that stay in float, other scales of biases, blocks that do not divide.
+std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant);
+
+/// The name of what readers of a dequantized constant get; in front of it may be one that is rounded to it.
+std::string read_name(std::string tensor);
+
+/// Constants behind a DequantizeLinear whose values are not those of the float model:
+///
+///   clipped-bias   an int32 bias that is more than 2^31 steps of its scale in the float model
+///   other-values   more than a tenth of a channel's values is off by more than a step, and a quarter of its energy is
+///                  lost; rounding to the scale explains at most half a step
+///
+/// Each names the layer, the channel, and both values. `file`, as normalized_file() gives it, and `simulated` are one
+/// file; `weights`: what float_weights() found behind its constants.
+std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
+                                           const FloatWeights& weights);
+
+/// `found` in the place of those of `defects` that are about the same node and of the same kind.
+void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found);
+
+}  // namespace vernier
