@@ -34,8 +34,8 @@ struct MeasureOptions {
   std::filesystem::path calibration_cache;
   /// Judged outputs, and slices of outputs: "output0[:,4:]"; empty: every float output that carries no state.
   std::vector<std::string> outputs;
-  /// Outputs that join values of different scale (boxes and scores) are judged part by part as well; not with MaxMse and
-  /// MinTop1Agreement, which would mean something else of a part.
+  /// Outputs that join values of different scale (boxes and scores) are judged part by part as well; not with MaxMse
+  /// and MinTop1Agreement, which would mean something else of a part.
   bool output_parts = true;
   std::vector<std::pair<std::string, std::string>> carries;  // --carry OUT:IN
   std::optional<Requirement> requirement;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "vernier/export.h"
-#include "vernier/report/debug_loss.h"
 #include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -33,12 +32,6 @@ struct EnginePlacement {
   std::string refused;                   // why the file could not be looked at; empty: it was
 };
 
-/// Of a file with Q/DQ pairs (explain_file.h): what is wrong, and what engines make of it.
-struct QuantizedVerdict {
-  std::vector<FoundDefect> defects;
-  std::vector<EnginePlacement> placements;
-};
-
 struct VerifyReport {
   int version = 1;
   std::string command;
@@ -60,9 +53,9 @@ struct VerifyReport {
   std::optional<TestRow> engine_test;             // the same on the engine, which decides where there is one
   std::optional<Requirement> requirement;
   std::vector<ExactOutput> exact_outputs;
-  std::optional<EngineFigures> engine;  // measured on one; it decides
-  std::optional<QuantizedVerdict> verdict;
-  std::vector<FoundDefect> defects;     // of the file's Q/DQ pairs and of the values that it stores
+  std::optional<EngineFigures> engine;      // measured on one; it decides
+  std::vector<EnginePlacement> placements;  // explain_file(): one for each target; empty: not asked, or no pairs
+  std::vector<FoundDefect> defects;         // of the file's Q/DQ pairs and of the values that it stores
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;

@@ -137,9 +137,9 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
     if (!starved.many() || std::ranges::any_of(found, [&](const auto& defect) { return defect.node == where; }))
       continue;
     const Reason reason = reason_of({}, starved);
-    found.push_back(
-        {"starved-channels", where,
-         fmt::format("layer '{}' ({}): {}; {}", printable(node.name()), node.op_type(), reason.why, reason.cure)});
+    found.push_back({"starved-channels", where,
+                     fmt::format("layer '{}' ({}): {}", printable(node.name()), node.op_type(), reason.why),
+                     reason.cure});
   }
 }
 
@@ -163,11 +163,12 @@ std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const Debug
     }
     if (worst == nullptr || (worst->format == Format::Int4 && *layer.own_sqnr_db >= kLostDbOfInt4)) continue;
     const Reason reason = reason_of(*worst, starved);
-    found.push_back({"lost-layer", worst->quantizer.empty() ? worst->dequantizer : worst->quantizer,
-                     fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, for {} '{}' ({:.1f} dB): {}; {}",
-                                 printable(layer.layer), layer.op_type, *layer.own_sqnr_db,
-                                 worst->weight ? "its weight" : "its input", printable(worst->tensor), *worst->sqnr_db,
-                                 reason.why, reason.cure)});
+    found.push_back(
+        {"lost-layer", worst->quantizer.empty() ? worst->dequantizer : worst->quantizer,
+         fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, for {} '{}' ({:.1f} dB): {}",
+                     printable(layer.layer), layer.op_type, *layer.own_sqnr_db,
+                     worst->weight ? "its weight" : "its input", printable(worst->tensor), *worst->sqnr_db, reason.why),
+         reason.cure});
   }
   add_starved_weights(file, report, found);
   return found;

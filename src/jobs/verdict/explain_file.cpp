@@ -12,9 +12,8 @@
 
 #include "base/text.h"
 #include "jobs/common/sources.h"
-#include "jobs/common/typed_file.h"
+#include "jobs/verify/stored_values.h"
 #include "model/contents.h"
-#include "plan/qdq_defects.h"
 #include "plan/simulate_typed.h"
 #include "vernier/check_placement.h"
 #include "vernier/debug_loss.h"
@@ -53,29 +52,24 @@ void explain_file(const VerifyOptions& options, VerifyReport& report, const JobS
   Sources sources(options.measure, sinks);
   const std::shared_ptr<const Model> file = sources.model(options.typed_model);
   if (count_quantizers(*file) == 0 && simulate_typed(*file).quantized.empty()) return;
-  QuantizedVerdict& verdict = report.verdict.emplace();
   const bool asked = options.measure.requirement || !options.task.empty();
   const bool met = deciding_test(report) != nullptr ? deciding_test(report)->verdict == Verdict::Good
                                                     : deciding_figures(report).passed == true;
-  try {
-    if (asked && met) {
-      for (const QdqDefect& defect : find_qdq_defects(normalized_file(*file))) {
-        verdict.defects.push_back({defect.kind, defect.node, defect.text});
-      }
-    } else {
-      DebugLossOptions loss{options.float_model, options.typed_model, options.measure, options.command};
-      std::size_t& limit = loss.measure.data.limit;
-      limit = limit == 0 ? kMostSamples : std::min(limit, kMostSamples);
-      loss.measure.requirement.reset();
-      JobSinks quiet = sinks;
-      quiet.warning = {};  // verify() said what there is to say of models and samples
-      verdict.defects = debug_loss(loss, quiet).defects;
+  if (!(asked && met)) {
+    DebugLossOptions loss{options.float_model, options.typed_model, options.measure, options.command};
+    std::size_t& limit = loss.measure.data.limit;
+    limit = limit == 0 ? kMostSamples : std::min(limit, kMostSamples);
+    loss.measure.requirement.reset();
+    JobSinks quiet = sinks;
+    quiet.warning = {};  // verify() said what there is to say of models and samples
+    try {
+      merge_defects(report.defects, debug_loss(loss, quiet).defects);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Interrupted) throw;
+      report.notes.push_back(fmt::format("what its pairs lose was not measured: {}", first_line(error.what())));
     }
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Interrupted) throw;
-    report.notes.push_back(fmt::format("what its pairs lose was not measured: {}", first_line(error.what())));
   }
-  for (const Target target : kTargets) verdict.placements.push_back(placement_on(target, options, sinks));
+  for (const Target target : kTargets) report.placements.push_back(placement_on(target, options, sinks));
 }
 
 }  // namespace vernier

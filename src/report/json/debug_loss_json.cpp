@@ -5,7 +5,6 @@
 
 #include "report/export/csv.h"
 #include "report/json/document.h"
-#include "report/json/fields_defects.h"
 #include "report/json/fields_figures.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/figures.h"

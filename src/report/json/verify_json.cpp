@@ -3,7 +3,6 @@
 #include <tuple>
 
 #include "report/json/document.h"
-#include "report/json/fields_defects.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
 #include "vernier/report/verify.h"
@@ -27,18 +26,12 @@ struct Fields<EnginePlacement> {
 };
 
 template <>
-struct Fields<QuantizedVerdict> {
-  using R = QuantizedVerdict;
-  static constexpr auto list = std::tuple{Field{"defects", &R::defects}, Field{"placements", &R::placements}};
-};
-
-template <>
 struct Fields<VerifyReport> {
   using R = VerifyReport;
   static constexpr bool (*exact)(const R&) = [](const R& report) { return !report.exact_outputs.empty(); };
   static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
   static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
-  static constexpr bool (*explained)(const R&) = [](const R& report) { return report.verdict.has_value(); };
+  static constexpr bool (*explained)(const R&) = [](const R& report) { return !report.placements.empty(); };
   static constexpr bool (*defective)(const R&) = [](const R& report) { return !report.defects.empty(); };
   static constexpr bool (*on_engine)(const R&) = [](const R& report) { return report.engine.has_value(); };
   static constexpr auto list = std::tuple{
@@ -64,7 +57,7 @@ struct Fields<VerifyReport> {
       Field{"engine_test", &R::engine_test},
       Field{"exact_outputs", &R::exact_outputs, exact},
       Field{"engine", &R::engine, on_engine},
-      Field{"verdict", &R::verdict, explained},
+      Field{"placements", &R::placements, explained},
       Field{"defects", &R::defects, defective},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},

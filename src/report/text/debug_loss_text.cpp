@@ -123,7 +123,8 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
 std::string report_to_text(const DebugLossReport& report, const TextOptions& options) {
   std::string answer =
       report.defects.empty()
-          ? fmt::format("{}. {}.", report.quantizers.empty() ? "There is no Q/DQ pair" : "No defect found in its Q/DQ pairs",
+          ? fmt::format("{}. {}.",
+                        report.quantizers.empty() ? "There is no Q/DQ pair" : "No defect found in its Q/DQ pairs",
                         figures_line(report))
           : fmt::format("{} in the Q/DQ pairs. {}.", plural(report.defects.size(), "defect"), figures_line(report));
   std::string text =

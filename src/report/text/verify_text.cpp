@@ -202,27 +202,14 @@ std::string placement_line(const EnginePlacement& row, const TextOptions& option
   return labelled(std::string(word_of(row.target)), text, options.width);
 }
 
-/// What is wrong with a quantized file, what engines make of it, and what to do.
+/// What engines make of a quantized file, and what to do.
 std::string verdict_section(const VerifyReport& report, const TextOptions& options) {
-  if (!report.verdict) return {};
-  const QuantizedVerdict& verdict = *report.verdict;
-  std::string text;
-  if (!verdict.defects.empty()) {
-    text += heading(fmt::format("What is wrong: {}", plural(verdict.defects.size(), "finding")), options.color);
-    const std::size_t most = options.top == 0 ? verdict.defects.size() : std::min<std::size_t>(options.top, 8);
-    for (std::size_t i = 0; i < std::min(most, verdict.defects.size()); ++i) {
-      const FoundDefect& defect = verdict.defects[i];
-      text += wrap(fmt::format("{}: {}", printable(defect.node), told(defect.text)), options.width, "  - ");
-    }
-    if (verdict.defects.size() > most) {
-      text += fmt::format("  ... and {} more (all of them with --json)\n", verdict.defects.size() - most);
-    }
-  }
-  text += heading("What engines make of its Q/DQ pairs", options.color);
-  for (const EnginePlacement& row : verdict.placements) text += placement_line(row, options);
+  if (report.placements.empty()) return {};
+  std::string text = heading("What engines make of its Q/DQ pairs", options.color);
+  for (const EnginePlacement& row : report.placements) text += placement_line(row, options);
   const bool missed = deciding_test(report) != nullptr ? deciding_test(report)->verdict != Verdict::Good
                                                        : deciding_figures(report).passed == false;
-  if (verdict.defects.empty() && !missed) return text;
+  if (report.defects.empty() && !missed) return text;
   text += heading("What to do", options.color);
   text += wrap("Repair it, with the ranges and the float layers of this file:", options.width, "  ");
   std::string limits;
