@@ -229,11 +229,8 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
     report.quantizers.push_back(std::move(row));
   }
   add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
-  for (FoundDefect& lost : find_lost_layers(simulated, report)) {
-    const bool known =
-        std::ranges::any_of(report.defects, [&](const auto& defect) { return defect.node == lost.node; });
-    if (!known) report.defects.push_back(std::move(lost));
-  }
+  if (std::ranges::any_of(report.defects, &FoundDefect::refused)) return;  // no figure of such a file is worth anything
+  merge_defects(report.defects, find_lost_layers(normalized_file(typed), simulated, report));
 }
 
 }  // namespace

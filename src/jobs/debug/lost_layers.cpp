@@ -120,6 +120,16 @@ Reason reason_of(const QuantizerLoss& pair, const Starved& starved) {
                       : "keep the layer in a higher format, or let ‹vernier fix› bring its channels together (smooth)"};
 }
 
+/// Tensors that a node with a defect makes: they explain what their readers lose.
+std::set<std::string> made_wrong(const Model& given, const DebugLossReport& report) {
+  std::set<std::string> nodes, tensors;
+  for (const FoundDefect& defect : report.defects) nodes.insert(defect.node);
+  for (const onnx::NodeProto& node : given.proto.graph().node()) {
+    if (nodes.contains(node.name())) tensors.insert(node.output().begin(), node.output().end());
+  }
+  return tensors;
+}
+
 /// A pooled error shows large channels. Small ones that are lost show only where a layer behind evens them out, so that
 /// an output below kLostOutputDb is what asks for them.
 void add_starved_weights(const SimulatedFile& file, const DebugLossReport& report, std::vector<FoundDefect>& found) {
@@ -145,13 +155,16 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
 
 }  // namespace
 
-std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const DebugLossReport& report) {
+std::vector<FoundDefect> find_lost_layers(const Model& given, const SimulatedFile& file,
+                                          const DebugLossReport& report) {
   std::vector<FoundDefect> found;
   const Feeding feeding(file);
+  const std::set<std::string> wrong = made_wrong(given, report);
   for (const TensorLoss& layer : report.tensors) {
     if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kLostDb) continue;
     const onnx::NodeProto* node = feeding.computes(layer.quantized_tensor);
     if (node == nullptr) continue;
+    if (std::ranges::any_of(node->input(), [&](const std::string& input) { return wrong.contains(input); })) continue;
     const QuantizerLoss* worst = nullptr;
     Starved starved;
     for (const std::size_t i : feeding.behind(*node)) {

@@ -18,6 +18,7 @@
 #include "vernier/check_placement.h"
 #include "vernier/debug_loss.h"
 #include "vernier/error.h"
+#include "vernier/report/defects.h"
 #include "vernier/report/verify.h"
 #include "vernier/target.h"
 
@@ -55,7 +56,9 @@ void explain_file(const VerifyOptions& options, VerifyReport& report, const JobS
   const bool asked = options.measure.requirement || !options.task.empty();
   const bool met = deciding_test(report) != nullptr ? deciding_test(report)->verdict == Verdict::Good
                                                     : deciding_figures(report).passed == true;
-  if (!(asked && met)) {
+  // Of a file that an engine refuses no figure is worth anything.
+  const bool refused = std::ranges::any_of(report.defects, &FoundDefect::refused);
+  if (!refused && !(asked && met)) {
     DebugLossOptions loss{options.float_model, options.typed_model, options.measure, options.command};
     std::size_t& limit = loss.measure.data.limit;
     limit = limit == 0 ? kMostSamples : std::min(limit, kMostSamples);
