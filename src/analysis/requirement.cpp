@@ -72,8 +72,10 @@ SampleSums& SampleSums::operator+=(const SampleSums& other) {
 
 SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis) {
   if (ref.shape() != got.shape()) {
-    throw Error(ErrorKind::Internal,
-                fmt::format("compared outputs of shapes {} and {}", shape_text(ref.shape()), shape_text(got.shape())));
+    throw Error(ErrorKind::Input,
+                fmt::format("outputs that are compared have different shapes, {} and {}: are the models "
+                            "two forms of one network?",
+                            shape_text(ref.shape()), shape_text(got.shape())));
   }
   SampleOutcome sample;
   accumulate_error(ref.floats(), got.floats(), sample.error);

@@ -28,7 +28,7 @@ struct SampleOutcome {
   bool along_last = true;
 };
 
-/// `class_axis`: as in OutputSums. Errors: Internal when the shapes differ.
+/// `class_axis`: as in OutputSums. Errors: Input when the shapes differ.
 SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis);
 
 /// What is known of one output after some samples: pooled over samples, and the worst sample.

@@ -235,6 +235,38 @@ def test_the_network_behind_a_file_keeps_what_its_quantizers_clamp(tmp_path, nam
                                                     abs=WITHIN_DB)
 
 
+def test_a_file_with_one_pair_needs_its_float_model_too(tmp_path):
+    """The pair stands behind the last layer, so that no layer counts as low, and its range is wrong."""
+    b = networks.Builder(44)
+    b.conv("x", "stem", 3, 8)
+    b.add("Relu", ["stem"], "relu")
+    b.conv("relu", "head", 8, 4)
+    scale = b.constant("scale", np.float32(0.25 / 127))
+    b.add("QuantizeLinear", ["head", scale, b.constant("zero", np.int8(0))], "codes")
+    b.add("DequantizeLinear", ["codes", scale, "zero"], "y")
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3, 16, 16])], [("y", networks.FLOAT, [1, 4, 16, 16])]), tmp_path / "q.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(6, 1, 3, 16, 16))
+    done = vernier("diagnose", "q.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", "--json", folder=tmp_path, codes=(1,))
+    assert json.loads(done.stdout)["outcome"] == "no-float-model"
+    refused = vernier("diagnose", "q.onnx", "--float", "q.onnx", "--int8", "--data", "x.npz", folder=tmp_path, codes=(3,))
+    assert "is quantized itself, and no float model" in refused.stderr
+
+
+def test_ranges_of_another_grid_are_taken_over(tmp_path):
+    """TensorRT takes no zero point: its symmetric grid holds the same range. The file as it is stands beside it."""
+    model, data, samples = networks.write("clamp_in_the_quantizer", tmp_path)
+    twin, _ = networks.clamped_by_quantizers(np.uint8, 2.5, pairs=False)
+    onnx.save(twin, tmp_path / "float.onnx")
+    done = vernier("diagnose", "float.onnx", "--from", model, "--int8", "--data", data, "-o", "out", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert any("more its ranges" in note for note in report["notes"])
+    exact = outputs(tmp_path / "float.onnx", samples)["head"]
+    assert float(report["given"]["outputs"][0]["sqnr_db"]) == pytest.approx(sqnr(exact, outputs(model, samples)["head"]), abs=0.5)
+    steps = [float(onnx.numpy_helper.to_array(tensor)) for tensor in onnx.load(tmp_path / "out/model.onnx").graph.initializer
+             if tensor.name.endswith("_scale") and tensor.dims == [] and "values" in tensor.name]
+    assert any(step == pytest.approx(2.5 / 127, rel=1e-5) for step in steps), steps
+
+
 def test_a_range_that_may_be_a_clamp_or_a_fault_is_refused(tmp_path):
     """Few values hold most of the energy, and the pair cuts them: only the float model can tell what was meant."""
     b = networks.Builder(42)

@@ -76,6 +76,8 @@ struct DiagnoseReport {
   std::optional<RunFigures> all_high;  // all that may be raised in the high format, when that is not the float model
   RunFigures all_low;                  // where samples judge apart and a model was made: on those, as final_figures
   std::optional<RunFigures> repaired;  // `vernier fix`: all low, with every accepted repair and nothing kept
+  std::string given_file;              // DiagnoseOptions::from; empty: none
+  std::optional<RunFigures> given;     // that file as it is, simulated
   std::vector<LayerRow> layers;        // ranked: most damaging first
   std::optional<Explanation> explanation;
   std::vector<CurvePoint> curve;

@@ -24,6 +24,7 @@ namespace {
 /// Three percent of the energy is noise: far below what eight bits leave of a layer on exact inputs (25 dB and more).
 constexpr double kLostDb = 15;
 constexpr double kLostDbOfInt4 = 5;
+constexpr double kExplainsWithinDb = 30;
 constexpr double kMostlyClipped = 0.5;
 constexpr double kFarTooWide = 4;  // two bits of eight
 /// A channel that uses fewer levels on each side of zero has lost its values, and so many of such channels the layer.
@@ -174,7 +175,10 @@ std::vector<FoundDefect> find_lost_layers(const Model& given, const SimulatedFil
       if (channels.many() || worst == nullptr || *pair.sqnr_db < *worst->sqnr_db) worst = &pair;
       if (channels.many()) starved = channels;
     }
-    if (worst == nullptr || (worst->format == Format::Int4 && *layer.own_sqnr_db >= kLostDbOfInt4)) continue;
+    // A pair that keeps far more than its layer does not explain the loss.
+    const bool explains =
+        worst != nullptr && (starved.many() || *worst->sqnr_db < *layer.own_sqnr_db + kExplainsWithinDb);
+    if (!explains || (worst->format == Format::Int4 && *layer.own_sqnr_db >= kLostDbOfInt4)) continue;
     const Reason reason = reason_of(*worst, starved);
     found.push_back(
         {"lost-layer", worst->quantizer.empty() ? worst->dequantizer : worst->quantizer,

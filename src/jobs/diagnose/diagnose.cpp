@@ -24,6 +24,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/runtime_check.h"
+#include "jobs/common/typed_file.h"
 #include "jobs/data_check/check_inputs.h"
 #include "jobs/diagnose/alternatives.h"
 #include "jobs/diagnose/describe.h"
@@ -50,6 +51,7 @@
 #include "jobs/search/golden.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
+#include "jobs/verify/verify.h"
 #include "plan/engine_sums.h"
 #include "plan/scheme.h"
 #include "search/journal.h"
@@ -64,6 +66,7 @@
 #include "vernier/run.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
+#include "vernier/verify.h"
 
 namespace vernier {
 
@@ -108,6 +111,10 @@ DiagnoseReport Diagnosis::run() {
     step("calibration", [&] { calibrate(); });
     if (ranks_layers()) step("own error", [&] { own_errors(); });
     step("all-low lock-step", [&] { report_.all_low = all_low(); });
+    if (options_.from) {
+      report_.given_file = options_.from->name();
+      optional_step("given file", [&] { report_.given = given_file(); });
+    }
     if (judges_apart()) step("all low, judged", [&] { judged_low_ = typed_->judged(all_low_plan()); });
     const bool needless = nothing_needed();
     if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
@@ -404,6 +411,17 @@ RunFigures Diagnosis::all_low() {
   }
   measured_->keep();
   return figures_of(subject(), experiment_->all_low().outputs, requirement());
+}
+
+RunFigures Diagnosis::given_file() {
+  VerifyOptions options;
+  options.float_model = options_.model;
+  options.typed_model = *options_.from;
+  options.measure = options_.measure;
+  options.target = options_.precision.target;
+  JobSinks quiet = sinks_;
+  quiet.warning = {};  // this job says them itself
+  return verify_model(as_typed_file(*sources_.model(*options_.from)), options, sources_, quiet).figures;
 }
 
 void Diagnosis::causes() {

@@ -161,6 +161,8 @@ class Diagnosis {
   void own_errors();
   void sensitivities();
   RunFigures all_low();
+  /// Of the quantized file whose ranges are taken over, as it is.
+  RunFigures given_file();
 
   /// Of the network as it is: before it is repaired, or once the layers to keep are known.
   void causes();

@@ -190,12 +190,11 @@ std::string text_of(const Cuts& cuts) {
 [[noreturn]] void refuse(const Model& typed, const Cuts& worst, const std::string& output, double db) {
   throw Error(
       ErrorKind::Input,
-      fmt::format(
-          "{}: the pair of '{}' ({}) cuts {} of {:.2g} % of its values, and without that output '{}' is another "
-          "one ({:.1f} dB): a clamp of the network, or a range that is too narrow? The file does not say",
-          printable(typed.path.string()), printable(worst.pair.tensor), printable(worst.pair.quantizer),
-          fmt::format("{:.2g} % of the energy, in", 100 * worst.cut_energy / std::max(worst.energy, 1e-300)),
-          100 * worst.share(), printable(output), db),
+      fmt::format("{}: the pair of '{}' ({}) cuts off {:.2g} % of its values, and without that output '{}' is "
+                  "another one ({:.1f} dB): a clamp of the network, or a range that is too narrow? The file does "
+                  "not say",
+                  printable(typed.path.string()), printable(worst.pair.tensor), printable(worst.pair.quantizer),
+                  100 * worst.share(), printable(output), db),
       "compare it with its float model: ‹vernier verify FLOAT.onnx QUANTIZED.onnx›");
 }
 
@@ -248,7 +247,7 @@ PairClamps find_pair_clamps(const Model& typed, Sources& sources) {
     const Clamp clamp = cuts.clamp();
     if (!clamp.low && !clamp.high) continue;
     found.kept[cuts.pair.output] = clamp;
-    clamps.push_back(text_of(cuts));
+    if (std::ranges::find(clamps, text_of(cuts)) == clamps.end()) clamps.push_back(text_of(cuts));
   }
   require_alike(typed, behind, pairs, found.kept, rounded);
   if (!clamps.empty()) {

@@ -3,18 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "jobs/diagnose/pair_clamps.h"
+#include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
 #include "model/model.h"
+#include "model/operator_traits.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
+#include "vernier/report/defects.h"
 
 namespace vernier {
 namespace {
@@ -55,16 +61,56 @@ void keep_high(const std::set<std::string>& layers, PrecisionOptions& precision)
   }
 }
 
+/// Whether values of the file stand as codes somewhere. A QuantizeLinear alone, which gives out codes, is no such
+/// thing.
+bool holds_codes(const Model& model) {
+  bool found = false;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    found = found || std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
+              return is_quantization(node, "DequantizeLinear") || has(node, Trait::ComputesOnCodes);
+            });
+  });
+  return found;
+}
+
+/// What an engine refuses has no figures.
+void require_usable_pairs(const OnnxModel& source, const Model& model) {
+  for (const FoundDefect& defect : defects_of_pairs(normalized_file(model), /*perhaps_meant=*/false)) {
+    if (!defect.refused) continue;
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: '{}': {}", printable(source.name()), printable(defect.node), defect.text),
+                "all such faults: ‹vernier check lint MODEL›");
+  }
+}
+
+/// The same range under the format of `wanted`, an activation's: the largest of its ends where the grid is symmetric.
+/// Absent where that is no range of one scale.
+std::optional<QuantParams> with_range_of(const QuantParams& wanted, const QuantParams& own) {
+  if (wanted.scale.size() != 1 || own.scale.size() != 1 || own.block > 0) return std::nullopt;
+  const GridEnds ends = grid_ends(own);
+  if (wanted.format == Format::UInt8) {
+    return asymmetric_params(static_cast<float>(ends.low), static_cast<float>(ends.high));
+  }
+  if (!symmetric(wanted)) return std::nullopt;
+  const auto most = static_cast<float>(std::max(std::abs(ends.low), std::abs(ends.high)));
+  return symmetric_params(wanted.format, std::array{most}, -1);
+}
+
 }  // namespace
 
 TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
                       PrecisionOptions& precision) {
+  if (holds_codes(*sources.model(source))) {
+    throw Error(ErrorKind::Input, fmt::format("{}: is quantized itself, and no float model", printable(source.name())),
+                "give the model that was quantized; are the two swapped?");
+  }
+  TypedSource found = raise_typed_source(source, sources, precision);  // float16 and bfloat16
   const std::shared_ptr<const Model> network = sources.model(source);
   const std::shared_ptr<const Model> given = sources.model(quantized);
+  require_usable_pairs(quantized, *given);
   const SimulatedFile file = simulate_typed(*given);
-  TypedSource found;
   std::set<std::string> high;
-  if (low_formats(file, high).empty()) {
+  if (low_formats(file, high).empty() && !holds_codes(*given)) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
                 "‹from› reads a model with Q/DQ pairs or casts");
   }
@@ -101,12 +147,16 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
 TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision) {
   TypedSource found;
   const std::shared_ptr<const Model> given = sources.model(source);
+  found.quantized = holds_codes(*given);
+  if (found.quantized) require_usable_pairs(source, *given);
   const PairClamps clamps = find_pair_clamps(*given, sources);
   SimulatedFile raised = without_roundings(*given, clamps.kept);
   const std::map<Format, std::size_t> low = low_formats(raised, found.high);
-  if (low.empty()) return {};
+  if (low.empty()) {
+    found.high.clear();
+    return found;
+  }
   found.raised = true;
-  found.quantized = std::ranges::any_of(low, [](const auto& count) { return needs_scale(count.first); });
   // Without its pair a tensor may go by either name.
   for (const QuantizedTensor& tensor : raised.quantized) {
     found.scales[tensor.tensor] = tensor.params;
@@ -127,19 +177,27 @@ TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, Precis
 
 std::vector<std::string> keep_scales(const TypedSource& source, Plan& plan) {
   if (source.scales.empty() || plan.tensors.empty()) return {};
-  std::size_t kept = 0;
+  std::size_t kept = 0, ranges = 0;
   for (auto& [tensor, params] : plan.tensors) {
     const auto own = source.scales.find(tensor);
-    if (own == source.scales.end() || own->second.format != params.format) continue;
-    if (symmetric(params) && !symmetric(own->second)) continue;
-    params = own->second;
-    ++kept;
+    if (own == source.scales.end()) continue;
+    const bool alike = own->second.format == params.format && (!symmetric(params) || symmetric(own->second));
+    if (alike) {
+      params = own->second;
+      ++kept;
+    } else if (const auto converted = with_range_of(params, own->second)) {
+      params = *converted;
+      ++ranges;
+    }
   }
   if (kept == plan.tensors.size()) {
     return {fmt::format("all {} keep the scales of the file", plural(kept, "quantized tensor"))};
   }
-  return {fmt::format("{} of {} keep the scales of the file; the others are quantized as the target takes them", kept,
-                      plural(plan.tensors.size(), "quantized tensor"))};
+  std::string text =
+      fmt::format("{} of {} keep the scales of the file", kept, plural(plan.tensors.size(), "quantized tensor"));
+  if (ranges > 0) text += fmt::format(", {} more its ranges", ranges);
+  if (kept + ranges < plan.tensors.size()) text += "; the others are quantized as the target takes them";
+  return {text};
 }
 
 }  // namespace vernier

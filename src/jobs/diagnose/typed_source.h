@@ -19,7 +19,7 @@ namespace vernier {
 
 struct TypedSource {
   bool raised = false;
-  bool quantized = false;  // and some of it in a format with scales: errors of what it stores may be large
+  bool quantized = false;  // it stores or computes on codes: errors of these may be large, and are in the reference
   std::map<std::string, QuantParams> scales;  // of tensors of the raised network, as the file has them
   std::set<std::string> high;                 // layers that the file has in float32
   std::vector<std::string> notes;

@@ -186,6 +186,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*shared_out)(const R&) = [](const R& report) { return report.shares.has_value(); };
   static constexpr bool (*compared)(const R&) = [](const R& report) { return !report.alternatives.empty(); };
   static constexpr bool (*read_samples)(const R&) = [](const R& report) { return !report.data_sha256.empty(); };
+  static constexpr bool (*has_given)(const R&) = [](const R& report) { return !report.given_file.empty(); };
   static constexpr bool (*from_file)(const R&) = [](const R& report) { return report.reference_from_file; };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
@@ -217,6 +218,8 @@ struct Fields<DiagnoseReport> {
       Field{"all_high", &R::all_high},
       Field{"all_low", &R::all_low},
       Field{"repaired", &R::repaired},
+      Field{"given_file", &R::given_file, has_given},
+      Field{"given", &R::given},
       Field{"kept", &R::kept},
       Field{"final_figures", &R::final_figures},
       Field{"other_sums", &R::other_sums},

@@ -441,6 +441,22 @@ Answer answer_with_sums(const DiagnoseReport& report) {
 
 }  // namespace
 
+namespace {
+
+/// The file whose ranges were taken over, as it is: other weights or ranges of its own show here alone.
+void say_given_file(const DiagnoseReport& report, Answer& answer) {
+  if (!report.given) return;
+  const bool missed = report.given->passed == false;
+  answer.sentence += fmt::format(" {} as it is gives {}{}.", printable(report.given_file),
+                                 figure_text(*report.given, report.requirement), missed ? ", and misses it" : "");
+  if (!missed) return;
+  answer.advice.insert(answer.advice.begin(),
+                       fmt::format("What is wrong in {} itself: vernier verify FLOAT {}", printable(report.given_file),
+                                   shell_quote(report.given_file)));
+}
+
+}  // namespace
+
 Answer answer_of(const DiagnoseReport& report) {
   Answer answer = answer_with_sums(report);
   if (report.reference_from_file) {
@@ -457,6 +473,7 @@ Answer answer_of(const DiagnoseReport& report) {
     if (!task_decides) say_interval(report, report.all_low, answer);
     say_agreement(report, report.all_low, answer);
   }
+  say_given_file(report, answer);
   say_best_alternative(report, answer);
   return answer;
 }

@@ -77,6 +77,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   runs.emplace_back("float32 as prepared", &report.reference);
   if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
+  if (report.given) runs.emplace_back("the given file", &*report.given);
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = model_words(report);
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
@@ -84,7 +85,10 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);
   if (table.empty()) return {};
-  return heading("Figures against the float32 model", options.color) + table;
+  return heading(report.reference_from_file ? "Figures against the values that the file stores"
+                                            : "Figures against the float32 model",
+                 options.color) +
+         table;
 }
 
 std::string ranking_section(const DiagnoseReport& report, const TextOptions& options) {

@@ -26,6 +26,7 @@
 #include "vernier/diagnose.h"
 #include "vernier/doctor.h"
 #include "vernier/error.h"
+#include "vernier/explain_file.h"
 #include "vernier/fix.h"
 #include "vernier/format.h"
 #include "vernier/inspect.h"
@@ -174,6 +175,8 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
 }
 std::string pareto_to_csv(const KeptSetReport&) { return ""; }
 std::string pareto_to_svg(const KeptSetReport&) { return ""; }
+
+void explain_file(const VerifyOptions& /*options*/, VerifyReport& /*report*/, const JobSinks& /*sinks*/) {}
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   act(options.typed_model, sinks);
