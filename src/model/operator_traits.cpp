@@ -210,6 +210,10 @@ Traits traits_of(std::string_view op_type, std::string_view domain) {
 
 Traits traits_of(const onnx::NodeProto& node) { return traits_of(node.op_type(), node.domain()); }
 
+bool unknown_to_onnx(const onnx::NodeProto& node) {
+  return onnx::OpSchemaRegistry::Schema(node.op_type(), std::string(spelled(node.domain()))) == nullptr;
+}
+
 bool is_custom(const onnx::NodeProto& node) {
   return !of_onnx(node) && node.domain() != kMicrosoft &&
          onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain()) == nullptr;

@@ -95,6 +95,9 @@ inline bool has(const onnx::NodeProto& node, Traits any) { return traits_of(node
 /// True for operators that neither ONNX nor ONNX Runtime defines: of other domains, whose library is the user's.
 bool is_custom(const onnx::NodeProto& node);
 
+/// True for operators that ONNX does not define, at any opset: its inference knows nothing of what they give.
+bool unknown_to_onnx(const onnx::NodeProto& node);
+
 /// True for operators of ONNX itself. Messages of nodes spell its domain "" or "ai.onnx".
 bool of_onnx(const onnx::NodeProto& node);
 /// True for that operator of ONNX itself.

@@ -18,7 +18,7 @@ namespace vernier {
 void keep_custom_types(onnx::GraphProto& graph) {
   std::set<std::string> custom;
   for (const onnx::NodeProto& node : graph.node()) {
-    if (is_custom(node)) custom.insert(node.output().begin(), node.output().end());
+    if (unknown_to_onnx(node)) custom.insert(node.output().begin(), node.output().end());
   }
   auto& values = *graph.mutable_value_info();
   values.erase(std::remove_if(values.begin(), values.end(),

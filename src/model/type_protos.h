@@ -17,8 +17,9 @@ std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model);
 /// tensors is gone afterwards.
 std::map<std::string, ValueType> infer_types_in_place(Model& model);
 
-/// Drops what `graph` says of its inner tensors, but for what custom operators give (is_custom): inference knows
-/// nothing of these. Their element type and rank are believed, and no sizes.
+/// Drops what `graph` says of its inner tensors, except for operators that ONNX does not define
+/// (unknown_to_onnx): inference knows nothing of what they give. Their element type and rank are believed, and no
+/// sizes.
 void keep_custom_types(onnx::GraphProto& graph);
 
 /// Sets dimensions of graph inputs, drops what was annotated before, and infers the shapes of the outputs anew.

@@ -67,6 +67,12 @@ LowSlots low_slots(const onnx::NodeProto& node, const Layer& layer, int opset, F
     any_output = any_output || low;
   }
   if (!any_output) {
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (!node.input(i).empty() && carries_data(node, i, opset) && !is_float32(node.input(i))) {
+        return refused(node,
+                       fmt::format("the type of its input '{}' is not known to be float32", printable(node.input(i))));
+      }
+    }
     return refused(node, fmt::format("the schema of {} at opset {} does not admit {} on its data path", node.op_type(),
                                      opset, format_name(format)));
   }

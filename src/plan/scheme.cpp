@@ -345,7 +345,20 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
         is_residual(*node, wanted, precision.target)) {
       return can_skip(model, layer, *node, reason);
     }
-    return can_take(model, layer, node, wanted, precision.target, reason, precision.rules);
+    if (!can_take(model, layer, node, wanted, precision.target, reason, precision.rules)) return false;
+    if (wanted == Format::Float32 || precision.rules.weights_only) return true;
+    // The typed file can only cast and quantize what is known to be float32.
+    const auto is_float32 = [&](const std::string& tensor) {
+      const auto type = types.find(tensor);
+      return type != types.end() && type->second.dtype == Dtype::Float32;
+    };
+    if (!needs_scale(wanted)) {
+      const LowSlots slots = low_slots(*node, layer, default_opset(model.proto), wanted, is_float32);
+      return slots.refusal.empty() || refuse(reason, slots.refusal);
+    }
+    const auto unknown = std::ranges::find_if_not(layer.inputs, is_float32);
+    return unknown == layer.inputs.end() ||
+           refuse(reason, fmt::format("the type of its input '{}' is not known to be float32", printable(*unknown)));
   };
   const auto of_target = [&](Format listed) {
     return under_target(listed, precision.target, precision.rules.weights_only);

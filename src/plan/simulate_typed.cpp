@@ -129,7 +129,8 @@ class TypedSimulation {
     return Tensor::of(low.shape(), decode(params, 1, low.count(), low.bytes()));
   }
 
-  /// Inputs and outputs become float32; an input of a low type holds only values of that type.
+  /// Inputs and outputs become float32, and so does what the file says of inner tensors; an input of a low type holds
+  /// only values of that type.
   void widen_interface(onnx::GraphProto& graph) {
     for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
       const auto format = low_float(type_of(input.name()));
@@ -143,9 +144,11 @@ class TypedSimulation {
       }
       rounded_inputs_[input.name()] = rounded;
     }
-    for (onnx::ValueInfoProto& output : *graph.mutable_output()) {
-      if (low_float(static_cast<Dtype>(output.type().tensor_type().elem_type()))) {
-        output.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(Dtype::Float32));
+    for (auto* values : {graph.mutable_output(), graph.mutable_value_info()}) {
+      for (onnx::ValueInfoProto& value : *values) {
+        if (low_float(static_cast<Dtype>(value.type().tensor_type().elem_type()))) {
+          value.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(Dtype::Float32));
+        }
       }
     }
   }

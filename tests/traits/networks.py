@@ -598,6 +598,49 @@ def codes_of_microsoft():
     b.linear("between", "y", 16, 8)
     return (b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 8])], domains=["com.microsoft"]), {"x": b.normal(6, 1, 16)})
 
+@network
+def mostly_recurrent():
+    """LSTMs that do nearly all the work, one of them in both directions, and a GRU; one small layer at the end."""
+    b = Builder(33)
+    hidden, width = 32, 24
+    def recurrent(operator, source, output, width_in, directions, gates, **attributes):
+        weights = [b.constant(f"{output}.{name}", b.normal(directions, gates * hidden, size) / np.float32(np.sqrt(size)))
+                   for name, size in (("weight", width_in), ("recurrence", hidden))]
+        b.add(operator, [source, *weights], f"{output}.steps", hidden_size=hidden, **attributes)
+        b.add("Transpose", [f"{output}.steps"], f"{output}.turned", perm=[0, 2, 1, 3])
+        b.add("Reshape", [f"{output}.turned", b.constant(f"{output}.shape", np.array([0, 0, -1], np.int64))], output)
+    recurrent("LSTM", "x", "both_ways", width, 2, 4, direction="bidirectional")
+    recurrent("GRU", "both_ways", "one_way", 2 * hidden, 1, 3)
+    b.linear("one_way", "y", hidden, 4)
+    return b.model([("x", FLOAT, [20, 1, width])], [("y", FLOAT, [20, 1, 4])]), {"x": b.normal(6, 20, 1, width)}
+
+
+@network
+def operators_of_microsoft():
+    """A block as ONNX Runtime's optimizer writes it: between its float layers ONNX's own inference knows no type."""
+    b = Builder(34)
+    width, inside = 16, 32
+    def add(operator, inputs, output, **attributes):
+        return b.add(operator, inputs, output, domain="com.microsoft", **attributes)
+    def product(source, output, width_in, width_out):
+        return b.add("MatMul", [source, b.constant(f"{output}.weight", b.normal(width_in, width_out) / 4)], output)
+    def norm(name):
+        return [b.constant(f"{name}.scale", np.full(width, 1.2, np.float32)), b.weight(f"{name}.shift", width)]
+    qkv = [b.constant("qkv.weight", b.normal(width, 3 * width) / 4), b.weight("qkv.bias", 3 * width)]
+    add("Attention", ["x", *qkv, "mask"], "attention", num_heads=2)
+    product("attention", "mixed", width, width)
+    add("SkipLayerNormalization", ["mixed", "x", *norm("first")], "middle", epsilon=1e-6)
+    product("middle", "wide", width, inside)
+    add("BiasGelu", ["wide", b.weight("wide.bias", inside)], "gelu")
+    product("gelu", "narrow", inside, width)
+    add("SkipLayerNormalization", ["narrow", "middle", *norm("second")], "last", epsilon=1e-6)
+    add("FusedMatMul", ["last", b.constant("y.weight", b.normal(width, 5) / 4)], "y", alpha=0.5)
+    samples = {"x": b.normal(6, 1, 8, width), "mask": (b.random.random((6, 1, 8)) < 0.8).astype(np.int32)}
+    samples["mask"][:, :, 0] = 1
+    return (b.model([("x", FLOAT, [1, 8, width]), ("mask", INT32, [1, 8])], [("y", FLOAT, [1, 8, 5])],
+                    domains=["com.microsoft"]), samples)
+
+
 
 def write(name, folder):
     """Writes NAME.onnx and NAME.npz; returns both paths and the samples."""

@@ -1,5 +1,6 @@
 #include "engines/onnxruntime/custom_types.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -77,11 +78,19 @@ void annotate(const Runtime& runtime, const onnx::ModelProto& proto, onnx::Graph
 
 }  // namespace
 
+bool holds_unknown_operators(const Model& model) {
+  bool found = false;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    found = found || std::ranges::any_of(graph.node(), unknown_to_onnx);
+  });
+  return found;
+}
+
 void learn_custom_types(const Runtime& runtime, Model& model) {
   std::vector<Unknown> unknown;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
-      if (is_custom(node)) unknown.push_back({&graph, &node});
+      if (unknown_to_onnx(node)) unknown.push_back({&graph, &node});
     }
   });
   for (bool again = true; again && !unknown.empty();) {

@@ -131,7 +131,7 @@ std::shared_ptr<const Model> Sources::model(const OnnxModel& source) {
     if (known == source) return model;
   }
   Model read = read_model(source, options_.external_data_dir, progress_of(sinks_));
-  if (!options_.custom_operators.empty()) learn_custom_types(*runtime(), read);
+  if (holds_unknown_operators(read)) learn_custom_types(*runtime(), read);
   models_.emplace_back(source, std::make_shared<const Model>(std::move(read)));
   return models_.back().second;
 }

@@ -21,7 +21,7 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
       warn_(std::move(warn)),
       runtime_(Runtime::load(options.measure.custom_operators)),
       model_(read_model(options.model, options.measure.external_data_dir)) {
-  if (!options.measure.custom_operators.empty()) learn_custom_types(*runtime_, model_);
+  learn_custom_types(*runtime_, model_);
   override_input_shapes(model_, options_.input_shapes, "‹model-input-shapes›");
   unfolded_ = model_;
   passes::constants_to_initializers(model_, {{}, evaluator(runtime_), default_opset(model_.proto)});
