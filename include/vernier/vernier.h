@@ -74,6 +74,7 @@
 #include "vernier/report/text.h"
 #include "vernier/report/typed.h"
 #include "vernier/report/verify.h"
+#include "vernier/report/work.h"
 #include "vernier/requirement.h"
 #include "vernier/run.h"
 #include "vernier/runs.h"

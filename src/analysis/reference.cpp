@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -21,6 +22,8 @@
 #include "distributed/wire.h"
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/runtime.h"
+#include "model/graph_edit.h"
+#include "model/layers.h"
 #include "numerics/distribution.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
@@ -30,10 +33,19 @@ namespace vernier {
 
 std::set<std::string> tensors_to_observe(const Subject& subject) {
   std::set<std::string> tensors;
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject.model.proto.graph());
   for (const Layer& layer : subject.layers) {
-    if (!layer.weighted) continue;
-    tensors.insert(layer.inputs.begin(), layer.inputs.end());
-    tensors.insert(layer.outputs.begin(), layer.outputs.end());
+    if (layer.weighted) {
+      tensors.insert(layer.inputs.begin(), layer.inputs.end());
+      tensors.insert(layer.outputs.begin(), layer.outputs.end());
+      continue;
+    }
+    const std::vector<std::string> read = tensors_of_products(layer, *nodes.at(layer.name));
+    for (const std::vector<std::string>* data : {&layer.inputs, &layer.outputs}) {
+      for (const std::string& tensor : *data) {
+        if (std::ranges::find(read, tensor) != read.end()) tensors.insert(tensor);
+      }
+    }
   }
   return tensors;
 }

@@ -54,8 +54,14 @@ bool is_known_operator(const std::string& op_type);
 bool schema_admits_input(const onnx::NodeProto& node, int index, int opset, Dtype dtype);
 bool schema_admits_output(const onnx::NodeProto& node, int index, int opset, Dtype dtype);
 
+/// Tensors whose shapes multiply_accumulates() asks for; empty for operators that it counts as 0.
+std::vector<std::string> tensors_of_products(const Layer& layer, const onnx::NodeProto& node);
+
 /// Multiply-accumulates of one sample from the shapes seen in a run (element counts by tensor name): Conv,
-/// ConvTranspose, Gemm, MatMul; 0 for other operators. Units: multiply-accumulates, batch included.
+/// ConvTranspose, Gemm, MatMul; LSTM, GRU, RNN and DynamicQuantizeLSTM (each step of each direction with the weights of
+/// input and state); Attention, FusedMatMul, FusedGemm, DynamicQuantizeMatMul and MatMulNBits of com.microsoft. 0 for
+/// other operators, and for those beside the first four where a shape is not known. Units: multiply-accumulates, batch
+/// included.
 std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const onnx::NodeProto& node,
                                   const std::map<std::string, Shape>& shapes);
 /// The same with a function that knows the shapes.

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "model/layers.h"
@@ -17,8 +20,72 @@
 
 namespace vernier {
 
+namespace {
+
+/// Operators beside the weighted ones whose products are counted.
+enum class Product { None, Weighted, Recurrent, Attention, OfFirst, NBits };
+
+Product product_of(const Layer& layer, const onnx::NodeProto& node) {
+  if (layer.weighted) return Product::Weighted;
+  if (layer.traits.any(Trait::Recurrent) || node.op_type() == "DynamicQuantizeLSTM") return Product::Recurrent;
+  if (node.domain() != "com.microsoft") return Product::None;
+  if (node.op_type() == "Attention") return Product::Attention;
+  if (node.op_type() == "MatMulNBits") return Product::NBits;
+  const bool of_first =
+      node.op_type() == "FusedMatMul" || node.op_type() == "DynamicQuantizeMatMul" || node.op_type() == "FusedGemm";
+  return of_first ? Product::OfFirst : Product::None;
+}
+
+std::int64_t vectors_of(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end() - 1, std::int64_t{1}, std::multiplies<>());
+}
+
+/// Each step meets the weights of its input and of the state, in each direction: both dimensions in front are steps
+/// and sequences, in either order.
+std::int64_t of_recurrent(const Shape& data, const Shape& weight, const Shape& recurrence) {
+  if (data.size() != 3) return 0;
+  return vectors_of(data) * (element_count(weight) + element_count(recurrence));
+}
+
+/// The projection, and all positions with all positions twice: the scores, and their sum of values.
+std::int64_t of_attention(const Shape& data, const Shape& weight, const Shape& result) {
+  if (data.size() != 3 || result.size() != 3) return 0;
+  return vectors_of(data) * element_count(weight) + 2 * element_count(result) * data[1];
+}
+
+}  // namespace
+
+std::vector<std::string> tensors_of_products(const Layer& layer, const onnx::NodeProto& node) {
+  const auto inputs = [&](std::initializer_list<int> wanted, bool result) {
+    std::vector<std::string> names;
+    for (const int i : wanted) {
+      if (i >= node.input_size() || node.input(i).empty()) return std::vector<std::string>();
+      names.push_back(node.input(i));
+    }
+    if (result) names.push_back(node.output(0));
+    return names;
+  };
+  switch (product_of(layer, node)) {
+    case Product::Weighted:
+    case Product::Attention:
+      return inputs({0, 1}, true);
+    case Product::Recurrent:
+      return inputs({0, 1, 2}, false);
+    case Product::OfFirst:
+    case Product::NBits:
+      return inputs({0}, true);
+    case Product::None:
+      break;
+  }
+  return {};
+}
+
 std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const onnx::NodeProto& node,
                                   const std::map<std::string, Shape>& shapes) {
+  const std::vector<std::string> wanted = tensors_of_products(layer, node);
+  const bool known = std::ranges::all_of(
+      wanted, [&](const std::string& name) { return shapes.contains(name) || initializer(model, name).has_value(); });
+  if (!known && !layer.weighted) return 0;
   return multiply_accumulates(layer, node, [&](const std::string& name) {
     const auto seen = shapes.find(name);
     if (seen != shapes.end()) return seen->second;
@@ -30,20 +97,24 @@ std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const 
 
 std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& node,
                                   const std::function<Shape(const std::string& tensor)>& shape_of) {
-  if (!layer.weighted) return 0;
+  if (tensors_of_products(layer, node).empty()) return 0;
+  const Product product = product_of(layer, node);
   const Shape left = shape_of(node.input(0));
-  const Shape right = shape_of(node.input(1));
+  if (left.empty()) return 0;
+  if (product == Product::NBits) return element_count(shape_of(node.output(0))) * attribute_int(node, "K", 0);
+  if (product == Product::Recurrent) return of_recurrent(left, shape_of(node.input(1)), shape_of(node.input(2)));
+  if (product == Product::Attention) return of_attention(left, shape_of(node.input(1)), shape_of(node.output(0)));
   if (layer.traits.any(Trait::Convolves)) {
     // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one
     // slice.
+    const Shape right = shape_of(node.input(1));
     const Shape slice(right.begin() + std::min<std::ptrdiff_t>(1, std::ssize(right)), right.end());
     const Shape whole = layer.op_type == "Conv" ? shape_of(node.output(0)) : left;
     return element_count(whole) * element_count(slice);
   }
   const std::int64_t outputs = element_count(shape_of(node.output(0)));
-  if (left.empty()) return 0;
-  const bool first = layer.op_type == "Gemm" && attribute_int(node, "transA", 0) != 0;
-  return outputs * (first ? left.front() : left.back());
+  const bool turned = attribute_int(node, "transA", 0) != 0 && left.size() > 1;
+  return outputs * (turned ? left[left.size() - 2] : left.back());
 }
 
 }  // namespace vernier

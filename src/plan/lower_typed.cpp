@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/text.h"
 #include "model/checker.h"
@@ -11,6 +12,7 @@
 #include "plan/signature.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
+#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -47,6 +49,9 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   typed.weight_bytes = initializer_bytes(typed.model);
   typed.notes = std::move(choices.notes);
   typed.refused = std::move(choices.refused);
+  typed.lowered = static_cast<std::size_t>(std::ranges::count_if(plan.layers, [&](const PlannedLayer& layer) {
+    return layer.format != Format::Float32 && !typed.refused.contains(layer.name);
+  }));
   for (std::string& note : weights.take_notes()) typed.notes.push_back(std::move(note));
   if (context.counts.shields > 0) {
     typed.notes.push_back(

@@ -3,6 +3,7 @@
 // their type.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@ struct TypedModel {
   std::int64_t weight_bytes = 0;    // of all initializers afterwards
   /// Layers that could not take their format and why; weights that overflow in it.
   std::vector<std::string> notes;
+  std::size_t lowered = 0;        // layers of the plan that are in a format below float32
   std::set<std::string> refused;  // layers of the plan that could not take their format and stay float32
 };
 

@@ -203,6 +203,41 @@ def test_batches_give_the_answers_of_single_samples(made, tmp_path):
         assert (told == []) == (model.stem == "open_batch")
 
 
+def floats_of_half(path):
+    return {tensor.name for tensor in onnx.load(path).graph.initializer if tensor.data_type == networks.HALF}
+
+
+def test_layers_behind_operators_of_microsoft_are_lowered(tmp_path):
+    """ONNX infers no type behind them. Without one no layer was cast, and the all-float32 file was called float16."""
+    model, data, samples = networks.write("operators_of_microsoft", tmp_path)
+    vernier("diagnose", model, "--fp16", "--data", data, "--min-sqnr", "40", "-o", "out", folder=tmp_path)
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert {row["name"] for row in report["layers"]} == {"mixed", "wide", "narrow"}
+    assert report["outcome"] == "nothing-needed" and report["typed"]["lowered"] == 3 and report["typed"]["casts"] > 0
+    assert len(floats_of_half(tmp_path / "out/model.onnx")) == 3
+    assert float(report["final_figures"]["outputs"][0]["sqnr_db"]) < 90, "rounded, and measured"
+    check_claim(model, tmp_path / "out/model.onnx", samples, report["final_figures"], "--fp16")
+    done = vernier("diagnose", model, "--fp16", "--data", data, "--min-sqnr", "40", folder=tmp_path)
+    answer = " ".join(done.stdout.split("\n\n")[0].split())
+    assert answer.startswith("All 3 layers that can be in float16 (") and "2 other layers stay in float32" in answer
+
+
+def test_the_answer_says_how_little_of_a_recurrent_network_is_low(tmp_path):
+    model, data, _ = networks.write("mostly_recurrent", tmp_path)
+    for limit in ([], ["--min-sqnr", "20"]):
+        done = vernier("diagnose", model, "--int8", "--data", data, *limit, "--json", folder=tmp_path)
+        work = json.loads(done.stdout)["work"]
+        hidden, width, steps = 32, 24, 20
+        recurrent = steps * (2 * 4 * hidden * (width + hidden) + 3 * hidden * (2 * hidden + hidden))
+        assert work["macs"] == steps * hidden * 4 and work["total_macs"] == work["macs"] + recurrent
+        done = vernier("diagnose", model, "--int8", "--data", data, *limit, folder=tmp_path)
+        answer = " ".join(done.stdout.split("\n\n")[0].split())
+        assert "0.5 % of the multiply-accumulates" in answer and "2 recurrent layers stay in float32" in answer
+    done = vernier("diagnose", model, "--fp16", "--data", data, "--min-sqnr", "20", "--json", folder=tmp_path)
+    work = json.loads(done.stdout)["work"]
+    assert work["macs"] == work["total_macs"] and work["weight_bytes"] == work["total_weight_bytes"]
+
+
 def test_a_quantized_file_keeps_its_scales(tmp_path):
     model, data, samples = networks.write("quantized_file", tmp_path)
     vernier("diagnose", model, "--int8", "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path, codes=(1,))

@@ -18,6 +18,7 @@
 #include "vernier/report/pictures.h"
 #include "vernier/report/text.h"
 #include "vernier/report/typed.h"
+#include "vernier/report/work.h"
 #include "vernier/requirement.h"
 #include "vernier/target.h"
 
@@ -69,7 +70,8 @@ struct DiagnoseReport {
   Target target = Target::TensorRt;
   std::vector<Format> low;
   Format high = Format::Float32;
-  std::size_t excluded = 0;  // layers that could take a low format, and that the options keep in the high one
+  std::size_t excluded = 0;         // layers that could take a low format, and that the options keep in the high one
+  std::optional<LoweredWork> work;  // absent in reports of earlier versions, and of interrupted jobs
   std::optional<Requirement> requirement;
 
   RunFigures reference;                // prepared float model against the original file
@@ -101,6 +103,9 @@ struct DiagnoseReport {
 
 /// Layers that everything low lowers: the count that kept layers are a part of.
 VERNIER_API std::size_t lowered_layers(const DiagnoseReport& report);
+
+/// Whether the file that was made has no layer in a format below float32.
+VERNIER_API bool wholly_float32(const DiagnoseReport& report);
 
 /// As all forms of reports in words of the command, its texts without marks (marks.h), which are not read again either.
 VERNIER_API std::string report_to_json(const DiagnoseReport& report);

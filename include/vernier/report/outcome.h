@@ -21,7 +21,7 @@ enum class Outcome {
   NotVerified,    // met in simulation; interrupted before the written file was measured
   FileMisses,     // the kept set meets it in simulation, and the written file does not
   Impossible,     // no choice of layers meets it
-  NothingLeft,    // it is met only with every layer in the high format
+  NothingLeft,    // it is met only with every layer in the high format, or the file has no layer in a low one
   NoFloatModel,   // the file is in low precision itself, and was measured against what its own values say
 };
 

@@ -1,6 +1,7 @@
 // What a typed model that was written holds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct TypedReport {
   std::int64_t weight_bytes = 0, original_weight_bytes = 0;
   std::vector<std::string> notes;
   std::optional<RuntimeCheck> onnxruntime{};  // absent: not tried
+  std::optional<std::size_t> lowered{};       // layers that it has in a format below float32; absent in earlier reports
+  std::size_t refused = 0;                    // layers that were to be lowered and could not be, as the notes say
   OnnxModel model{};                          // the result itself; not in the JSON
   std::string plan{};                         // as plan.json has it; not in the JSON
 };

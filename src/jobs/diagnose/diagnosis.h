@@ -192,7 +192,9 @@ class Diagnosis {
   void forget_repairs(const KeptSetReport& repaired);
   void rank() {
     if (experiment_ && report_.network.empty()) report_.network = network_nodes(subject().model, subject().layers);
-    if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
+    if (!experiment_) return;
+    report_.layers = ranked_rows(*experiment_, evidence_);
+    report_.work = lowered_work(*experiment_);
   }
 
   /// The written file has the last word: what misses in it is searched again with less allowance. `journal_suffix`: of

@@ -117,6 +117,8 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   info.quantize_pairs = typed.quantize_pairs;
   info.weight_bytes = typed.weight_bytes;
   info.original_weight_bytes = weight_bytes(*loaded_.original);
+  info.lowered = typed.lowered;
+  info.refused = typed.refused.size();
   info.notes = typed.notes;
   info.plan = plan_to_json(plan);
   if (!options_.output.empty()) {

@@ -196,7 +196,7 @@ void count_contents(const Model& model, ModelInspection& report) {
             [](const auto& a, const auto& b) { return std::tie(a.second, a.first) > std::tie(b.second, b.first); });
 }
 
-/// Multiply-accumulates of the weighted layers, where their shapes are fixed.
+/// Multiply-accumulates of the layers, where their shapes are fixed.
 void count_costs(const Model& model, const std::vector<Layer>& layers, const std::map<std::string, ValueType>& types,
                  ModelInspection& report) {
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
@@ -211,9 +211,10 @@ void count_costs(const Model& model, const std::vector<Layer>& layers, const std
            std::none_of(type->second.shape.begin(), type->second.shape.end(), [](std::int64_t dim) { return dim < 0; });
   };
   for (const Layer& layer : layers) {
-    if (!layer.weighted) continue;
     const onnx::NodeProto& node = *nodes.at(layer.name);
-    if (known(node.input(0)) && known(node.input(1)) && known(node.output(0))) {
+    const std::vector<std::string> tensors = tensors_of_products(layer, node);
+    if (tensors.empty()) continue;
+    if (std::ranges::all_of(tensors, known)) {
       report.multiply_accumulates +=
           multiply_accumulates(layer, node, [&](const std::string& name) { return known_types.at(name).shape; });
     } else {

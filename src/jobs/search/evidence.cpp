@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "analysis/figures.h"
 #include "model/graph_edit.h"
@@ -87,6 +88,37 @@ std::int64_t total_macs(const Experiment& experiment) {
   std::int64_t total = 0;
   for (const auto& [layer, macs] : macs_by_layer(experiment)) total += macs;
   return total;
+}
+
+std::optional<LoweredWork> lowered_work(const Experiment& experiment) {
+  if (experiment.reference.shapes.empty()) return std::nullopt;
+  const Model& model = experiment.subject().model;
+  const PlannedFormats formats(experiment.all_low_plan());
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
+  const std::map<std::string, std::int64_t> macs = macs_by_layer(experiment);
+  LoweredWork work;
+  std::set<std::string> counted;
+  for (const Layer& layer : experiment.subject().layers) {
+    if (layer.follows) continue;
+    const Format format = formats.of(layer.name);
+    const bool low = format != experiment.all_low_plan().high && format != Format::Float32;
+    const std::int64_t here = macs.at(layer.name);
+    work.total_macs += here;
+    if (low) work.macs += here;
+    const bool stores_codes = layer.traits.any(Trait::StoresCodes | Trait::ComputesOnCodes);
+    if (!low && here > 0) {
+      ++(stores_codes ? work.on_codes : layer.traits.any(Trait::Recurrent) ? work.recurrent : work.others);
+    }
+    for (const std::string& input : nodes.at(layer.name)->input()) {
+      const std::optional<Tensor> weight = input.empty() ? std::nullopt : initializer(model, input);
+      if (!weight || !counted.insert(input).second) continue;
+      work.total_weight_bytes += static_cast<std::int64_t>(weight->byte_size());
+      if (low && std::ranges::find(layer.weights, input) != layer.weights.end()) {
+        work.weight_bytes += static_cast<std::int64_t>(weight->byte_size());
+      }
+    }
+  }
+  return work;
 }
 
 std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "analysis/own_error.h"
 #include "jobs/search/experiment.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/work.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -41,5 +43,8 @@ std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& 
 /// Multiply-accumulates of one sample, of each layer of the network, low or not; all 0 before a run was complete.
 std::map<std::string, std::int64_t> macs_by_layer(const Experiment& experiment);
 std::int64_t total_macs(const Experiment& experiment);
+
+/// What part of the network's work everything low does in low formats; nullopt before a run was complete.
+std::optional<LoweredWork> lowered_work(const Experiment& experiment);
 
 }  // namespace vernier

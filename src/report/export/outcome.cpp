@@ -55,6 +55,7 @@ Outcome measured_outcome(const DiagnoseReport& report) {
   if (file == false) return Outcome::FileMisses;
   // What a check judged is the model itself.
   if (!file && report.interrupted && !by_outside_check(*report.kept)) return Outcome::NotVerified;
+  if (wholly_float32(report)) return Outcome::NothingLeft;
   switch (report.kept->end) {
     case SearchEnd::NothingNeeded:
       return Outcome::NothingNeeded;
@@ -75,9 +76,12 @@ Outcome measured_outcome(const DiagnoseReport& report) {
 
 }  // namespace
 
+bool wholly_float32(const DiagnoseReport& report) { return report.typed && report.typed->lowered == std::size_t{0}; }
+
 std::size_t lowered_layers(const DiagnoseReport& report) {
-  const auto lowered = std::count_if(report.layers.begin(), report.layers.end(),
-                                     [&](const LayerRow& row) { return row.format != report.high; });
+  const auto lowered = std::count_if(report.layers.begin(), report.layers.end(), [&](const LayerRow& row) {
+    return row.format != report.high && row.format != Format::Float32;
+  });
   return static_cast<std::size_t>(lowered);
 }
 

@@ -21,11 +21,19 @@ namespace vernier {
 
 template <>
 struct Fields<TypedReport> {
+  static constexpr bool (*counts_layers)(const TypedReport&) = [](const TypedReport& typed) {
+    return typed.lowered.has_value();
+  };
+  static constexpr bool (*counts_refused)(const TypedReport&) = [](const TypedReport& typed) {
+    return typed.refused > 0;
+  };
   static constexpr auto list = std::tuple{Field{"file", &TypedReport::file},
                                           Field{"casts", &TypedReport::casts},
                                           Field{"quantize_pairs", &TypedReport::quantize_pairs},
                                           Field{"weight_bytes", &TypedReport::weight_bytes},
                                           Field{"original_weight_bytes", &TypedReport::original_weight_bytes},
+                                          Field{"lowered", &TypedReport::lowered, counts_layers},
+                                          Field{"refused", &TypedReport::refused, counts_refused},
                                           Field{"onnxruntime", &TypedReport::onnxruntime},
                                           Prose{"notes", &TypedReport::notes}};
 };
@@ -169,6 +177,18 @@ struct Fields<SamplePicture> {
 };
 
 template <>
+struct Fields<LoweredWork> {
+  using R = LoweredWork;
+  static constexpr auto list = std::tuple{Field{"macs", &R::macs},
+                                          Field{"total_macs", &R::total_macs},
+                                          Field{"weight_bytes", &R::weight_bytes},
+                                          Field{"total_weight_bytes", &R::total_weight_bytes},
+                                          Field{"recurrent", &R::recurrent},
+                                          Field{"on_codes", &R::on_codes},
+                                          Field{"others", &R::others}};
+};
+
+template <>
 struct Fields<OpenInput> {
   using R = OpenInput;
   static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"first", &R::first}, Field{"least", &R::least},
@@ -188,6 +208,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*read_samples)(const R&) = [](const R& report) { return !report.data_sha256.empty(); };
   static constexpr bool (*has_given)(const R&) = [](const R& report) { return !report.given_file.empty(); };
   static constexpr bool (*from_file)(const R&) = [](const R& report) { return report.reference_from_file; };
+  static constexpr bool (*has_work)(const R&) = [](const R& report) { return report.work.has_value(); };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
@@ -213,6 +234,7 @@ struct Fields<DiagnoseReport> {
       Field{"low", &R::low},
       Field{"high", &R::high},
       Field{"excluded", &R::excluded, some_excluded},
+      Field{"work", &R::work, has_work},
       Field{"requirement", &R::requirement},
       Field{"reference", &R::reference},
       Field{"all_high", &R::all_high},

@@ -64,7 +64,12 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
         "Could not find a configuration that satisfied accuracy requirements: it is missed with every layer in {} too.",
         high);
   } else if (kept.end == SearchEnd::NothingNeeded) {
-    text = fmt::format("Every layer can run in {}: the accuracy is acceptable as it is.", formats_text(report.low));
+    const std::string low = formats_text(report.low);
+    text = wholly_float32(report) ? fmt::format("No layer can run in {}: the model stays in float32.", low)
+           : lowered_share(report).empty()
+               ? fmt::format("Every layer can run in {}: the accuracy is acceptable as it is.", low)
+               : fmt::format("Every layer that can run in {}{} does so with acceptable accuracy{}.", low,
+                             lowered_share(report), not_lowered(report));
   } else {
     text = fmt::format("To achieve acceptable accuracy, try running {} in {} precision",
                        layers_text(kept, kept.layers.size()), high);

@@ -37,6 +37,15 @@ std::string kept_text(const DiagnoseReport& report) {
   return text;
 }
 
+/// Below this share of the multiply-accumulates a low format is not what most of the network runs in.
+constexpr double kMostOfTheWork = 0.9;
+
+/// Whether a good part of the network stays high although everything that can be is lowered.
+bool lowers_a_part(const DiagnoseReport& report) {
+  return report.work && report.work->total_macs > 0 &&
+         static_cast<double>(report.work->macs) < kMostOfTheWork * static_cast<double>(report.work->total_macs);
+}
+
 /// How a run that was cut short goes on. `what_for`: "to get a certified set"; may be empty.
 std::string same_command(const DiagnoseReport& report, const std::string& what_for = {}) {
   const bool resumes =
@@ -138,7 +147,9 @@ void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& 
 
 Answer without_requirement(const DiagnoseReport& report) {
   Answer answer;
-  answer.sentence = fmt::format("Everything in {}: {}.", all_low_text(report), figure_text(report.all_low, {}));
+  answer.sentence =
+      fmt::format("Everything {}{}{}: {}{}.", lowers_a_part(report) ? "that can be in " : "in ", all_low_text(report),
+                  lowered_share(report), figure_text(report.all_low, {}), not_lowered(report));
   double share = 0;
   std::size_t worst = 0;
   while (worst < report.layers.size() && worst < 3 && report.layers[worst].share && share < 0.5) {
@@ -256,10 +267,14 @@ Answer by_task(const DiagnoseReport& report) {
     }
     return answer;
   }
-  answer.sentence = outcome == Outcome::NothingNeeded
-                        ? fmt::format("No layer needs {}: everything in {}, {} is met{}.", format_name(report.high),
-                                      all_low_text(report), objective, value())
-                        : fmt::format("{} {}: {} is met{}.", keeps(outcome), kept_text(report), objective, value());
+  answer.sentence =
+      outcome == Outcome::NothingNeeded
+          ? (lowers_a_part(report) ? fmt::format("Everything that can be in {}{}: {} is met{}{}.", all_low_text(report),
+                                                 lowered_share(report), objective, value(), not_lowered(report))
+                                   : fmt::format("No layer needs {}: everything in {}, {} is met{}.",
+                                                 format_name(report.high), all_low_text(report), objective, value()))
+          : fmt::format("{} {}: {} is met{}{}.", keeps(outcome), kept_text(report), objective, value(),
+                        not_lowered(report));
   const TestRow* const test = kept.engine_test ? &*kept.engine_test : kept.file_test ? &*kept.file_test : nullptr;
   if (test != nullptr && test->interval && test->limit) {
     const std::string undecided =
@@ -279,6 +294,15 @@ std::string more_room(const DiagnoseReport& report) {
   const double margin = report.requirement->margin_db + std::max(0.5, std::ceil(2 * gap) / 2);
   return fmt::format("It is {:.1f} dB of error power away: --margin {:g} makes the search leave as much room. ", gap,
                      margin);
+}
+
+/// No layer that was to be lowered could be.
+Answer nothing_low(const DiagnoseReport& report) {
+  Answer answer;
+  answer.sentence = fmt::format("Nothing is in {}: no layer could take it, and {} is wholly in {}.", low_text(report),
+                                model_words(report), format_name(Format::Float32));
+  answer.advice.emplace_back("Read the notes for why each layer stays as it is, or try another format.");
+  return answer;
 }
 
 Answer searched(const DiagnoseReport& report) {
@@ -322,11 +346,16 @@ Answer searched(const DiagnoseReport& report) {
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
-    answer.sentence = fmt::format("No layer needs {}: {} in {} {} {}.", format_name(report.high),
-                                  layers == 1 ? "the one layer" : fmt::format("all {} layers", layers),
-                                  all_low_text(report), layers == 1 ? "gives" : "give", met);
+    answer.sentence =
+        lowers_a_part(report)
+            ? fmt::format("{} that can be in {}{} {} {}{}.",
+                          layers == 1 ? "The one layer" : fmt::format("All {} layers", layers), all_low_text(report),
+                          lowered_share(report), layers == 1 ? "gives" : "give", met, not_lowered(report))
+            : fmt::format("No layer needs {}: {} in {} {} {}{}.", format_name(report.high),
+                          layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), all_low_text(report),
+                          layers == 1 ? "gives" : "give", met, not_lowered(report));
   } else {
-    answer.sentence = fmt::format("{} {}: {}.", keeps(outcome), kept_text(report), met);
+    answer.sentence = fmt::format("{} {}: {}{}.", keeps(outcome), kept_text(report), met, not_lowered(report));
   }
   if (outcome == Outcome::Stopped) {
     answer.advice.push_back(report.interrupted ? same_command(report, "to get a certified set")
@@ -373,6 +402,40 @@ std::string all_low_text(const DiagnoseReport& report) {
   return report.excluded == 0 ? low : fmt::format("{} except {}", low, plural(report.excluded, "excluded layer"));
 }
 
+std::string lowered_share(const DiagnoseReport& report) {
+  if (!lowers_a_part(report)) return {};
+  const LoweredWork& work = *report.work;
+  const auto share = [](std::int64_t part, std::int64_t whole) {
+    return percent_text(static_cast<double>(part) / static_cast<double>(whole));
+  };
+  std::string text = fmt::format(" ({} of the multiply-accumulates", share(work.macs, work.total_macs));
+  if (work.total_weight_bytes > 0) {
+    text += fmt::format(", {} of the bytes of weights", share(work.weight_bytes, work.total_weight_bytes));
+  }
+  return text + ")";
+}
+
+std::string not_lowered(const DiagnoseReport& report) {
+  std::string text;
+  if (const std::size_t refused = report.typed ? report.typed->refused : 0; refused > 0) {
+    text += fmt::format("; {} could not be lowered, as the notes say", plural(refused, "layer"));
+  }
+  if (!lowers_a_part(report)) return text;
+  const LoweredWork& work = *report.work;
+  const std::size_t high = work.recurrent + work.others;
+  if (high > 0) {
+    const std::string recurrent = work.recurrent > 0 ? plural(work.recurrent, "recurrent layer") : std::string();
+    const std::string others = work.others > 0 ? plural(work.others, "other layer") : std::string();
+    text += fmt::format("; {}{}{} {} in {}", recurrent, recurrent.empty() || others.empty() ? "" : " and ", others,
+                        high == 1 ? "stays" : "stay", format_name(report.high));
+  }
+  if (work.on_codes > 0) {
+    text += fmt::format("; {} on integers that the file stores",
+                        work.on_codes == 1 ? "1 layer computes" : plural(work.on_codes, "layer") + " compute");
+  }
+  return text;
+}
+
 std::string searched_limit_text(const DiagnoseReport& report) {
   const double room = report.kept->room;
   const bool one_number = report.requirement && report.requirement->limits.size() == 1 &&
@@ -401,6 +464,10 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     return answer;
   }
   if (outcome_of(report) == Outcome::NoFloatModel) return no_float_model(report);
+  const bool kept_none = !report.kept || report.kept->layers.empty();
+  if (wholly_float32(report) && kept_none && (!report.kept || outcome_of(report) == Outcome::NothingLeft)) {
+    return nothing_low(report);
+  }
   if (report.kept && !report.kept->objective.empty()) return by_task(report);
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {

@@ -33,6 +33,12 @@ std::string all_low_text(const DiagnoseReport& report);
 /// "int8", "int8 and float16": what all-low means in this report.
 std::string low_text(const DiagnoseReport& report);
 
+/// " (0.3 % of the multiply-accumulates, 1 % of the bytes of weights)": the share that everything low lowers; empty if
+/// it is most of the work.
+std::string lowered_share(const DiagnoseReport& report);
+/// "; 2 recurrent layers stay in float32": what does the rest of the work, and what could not be lowered.
+std::string not_lowered(const DiagnoseReport& report);
+
 /// The stricter limit that a search with less allowance was held to: "20.3 dB", or "93 % of the allowance" where that
 /// is no one number. `report.kept` must be there.
 std::string searched_limit_text(const DiagnoseReport& report);

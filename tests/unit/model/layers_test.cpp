@@ -170,5 +170,15 @@ TEST(MultiplyAccumulates, CountsEachOperatorAsDefined) {
   EXPECT_EQ(work("float[a] x, float[b] w", "Add(x, w)", {}), 0);
 }
 
+TEST(MultiplyAccumulates, OfRecurrentLayersMeetBothWeightsAtEachStep) {
+  const std::string tensors = "float[a] x, float[b] w, float[c] r";
+  const std::map<std::string, Shape> shapes{{"x", {7, 2, 5}}, {"w", {2, 12, 5}}, {"r", {2, 12, 3}}};
+  const std::int64_t expected = 7 * 2 * (2 * 12 * 5 + 2 * 12 * 3);
+  EXPECT_EQ(work(tensors, "LSTM <hidden_size = 3> (x, w, r)", shapes), expected);
+  EXPECT_EQ(work(tensors, "GRU <hidden_size = 4> (x, w, r)", shapes), expected);
+  EXPECT_EQ(work(tensors, "RNN <hidden_size = 12> (x, w, r)", shapes), expected);
+  EXPECT_EQ(work(tensors, "LSTM <hidden_size = 3> (x, w, r)", {{"w", {2, 12, 5}}}), 0) << "a shape is not known";
+}
+
 }  // namespace
 }  // namespace vernier::testing

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -138,6 +139,45 @@ TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
   EXPECT_TRUE(page_is(report, "open"));
   EXPECT_EQ(diff_reports(requirement_met(), report, 1e9).worse.front(),
             "the requirement is met with nothing left in low precision");
+}
+
+TEST(Outcome, AFileWithNoLowLayerIsNoSuccessOfALowFormat) {
+  DiagnoseReport report = nothing_needed();
+  report.typed.emplace();
+  report.typed->lowered = 0;
+  report.typed->refused = lowered_layers(report);
+  EXPECT_TRUE(wholly_float32(report));
+  EXPECT_EQ(outcome_of(report), Outcome::NothingLeft);
+  EXPECT_EQ(exit_code_of(report), 5);
+  const std::string text = report_to_text(report, {});
+  EXPECT_EQ(text.find("Nothing is in "), 0U) << text.substr(0, 200);
+  EXPECT_EQ(text.find("trtexec"), std::string::npos) << "nothing to deploy";
+  report.typed->lowered = 1;
+  report.typed->refused = 1;
+  EXPECT_EQ(outcome_of(report), Outcome::NothingNeeded);
+  std::string wrapped = report_to_text(report, {});
+  std::ranges::replace(wrapped, '\n', ' ');
+  EXPECT_NE(wrapped.find("1 layer could not be lowered"), std::string::npos) << wrapped.substr(0, 200);
+}
+
+TEST(Outcome, TheAnswerNamesTheShareOfTheWorkWhenMostOfItStaysHigh) {
+  DiagnoseReport report = nothing_needed();
+  const auto answer = [&] {
+    std::string text = report_to_text(report, {});
+    text.resize(text.find("\n\n"));
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+  };
+  report.work = LoweredWork{.macs = 95, .total_macs = 100, .recurrent = 1};
+  EXPECT_EQ(answer().find("No layer needs"), 0U);
+  EXPECT_EQ(answer().find("of the multiply-accumulates"), std::string::npos);
+  report.work = LoweredWork{
+      .macs = 3, .total_macs = 1000, .weight_bytes = 20, .total_weight_bytes = 1000, .recurrent = 2, .others = 1};
+  const std::string sentence = answer();
+  EXPECT_EQ(sentence.find("No layer needs"), std::string::npos) << sentence;
+  for (const char* words : {"0.3 % of", "2.0 %", "2 recurrent layers and 1 other layer"}) {
+    EXPECT_NE(sentence.find(words), std::string::npos) << sentence;
+  }
 }
 
 TEST(Outcome, WithoutAFloatModelNothingIsMet) {
