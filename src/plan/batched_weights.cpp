@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"

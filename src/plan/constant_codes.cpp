@@ -1,7 +1,6 @@
 #include "plan/constant_codes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

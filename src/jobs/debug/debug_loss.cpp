@@ -14,7 +14,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "analysis/figures.h"

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
-#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "analysis/judged_views.h"

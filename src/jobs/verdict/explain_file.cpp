@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <string>
-#include <utility>
 
 #include "base/text.h"
 #include "jobs/common/sources.h"

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
