@@ -23,9 +23,11 @@ struct Offer {
   }
 };
 
-/// They look at ranges of more tensors than were measured for the causes.
-bool needs_ranges(std::string_view repair) {
-  return repair == "scale-square" || repair == "clip-cube" || repair == "scale-attention";
+/// Repairs that look at ranges and channels of more tensors than were measured for the causes: what they do not propose
+/// here they may well propose in fix().
+bool needs_more(std::string_view repair) {
+  return repair == "scale-square" || repair == "clip-cube" || repair == "scale-attention" || repair == "smooth" ||
+         repair == "split-channels" || repair == "range" || repair == "equalize";
 }
 
 class Offers {
@@ -93,7 +95,7 @@ void leave_out_idle_repairs(std::vector<Cause>& causes, const Experiment& experi
   for (Cause& cause : causes) {
     std::erase_if(cause.repairs, [&](const std::string& id) {
       const auto repair = std::ranges::find(all_repairs(), id, &Repair::id);
-      if (repair == all_repairs().end() || needs_ranges(id)) return false;
+      if (repair == all_repairs().end() || needs_more(id)) return false;
       const Offer& offer = offers.of(*repair);
       return cause.layer.empty() ? offer.changes.empty() : !offer.applies_to(*repair, cause.layer);
     });
