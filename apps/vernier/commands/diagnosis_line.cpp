@@ -131,10 +131,11 @@ void DiagnosisLine::add_sample_pictures(CLI::App& app) {
 
 void DiagnosisLine::add_quantized(CLI::App& app) {
   add_value(app, "--float", float_model, "FLOAT",
-            "MODEL is quantized, and this is its float model: measure against it, with MODEL's ranges and float layers")
+            "MODEL is quantized, and this is its float model: measure against it, with MODEL's ranges and float layers "
+            "(default: MODEL is the float model)")
       .group("Precision");
   add_value(app, "--from", quantized, "QUANTIZED",
-            "Take over the ranges and the float layers of this file, which was quantized from MODEL")
+            "Take over the ranges and the float layers of this file, which was quantized from MODEL (default: none)")
       .group("Precision");
 }
 

@@ -30,10 +30,10 @@ TEST(FormerFiles, AReportHoldsTheSameWhenItIsWrittenAgain) {
   const DiagnoseReport report = diagnose_report_from_json(text, "report.json");
   EXPECT_EQ(report.kept.value().end, SearchEnd::Certified);
   EXPECT_EQ(report.kept->tests.at(1).verdict, Verdict::Bad);
-  EXPECT_EQ(outcome_of(report), Outcome::Met);
+  EXPECT_EQ(outcome_of(report), Outcome::NothingLeft) << "both of its layers are kept";
   const std::string renamed = std::regex_replace(text, std::regex("effect_db"), "sensitivity_db");
   Json again = parse_json(report_to_json(report), "again");
-  EXPECT_EQ(again.at("outcome"), "met");
+  EXPECT_EQ(again.at("outcome"), "nothing-left");
   again.erase("outcome");  // reports of that time had none
   EXPECT_EQ(json_text(again, kPrettyJson), json_text(parse_json(renamed, "former"), kPrettyJson));
 }

@@ -144,6 +144,7 @@ TEST(Diagnose, RanksByNoiseWhereTheMetricCountsClasses) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.measure.requirement = Requirement{Metric::MinTop1Agreement, {{0.1, ""}}};
+  options.rank = true;
   const DiagnoseReport report = diagnose(options);
   for (std::size_t i = 1; i < report.layers.size(); ++i) {
     EXPECT_LE(report.layers[i - 1].sensitivity_db.value(), report.layers[i].sensitivity_db.value()) << i;

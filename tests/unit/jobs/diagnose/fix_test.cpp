@@ -59,6 +59,7 @@ Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
 FixOptions fix_options(const NetFiles& files, std::vector<std::string> allow) {
   FixOptions options{files.diagnose_options({Format::Int8}), {std::move(allow), {}}};
   options.precision.rules.weights_per_channel = false;
+  options.measure.output_parts = false;  // repairs are weighed by the output as a whole
   return options;
 }
 
