@@ -127,7 +127,7 @@ TEST(OutputStats, CountsRowsAlongTheLastAxisLongerThanOne) {
 
 TEST(OutputStats, RefusesOtherShapes) {
   OutputStats stats;
-  EXPECT_EQ(error_of([&] { stats.add_sample(0, row({1, 2}), row({1, 2, 3})); }).kind(), ErrorKind::Internal);
+  EXPECT_EQ(error_of([&] { stats.add_sample(0, row({1, 2}), row({1, 2, 3})); }).kind(), ErrorKind::Input);
 }
 
 /// Random outputs of ten samples: the prefixes of the tested run against the full one.
