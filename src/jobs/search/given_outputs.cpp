@@ -25,7 +25,7 @@ class GivenTally : public Tally {
 
  private:
   std::vector<Tensor> given(std::vector<Tensor> outputs) const {
-    outputs.resize(views_.size());  // parts of outputs stand behind all of them
+    if (outputs.size() > views_.size()) outputs.resize(views_.size());  // parts of outputs stand behind all of them
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (views_[i] != nullptr) outputs[i] = as_given(*views_[i], outputs[i]);
     }

@@ -103,7 +103,7 @@ class ScriptObjective : public Objective {
   std::string fingerprint() const override { return sha256_of(read_text(script_.file)); }
 
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
-    return std::make_unique<MetricTally>([this, &outputs](const Samples& got, const Samples& ref) {
+    return std::make_unique<MetricTally>([this, outputs](const Samples& got, const Samples& ref) {
       const ScratchFolder folder;
       save(folder / "outputs.npz", outputs, got);
       Json files = Json::Object{{"outputs", (folder / "outputs.npz").string()}};
@@ -128,7 +128,7 @@ class FunctionObjective : public Objective {
   std::string text() const override { return printable(wanted_.name) + limits_text(wanted_); }
 
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
-    return std::make_unique<MetricTally>([this, &outputs](const Samples& got, const Samples& ref) {
+    return std::make_unique<MetricTally>([this, outputs](const Samples& got, const Samples& ref) {
       return judged(wanted_, wanted_.function(by_name(outputs, got),
                                               all_there(ref) ? by_name(outputs, ref) : std::vector<Sample>()));
     });
