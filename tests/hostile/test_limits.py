@@ -233,7 +233,7 @@ def test_two_loops_of_checks_do_not_read_each_others_candidates(tmp_path):
     while not candidate.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     second = vernier(*reduce, "-o", "b.onnx", "--check", "false", folder=tmp_path)
-    beside = vernier(*reduce, "-o", "c.onnx", "--check", "false", "--iter-artifact", "other.onnx", folder=tmp_path)
+    beside = vernier(*reduce, "-o", "c.onnx", "--iter-artifact", "other.onnx", "--check", "false", folder=tmp_path)
     first.terminate()
     first.wait(timeout=SECONDS)
     assert beside.returncode == 0, beside.stderr
