@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -88,9 +89,11 @@ class Diagnosis {
     try {
       body();
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Interrupted || refused_file_) throw;
+      // What a function of the caller's does wrong is for the caller to hear.
+      const bool ours = error.kind() == ErrorKind::Backend || error.kind() == ErrorKind::Internal;
+      if (!ours || refused_file_) throw;
       failed_phase(phase, error.what());
-    } catch (const std::exception& failure) {
+    } catch (const std::runtime_error& failure) {
       failed_phase(phase, printable_text(failure.what()));
     }
   }

@@ -150,7 +150,8 @@ void RepairLadder::try_or_skip(const Repair& repair) {
   try {
     try_repair(repair);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Interrupted) throw;
+    // What a function of the caller's does wrong is for the caller to hear.
+    if (error.kind() != ErrorKind::Backend && error.kind() != ErrorKind::Internal) throw;
     take_back(before);
     tried_.resize(rows);
     RepairTried row;
