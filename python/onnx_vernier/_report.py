@@ -206,7 +206,7 @@ class VerifyReport(Report):
     @property
     def passed(self) -> bool | None:
         """Whether the requirement is met; None without one. False where an engine refuses the file for its Q/DQ pairs."""
-        if any(defect["refused"] for defect in self.data.get("defects", [])):
+        if any(defect.get("refused") for defect in self.get("defects", [])):
             return False
         return self.figures.get("passed")
 
