@@ -1,9 +1,11 @@
 #include "model/contents.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 
 #include "base/hash.h"
+#include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -16,6 +18,17 @@ std::size_t count_quantizers(const Model& model) {
     }
   });
   return nodes;
+}
+
+bool holds_quantized_values(const Model& model) {
+  bool found = false;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    found = found || std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
+              const bool dequantizes = node.op_type() == "DequantizeLinear" && has(node, Trait::Quantizes);
+              return dequantizes || has(node, Trait::ComputesOnCodes);
+            });
+  });
+  return found;
 }
 
 std::int64_t weight_bytes(const Model& model) {

@@ -238,11 +238,13 @@ PairClamps find_pair_clamps(const Model& typed, Sources& sources) {
   const Behind behind(typed, sources);
   behind.fit(file.model);
   give_out(file.model, pairs);
+  std::map<std::string, std::vector<Cuts*>> before;  // by what is given out in front of them
+  for (Cuts& cuts : pairs) before[tapped(cuts.pair.tensor)].push_back(&cuts);
   Outputs rounded;
   behind.run(file.model, [&](std::size_t sample, const std::string& name, const Tensor& value) {
     if (behind.judges(name)) rounded.emplace(std::pair(sample, name), value);
-    for (Cuts& cuts : pairs) {
-      if (tapped(cuts.pair.tensor) == name) add(cuts, value);
+    if (const auto found_here = before.find(name); found_here != before.end()) {
+      for (Cuts* cuts : found_here->second) add(*cuts, value);
     }
   });
   std::vector<std::string> clamps;

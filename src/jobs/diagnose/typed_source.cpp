@@ -14,9 +14,9 @@
 #include "base/text.h"
 #include "jobs/diagnose/pair_clamps.h"
 #include "jobs/verify/stored_values.h"
+#include "model/contents.h"
 #include "model/graph_edit.h"
 #include "model/model.h"
-#include "model/operator_traits.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -61,18 +61,6 @@ void keep_high(const std::set<std::string>& layers, PrecisionOptions& precision)
   }
 }
 
-/// Whether values of the file stand as codes somewhere. A QuantizeLinear alone, which gives out codes, is no such
-/// thing.
-bool holds_codes(const Model& model) {
-  bool found = false;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    found = found || std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
-              return is_quantization(node, "DequantizeLinear") || has(node, Trait::ComputesOnCodes);
-            });
-  });
-  return found;
-}
-
 /// What an engine refuses has no figures.
 void require_usable_pairs(const OnnxModel& source, const Model& model) {
   for (const FoundDefect& defect : defects_of_pairs(normalized_file(model), /*perhaps_meant=*/false)) {
@@ -100,7 +88,7 @@ std::optional<QuantParams> with_range_of(const QuantParams& wanted, const QuantP
 
 TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
                       PrecisionOptions& precision) {
-  if (holds_codes(*sources.model(source))) {
+  if (holds_quantized_values(*sources.model(source))) {
     throw Error(ErrorKind::Input, fmt::format("{}: is quantized itself, and no float model", printable(source.name())),
                 "give the model that was quantized; are the two swapped?");
   }
@@ -110,7 +98,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   require_usable_pairs(quantized, *given);
   const SimulatedFile file = simulate_typed(*given);
   std::set<std::string> high;
-  if (low_formats(file, high).empty() && !holds_codes(*given)) {
+  if (low_formats(file, high).empty() && !holds_quantized_values(*given)) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
                 "‹from› reads a model with Q/DQ pairs or casts");
   }
@@ -147,9 +135,9 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
 TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision) {
   TypedSource found;
   const std::shared_ptr<const Model> given = sources.model(source);
-  found.quantized = holds_codes(*given);
+  found.quantized = holds_quantized_values(*given);
   if (found.quantized) require_usable_pairs(source, *given);
-  const PairClamps clamps = find_pair_clamps(*given, sources);
+  const PairClamps clamps = found.quantized ? find_pair_clamps(*given, sources) : PairClamps{};
   SimulatedFile raised = without_roundings(*given, clamps.kept);
   const std::map<Format, std::size_t> low = low_formats(raised, found.high);
   if (low.empty()) {

@@ -12,7 +12,6 @@
 #include "jobs/common/sources.h"
 #include "jobs/verify/stored_values.h"
 #include "model/contents.h"
-#include "plan/simulate_typed.h"
 #include "vernier/check_placement.h"
 #include "vernier/debug_loss.h"
 #include "vernier/error.h"
@@ -50,7 +49,7 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
 void explain_file(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   Sources sources(options.measure, sinks);
   const std::shared_ptr<const Model> file = sources.model(options.typed_model);
-  if (count_quantizers(*file) == 0 && simulate_typed(*file).quantized.empty()) return;
+  if (!holds_quantized_values(*file)) return;
   const bool asked = options.measure.requirement || !options.task.empty();
   const bool met = deciding_test(report) != nullptr ? deciding_test(report)->verdict == Verdict::Good
                                                     : deciding_figures(report).passed == true;
