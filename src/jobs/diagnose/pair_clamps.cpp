@@ -9,13 +9,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "analysis/judged_views.h"
+#include "analysis/run_tensors.h"
+#include "analysis/some_samples.h"
 #include "analysis/subject.h"
-#include "analysis/surgery.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "jobs/common/load.h"
@@ -101,79 +103,58 @@ std::vector<Cuts> pairs_of(const SimulatedFile& file) {
   return pairs;
 }
 
-/// The samples that are looked at, spread over all.
-std::vector<std::size_t> chosen_samples(std::size_t all) {
-  const std::size_t count = std::min(all, kMostSamples);
-  std::vector<std::size_t> chosen(count);
-  for (std::size_t i = 0; i < count; ++i) chosen[i] = i * all / count;
-  return chosen;
-}
-
-std::string tapped(const std::string& tensor) { return tensor + "/before_pair"; }
-
-/// Lets the model give out the values in front of each pair, behind its own outputs.
-void give_out(Model& model, const std::vector<Cuts>& pairs) {
-  std::set<std::string> seen;
-  for (const Cuts& cuts : pairs) {
-    if (!seen.insert(cuts.pair.tensor).second) continue;
-    onnx::NodeProto& node = *model.proto.mutable_graph()->add_node();
-    node.set_op_type("Identity");
-    node.set_name(tapped(cuts.pair.tensor));
-    node.add_input(cuts.pair.tensor);
-    node.add_output(tapped(cuts.pair.tensor));
-    add_output(model, tapped(cuts.pair.tensor), Dtype::Float32);
-  }
-}
-
-/// A network behind the file, with the outputs by which models are judged, and what runs it.
+/// What the networks behind the file are judged by, and what runs them.
 class Behind {
  public:
   Behind(const Model& typed, Sources& sources) : sources_(sources), samples_(sources.samples(typed)) {
-    beside_.subject.model = without_roundings(typed).model;
-    beside_.subject.model.path = typed.path;
-    beside_.views = judge_as_floats(beside_.subject.model);
-    for (const InputInfo& output : model_outputs(beside_.subject.model)) {
-      if (output.dtype == Dtype::Float32) judged_.insert(output.name);
+    Subject& subject = beside_.subject;
+    subject.model = without_roundings(typed).model;
+    subject.model.path = typed.path;
+    beside_.views = judge_as_floats(subject.model);
+    for (const InputInfo& output : model_outputs(subject.model)) {
+      if (output.dtype == Dtype::Float32) subject.judged.push_back(output.name);
     }
-  }
-
-  /// Gives a model of the file the inputs and the judged outputs of this one.
-  void fit(Model& model) const { fit_beside(model, beside_); }
-
-  /// Runs `model` and gives `take` each output by name, sample after sample.
-  void run(const Model& model, const std::function<void(std::size_t, const std::string&, const Tensor&)>& take) const {
-    Subject subject;
-    subject.runtime = sources_.runtime();
-    subject.model = model;
-    subject.samples = samples_.get();
-    const MeasureOptions& options = sources_.options();
+    subject.runtime = sources.runtime();
+    const MeasureOptions& options = sources.options();
     subject.threads = options.threads == 0 ? usable_cores() : options.threads;
-    const Session session = subject.session(model);
-    run_samples(subject, session, chosen_samples(samples_->size()), Recorder(), "clamps", [&](SampleResult result) {
-      if (sources_.sinks().is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
-      for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-        take(result.index, session.output_names()[i], result.outputs[i]);
-      }
-      return true;
-    });
+    subject.samples = samples_.get();
+    few_.emplace(subject, kMostSamples);
+    subject.samples = &*few_;
   }
+  Behind(const Behind&) = delete;
+  Behind& operator=(const Behind&) = delete;
 
-  bool judges(const std::string& output) const { return judged_.contains(output); }
+  const std::vector<std::string>& judged() const { return beside_.subject.judged; }
+
+  /// Runs `model`, a form of the file, and gives `take` the values of `tensors`, sample after sample.
+  void run(Model model, const std::vector<std::string>& tensors,
+           const std::function<void(std::size_t, const std::vector<Tensor>&)>& take) const {
+    fit_beside(model, beside_);
+    run_tensors(beside_.subject, std::move(model), tensors, all_samples(beside_.subject),
+                [&](std::size_t sample, const std::vector<Tensor>& got) {
+                  if (sources_.sinks().is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+                  take(sample, got);
+                  return true;
+                });
+  }
 
  private:
   Sources& sources_;
   std::shared_ptr<const SampleSource> samples_;
   Loaded beside_;
-  std::set<std::string> judged_;
+  std::optional<FewSamples> few_;
 };
 
 using Outputs = std::map<std::pair<std::size_t, std::string>, Tensor>;
 
-Outputs outputs_of(const Behind& behind, const Model& model) {
+void keep(const std::vector<std::string>& names, std::size_t sample, const std::vector<Tensor>& got, Outputs& outputs) {
+  for (std::size_t i = 0; i < names.size(); ++i) outputs.emplace(std::pair(sample, names[i]), got[i]);
+}
+
+Outputs outputs_of(const Behind& behind, Model model) {
   Outputs outputs;
-  behind.run(model, [&](std::size_t sample, const std::string& name, const Tensor& value) {
-    if (behind.judges(name)) outputs.emplace(std::pair(sample, name), value);
-  });
+  behind.run(std::move(model), behind.judged(),
+             [&](std::size_t sample, const std::vector<Tensor>& got) { keep(behind.judged(), sample, got, outputs); });
   return outputs;
 }
 
@@ -216,8 +197,7 @@ void require_alike(const Model& typed, const Behind& behind, const std::vector<C
   const auto outputs_with = [&](const Clamps& clamps) {
     Model model = without_roundings(typed, clamps).model;
     model.path = typed.path;
-    behind.fit(model);
-    return outputs_of(behind, model);
+    return outputs_of(behind, std::move(model));
   };
   const Outputs exact = outputs_with(all);
   const auto rounding = errors_between(exact, rounded);
@@ -236,16 +216,16 @@ PairClamps find_pair_clamps(const Model& typed, Sources& sources) {
   if (pairs.empty()) return found;
   file.model.path = typed.path;
   const Behind behind(typed, sources);
-  behind.fit(file.model);
-  give_out(file.model, pairs);
-  std::map<std::string, std::vector<Cuts*>> before;  // by what is given out in front of them
-  for (Cuts& cuts : pairs) before[tapped(cuts.pair.tensor)].push_back(&cuts);
+  std::vector<std::string> tensors = behind.judged();
+  std::map<std::string, std::size_t> places;  // of the tensors in front of pairs
+  for (std::size_t i = 0; i < tensors.size(); ++i) places.emplace(tensors[i], i);
+  for (const Cuts& cuts : pairs) {
+    if (places.emplace(cuts.pair.tensor, tensors.size()).second) tensors.push_back(cuts.pair.tensor);
+  }
   Outputs rounded;
-  behind.run(file.model, [&](std::size_t sample, const std::string& name, const Tensor& value) {
-    if (behind.judges(name)) rounded.emplace(std::pair(sample, name), value);
-    if (const auto found_here = before.find(name); found_here != before.end()) {
-      for (Cuts* cuts : found_here->second) add(*cuts, value);
-    }
+  behind.run(std::move(file.model), tensors, [&](std::size_t sample, const std::vector<Tensor>& got) {
+    keep(behind.judged(), sample, got, rounded);
+    for (Cuts& cuts : pairs) add(cuts, got[places.at(cuts.pair.tensor)]);
   });
   std::vector<std::string> clamps;
   for (const Cuts& cuts : pairs) {
