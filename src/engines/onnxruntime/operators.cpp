@@ -2,22 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
+#include "engines/onnxruntime/kernel.h"
+#include "engines/onnxruntime/pair_sums_kernel.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "model/model.h"
 #include "numerics/metrics.h"
-#include "numerics/pair_sums.h"
 #include "numerics/round.h"
 #include "numerics/rounded_error.h"
 #include "numerics/tensor_cores.h"
@@ -29,101 +27,6 @@
 
 namespace vernier {
 namespace {
-
-// The kernels reach the C API through the table they were created with; exceptions must not cross it.
-struct Kernel {
-  const OrtApi* api = nullptr;
-  virtual ~Kernel() = default;
-  virtual void compute(OrtKernelContext* context) const = 0;
-
-  void check(OrtStatus* status) const {
-    if (status == nullptr) return;
-    const std::string text = api->GetErrorMessage(status);
-    api->ReleaseStatus(status);
-    throw Error(ErrorKind::Backend, text);
-  }
-
-  bool present(OrtStatus* status) const {
-    if (status == nullptr) return true;
-    api->ReleaseStatus(status);
-    return false;
-  }
-
-  struct Input {
-    std::span<const float> values;
-    Shape shape;
-  };
-
-  Input input(OrtKernelContext* context, std::size_t index) const {
-    const OrtValue* value = nullptr;
-    check(api->KernelContext_GetInput(context, index, &value));
-    OrtTensorTypeAndShapeInfo* info = nullptr;
-    check(api->GetTensorTypeAndShape(value, &info));
-    std::size_t rank = 0;
-    check(api->GetDimensionsCount(info, &rank));
-    Input in;
-    in.shape.resize(rank);
-    check(api->GetDimensions(info, in.shape.data(), rank));
-    std::size_t count = 0;
-    check(api->GetTensorShapeElementCount(info, &count));
-    api->ReleaseTensorTypeAndShapeInfo(info);
-    void* data = nullptr;
-    check(api->GetTensorMutableData(const_cast<OrtValue*>(value), &data));  // the API has no const form
-    in.values = {static_cast<const float*>(data), count};
-    return in;
-  }
-
-  std::span<float> output(OrtKernelContext* context, std::size_t index, const Input& like) const {
-    OrtValue* value = nullptr;
-    check(api->KernelContext_GetOutput(context, index, like.shape.data(), like.shape.size(), &value));
-    if (value == nullptr) return {};
-    void* data = nullptr;
-    check(api->GetTensorMutableData(value, &data));
-    return {static_cast<float*>(data), like.values.size()};
-  }
-
-  /// The part of one sample of a batch.
-  static Input part(const Input& in, std::size_t sample, std::size_t samples) {
-    if (samples == 1) return in;
-    const auto count = static_cast<std::int64_t>(samples);
-    if (in.shape.empty() || in.shape.front() % count != 0) {
-      throw Error(ErrorKind::Backend,
-                  "a tensor of shape " + shape_text(in.shape) + " holds no batch of " + std::to_string(samples));
-    }
-    Input one = in;
-    one.shape.front() /= count;
-    one.values = part(in.values, sample, samples);
-    return one;
-  }
-  template <class T>
-  static std::span<T> part(std::span<T> values, std::size_t sample, std::size_t samples) {
-    const std::size_t size = values.size() / samples;
-    return values.subspan(sample * size, size);
-  }
-
-  /// Passes an input through. Nothing to do when the runtime let the output take the input's place.
-  void pass(OrtKernelContext* context, std::size_t index, const Input& in) const {
-    const std::span<float> out = output(context, index, in);
-    if (!out.empty() && out.data() != in.values.data()) {
-      std::memcpy(out.data(), in.values.data(), in.values.size_bytes());
-    }
-  }
-
-  std::int64_t int_attribute(const OrtKernelInfo* info, const char* name) const {
-    std::int64_t value = 0;
-    check(api->KernelInfoGetAttribute_int64(info, name, &value));
-    return value;
-  }
-
-  Format format_attribute(const OrtKernelInfo* info) const {
-    std::size_t size = 0;
-    check(api->KernelInfoGetAttribute_string(info, "format", nullptr, &size));
-    std::string name(size, '\0');
-    check(api->KernelInfoGetAttribute_string(info, "format", name.data(), &size));
-    name.resize(size - 1);
-    return parse_format(name).value();
-  }
-};
 
 /// How a tensor is laid out along the axis of its scales.
 struct Extent {
@@ -214,150 +117,6 @@ struct AccumulateKernel final : Kernel {
       for (const float addend : bias) {
         for (const std::size_t end = first + static_cast<std::size_t>(inner); first < end; ++first)
           out[first] += addend;
-      }
-    }
-  }
-};
-
-/// Data codes in the order of the terms of one result: of a convolution the places of its kernel, channels last.
-class Window {
- public:
-  Window(const Shape& data, const Shape& result, const std::vector<std::int64_t>& kernel,
-         const std::vector<std::int64_t>& strides, const std::vector<std::int64_t>& dilations,
-         std::vector<std::int64_t> pads, std::int64_t same)
-      : kernel_(kernel), strides_(strides), dilations_(dilations), pads_(std::move(pads)) {
-    in_.assign(data.begin() + 2, data.end());
-    out_.assign(result.begin() + 2, result.end());
-    for (std::size_t i = 0; same > 0 && i < in_.size(); ++i) {
-      const std::int64_t all =
-          std::max<std::int64_t>(0, (out_[i] - 1) * strides_[i] + dilations_[i] * (kernel_[i] - 1) + 1 - in_[i]);
-      pads_[i] = same == 1 ? all / 2 : (all + 1) / 2;
-    }
-  }
-
-  std::size_t results() const { return static_cast<std::size_t>(element_count(out_)); }
-  std::size_t inputs() const { return static_cast<std::size_t>(element_count(in_)); }
-
-  /// `channels`: codes of the channels of one group, one behind the other, [channels, inputs()]. Beyond the edges lies
-  /// `zero`.
-  void gather(std::span<const std::uint8_t> channels, std::size_t result, std::uint8_t zero,
-              std::vector<std::uint8_t>& terms) const {
-    const std::size_t count = channels.size() / inputs();
-    std::vector<std::int64_t> first(out_.size());
-    for (std::size_t i = out_.size(), left = result; i-- > 0; left /= static_cast<std::size_t>(out_[i])) {
-      first[i] = static_cast<std::int64_t>(left % static_cast<std::size_t>(out_[i])) * strides_[i] - pads_[i];
-    }
-    std::size_t term = 0;
-    const auto places = static_cast<std::size_t>(element_count(kernel_));
-    for (std::size_t place = 0; place < places; ++place) {
-      bool inside = true;
-      std::size_t at = 0, step = 1;
-      for (std::size_t i = kernel_.size(), left = place; i-- > 0; left /= static_cast<std::size_t>(kernel_[i])) {
-        const std::int64_t x =
-            first[i] + static_cast<std::int64_t>(left % static_cast<std::size_t>(kernel_[i])) * dilations_[i];
-        inside = inside && x >= 0 && x < in_[i];
-        at += static_cast<std::size_t>(std::max<std::int64_t>(x, 0)) * step;
-        step *= static_cast<std::size_t>(in_[i]);
-      }
-      for (std::size_t c = 0; c < count; ++c) terms[term++] = inside ? channels[c * inputs() + at] : zero;
-    }
-  }
-
- private:
-  Shape in_, out_;
-  std::vector<std::int64_t> kernel_, strides_, dilations_, pads_;
-};
-
-struct PairSumsKernel final : Kernel {
-  std::optional<PairSums> sums;
-  std::size_t outputs = 0, terms = 0, slot = 0;
-  float data_scale = 1;
-  std::int64_t data_zero = 0, group = 0, same = 0;
-  std::vector<float> scales;
-  std::vector<std::int64_t> shape, strides, dilations, pads;
-
-  std::vector<std::int64_t> ints(const OrtKernelInfo* info, const char* name) const {
-    std::size_t size = 0;
-    check(api->KernelInfoGetAttributeArray_int64(info, name, nullptr, &size));
-    std::vector<std::int64_t> values(size);
-    check(api->KernelInfoGetAttributeArray_int64(info, name, values.data(), &size));
-    return values;
-  }
-
-  void create(const OrtKernelInfo* info) {
-    std::size_t size = 0;
-    check(api->KernelInfoGetAttribute_string(info, "codes", nullptr, &size));
-    std::string codes(size, '\0');
-    check(api->KernelInfoGetAttribute_string(info, "codes", codes.data(), &size));
-    codes.resize(size - 1);
-    outputs = static_cast<std::size_t>(int_attribute(info, "outputs"));
-    terms = codes.size() / outputs;
-    const std::vector<std::int8_t> weights(codes.begin(), codes.end());
-    sums.emplace(weights, outputs, terms);
-    slot = static_cast<std::size_t>(int_attribute(info, "slot"));
-    check(api->KernelInfoGetAttribute_float(info, "data_scale", &data_scale));
-    data_zero = int_attribute(info, "data_zero");
-    check(api->KernelInfoGetAttributeArray_float(info, "scales", nullptr, &size));
-    scales.resize(size);
-    check(api->KernelInfoGetAttributeArray_float(info, "scales", scales.data(), &size));
-    group = int_attribute(info, "group");
-    if (group == 0) return;
-    shape = ints(info, "kernel_shape");
-    strides = ints(info, "strides");
-    dilations = ints(info, "dilations");
-    pads = ints(info, "pads");
-    same = int_attribute(info, "same");
-  }
-
-  std::vector<std::uint8_t> codes_of(std::span<const float> values) const {
-    std::vector<std::uint8_t> codes(values.size());
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      const float code = std::nearbyint(values[i] / data_scale) + static_cast<float>(data_zero);
-      codes[i] = static_cast<std::uint8_t>(std::clamp(code, 0.0F, 255.0F));
-    }
-    return codes;
-  }
-
-  void compute(OrtKernelContext* context) const override {
-    const Input exact = input(context, 0);
-    const Input data = input(context, 1);
-    pass(context, 0, exact);
-    const std::span<float> out = output(context, 0, exact);
-    const std::span<Recorder> recorders = current_recorders();
-    const std::size_t samples = std::max<std::size_t>(1, recorders.size());
-    for (std::size_t i = 0; i < samples; ++i) {
-      RoundEvents events;
-      add_excess(part(data, i, samples), part(exact, i, samples).shape, part(out, i, samples), events);
-      if (i < recorders.size() && slot < recorders[i].events.size()) recorders[i].events[slot] += events;
-    }
-  }
-
-  void add_excess(const Input& data, const Shape& result, std::span<float> out, RoundEvents& events) const {
-    const std::vector<std::uint8_t> codes = codes_of(data.values);
-    const auto add = [&](std::size_t row, std::span<const std::uint8_t> read, float& sum) {
-      sum += scales[row] * static_cast<float>(sums->excess(row, read, events.saturated));
-      events.count += static_cast<std::int64_t>(sums->pairs());
-    };
-    const std::span<const std::uint8_t> all(codes);
-    if (group == 0) {
-      for (std::size_t i = 0; i < out.size(); ++i) add(i % outputs, all.subspan(i / outputs * terms, terms), out[i]);
-      return;
-    }
-    const Window window(data.shape, result, shape, strides, dilations, pads, same);
-    const auto groups = static_cast<std::size_t>(group);
-    const std::size_t images = static_cast<std::size_t>(data.shape[0]);
-    const std::size_t of_group = codes.size() / images / groups;
-    const std::size_t rows = outputs / groups;
-    std::vector<std::uint8_t> read(terms);
-    for (std::size_t image = 0; image < images; ++image) {
-      for (std::size_t g = 0; g < groups; ++g) {
-        const auto channels = all.subspan((image * groups + g) * of_group, of_group);
-        for (std::size_t place = 0; place < window.results(); ++place) {
-          window.gather(channels, place, static_cast<std::uint8_t>(data_zero), read);
-          for (std::size_t row = g * rows; row < (g + 1) * rows; ++row) {
-            add(row, read, out[(image * outputs + row) * window.results() + place]);
-          }
-        }
       }
     }
   }

@@ -1,0 +1,151 @@
+#include "engines/onnxruntime/pair_sums_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "engines/onnxruntime/recorder.h"
+
+namespace vernier {
+namespace {
+
+/// Data codes in the order of the terms of one result: of a convolution the places of its kernel, channels last.
+class Window {
+ public:
+  Window(const Shape& data, const Shape& result, const std::vector<std::int64_t>& kernel,
+         const std::vector<std::int64_t>& strides, const std::vector<std::int64_t>& dilations,
+         std::vector<std::int64_t> pads, std::int64_t same)
+      : kernel_(kernel), strides_(strides), dilations_(dilations), pads_(std::move(pads)) {
+    in_.assign(data.begin() + 2, data.end());
+    out_.assign(result.begin() + 2, result.end());
+    for (std::size_t i = 0; same > 0 && i < in_.size(); ++i) {
+      const std::int64_t all =
+          std::max<std::int64_t>(0, (out_[i] - 1) * strides_[i] + dilations_[i] * (kernel_[i] - 1) + 1 - in_[i]);
+      pads_[i] = same == 1 ? all / 2 : (all + 1) / 2;
+    }
+  }
+
+  std::size_t results() const { return static_cast<std::size_t>(element_count(out_)); }
+  std::size_t inputs() const { return static_cast<std::size_t>(element_count(in_)); }
+
+  /// `channels`: codes of the channels of one group, one behind the other, [channels, inputs()]. Beyond the edges lies
+  /// `zero`.
+  void gather(std::span<const std::uint8_t> channels, std::size_t result, std::uint8_t zero,
+              std::vector<std::uint8_t>& terms) const {
+    const std::size_t count = channels.size() / inputs();
+    std::vector<std::int64_t> first(out_.size());
+    for (std::size_t i = out_.size(), left = result; i-- > 0; left /= static_cast<std::size_t>(out_[i])) {
+      first[i] = static_cast<std::int64_t>(left % static_cast<std::size_t>(out_[i])) * strides_[i] - pads_[i];
+    }
+    std::size_t term = 0;
+    const auto places = static_cast<std::size_t>(element_count(kernel_));
+    for (std::size_t place = 0; place < places; ++place) {
+      bool inside = true;
+      std::size_t at = 0, step = 1;
+      for (std::size_t i = kernel_.size(), left = place; i-- > 0; left /= static_cast<std::size_t>(kernel_[i])) {
+        const std::int64_t x =
+            first[i] + static_cast<std::int64_t>(left % static_cast<std::size_t>(kernel_[i])) * dilations_[i];
+        inside = inside && x >= 0 && x < in_[i];
+        at += static_cast<std::size_t>(std::max<std::int64_t>(x, 0)) * step;
+        step *= static_cast<std::size_t>(in_[i]);
+      }
+      for (std::size_t c = 0; c < count; ++c) terms[term++] = inside ? channels[c * inputs() + at] : zero;
+    }
+  }
+
+ private:
+  Shape in_, out_;
+  std::vector<std::int64_t> kernel_, strides_, dilations_, pads_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> PairSumsKernel::ints(const OrtKernelInfo* info, const char* name) const {
+  std::size_t size = 0;
+  check(api->KernelInfoGetAttributeArray_int64(info, name, nullptr, &size));
+  std::vector<std::int64_t> values(size);
+  check(api->KernelInfoGetAttributeArray_int64(info, name, values.data(), &size));
+  return values;
+}
+
+void PairSumsKernel::create(const OrtKernelInfo* info) {
+  std::size_t size = 0;
+  check(api->KernelInfoGetAttribute_string(info, "codes", nullptr, &size));
+  std::string codes(size, '\0');
+  check(api->KernelInfoGetAttribute_string(info, "codes", codes.data(), &size));
+  codes.resize(size - 1);
+  outputs = static_cast<std::size_t>(int_attribute(info, "outputs"));
+  terms = codes.size() / outputs;
+  const std::vector<std::int8_t> weights(codes.begin(), codes.end());
+  sums.emplace(weights, outputs, terms);
+  slot = static_cast<std::size_t>(int_attribute(info, "slot"));
+  check(api->KernelInfoGetAttribute_float(info, "data_scale", &data_scale));
+  data_zero = int_attribute(info, "data_zero");
+  check(api->KernelInfoGetAttributeArray_float(info, "scales", nullptr, &size));
+  scales.resize(size);
+  check(api->KernelInfoGetAttributeArray_float(info, "scales", scales.data(), &size));
+  group = int_attribute(info, "group");
+  if (group == 0) return;
+  shape = ints(info, "kernel_shape");
+  strides = ints(info, "strides");
+  dilations = ints(info, "dilations");
+  pads = ints(info, "pads");
+  same = int_attribute(info, "same");
+}
+
+std::vector<std::uint8_t> PairSumsKernel::codes_of(std::span<const float> values) const {
+  std::vector<std::uint8_t> codes(values.size());
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const float code = std::nearbyint(values[i] / data_scale) + static_cast<float>(data_zero);
+    codes[i] = static_cast<std::uint8_t>(std::clamp(code, 0.0F, 255.0F));
+  }
+  return codes;
+}
+
+void PairSumsKernel::compute(OrtKernelContext* context) const {
+  const Input exact = input(context, 0);
+  const Input data = input(context, 1);
+  pass(context, 0, exact);
+  const std::span<float> out = output(context, 0, exact);
+  const std::span<Recorder> recorders = current_recorders();
+  const std::size_t samples = std::max<std::size_t>(1, recorders.size());
+  for (std::size_t i = 0; i < samples; ++i) {
+    RoundEvents events;
+    add_excess(part(data, i, samples), part(exact, i, samples).shape, part(out, i, samples), events);
+    if (i < recorders.size() && slot < recorders[i].events.size()) recorders[i].events[slot] += events;
+  }
+}
+
+void PairSumsKernel::add_excess(const Input& data, const Shape& result, std::span<float> out,
+                                RoundEvents& events) const {
+  const std::vector<std::uint8_t> codes = codes_of(data.values);
+  const auto add = [&](std::size_t row, std::span<const std::uint8_t> read, float& sum) {
+    sum += scales[row] * static_cast<float>(sums->excess(row, read, events.saturated));
+    events.count += static_cast<std::int64_t>(sums->pairs());
+  };
+  const std::span<const std::uint8_t> all(codes);
+  if (group == 0) {
+    for (std::size_t i = 0; i < out.size(); ++i) add(i % outputs, all.subspan(i / outputs * terms, terms), out[i]);
+    return;
+  }
+  const Window window(data.shape, result, shape, strides, dilations, pads, same);
+  const auto groups = static_cast<std::size_t>(group);
+  const std::size_t images = static_cast<std::size_t>(data.shape[0]);
+  const std::size_t of_group = codes.size() / images / groups;
+  const std::size_t rows = outputs / groups;
+  std::vector<std::uint8_t> read(terms);
+  for (std::size_t image = 0; image < images; ++image) {
+    for (std::size_t g = 0; g < groups; ++g) {
+      const auto channels = all.subspan((image * groups + g) * of_group, of_group);
+      for (std::size_t place = 0; place < window.results(); ++place) {
+        window.gather(channels, place, static_cast<std::uint8_t>(data_zero), read);
+        for (std::size_t row = g * rows; row < (g + 1) * rows; ++row) {
+          add(row, read, out[(image * outputs + row) * window.results() + place]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace vernier
