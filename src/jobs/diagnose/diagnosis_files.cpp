@@ -13,6 +13,7 @@
 #include "jobs/common/output_files.h"
 #include "jobs/scripting/network_scripts.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "vernier/diagnose.h"

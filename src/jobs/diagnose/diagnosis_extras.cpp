@@ -1,0 +1,91 @@
+// What a diagnosis adds once it has its answer: whether ONNX Runtime runs the file, latency, an engine's compiler,
+// other ways to the requirement, pictures.
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "jobs/common/runtime_check.h"
+#include "jobs/diagnose/alternatives.h"
+#include "jobs/diagnose/diagnosis.h"
+#include "jobs/diagnose/engine_side.h"
+#include "jobs/diagnose/latency.h"
+#include "jobs/diagnose/sample_pictures.h"
+#include "jobs/diagnose/typed_result.h"
+
+namespace vernier {
+
+/// Whoever deploys the file there is to know before. It is news where the file is made for ONNX Runtime; elsewhere it
+/// concerns whoever tries the file on a CPU first.
+void Diagnosis::try_on_onnxruntime() {
+  report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
+  if (!report_.typed->onnxruntime) return;
+  const std::string text = refusal_text(*report_.typed->onnxruntime, subject().runtime->version());
+  if (text.empty()) return;
+  if (options_.precision.target == Target::OnnxRuntime) {
+    warn(text);
+  } else {
+    report_.typed->notes.push_back(text);
+  }
+}
+
+void Diagnosis::latency() {
+  LatencyModels models;
+  models.original = loaded_.original.get();
+  TypedModel low;
+  const bool on_engine = options_.confirm_on && *options_.confirm_on != MeasureOn::OnnxRuntime;
+  if (on_engine || has_integer_kernels(options_.precision.low)) {
+    low = typed_->lowered(all_low_plan());
+    models.low = &low.model;
+    // Without kept layers the two are one network, and where nothing helps there is no model.
+    if (report_.kept && !report_.kept->layers.empty() && report_.typed) models.repaired = &typed_->model();
+  }
+  if (on_engine) {
+    const auto engine = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
+    report_.latency = measure_latency(*engine, *loaded_.samples, models);
+  } else {
+    report_.latency = measure_latency(subject(), models, options_.precision.target);
+  }
+}
+
+void Diagnosis::compile() {
+  report_.compiled = compile_typed(*compiler_, loaded_, all_low_plan(), *typed_);
+  if (const auto file = report_.files.find("model"); file != report_.files.end()) report_.compiled->file = file->second;
+  if (!report_.compiled->refused.empty())
+    warn("the engine made nothing of the typed model: " + report_.compiled->refused);
+}
+
+void Diagnosis::alternatives() {
+  report_.alternatives = measure_alternatives(
+      options_, report_, measured_->saved_seconds(),
+      [this](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
+        return Diagnosis(options, sinks, repairs, deadline, *this).run();
+      },
+      sinks_);
+}
+
+void Diagnosis::pictures() {
+  std::vector<std::string> ranked;
+  for (const LayerRow& row : report_.layers) ranked.push_back(row.name);
+  std::vector<std::size_t> samples = experiment_->few_hard_samples();
+  samples.resize(std::min<std::size_t>(samples.size(), 4));
+  report_.pictures = measured_->pictures(ranked, samples);
+}
+
+void Diagnosis::picture_samples() {
+  const RunFigures& run = report_.final_figures ? *report_.final_figures
+                          : report_.repaired    ? *report_.repaired
+                                                : report_.all_low;
+  std::vector<std::size_t> numbers;
+  for (const OutputFigure& output : run.outputs) {
+    for (const SampleFigure& sample : output.worst_samples) numbers.push_back(sample.sample);
+  }
+  sources_.judge(judges_apart());
+  report_.sample_pictures =
+      sample_pictures(*sources_.samples(*loaded_.original), model_inputs(*loaded_.original), numbers);
+  sources_.judge(false);
+  if (report_.sample_pictures.empty()) note({"no picture of a sample: no input of the network is an image"});
+}
+
+}  // namespace vernier
