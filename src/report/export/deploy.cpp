@@ -13,6 +13,7 @@
 #include "report/export/other_tools.h"
 #include "report/export/trtexec_shapes.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"

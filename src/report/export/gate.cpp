@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "report/html/page.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/told.h"

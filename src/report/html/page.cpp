@@ -14,6 +14,7 @@
 #include "report/html/words.h"
 #include "report/json/document.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/text.h"
 

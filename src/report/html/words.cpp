@@ -14,6 +14,7 @@
 #include "report/export/pareto.h"
 #include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"

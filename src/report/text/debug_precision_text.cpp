@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "report/export/pareto.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/minimum_text.h"
 #include "report/text/numbers.h"

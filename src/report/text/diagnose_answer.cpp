@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "report/export/trtexec_shapes.h"
 #include "report/text/alternatives_text.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/told.h"
@@ -380,80 +381,6 @@ Answer searched(const DiagnoseReport& report) {
   return answer;
 }
 
-}  // namespace
-
-const char* model_words(const DiagnoseReport& report) {
-  if (report.files.contains("model")) return "the written model";
-  return report.repaired ? "the repaired model" : "the typed model";
-}
-
-std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run) {
-  const bool judged =
-      report.shares && report.shares->judgement > 0 && report.final_figures && &run == &*report.final_figures;
-  return judged ? report.shares->judgement : report.samples;
-}
-
-const char* program_of(const DiagnoseReport& report) {
-  return report.command.starts_with("vernier fix ") ? "vernier fix" : "vernier diagnose";
-}
-
-std::string all_low_text(const DiagnoseReport& report) {
-  const std::string low = low_text(report);
-  return report.excluded == 0 ? low : fmt::format("{} except {}", low, plural(report.excluded, "excluded layer"));
-}
-
-std::string lowered_share(const DiagnoseReport& report) {
-  if (!lowers_a_part(report)) return {};
-  const LoweredWork& work = *report.work;
-  const auto share = [](std::int64_t part, std::int64_t whole) {
-    return percent_text(static_cast<double>(part) / static_cast<double>(whole));
-  };
-  std::string text = fmt::format(" ({} of the multiply-accumulates", share(work.macs, work.total_macs));
-  if (work.total_weight_bytes > 0) {
-    text += fmt::format(", {} of the bytes of weights", share(work.weight_bytes, work.total_weight_bytes));
-  }
-  return text + ")";
-}
-
-std::string not_lowered(const DiagnoseReport& report) {
-  std::string text;
-  if (const std::size_t refused = report.typed ? report.typed->refused : 0; refused > 0) {
-    text += fmt::format("; {} could not be lowered, as the notes say", plural(refused, "layer"));
-  }
-  if (!lowers_a_part(report)) return text;
-  const LoweredWork& work = *report.work;
-  const std::size_t high = work.recurrent + work.others;
-  if (high > 0) {
-    const std::string recurrent = work.recurrent > 0 ? plural(work.recurrent, "recurrent layer") : std::string();
-    const std::string others = work.others > 0 ? plural(work.others, "other layer") : std::string();
-    text += fmt::format("; {}{}{} {} in {}", recurrent, recurrent.empty() || others.empty() ? "" : " and ", others,
-                        high == 1 ? "stays" : "stay", format_name(report.high));
-  }
-  if (work.on_codes > 0) {
-    text += fmt::format("; {} on integers that the file stores",
-                        work.on_codes == 1 ? "1 layer computes" : plural(work.on_codes, "layer") + " compute");
-  }
-  return text;
-}
-
-std::string searched_limit_text(const DiagnoseReport& report) {
-  const double room = report.kept->room;
-  const bool one_number = report.requirement && report.requirement->limits.size() == 1 &&
-                          report.requirement->metric != Metric::MinTop1Agreement && std::isfinite(room);
-  if (!one_number) return fmt::format("{:.0f} % of the allowance", 100 / room);
-  const Requirement stricter = with_margin(*report.requirement, 10 * std::log10(room));
-  const double limit = stricter.limits.front().value;
-  return metric_text(stricter.metric, limit, report.requirement->limits.front().value);
-}
-
-std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
-
-const char* all_of_them(const DiagnoseReport& report) {
-  return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
-}
-
-namespace {
-
 Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (report.interrupted && report.all_low.outputs.empty()) {
     Answer answer;
@@ -483,10 +410,6 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
   return searched(report);
 }
 
-}  // namespace
-
-namespace {
-
 Answer answer_with_sums(const DiagnoseReport& report) {
   Answer answer = answer_by_its_figures(report);
   if (report.engine) {
@@ -505,10 +428,6 @@ Answer answer_with_sums(const DiagnoseReport& report) {
   }
   return answer;
 }
-
-}  // namespace
-
-namespace {
 
 /// The file whose ranges were taken over, as it is: other weights or ranges of its own show here alone.
 void say_given_file(const DiagnoseReport& report, Answer& answer) {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/engine_section.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"

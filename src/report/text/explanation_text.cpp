@@ -13,6 +13,7 @@
 #include "base/median.h"
 #include "base/text.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
