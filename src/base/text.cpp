@@ -86,6 +86,10 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
   return nearest;
 }
 
+bool contains(std::span<const std::string> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 bool wildcard_match(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;

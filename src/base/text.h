@@ -20,6 +20,9 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
 /// Shell wildcard match: * (any run), ? (any character), [abc] and [!abc] (sets and ranges). The whole text must match.
 bool wildcard_match(std::string_view pattern, std::string_view text);
 
+/// Whether `name` is one of `names`.
+bool contains(std::span<const std::string> names, std::string_view name);
+
 /// `name` for a terminal: bytes that are no UTF-8 and control characters become \xNN, letters that cannot be seen or
 /// turn the direction of text \u{XXXX}, so that a hostile name can neither move the cursor nor look like another. So do
 /// single guillemets, which mark what a text of ours names (vernier/marks.h).

@@ -82,9 +82,10 @@ CodeRange code_range(Format format) {
 bool is_integer(Format format) { return code_range(format).highest != 0; }
 
 std::string_view scale_defect(float scale, Format format) {
-  if (!std::isfinite(scale)) return "is not finite";
-  if (scale <= 0) return "is not positive";
-  if (scale < FLT_MIN) return "is subnormal, smaller than 1.18e-38";
+  if (!is_usable_scale(scale)) {
+    if (!std::isfinite(scale)) return "is not finite";
+    return scale <= 0 ? "is not positive" : "is subnormal, smaller than 1.18e-38";
+  }
   const FloatGrid* grid = float_grid(format);
   const CodeRange codes = code_range(format);
   // Codes of uint8 are counted from a zero point: half of them, as of int8, lie on its longer side at least.

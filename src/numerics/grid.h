@@ -39,7 +39,7 @@ CodeRange code_range(Format format);
 bool is_integer(Format format);
 
 /// Why `scale` cannot be the quantization step of `format`, as the end of "the scale 1e-45 ...". Empty: it can.
-/// A usable scale is finite, positive and normal, and float32 holds every value of its grid. Scales from
+/// It is_usable_scale(), and float32 holds every value of its grid. Scales from
 /// symmetric_params and asymmetric_params are always usable. Not for biases in 32 bits, whose scale is a product.
 std::string_view scale_defect(float scale, Format format);
 

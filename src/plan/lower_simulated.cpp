@@ -21,10 +21,6 @@
 namespace vernier {
 namespace {
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Empty when the node has no constant weight.
 Shape weight_shape(const Model& source, const onnx::NodeProto& node) {
   const auto weight = has_weight_axis(node) ? initializer(source, node.input(1)) : std::nullopt;

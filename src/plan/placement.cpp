@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "plan/skip_branch.h"
@@ -11,10 +12,6 @@
 
 namespace vernier {
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 bool nearest(const onnx::NodeProto& resize) {
   const onnx::AttributeProto* mode = find_attribute(resize, "mode");

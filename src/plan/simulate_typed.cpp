@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 
 #include "base/text.h"
 #include "model/graph_edit.h"
@@ -15,6 +14,7 @@
 #include "model/output_channels.h"
 #include "model/passes/pass.h"
 #include "model/type_protos.h"
+#include "plan/clamp_nodes.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_sums.h"
 #include "plan/round_node.h"
@@ -254,66 +254,6 @@ class TypedSimulation {
     *graph.add_node() = std::move(round);
   }
 
-  /// What a pair does apart from rounding: min(max(x, low end), high end).
-  void add_clamp(onnx::GraphProto& graph, const std::string& name, const Pair& pair, const std::string& output,
-                 Clamp clamp, int rank) {
-    if (pair.params.scale.size() > 1) return add_clamps_along_axis(graph, name, pair, output, clamp, rank);
-    const GridEnds ends = grid_ends(pair.params);
-    onnx::NodeProto node;
-    node.set_name(name);
-    node.add_input(pair.input);
-    node.add_output(output);
-    if (ends.low == 0 && !clamp.high) {
-      node.set_op_type("Relu");
-    } else {
-      node.set_op_type("Clip");
-      set_end(graph, node, "min", clamp.low, static_cast<float>(ends.low));
-      set_end(graph, node, "max", clamp.high, static_cast<float>(ends.high));
-    }
-    *graph.add_node() = std::move(node);
-  }
-
-  /// An end of a Clip: an attribute before opset 11, an input from then on.
-  void set_end(onnx::GraphProto& graph, onnx::NodeProto& clip, const char* end, bool wanted, float value) {
-    if (default_opset(source_.proto) < 11) {
-      if (!wanted) return;
-      onnx::AttributeProto& attribute = *clip.add_attribute();
-      attribute.set_name(end);
-      attribute.set_type(onnx::AttributeProto::FLOAT);
-      attribute.set_f(value);
-      return;
-    }
-    const std::string constant = wanted ? clip.output(0) + "/" + end : "";
-    if (wanted) add_initializer(result_.model, graph, constant, Tensor::of({}, std::span(&value, 1)));
-    clip.add_input(constant);
-  }
-
-  /// The same where each index of an axis has its own ends.
-  void add_clamps_along_axis(onnx::GraphProto& graph, const std::string& name, const Pair& pair,
-                             const std::string& output, Clamp clamp, int rank) {
-    Shape shape(static_cast<std::size_t>(rank - pair.params.axis), 1);
-    shape.front() = static_cast<std::int64_t>(pair.params.scale.size());
-    std::string value = pair.input;
-    const auto bound = [&](const char* op_type, double GridEnds::*end, const std::string& to) {
-      std::vector<float> bounds;
-      for (std::size_t i = 0; i < pair.params.scale.size(); ++i) {
-        bounds.push_back(static_cast<float>(grid_ends(pair.params, i).*end));
-      }
-      const std::string constant = to + "/bound";
-      add_initializer(result_.model, graph, constant, Tensor::of(shape, bounds));
-      onnx::NodeProto node;
-      node.set_op_type(op_type);
-      node.set_name(to == output ? name : to);
-      node.add_input(value);
-      node.add_input(constant);
-      node.add_output(to);
-      *graph.add_node() = std::move(node);
-      value = to;
-    };
-    if (clamp.low) bound("Max", &GridEnds::low, clamp.high ? output + "/low" : output);
-    if (clamp.high) bound("Min", &GridEnds::high, output);
-  }
-
   /// Outputs get the low types back that they have in the file.
   void narrow_outputs() {
     onnx::GraphProto& graph = *result_.model.proto.mutable_graph();
@@ -396,7 +336,14 @@ class TypedSimulation {
     if (const auto pair = pairs_.find(node.input(0)); pair != pairs_.end()) {
       const auto clamp = rounds_ ? clamps_.end() : clamps_.find(unrounded);
       if (clamp != clamps_.end() && (clamp->second.low || clamp->second.high)) {
-        add_clamp(graph, node.name(), pair->second, unrounded, clamp->second, rank_of(output));
+        const QuantizedTensor clamped{pair->second.input, unrounded,           pair->second.quantizer,
+                                      node.name(),        pair->second.params, rank_of(output)};
+        for (onnx::NodeProto& step : clamp_nodes(clamped, clamp->second, default_opset(source_.proto),
+                                                 [&](const std::string&name, const Tensor&value) {
+                                                   add_initializer(result_.model, graph, name, value);
+                                                 })) {
+          *graph.add_node() = std::move(step);
+        }
       } else {
         add_round(graph, node.name(), pair->second.input, unrounded, pair->second.params);
       }
