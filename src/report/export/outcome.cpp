@@ -55,7 +55,8 @@ Outcome measured_outcome(const DiagnoseReport& report) {
   if (file == false) return Outcome::FileMisses;
   // What a check judged is the model itself.
   if (!file && report.interrupted && !by_outside_check(*report.kept)) return Outcome::NotVerified;
-  if (wholly_float32(report)) return Outcome::NothingLeft;
+  // A list that keeps every layer is judged by how it was found.
+  if (wholly_float32(report) && report.kept->layers.empty()) return Outcome::NothingLeft;
   switch (report.kept->end) {
     case SearchEnd::NothingNeeded:
       return Outcome::NothingNeeded;
