@@ -197,7 +197,8 @@ void Diagnosis::search(const char* journal_suffix) {
     request.external = [&](const std::vector<std::string>& kept) { return check->judge(kept); };
   }
   LayerTimes times;
-  const auto measure_times = [&] {
+  // Asked for by name, so that an answer in another unit would be another answer: it ends the job, before the search.
+  if (options_.search.cost == CostUnit::Time) {
     const TypedModel low = typed_->lowered(all_low_plan());
     times = times_of_first(job_ranks(), [&] {
       if (times_on_engine(options_)) {
@@ -209,11 +210,6 @@ void Diagnosis::search(const char* journal_suffix) {
       return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
     });
     request.times = &times;
-  };
-  if (options_.search.cost == CostUnit::Time) optionally("times of layers", measure_times);
-  if (options_.search.cost == CostUnit::Time && request.times == nullptr) {
-    request.options.cost = CostUnit::Layers;
-    warn("layers are counted, as their times are not known");
   }
   report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
   report_.kept->file_test = file_test_;
