@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 
-from typed_files import PROGRAM, ROOT, SHARED, all_kernels, evaluate, figures, run, same_figures, session, simulate, sqnr_db, vernier
+from typed_files import PROGRAM, ROOT, SHARED, all_kernels, evaluate, evaluated, figures, run, same_figures, session, simulate, sqnr_db, vernier
 
 sys.path.insert(0, str(ROOT / "bench"))
 import networks  # noqa: E402
@@ -68,7 +68,7 @@ def test_int8_figures_agree_on_all_three_roads(network, target, data, tmp_path):
     ref, low = session(networks.model_file(network)), session(tmp_path / "model.onnx", optimize=True)
     pairs = {name: [] for name in names}
     for feed in feeds_of(network):
-        for name, a, b in zip(names, ref.run(names, feed), low.run(names, feed)):
+        for name, a, b in zip(names, evaluated(ref, feed, names), evaluated(low, feed, names)):
             pairs[name].append((a, b))
     same_figures({name: sqnr_db(both) for name, both in pairs.items()}, figures(report["final_figures"]))
 

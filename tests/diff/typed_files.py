@@ -86,8 +86,23 @@ def sqnr_db(pairs):
     return 10 * np.log10(signal / noise) if noise > 0 else np.inf
 
 
+def evaluated(session, feed, names):
+    """Outputs, and parts of outputs, which are named like 'output[:,:,4:]'."""
+    outputs = [name.partition("[")[0] for name in names]
+    values = dict(zip(dict.fromkeys(outputs), session.run(list(dict.fromkeys(outputs)), feed)))
+    return [values[output][part(name)] for output, name in zip(outputs, names)]
+
+
+def part(name):
+    """The index that the words behind a name stand for."""
+    _, bracket, axes = name.partition("[")
+    if not bracket:
+        return ...
+    return tuple(slice(*(int(end) if end else None for end in axis.split(":"))) for axis in axes.rstrip("]").split(","))
+
+
 def figures(section):
-    """SQNR in dB by output of a section of a report."""
+    """SQNR in dB by output, or part of one, of a section of a report."""
     return {output["name"]: float(output["sqnr_db"]) for output in section["outputs"]}
 
 

@@ -36,9 +36,12 @@ CAPABILITIES = ("8.0", "8.9", "12.0")
 # What the compiler refuses, by format and compute capability or by network, and the words that it gives.
 NO_FP8_BEFORE_ADA = "the model contains HW-specific datatypes"
 ASYMMETRIC = "Non-zero zero point is not supported"  # codes off zero are the network's own
-REFUSED_NETWORKS = {"codes_out": ASYMMETRIC, "quantized_to_bytes": ASYMMETRIC}
-# A GRU in float32 between layers in bfloat16; in float32 throughout it builds.
-REFUSED_FILES = {("sequence", "bf16"): "Mismatched number of elements in reshape"}
+REFUSED_NETWORKS = {"codes_out": ASYMMETRIC, "quantized_to_bytes": ASYMMETRIC, "relu6_in_the_quantizer": ASYMMETRIC,
+                    "codes_of_microsoft": ASYMMETRIC,
+                    # Its parser reads Attention of com.microsoft, with one input for all three, as that of ONNX.
+                    "operators_of_microsoft": "Q, K, and V inputs must have the same number of dimensions"}
+# A GRU or LSTM in float32 between layers in bfloat16; in float32 throughout it builds.
+REFUSED_FILES = {(name, "bf16"): "Mismatched number of elements in reshape" for name in ("sequence", "mostly_recurrent")}
 # Files that hold nothing in the format: the network is in float16 already.
 UNCHANGED = {("half_file", "fp8")}
 # Layers that run in another format than the file says. Transposed convolutions run in float32 where the file quantizes

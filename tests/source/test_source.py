@@ -91,6 +91,7 @@ OF_OTHER_PROGRAMS = {
     "src/engines/hosts/kernels.cpp": ["trtexec --exportLayerInfo"],
     "src/io/open_runs.cpp": ["polygraphy run"],
     "src/jobs/eval/pipeline.cpp": ["polygraphy run"],
+    "src/jobs/verify/tf32_reads.cpp": ["trtexec --noTF32"],
     "src/jobs/scripting/templates.cpp": ["#   vernier "],  # files for those who use the command
 }
 
