@@ -27,10 +27,14 @@ def git(folder, *command):
 
 
 def checkout(folder):
-    """A repository with one commit: the sources as they are here. What bootstrap made is used from here."""
+    """A repository with one commit: the sources as they are here, and a changelog as a release has it, with nothing
+    unreleased. What bootstrap made is used from here."""
     unversioned = shutil.ignore_patterns(".git", ".deps", "build", "__pycache__")
     shutil.copytree(ROOT, folder, symlinks=True, ignore=unversioned)
     (folder / ".deps").symlink_to((ROOT / ".deps").resolve())
+    changes = folder / "CHANGELOG.md"
+    text = changes.read_text(encoding="utf-8")
+    changes.write_text(re.sub(r"^## Unreleased\n.*?(?=^## )", "", text, count=1, flags=re.M | re.S), encoding="utf-8")
     git(folder, "init", "--quiet")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message", "All of it")
