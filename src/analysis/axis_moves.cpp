@@ -27,6 +27,11 @@ std::optional<int> transposed_axis(const onnx::NodeProto& transpose, int axis) {
 }
 
 std::optional<int> reshaped_axis(const Shape& from, const Shape& to, int axis) {
+  const std::optional<MergedAxis> merged = merged_axis(from, to, axis);
+  return merged && merged->inner == 1 ? std::optional(merged->axis) : std::nullopt;
+}
+
+std::optional<MergedAxis> merged_axis(const Shape& from, const Shape& to, int axis) {
   if (axis < 0) return std::nullopt;
   const auto at = static_cast<std::size_t>(axis);
   if (at >= from.size() || from[at] < 0) return std::nullopt;
@@ -35,10 +40,25 @@ std::optional<int> reshaped_axis(const Shape& from, const Shape& to, int axis) {
     for (std::size_t i = 0; i < end; ++i) product *= std::max<std::int64_t>(shape[i], 1);
     return product;
   };
+  std::optional<MergedAxis> found;
   for (std::size_t i = 0; i < to.size(); ++i) {
-    if (to[i] == from[at] && before(to, i) == before(from, at)) return static_cast<int>(i);
+    if (before(to, i) != before(from, at)) continue;
+    std::int64_t inner = 1;
+    for (std::size_t j = at + 1; j < from.size() && from[j] > 0 && from[at] * inner < to[i]; ++j) inner *= from[j];
+    if (from[at] * inner != to[i] || (found && found->inner <= inner)) continue;
+    found = MergedAxis{static_cast<int>(i), inner};
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<MergedAxis> axis_before(const Shape& from, const Shape& to, int axis) {
+  std::optional<MergedAxis> found;
+  for (int i = 0; i < static_cast<int>(from.size()); ++i) {
+    const std::optional<MergedAxis> merged = merged_axis(from, to, i);
+    if (!merged || merged->axis != axis || (found && found->inner <= merged->inner)) continue;
+    found = MergedAxis{i, merged->inner};
+  }
+  return found;
 }
 
 }  // namespace vernier

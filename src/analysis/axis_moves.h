@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstdint>
 #include <optional>
 
 #include "vernier/tensor.h"
@@ -18,5 +19,17 @@ std::optional<int> transposed_axis(const onnx::NodeProto& transpose, int axis);
 /// The axis is found again where one of the same size has as many elements before it. Unknown sizes are -1; one in
 /// front stands for the batch on both sides.
 std::optional<int> reshaped_axis(const Shape& from, const Shape& to, int axis);
+
+/// An axis that begins with another: each place of the other is `inner` neighbouring places of it.
+struct MergedAxis {
+  int axis = 0;
+  std::int64_t inner = 1;
+};
+
+/// As reshaped_axis(), and for an axis that is merged with those behind it: C of C x H x W behind a Flatten.
+std::optional<MergedAxis> merged_axis(const Shape& from, const Shape& to, int axis);
+
+/// The axis of `from` that merged_axis() finds at `axis` of `to`, the one with the fewest inner places.
+std::optional<MergedAxis> axis_before(const Shape& from, const Shape& to, int axis);
 
 }  // namespace vernier

@@ -77,9 +77,11 @@ class WayBack {
       } else if (reshapes(*node)) {
         const Shape* from = shape_of(node->input(0));
         const Shape* to = shape_of(place.tensor);
-        const auto axis = from == nullptr || to == nullptr ? std::nullopt : reshaped_axis(*to, *from, place.axis);
+        if (from == nullptr || to == nullptr) return;
+        const std::optional<MergedAxis> axis = axis_before(*from, *to, place.axis);
         if (!axis) return;
-        place.axis = *axis;
+        place = {place.tensor, axis->axis, place.begin / axis->inner, place.end};
+        if (place.end) *place.end = (*place.end + axis->inner - 1) / axis->inner;
       } else if (!is_onnx(*node, "Identity") && pairs_.find(place.tensor) == pairs_.end()) {
         return;
       }

@@ -23,7 +23,8 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kMostParts = 8;         // of one axis
+constexpr std::size_t kMostParts = 8;         // of channels along one axis
+constexpr std::size_t kMostOperands = 32;     // of Concats, an output
 constexpr std::int64_t kMostChannels = 1024;  // that are looked at one by one
 constexpr double kApart = 10;                 // in rms: 20 dB, more than three bits
 constexpr double kNeighbours = 3.16227766;    // 10 dB
@@ -100,12 +101,15 @@ class PartAxes {
     const Shape* to = shape_of(tensor);
     const std::string& first = node->input(0);
     if (is_onnx(*node, "Transpose")) {
-      return moved(first, steps - 1, [&](int axis) { return transposed_axis(*node, axis); });
+      return moved(first, steps - 1, [&](int axis) -> std::optional<MergedAxis> {
+        const std::optional<int> to_axis = transposed_axis(*node, axis);
+        return to_axis ? std::optional(MergedAxis{*to_axis}) : std::nullopt;
+      });
     }
     const Shape* from = shape_of(first);
     if (reshapes(*node)) {
       if (from == nullptr || to == nullptr) return {};
-      return moved(first, steps - 1, [&](int axis) { return reshaped_axis(*from, *to, axis); });
+      return moved(first, steps - 1, [&](int axis) { return merged_axis(*from, *to, axis); });
     }
     if (!has(*node, Traits(Trait::Elementwise) | Trait::ChangesType | Trait::Quantizes)) return {};
     for (const std::string& input : node->input()) {
@@ -120,11 +124,16 @@ class PartAxes {
     const Compared before = std::exchange(compared_, {});
     std::vector<PartAxis> found;
     for (PartAxis& axis : joined(tensor, steps)) {
-      const auto to = move(axis.axis);
-      if (to) found.push_back({*to, std::move(axis.ends)});
+      const std::optional<MergedAxis> to = move(axis.axis);
+      if (!to) continue;
+      for (std::int64_t& end : axis.ends) end *= to->inner;
+      found.push_back({to->axis, std::move(axis.ends)});
     }
     Compared here = before;
-    for (const std::optional<int>& axis : compared_) here.insert(axis ? move(*axis) : axis);
+    for (const std::optional<int>& axis : compared_) {
+      const std::optional<MergedAxis> to = axis ? move(*axis) : std::nullopt;
+      here.insert(to ? std::optional(to->axis) : std::nullopt);
+    }
     compared_ = std::move(here);
     return found;
   }
@@ -289,7 +298,7 @@ std::vector<std::size_t> starts_of_operands(std::span<const SegmentSums> segment
       least = ratio;
       nearest = i;
     }
-    if (least >= kNeighbours && groups.size() <= kMostParts) break;
+    if (least >= kNeighbours && groups.size() <= kMostOperands) break;
     groups[nearest].sums.energy += groups[nearest + 1].sums.energy;
     groups[nearest].sums.count += groups[nearest + 1].sums.count;
     groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(nearest) + 1);
@@ -338,7 +347,8 @@ std::string note_of(const std::string& output, const std::vector<const OutputPar
 std::vector<std::size_t> part_starts(std::span<const SegmentSums> segments, bool joined) {
   double largest = 0;
   for (const SegmentSums& segment : segments) largest = std::max(largest, rms(segment));
-  const double nothing = kNothing * largest;
+  // What a Concat joins is there on purpose, however small; of channels some are never used.
+  const double nothing = joined ? 0 : kNothing * largest;
   std::vector<double> sizes;
   double smallest = largest;
   for (const SegmentSums& segment : segments) {
@@ -381,7 +391,7 @@ FoundParts find_output_parts(const Subject& subject) {
     for (const Profile& profile : profiles) {
       if (profile.output != i) continue;
       for (OutputPart& part : profile.parts(outputs[i])) {
-        if (result.parts.size() - first < kMostParts) result.parts.push_back(std::move(part));
+        if (result.parts.size() - first < kMostOperands) result.parts.push_back(std::move(part));
       }
     }
     if (result.parts.size() == first) continue;

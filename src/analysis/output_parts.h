@@ -10,7 +10,8 @@
 // Rms is measured on a few samples, so that every part is there because of its values.
 //
 // No parts: axes that a Softmax, ArgMax or TopK compares (a row is one whole), the batch, states of recurrent layers,
-// channels of many scales one among the other (x, y, z, x, ...), and values too small to mean anything.
+// channels of many scales one among the other (x, y, z, x, ...), operands that are zero, and channels below 1e-6 of the
+// largest.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@
 namespace vernier {
 
 struct FoundParts {
-  std::vector<OutputPart> parts;   // settled, at most eight an output
+  std::vector<OutputPart> parts;   // settled, at most 32 an output
   std::vector<std::string> notes;  // one an output that has some
 };
 

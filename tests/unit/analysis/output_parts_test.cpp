@@ -106,6 +106,15 @@ TEST(OutputParts, AreTheOperandsOfTheLastConcat) {
                "{ c = Concat <axis = 1> (a, b) m = Abs (c) t = Transpose <perm = [0,2,1]> (m) y = Reshape (t, f) }",
                sample),
       (Names{"y[:,:,:,:4]", "y[:,:,:,4:]"}));
+  // Behind a Flatten the parts are runs of places.
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,72] y)"
+                     "{ c = Concat <axis = 1> (a, b) y = Flatten (c) }",
+                     sample),
+            (Names{"y[:,:32]", "y[:,32:]"}));
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,4,8] b) => (float[1,64] y)"
+                     "{ c = Concat <axis = 2> (a, b) y = Flatten (c) }",
+                     {{"a", kLarge}, {"b", bell({1, 4, 8}, 2, 0.3F)}}),
+            Names{});  // one beside the other in each row: no slice
   // A Concat of levels in front of it, and neighbours of one scale.
   EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,19,16] y)"
                      "{ c = Concat <axis = 1> (a, b, b, b) d = Concat <axis = 1> (a, b, b, b)"
@@ -166,10 +175,14 @@ TEST(PartStarts, MergeNeighboursOfOneScale) {
   EXPECT_EQ(starts({300, 50}, true), Starts{});
   EXPECT_EQ(starts({300, 50, 10, 2}, true), (Starts{1, 2, 3}));
   EXPECT_EQ(starts({300, 0, 1}, true), (Starts{2}));
-  EXPECT_EQ(starts({300, 1e-9}, true), Starts{});
+  EXPECT_EQ(starts({300, 1e-9}, true), (Starts{1}));  // distances next to probabilities
+  EXPECT_EQ(starts({300, 1e-9}, false), Starts{});
   EXPECT_EQ(starts({300, 200, 10, 0.001, 9}, false), (Starts{2}));
   EXPECT_EQ(starts({1, 300, 1, 300, 1, 300}, false), Starts{});
-  EXPECT_LE(starts({1, 30, 1, 30, 1, 30, 1, 30, 1, 30, 1, 30}, true).size(), 7U);
+  std::vector<double> turns;
+  for (int i = 0; i < 40; ++i) turns.push_back(i % 2 == 0 ? 1 : 30);
+  EXPECT_EQ(starts({turns.begin(), turns.begin() + 12}, true).size(), 11U);
+  EXPECT_LE(starts(turns, true).size(), 31U);
 }
 
 TEST(HidingPairs, AreThoseOnTheWayOfThePart) {
@@ -191,6 +204,20 @@ TEST(HidingPairs, AreThoseOnTheWayOfThePart) {
   ErrorStats fine;
   accumulate_error(scores.floats(), scores.floats(), fine);
   EXPECT_TRUE(pairs_hiding(simulated, parse_part("y[:,4:]").value(), fine).empty());
+}
+
+TEST(HidingPairs, AreFoundInFrontOfAFlatten) {
+  const Model file = model_of(
+      "g (float[1,4,8] a, float[1,5,8] b) => (float[1,72] y)"
+      "<float qs = {2.5}, int8 qz = {0}>"
+      "{ c = Concat <axis = 1> (a, b) cq = QuantizeLinear (c, qs, qz) d = DequantizeLinear (cq, qs, qz)"
+      "  y = Flatten (d) }");
+  const Tensor scores = bell({1, 5, 8}, 1, 0.2F);
+  ErrorStats dead;
+  accumulate_error(scores.floats(), Tensor(Dtype::Float32, {1, 5, 8}).floats(), dead);
+  const std::vector<HidingPair> hiding = pairs_hiding(simulate_typed(file), parse_part("y[:,32:]").value(), dead);
+  ASSERT_EQ(hiding.size(), 1U);
+  EXPECT_EQ(hiding[0].pair->tensor, "c");
 }
 
 }  // namespace
