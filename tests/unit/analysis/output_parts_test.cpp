@@ -212,10 +212,11 @@ TEST(HidingPairs, AreFoundInFrontOfAFlatten) {
       "<float qs = {2.5}, int8 qz = {0}>"
       "{ c = Concat <axis = 1> (a, b) cq = QuantizeLinear (c, qs, qz) d = DequantizeLinear (cq, qs, qz)"
       "  y = Flatten (d) }");
+  const SimulatedFile simulated = simulate_typed(file);
   const Tensor scores = bell({1, 5, 8}, 1, 0.2F);
   ErrorStats dead;
   accumulate_error(scores.floats(), Tensor(Dtype::Float32, {1, 5, 8}).floats(), dead);
-  const std::vector<HidingPair> hiding = pairs_hiding(simulate_typed(file), parse_part("y[:,32:]").value(), dead);
+  const std::vector<HidingPair> hiding = pairs_hiding(simulated, parse_part("y[:,32:]").value(), dead);
   ASSERT_EQ(hiding.size(), 1U);
   EXPECT_EQ(hiding[0].pair->tensor, "c");
 }
