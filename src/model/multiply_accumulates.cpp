@@ -23,17 +23,24 @@ namespace vernier {
 namespace {
 
 /// Operators beside the weighted ones whose products are counted.
-enum class Product { None, Weighted, Recurrent, Attention, OfFirst, NBits };
+enum class Product { None, Weighted, Recurrent, Attention, Heads, Einsum, OfFirst, NBits };
+
+bool is_any_of(const std::string& op_type, std::initializer_list<const char*> names) {
+  return std::ranges::find(names, op_type) != names.end();
+}
 
 Product product_of(const Layer& layer, const onnx::NodeProto& node) {
   if (layer.weighted) return Product::Weighted;
   if (layer.traits.any(Trait::Recurrent) || node.op_type() == "DynamicQuantizeLSTM") return Product::Recurrent;
-  if (node.domain() != "com.microsoft") return Product::None;
-  if (node.op_type() == "Attention") return Product::Attention;
-  if (node.op_type() == "MatMulNBits") return Product::NBits;
-  const bool of_first =
-      node.op_type() == "FusedMatMul" || node.op_type() == "DynamicQuantizeMatMul" || node.op_type() == "FusedGemm";
-  return of_first ? Product::OfFirst : Product::None;
+  const std::string& op_type = node.op_type();
+  if (node.domain() != "com.microsoft") {
+    if (op_type == "Attention") return Product::Heads;
+    return op_type == "Einsum" ? Product::Einsum : Product::None;
+  }
+  if (op_type == "Attention") return Product::Attention;
+  if (op_type == "MultiHeadAttention") return Product::Heads;
+  if (op_type == "MatMulNBits") return Product::NBits;
+  return is_any_of(op_type, {"FusedMatMul", "DynamicQuantizeMatMul", "FusedGemm"}) ? Product::OfFirst : Product::None;
 }
 
 std::int64_t vectors_of(const Shape& shape) {
@@ -53,6 +60,32 @@ std::int64_t of_attention(const Shape& data, const Shape& weight, const Shape& r
   return vectors_of(data) * element_count(weight) + 2 * element_count(result) * data[1];
 }
 
+/// Queries with keys, and the scores with values; keys of earlier calls are not counted.
+std::int64_t of_heads(const Shape& query, const Shape& key, const Shape& result) {
+  if (key.size() < 2) return 0;
+  return (element_count(query) + element_count(result)) * key[key.size() - 2];
+}
+
+/// Each operand behind the first meets each combination of labels once, as the equation is written.
+std::int64_t of_einsum(const std::string& equation, const std::vector<Shape>& operands) {
+  std::map<char, std::int64_t> sizes;
+  std::size_t operand = 0, axis = 0;
+  for (const char sign : equation.substr(0, equation.find("->"))) {
+    if (sign == '.') return 0;  // axes without labels
+    if (sign == ',') {
+      ++operand;
+      axis = 0;
+    } else if (sign != ' ') {
+      if (operand >= operands.size() || axis >= operands[operand].size()) return 0;
+      std::int64_t& size = sizes.try_emplace(sign, 1).first->second;
+      size = std::max(size, operands[operand][axis++]);
+    }
+  }
+  std::int64_t combinations = 1;
+  for (const auto& [label, size] : sizes) combinations *= size;
+  return static_cast<std::int64_t>(operand) * combinations;
+}
+
 }  // namespace
 
 std::vector<std::string> tensors_of_products(const Layer& layer, const onnx::NodeProto& node) {
@@ -68,7 +101,10 @@ std::vector<std::string> tensors_of_products(const Layer& layer, const onnx::Nod
   switch (product_of(layer, node)) {
     case Product::Weighted:
     case Product::Attention:
+    case Product::Heads:
       return inputs({0, 1}, true);
+    case Product::Einsum:
+      return {node.input().begin(), node.input().end()};
     case Product::Recurrent:
       return inputs({0, 1, 2}, false);
     case Product::OfFirst:
@@ -104,6 +140,13 @@ std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& nod
   if (product == Product::NBits) return element_count(shape_of(node.output(0))) * attribute_int(node, "K", 0);
   if (product == Product::Recurrent) return of_recurrent(left, shape_of(node.input(1)), shape_of(node.input(2)));
   if (product == Product::Attention) return of_attention(left, shape_of(node.input(1)), shape_of(node.output(0)));
+  if (product == Product::Heads) return of_heads(left, shape_of(node.input(1)), shape_of(node.output(0)));
+  if (product == Product::Einsum) {
+    std::vector<Shape> operands;
+    for (const std::string& input : node.input()) operands.push_back(shape_of(input));
+    const onnx::AttributeProto* equation = find_attribute(node, "equation");
+    return equation == nullptr ? 0 : of_einsum(equation->s(), operands);
+  }
   if (layer.traits.any(Trait::Convolves)) {
     // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one
     // slice.

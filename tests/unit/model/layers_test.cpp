@@ -180,5 +180,26 @@ TEST(MultiplyAccumulates, OfRecurrentLayersMeetBothWeightsAtEachStep) {
   EXPECT_EQ(work(tensors, "LSTM <hidden_size = 3> (x, w, r)", {{"w", {2, 12, 5}}}), 0) << "a shape is not known";
 }
 
+TEST(MultiplyAccumulates, OfEinsumAreCombinationsOfItsLabels) {
+  const std::string tensors = "float[a] x, float[b] w, float[c] v";
+  EXPECT_EQ(
+      work(tensors, R"(Einsum <equation = "bhqd,bhkd->bhqk"> (x, w))", {{"x", {2, 3, 5, 7}}, {"w", {2, 3, 11, 7}}}),
+      2 * 3 * 5 * 11 * 7);
+  EXPECT_EQ(
+      work(tensors, R"(Einsum <equation = "ij, jk, kl"> (x, w, v))", {{"x", {2, 3}}, {"w", {3, 4}}, {"v", {4, 5}}}),
+      2 * (2 * 3 * 4 * 5));
+  EXPECT_EQ(work(tensors, R"(Einsum <equation = "ij->ji"> (x))", {{"x", {2, 3}}}), 0) << "moves values";
+  EXPECT_EQ(work(tensors, R"(Einsum <equation = "...i,...i"> (x, w))", {{"x", {2, 3}}, {"w", {2, 3}}}), 0);
+}
+
+TEST(MultiplyAccumulates, OfAttentionAreScoresAndTheirSums) {
+  const Model model = model_of(R"(<ir_version: 10, opset_import: ["" : 23]>
+      g (float[2,5,12] q, float[2,7,12] k, float[2,7,8] v) => (float[2,5,8] y)
+      { [n] y = Attention <q_num_heads = 4, kv_num_heads = 4> (q, k, v) })");
+  const std::map<std::string, Shape> shapes{{"q", {2, 5, 12}}, {"k", {2, 7, 12}}, {"v", {2, 7, 8}}, {"y", {2, 5, 8}}};
+  EXPECT_EQ(multiply_accumulates(model, layer_named(model, "n"), model.proto.graph().node(0), shapes),
+            2 * 5 * 7 * (12 + 8));
+}
+
 }  // namespace
 }  // namespace vernier::testing
