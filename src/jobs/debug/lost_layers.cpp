@@ -145,7 +145,8 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
     const QuantizedTensor& pair = *weight->second;
     const Starved starved = starved_channels(file, node, pair);
     const std::string& where = pair.quantizer.empty() ? pair.dequantizer : pair.quantizer;
-    if (!starved.many() || std::ranges::any_of(found, [&](const auto& defect) { return defect.node == where; }))
+    const auto is_here = [&](const FoundDefect& defect) { return defect.node == where; };
+    if (!starved.many() || std::ranges::any_of(found, is_here) || std::ranges::any_of(report.defects, is_here))
       continue;
     const Reason reason = reason_of({}, starved);
     found.push_back({"starved-channels", where,

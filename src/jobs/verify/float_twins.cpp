@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -15,11 +18,13 @@
 namespace vernier {
 namespace {
 
-/// What computes `tensor`, through nodes that only round or convert it; null when nothing does.
+/// What computes `tensor`, through nodes that only round or convert it; null when nothing does. Pairs that Round cannot
+/// stand for (16 bits) are still there.
 const onnx::NodeProto* computed_by(const Makers& made_by, const std::string& tensor) {
   const auto converts = [](const onnx::NodeProto& node) {
     const std::string& op_type = node.op_type();
-    return node.input_size() > 0 && (op_type == "Round" || op_type == "Identity" || op_type == "Cast");
+    return node.input_size() > 0 &&
+           (op_type == "Round" || op_type == "Identity" || op_type == "Cast" || has(node, Trait::Quantizes));
   };
   auto made = made_by.find(tensor);
   while (made != made_by.end() && converts(*made->second)) made = made_by.find(made->second->input(0));
@@ -34,6 +39,42 @@ std::string misfit(const std::string& name, const std::optional<Tensor>& constan
   }
   return fmt::format("its shape is {}, that of '{}' in the float model {}", shape_text(dequantized.shape()),
                      printable(name), shape_text(constant->shape()));
+}
+
+/// A weighted operator with what is added to its result: its own bias, or the constant of an Add behind it.
+struct Affine {
+  const onnx::NodeProto* product = nullptr;
+  std::string bias;  // empty: none
+};
+
+std::optional<Affine> affine_of(const Model& model, const Makers& made_by, const onnx::NodeProto& node) {
+  if (has(node, Trait::Weighted)) return Affine{&node, node.input_size() > 2 ? node.input(2) : std::string()};
+  if (!is_onnx(node, "Add") || node.input_size() != 2) return std::nullopt;
+  for (const int constant : {0, 1}) {
+    const onnx::NodeProto* product = computed_by(made_by, node.input(1 - constant));
+    if (!initializer(model, node.input(constant)) || product == nullptr || !has(*product, Trait::Weighted)) continue;
+    if (product->input_size() == 2) return Affine{product, node.input(constant)};
+  }
+  return std::nullopt;
+}
+
+/// Exporters give a bias the shape [C] inside of a Conv, and [1, C, 1, 1] in an Add behind it.
+bool same_but_for_ones(const Shape& a, const Shape& b) {
+  const auto without_ones = [](const Shape& shape) {
+    Shape kept;
+    std::ranges::copy_if(shape, std::back_inserter(kept), [](std::int64_t dim) { return dim != 1; });
+    return kept;
+  };
+  return without_ones(a) == without_ones(b);
+}
+
+/// An Add or Mul whose constant stands on the other side than that of its twin.
+bool is_swapped(const Model& model, const onnx::NodeProto& node, const Model& other, const onnx::NodeProto& twin) {
+  if ((!is_onnx(node, "Add") && !is_onnx(node, "Mul")) || node.input_size() != 2 || twin.input_size() != 2)
+    return false;
+  const bool first = is_initializer(model, node.input(0)), second = is_initializer(model, node.input(1));
+  return first != second && first == is_initializer(other, twin.input(1)) &&
+         second == is_initializer(other, twin.input(0));
 }
 
 float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
@@ -65,6 +106,25 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       model = &folded;
     }
     if (low == nullptr) continue;
+    const auto add = [&](const std::string& wanted, const std::string& held, bool is_bias) {
+      const auto a = initializer(*model, wanted);
+      const auto b = initializer(simulated, held);
+      const bool fits = a && b && (a->shape() == b->shape() || (is_bias && same_but_for_ones(a->shape(), b->shape())));
+      if (fits && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32) {
+        weights.found.emplace(held, FloatWeight{wanted, Tensor::of(b->shape(), a->floats())});
+      } else if (b) {
+        weights.why_not.emplace(held, misfit(wanted, a, *b));
+      }
+    };
+    if (ref != nullptr) {
+      const auto wanted = affine_of(*model, model == &folded ? folded_made : ref_made, *ref);
+      const auto held = affine_of(simulated, low_made, *low);
+      if (wanted && held && wanted->product->op_type() == held->product->op_type()) {
+        for (int k = 0; k < 2; ++k) add(wanted->product->input(k), held->product->input(k), /*is_bias=*/false);
+        if (!wanted->bias.empty() && !held->bias.empty()) add(wanted->bias, held->bias, /*is_bias=*/true);
+        continue;
+      }
+    }
     if (ref == nullptr || merged()) {
       for (const std::string& input : low->input()) {
         weights.why_not.emplace(
@@ -73,14 +133,9 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       }
       continue;
     }
+    const bool swapped = is_swapped(*model, *ref, simulated, *low);
     for (int k = 0; k < ref->input_size() && k < low->input_size(); ++k) {
-      const auto a = initializer(*model, ref->input(k));
-      const auto b = initializer(simulated, low->input(k));
-      if (a && b && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32 && a->shape() == b->shape()) {
-        weights.found.emplace(low->input(k), FloatWeight{ref->input(k), *a});
-      } else if (b) {
-        weights.why_not.emplace(low->input(k), misfit(ref->input(k), a, *b));
-      }
+      add(ref->input(k), low->input(swapped ? 1 - k : k), /*is_bias=*/false);
     }
   }
   return weights;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/quantizer_loss.h"
 #include "base/text.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
@@ -26,6 +27,10 @@ namespace {
 
 constexpr double kLostEnergy = 0.25;
 constexpr double kOffValues = 0.1;
+/// Quantizers that learn how to round take the next step, never the one behind it.
+constexpr double kNextStep = 1.5;
+/// Of the largest bias: what exporters that fold other constants into it may change.
+constexpr float kBiasShare = 1e-3F;
 
 /// Layers of the file that read `tensor`.
 std::string readers_of(const Model& file, const std::string& tensor) {
@@ -48,8 +53,7 @@ struct Channel {
     energy += static_cast<double>(a) * static_cast<double>(a);
     error += difference * difference;
     ++values;
-    // 1.5: quantizers that learn how to round take the next step, never the one behind it.
-    if (difference > 1.5 * static_cast<double>(step)) ++off;
+    if (difference > kNextStep * static_cast<double>(step)) ++off;
     if (static_cast<float>(difference) >= worst) {
       worst = static_cast<float>(difference);
       reference = a;
@@ -60,6 +64,41 @@ struct Channel {
     return error > kLostEnergy * energy && static_cast<double>(off) > kOffValues * static_cast<double>(values);
   }
 };
+
+/// Codes of a whole constant that rounding cannot give, among others that are what it gives. Quantizers that change
+/// weights on purpose (equalization, training, GPTQ) move most of them, and few of them far.
+class FarCodes {
+ public:
+  /// `far`: steps, more than any rounding takes.
+  explicit FarCodes(double far) : far_(far) {}
+
+  /// `wanted`: cut to the ends of the grid, beyond which a quantizer may clip.
+  void add(std::size_t index, float wanted, float held, float step) {
+    ++values_;
+    const double steps = std::abs(static_cast<double>(wanted) - static_cast<double>(held)) / static_cast<double>(step);
+    if (steps > far_) {
+      ++count_;
+    } else if (steps > kNextStep) {
+      ++between_;
+    }
+    if (steps <= worst_) return;
+    worst_ = steps;
+    worst_index_ = index;
+  }
+
+  bool any() const { return count_ > 0 && between_ <= count_ && count_ * 4 <= values_; }
+  std::size_t count() const { return count_; }
+  std::size_t values() const { return values_; }
+  std::size_t worst_index() const { return worst_index_; }
+
+ private:
+  double far_;
+  double worst_ = 0;
+  std::size_t values_ = 0, count_ = 0, between_ = 0, worst_index_ = 0;
+};
+
+/// 8 of the 256 steps of int8, 4 of the 16 of int4.
+double far_steps(Format format) { return format == Format::Int4 ? 4 : 8; }
 
 class Comparison {
  public:
@@ -97,11 +136,15 @@ class Comparison {
     std::size_t clipped = 0;
     std::string first;
     Channel all;
+    FarCodes far(far_steps(Format::Int8));
+    float largest = 0;
+    for (const float value : weight.values.floats()) largest = std::max(largest, std::abs(value));
     for (std::size_t c = 0; c < count; ++c) {
       const float step = scales[scales.size() == 1 ? 0 : c];
       const float wanted = weight.values.floats()[c];
       const float held = stored.floats()[c];
       all.add(wanted, held, step);
+      far.add(c, wanted, held, std::max(step, largest * kBiasShare));
       if (!(std::abs(wanted / step) > 2147483648.0F)) continue;
       if (clipped++ > 0) continue;
       std::int32_t code = 0;
@@ -125,7 +168,20 @@ class Comparison {
                        "in the file",
                        all.off, all.values, where, all.reference, all.stored),
            kCure});
+    } else if (far.any()) {
+      add_wrong_codes(node, far, where, weight.values, stored, fmt::format("channel {}", far.worst_index()));
     }
+  }
+
+  void add_wrong_codes(const onnx::NodeProto& node, const FarCodes& far, const std::string& where, const Tensor& wanted,
+                       const Tensor& stored, const std::string& place) {
+    defects_.push_back(
+        {"wrong-codes", node.name(),
+         fmt::format("{} of {} codes of {} are wrong, all others are what rounding gives: the worst, {}, "
+                     "stands for {:g}, and the float model has {:g}",
+                     far.count(), far.values(), where, place, stored.floats()[far.worst_index()],
+                     wanted.floats()[far.worst_index()]),
+         "quantize the float model again: these codes were changed or damaged afterwards"});
   }
 
   void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
@@ -136,17 +192,29 @@ class Comparison {
     const std::span<const float> wanted = weight.values.floats();
     const std::span<const float> held = stored.floats();
     const auto inner = static_cast<std::size_t>(std::max<std::int64_t>(geometry.inner, 1));
+    const auto channel_of = [&](std::size_t i) { return channels.size() == 1 ? 0 : i / inner % channels.size(); };
+    FarCodes far(far_steps(params.format));
+    std::vector<std::pair<float, float>> ends;
+    for (std::size_t c = 0; c < channels.size(); ++c) ends.push_back(ends_of(params, c));
     for (std::size_t i = 0; i < held.size(); ++i) {
-      const std::size_t c = channels.size() == 1 ? 0 : i / inner % channels.size();
+      const std::size_t c = channel_of(i);
       // A float8 grid has wider steps further out; its scale times the value is no step of it.
       const float step = is_integer(params.format) ? params.scale[c] : std::abs(wanted[i]) / 8 + params.scale[c];
       channels[c].add(wanted[i], held[i], step);
+      far.add(i, std::clamp(wanted[i], ends[c].first, ends[c].second), held[i], step);
     }
     const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &Channel::wrong));
-    if (wrong == 0) return;
+    const std::string where = fmt::format("'{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
+    if (wrong == 0) {
+      if (far.any()) {
+        add_wrong_codes(node, far, where, weight.values, stored,
+                        channels.size() == 1 ? fmt::format("value {}", far.worst_index())
+                                             : fmt::format("in channel {}", channel_of(far.worst_index())));
+      }
+      return;
+    }
     const auto first = std::ranges::find_if(channels, &Channel::wrong);
     const auto index = static_cast<std::size_t>(first - channels.begin());
-    const std::string where = fmt::format("'{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
     defects_.push_back(
         {"other-values", node.name(),
          fmt::format("{}{}: {} of {} values are off by more than a step of {:.3g}, the worst is {:g} in the float "

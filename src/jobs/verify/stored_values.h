@@ -24,6 +24,7 @@ std::string read_name(std::string tensor);
 ///   clipped-bias   an int32 bias that is more than 2^31 steps of its scale in the float model
 ///   other-values   more than a tenth of a channel's values is off by more than a step, and a quarter of its energy is
 ///                  lost; rounding to the scale explains at most half a step
+///   wrong-codes    a few codes are many steps off, and nearly all others are what rounding gives
 ///
 /// Each names the layer, the channel, and both values. `file`, as normalized_file() gives it, and `simulated` are one
 /// file; `weights`: what float_weights() found behind its constants.
