@@ -55,6 +55,17 @@ std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProt
   return grid;
 }
 
+std::optional<OtherBiasScale> other_bias_scale(float data, std::span<const float> weights,
+                                               std::span<const float> biases) {
+  constexpr float kFewRoundings = 1e-5F;
+  for (std::size_t c = 0; c < biases.size(); ++c) {
+    if (weights.size() != 1 && weights.size() != biases.size()) return std::nullopt;
+    const float wanted = data * weights[weights.size() == 1 ? 0 : c];
+    if (!(std::abs(biases[c] - wanted) <= kFewRoundings * wanted)) return OtherBiasScale{c, biases[c], wanted};
+  }
+  return std::nullopt;
+}
+
 std::vector<std::int32_t> bias_codes(const Tensor& bias, const std::vector<float>& scales) {
   const std::span<const float> values = bias.floats();
   std::vector<std::int32_t> codes(values.size());

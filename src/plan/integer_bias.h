@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "model/model.h"
@@ -28,6 +29,17 @@ bool stores_integer_bias(const Plan& plan, Format format);
 /// 32 bits: no constant bias [channels], a Gemm that scales its products or its bias, a step too small for a normal
 /// float32, a multiple beyond +-2^30 (room for the sum that it is added to). Such a bias stays in float.
 std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, const Plan& plan);
+
+/// The first channel of a stored bias whose scale is no product of the others: a kernel cannot add its codes as they
+/// are.
+struct OtherBiasScale {
+  std::size_t channel = 0;
+  float given = 0, wanted = 0;
+};
+/// `weights` and `biases`: one scale, or one for each output channel. Empty when all are, within a few roundings of
+/// float32, or when the numbers of scales fit no layer.
+std::optional<OtherBiasScale> other_bias_scale(float data, std::span<const float> weights,
+                                               std::span<const float> biases);
 
 /// Codes of a bias [channels]: rne(b / s).
 std::vector<std::int32_t> bias_codes(const Tensor& bias, const std::vector<float>& scales);

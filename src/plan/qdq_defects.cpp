@@ -10,13 +10,13 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <span>
 
 #include "base/text.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
 #include "numerics/round.h"
 #include "plan/constant_codes.h"
+#include "plan/integer_bias.h"
 #include "plan/simulate_typed.h"
 #include "vernier/tensor.h"
 
@@ -54,12 +54,14 @@ class Finder {
     if (dequantizes || is_quantization(node, "QuantizeLinear")) {
       opset(node);
       scales(node);
+      scale_type(node);
       zero_point(node);
       layout(node);
     }
     if (dequantizes) same_parameters(node);
     if (!has(node, Trait::Weighted)) return;
     missing(node);
+    mixed_types(node);
     axis(node);
     bias(node);
   }
@@ -158,6 +160,48 @@ class Finder {
     add_refused("bad-scale", node, std::move(text),
                 dead ? "give it any positive scale, 1 for example: zeros stay exact, and it divides by 0 now"
                      : "calibrate it again: a scale is a positive, finite, normal number");
+  }
+
+  /// ONNX's QuantizeLinear takes a scale of another type than its data from opset 23 on, that of ONNX Runtime never.
+  void scale_type(const onnx::NodeProto& node) {
+    constexpr int kAnyScale = 23;
+    const bool of_onnx = node.domain().empty() || node.domain() == "ai.onnx";
+    const auto scale = scale_of(node);
+    if (!is_quantization(node, "QuantizeLinear") || !scale || (of_onnx && default_opset(file_.proto) >= kAnyScale))
+      return;
+    const auto constant = initializer(file_, node.input(0));
+    const Dtype data = constant ? constant->dtype() : type_of(node.input(0)).dtype;
+    if (!is_float(data) || data == scale->dtype()) return;
+    add_first_of_types(node,
+                       fmt::format("its scale '{}' is {}, and what it quantizes is {}", printable(node.input(1)),
+                                   dtype_name(scale->dtype()), dtype_name(data)),
+                       fmt::format("store the scale in {}", dtype_name(data)));
+  }
+
+  /// Types of all that is behind follow from the first wrong one.
+  void add_first_of_types(const onnx::NodeProto& node, std::string text, std::string cure) {
+    if (!wrong_type_) add_refused("scale-type", node, std::move(text), std::move(cure));
+    wrong_type_ = true;
+  }
+
+  /// What a DequantizeLinear makes has the type of its scale, and an operator reads inputs of one type.
+  void mixed_types(const onnx::NodeProto& node) {
+    const auto dequantized = [&](const std::string& tensor) {
+      const auto made = made_by_.find(tensor);
+      return made != made_by_.end() && is_quantization(*made->second, "DequantizeLinear");
+    };
+    const Dtype first = type_of(node.input(0)).dtype;
+    for (int i = 1; i < node.input_size(); ++i) {
+      const auto constant = node.input(i).empty() ? std::nullopt : initializer(file_, node.input(i));
+      const Dtype other = constant ? constant->dtype() : type_of(node.input(i)).dtype;
+      if (!is_float(first) || !is_float(other) || first == other) continue;
+      if (!dequantized(node.input(0)) && !dequantized(node.input(i))) continue;
+      return add_first_of_types(
+          node,
+          fmt::format("it reads '{}' in {} and '{}' in {}: what is dequantized has the type of its scale",
+                      printable(node.input(0)), dtype_name(first), printable(node.input(i)), dtype_name(other)),
+          "scales of one type");
+    }
   }
 
   /// Types and attributes that ONNX's own operators have from a later opset on.
@@ -335,16 +379,11 @@ class Finder {
     const auto weight_params = params_of(*weight);
     if (!codes || codes->dtype() != Dtype::Int32 || !given || given->dtype() != Dtype::Float32) return;
     if (!data_params || !weight_params || data_params->scale.size() != 1) return;
-    const std::span<const float> scales = given->floats();
-    for (std::size_t c = 0; c < scales.size(); ++c) {
-      const std::vector<float>& weights = weight_params->scale;
-      if (weights.size() != 1 && weights.size() != scales.size()) return;
-      const float wanted = data_params->scale.front() * weights[weights.size() == 1 ? 0 : c];
-      if (std::abs(scales[c] - wanted) <= 1e-5F * wanted) continue;  // a few roundings of float32
-      return add_perhaps_meant(
-          "bias-scale", *bias,
-          fmt::format("scale {:g} of channel {} is not input scale times weight scale, {:g}", scales[c], c, wanted));
-    }
+    const auto other = other_bias_scale(data_params->scale.front(), weight_params->scale, given->floats());
+    if (!other) return;
+    add_perhaps_meant("bias-scale", *bias,
+                      fmt::format("scale {:g} of channel {} is not input scale times weight scale, {:g}", other->given,
+                                  other->channel, other->wanted));
   }
 
   /// What a quantizer stores of a bias that is more than 2^31 of its steps.
@@ -377,7 +416,8 @@ class Finder {
   const Model& file_;
   std::map<std::string, ValueType> types_;
   std::map<std::string, const onnx::NodeProto*> made_by_;
-  bool quantizes_ = false;  // some activation
+  bool quantizes_ = false;   // some activation
+  bool wrong_type_ = false;  // of a scale, was found
   std::vector<QdqDefect> defects_;
 };
 

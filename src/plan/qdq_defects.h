@@ -30,6 +30,7 @@ struct QdqDefect {
 ///   parameter-shape    a zero point of another shape than its scale
 ///   bad-scale          a scale that is zero, negative, subnormal or not finite
 ///   wrong-blocks       scales that do not lie on the tensor in its blocks, or blocks that do not divide it
+///   scale-type         a scale of another float type than what it quantizes, or than what its reader reads beside it
 ///   newer-opset        a type or attribute that the operators do not have in the opset of the file
 ///   bias-scale         an int32 bias whose scale is not input scale times weight scale
 ///   clipped-bias       an int32 bias with values at the end of their range: what was stored did not fit

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "model/operator_traits.h"
 #include "plan/batched_weights.h"
+#include "plan/integer_bias.h"
 #include "plan/rules/rules.h"
 #include "plan/target.h"
 #include "vernier/format.h"
@@ -93,6 +94,26 @@ void float_bias(const QdqGraph& graph, const Node& node, Findings& findings) {
                       "it"});
 }
 
+/// A kernel adds the codes of a bias to its sums as they are.
+void bias_of_another_scale(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!has_weight(node) || node.input_size() < 3 || node.input(2).empty() || !quantizes_data(graph, node)) return;
+  const Node* weight = graph.dequantizer(node.input(1));
+  const Node* bias = graph.dequantizer(node.input(2));
+  const auto given = bias == nullptr ? std::nullopt : graph.value(bias->input(1));
+  const auto data_params = graph.params(*graph.dequantizer(node.input(0)));
+  const auto weight_params = weight == nullptr ? std::nullopt : graph.params(*weight);
+  if (!given || given->dtype() != Dtype::Float32 || !data_params || !weight_params) return;
+  const std::optional<OtherBiasScale> other =
+      other_bias_scale(data_params->scale.front(), weight_params->scale, given->floats());
+  if (!other) return;
+  findings.push_back({{},
+                      {},
+                      fmt::format("the scale of its bias '{}' is {:g} for channel {}, and not input scale times weight "
+                                  "scale, {:g}",
+                                  printable(node.input(2)), other->given, other->channel, other->wanted),
+                      "store the bias as int32 with the product of the scales of data and weight, or in float"});
+}
+
 void sixteen_bits_for_onnxruntime(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!meant_for_codes(graph, node)) return;
   const Dtype type = graph.codes_type(*graph.dequantizer(node.input(0)));
@@ -163,6 +184,7 @@ constexpr std::array kOnnxRuntimeRules = {
     PlacementRule{"no-quantizer-behind", without_quantizer_behind},
     PlacementRule{"one-input-in-float", one_input_in_float_for_onnxruntime},
     PlacementRule{"float-bias", float_bias},
+    PlacementRule{"bias-scale", bias_of_another_scale},
     PlacementRule{"sixteen-bits", sixteen_bits_for_onnxruntime},
     PlacementRule{"activation-along-axis", along_an_axis},
     PlacementRule{"moved-to-another-grid", moved_to_another_grid},
