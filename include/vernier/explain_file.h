@@ -1,6 +1,8 @@
 // "Someone gave me a quantized model": one command, one verdict.
 #pragma once
 
+#include <filesystem>
+
 #include "vernier/export.h"
 #include "vernier/report/verify.h"
 #include "vernier/sinks.h"
@@ -8,11 +10,17 @@
 
 namespace vernier {
 
-/// What is wrong with the Q/DQ pairs of `options.typed_model`, which verify() measured for `report`, and what engines
-/// make of them: `report.verdict`. The pairs are measured where the requirement is missed, or where there is none, on
-/// at most 32 samples; what the file alone shows is always looked at. A file without pairs gets no verdict. What cannot
-/// be looked at is a note, never an error: the figures stand. Cost: of debug_loss() on those samples, and of
-/// check_placement() for each target.
-VERNIER_API void explain_file(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks = {});
+struct ExplainFileOptions : VerifyOptions {
+  bool explain = true;           // what is wrong with the Q/DQ pairs, and what engines make of them
+  std::filesystem::path output;  // folder: report.json and report.html; empty: nothing is written
+};
+
+/// verify(), then what is wrong with the Q/DQ pairs of the typed model, and what engines make of them: `placements` and
+/// `defects` of the report. The pairs are measured where the requirement is missed, or where there is none, on at most
+/// 32 samples; what the file alone shows is always looked at. Of a file without pairs, and against a reference that is
+/// quantized itself, there is nothing to explain. What cannot be looked at is a note, never an error: the figures
+/// stand. Cost: of verify(), of debug_loss() on those samples, and of check_placement() for each target. Errors: those
+/// of verify(), Usage when an input would be replaced, Input when a file cannot be written.
+VERNIER_API VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

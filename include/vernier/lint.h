@@ -14,6 +14,7 @@ namespace vernier {
 struct LintOptions {
   OnnxModel model;
   std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
+  bool run = true;                                      // also once in ONNX Runtime as it comes, on random inputs
 };
 
 /// Checks the file, its graph, every node alone (its operator, attributes and types), and loads it into ONNX Runtime.

@@ -205,8 +205,9 @@ class VerifyReport(Report):
 
     @property
     def passed(self) -> bool | None:
-        """Whether the requirement is met; None without one. False where an engine refuses the file for its Q/DQ pairs."""
-        if any(defect.get("refused") for defect in self.get("defects", [])):
+        """Whether the requirement is met; None without one. False if an engine refuses the file, and if the requirement is
+        held against a reference that is quantized itself."""
+        if self.get("outcome") in ("refused", "no-float-model"):
             return False
         return self.figures.get("passed")
 

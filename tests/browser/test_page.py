@@ -578,8 +578,8 @@ AXE = importlib.util.find_spec("axe_playwright_python")  # found, never imported
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("page", ["out", "stages"])
-def test_axe_finds_nothing(folder, stages, page, theme):
+@pytest.mark.parametrize("page", ["out", "stages", "verdict"])
+def test_axe_finds_nothing(folder, stages, verdict, page, theme):
     needed(CHROMIUM, "chromium")
     if not AXE:
         pytest.skip("axe-playwright-python is not installed: scripts/bootstrap --tests installs it")
@@ -621,8 +621,42 @@ def test_the_page_of_a_pipeline_shows_where_accuracy_is_lost(folder, stages):
     assert got["theme_changed"]
 
 
-@pytest.mark.parametrize("page", ["out", "stages"])
-def test_the_html_is_valid(folder, stages, page):
+@pytest.fixture(scope="module")
+def verdict(folder):
+    """A file whose weights are wrong, against its float model; it has a hostile name."""
+    digits = ROOT / "examples/digits"
+    vernier("convert", digits / "digits.onnx", "--data", digits / "calib.npz", "--int8", "-o", folder / "int8.onnx")
+    hostile = folder / (HOSTILE.replace("/", "") + ".onnx")
+    shutil.copy(folder / "int8.onnx", hostile)
+    vernier("verify", digits / "digits.onnx", hostile, "--data", digits / "test.npz", "--samples", "40", "--min-sqnr", "20",
+            "-o", folder / "verdict", codes=(1,))
+    return folder / "verdict/report.html"
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_the_page_of_a_verdict_has_what_the_text_has(folder, verdict, width):
+    needed(CHROMIUM, "chromium")
+    got = use(verdict, READ + """
+      const theme = document.documentElement.dataset.theme;
+      document.getElementById("theme").click();
+      return {sections: text("h2"), badge: text(".verdict")[0], command: text("#advice pre"), cards: text(".card .what"),
+        findings: text("#why .cause b"), engines: text("#engine tbody td:first-child"), files: text("#figures tbody tr").length,
+        layers: text("#layers tbody tr").length, images: document.images.length,
+        theme_changed: document.documentElement.dataset.theme !== theme,
+        wide: document.documentElement.scrollWidth > document.documentElement.clientWidth};""", width=width)
+    report = json.loads((folder / "verdict/report.json").read_text(encoding="utf-8"))
+    assert got["badge"] == "\u2715 Requirement missed"
+    assert len(got["command"]) == 1 and "vernier fix" in got["command"][0] and "--min-sqnr 20" in got["command"][0]
+    assert got["sections"][:4] == ["What does the damage", "What engines make of it", "Figures", "Layers"]
+    assert got["findings"] == [defect["kind"].replace("-", " ") for defect in report["defects"]] and got["findings"]
+    assert got["engines"] == ["tensorrt", "onnxruntime", "openvino"]
+    assert got["cards"] == ["Against the reference", "Same top-1 as float", "Findings", "Engines"]
+    assert got["files"] >= 1 and got["layers"] == min(30, len(report["layers"])) and got["images"] == 0
+    assert got["theme_changed"] and not got["wide"]
+
+
+@pytest.mark.parametrize("page", ["out", "stages", "verdict"])
+def test_the_html_is_valid(folder, stages, verdict, page):
     tidy = shutil.which("tidy")
     needed(tidy, "tidy")
     done = subprocess.run([tidy, "-errors", "-quiet", "--drop-empty-elements", "no", folder / page / "report.html"],

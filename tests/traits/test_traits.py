@@ -178,8 +178,10 @@ def test_what_is_converted_keeps_its_interface_and_is_measured(made, tmp_path, f
 
 def test_a_file_against_itself_is_exact(made, tmp_path):
     model, data, _ = made
-    done = vernier("verify", model, model, "--data", data, "--min-top1-agreement", "1", "--json", folder=tmp_path)
-    for figure in json.loads(done.stdout)["figures"]["outputs"]:
+    done = vernier("verify", model, model, "--data", data, "--min-top1-agreement", "1", "--json", folder=tmp_path, codes=(0, 1))
+    report = json.loads(done.stdout)
+    assert (done.returncode == 1) == report.get("reference_quantized", False)  # exact, and yet no float model
+    for figure in report["figures"]["outputs"]:
         assert figure["sqnr_db"] == "inf"
 
 

@@ -20,6 +20,7 @@
 #include "vernier/report/kind.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/text.h"
+#include "vernier/report/verify.h"
 
 namespace vernier::cli {
 namespace {
@@ -90,6 +91,9 @@ int render(const ReportLine& line, Console& console) {
   if (report_kind(text, where) == ReportKind::Pipeline) {
     return render(pipeline_report_from_json(text, where), line, console);
   }
+  if (report_kind(text, where) == ReportKind::Verify) {
+    return render(verify_report_from_json(text, where), line, console);
+  }
   return render(diagnose_report_from_json(text, where), line, console);
 }
 
@@ -98,9 +102,9 @@ int render(const ReportLine& line, Console& console) {
 Command add_report(CLI::App& root) {
   auto line = std::make_shared<ReportLine>();
   CLI::App& app = add_command(root, "report",
-                              "Render the report of a diagnosis or of a pipeline again, as a page or as text, "
+                              "Render the report of a diagnosis, a verdict or a pipeline again, as a page or as text, "
                               "or compare the diagnoses of two builds");
-  add_argument(app, "REPORT", line->report, "report.json of diagnose, fix or pipeline").required(false);
+  add_argument(app, "REPORT", line->report, "report.json of diagnose, fix, verify or pipeline").required(false);
   add_value(app, "-o,--output", line->output, "FILE.html",
             "Write the page: one file that needs no network (default: print the text)")
       .writes()

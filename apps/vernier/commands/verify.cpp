@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/file.h"
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/engine_settings.h"
@@ -12,6 +13,7 @@
 #include "vernier/error.h"
 #include "vernier/explain_file.h"
 #include "vernier/report/gate.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 #include "vernier/verify.h"
 
@@ -27,6 +29,7 @@ struct VerifyLine {
   DataGroup data;
   MeasureOnGroup on;
   bool no_explain = false;
+  std::string output;
   GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
@@ -58,15 +61,19 @@ Command add_verify(CLI::App& root, const std::string& command) {
            "Measure only (default: of a file with Q/DQ pairs also say which pairs do the damage, and what each engine "
            "makes of them)")
       .group("Output");
+  add_value(app, "-o,--output", line->output, "DIR", "Write report.json and report.html there (default: nothing)")
+      .writes()
+      .group("Output");
   line->gate.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
              "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
+             "Example: vernier verify model.onnx quantized.onnx --data samples.npz --min-sqnr 20 -o verdict\n"
              "Example: vernier verify model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\n"
-             "Exit code: 0 no requirement, or met; 1 missed, or an engine refuses the file for its Q/DQ pairs; 2 "
-             "usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+             "Exit code: 0 no requirement, or met; 1 missed, not judged because FLOAT is quantized, or refused by "
+             "an engine; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
   return {&app,
           &line->messages,
@@ -75,7 +82,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
               console.warning(text);
             for (const std::string& text : line->on.without_effect(line->on.on() == MeasureOn::TensorRt))
               console.warning(text);
-            VerifyOptions options;
+            ExplainFileOptions options;
             options.float_model = line->float_model;
             options.typed_model = line->typed_model;
             options.measure = line->data.values();
@@ -93,13 +100,13 @@ Command add_verify(CLI::App& root, const std::string& command) {
             options.command = command;
             const TextOptions text = line->result.values();
             line->gate.check();
-            VerifyReport report = verify(options, console.sinks());
-            if (!line->no_explain) explain_file(options, report, console.sinks());
+            if (!line->output.empty()) require_writable_folder(line->output);
+            options.explain = !line->no_explain;
+            options.output = line->output;
+            const VerifyReport report = explain_file(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             line->gate.tell(gate_of(report));
-            if (is_refused(report)) return 1;
-            if (const TestRow* test = deciding_test(report)) return test->verdict == Verdict::Good ? 0 : 1;
-            return deciding_figures(report).passed.value_or(true) ? 0 : 1;
+            return exit_code_of(report);
           },
           ignored,
           /*spreads=*/true,

@@ -1,4 +1,5 @@
-// Whether a diagnosis met what was asked for: one answer for exit codes, gates, pages, texts and comparisons of builds.
+// Whether a diagnosis or a file met what was asked for: one answer for exit codes, gates, pages, texts and comparisons
+// of builds.
 #pragma once
 
 #include <span>
@@ -10,6 +11,7 @@
 namespace vernier {
 
 struct DiagnoseReport;
+struct VerifyReport;
 
 enum class Outcome {
   NoRequirement,  // nothing was asked for: no requirement, and no labels, script or check that decide
@@ -22,14 +24,17 @@ enum class Outcome {
   FileMisses,     // the kept set meets it in simulation, and the written file does not
   Impossible,     // no choice of layers meets it
   NothingLeft,    // it is met only with every layer in the high format, or the file has no layer in a low one
-  NoFloatModel,   // the file is in low precision itself, and was measured against what its own values say
+  NoFloatModel,   // what was measured against holds quantized values itself
+  Refused,        // of verify(): an engine refuses the file, whatever was measured of it
 };
 
 /// "no-requirement", "not-searched", "nothing-needed", "met", "stopped", "unstable", "not-verified", "file-misses",
-/// "impossible", "nothing-left", "no-float-model": `outcome` of report.json.
+/// "impossible", "nothing-left", "no-float-model", "refused": `outcome` of report.json.
 VERNIER_API std::span<const std::string_view> words_of(Outcome which);
 
 VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
+/// NoRequirement, Met, FileMisses, NoFloatModel or Refused.
+VERNIER_API Outcome outcome_of(const VerifyReport& report);
 
 /// Where the search did not end by itself (Stopped, Unstable), or the run did not, the written file has to say so.
 /// Never without a float model (NoFloatModel).
@@ -38,5 +43,8 @@ VERNIER_API bool met(const DiagnoseReport& report);
 /// 0: nothing was asked for, or it is met. 1: it is not, or a float model is needed to tell. 4: an engine was asked to
 /// compile the file and refuses it. 5: it is met, and nothing is left in low precision.
 VERNIER_API int exit_code_of(const DiagnoseReport& report);
+/// 0: nothing was asked for, or it is met. 1: it is not, a float model is needed to tell, or an engine refuses the
+/// file.
+VERNIER_API int exit_code_of(const VerifyReport& report);
 
 }  // namespace vernier

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct VerifyReport {
   std::string data;
   std::size_t samples = 0;
   bool random_data = false;
+  /// The reference holds quantized values itself, and labels do not decide: its rounding errors are in the reference,
+  /// so that no requirement is met by it.
+  bool reference_quantized = false;
   RunFigures figures;                             // near the limit of the worse of two orders of summation
   std::optional<OtherSums> other_sums;            // target tensorrt, of files with layers in float16 or bfloat16
   std::optional<SaturatedPairs> saturated_pairs;  // of files with uint8 data and int8 weights; absent: none saturates
@@ -60,6 +64,7 @@ struct VerifyReport {
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
+  std::map<std::string, std::string> files;  // what was written, by "page", "report"
 };
 
 /// The figures that decide: of the engine where there was one, else the simulated ones.
@@ -76,6 +81,10 @@ inline const TestRow* deciding_test(const VerifyReport& report) {
   return report.test ? &*report.test : nullptr;
 }
 VERNIER_API std::string report_to_json(const VerifyReport& report);
+/// Errors: as diagnose_report_from_json().
+VERNIER_API VerifyReport verify_report_from_json(const std::string& text, const std::string& where);
 VERNIER_API std::string report_to_text(const VerifyReport& report, const TextOptions& options);
+/// One page that opens without a network: the text with all its lists.
+VERNIER_API std::string report_to_html(const VerifyReport& report);
 
 }  // namespace vernier

@@ -26,6 +26,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/debug/lost_layers.h"
+#include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/stored_values.h"
@@ -245,9 +246,12 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   try {
     measure_loss(typed, options, sinks, report);
   } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Backend) throw;
+    Sources sources(options.measure, sinks);
+    const Error fault = fault_of_file(error, typed, options.float_model, sources);
     // An engine may refuse the file for what is wrong with it: then that is the answer.
-    if (report.defects.empty() || error.kind() != ErrorKind::Backend) throw;
-    report.notes.push_back("not measured, the file does not run: " + first_line(error.what()));
+    if (report.defects.empty()) throw Error(fault);
+    report.notes.push_back("not measured, the file does not run: " + first_line(fault.what()));
   }
   return report;
 }

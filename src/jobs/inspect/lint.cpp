@@ -327,7 +327,7 @@ class Linter {
 
   /// Its optimizations make kernels that refuse at their first run what the file says correctly.
   void run_as_it_comes(const std::shared_ptr<const Runtime>& runtime) {
-    if (run_refused_ || broken()) return;
+    if (!options_.run || run_refused_ || broken()) return;
     std::optional<RuntimeCheck> check;
     try {
       const JobSinks quiet;

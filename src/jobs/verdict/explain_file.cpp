@@ -6,18 +6,28 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
+#include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/verify/stored_values.h"
 #include "model/contents.h"
 #include "vernier/check_placement.h"
 #include "vernier/debug_loss.h"
 #include "vernier/error.h"
+#include "vernier/lint.h"
 #include "vernier/report/defects.h"
+#include "vernier/report/lint.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/verify.h"
 #include "vernier/target.h"
+#include "vernier/verify.h"
 
 namespace vernier {
 namespace {
@@ -44,18 +54,32 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
   return row;
 }
 
-}  // namespace
+/// What ONNX's checker says against a file that ONNX Runtime does not load either. A file without kernels there, as one
+/// in bfloat16, is no fault of the file.
+std::vector<FoundDefect> defects_of_lint(const VerifyOptions& options, const JobSinks& sinks) {
+  LintOptions wanted;
+  wanted.model = options.typed_model;
+  wanted.custom_operators = options.measure.custom_operators;
+  wanted.run = false;
+  const LintReport found = lint(wanted, sinks);
+  const auto is_error_of = [](const char* source) {
+    return [source](const LintEntry& entry) { return entry.error && entry.source == source; };
+  };
+  std::vector<FoundDefect> defects;
+  if (std::ranges::none_of(found.entries, is_error_of("onnxruntime"))) return defects;
+  for (const LintEntry& entry : found.entries) {
+    if (!is_error_of("onnx_checker")(entry)) continue;
+    defects.push_back({"invalid-node", entry.nodes.empty() ? std::string() : entry.nodes.front(), entry.message,
+                       "all that is wrong with the file: ‹vernier check lint MODEL›", /*refused=*/true});
+  }
+  return defects;
+}
 
-void explain_file(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
-  Sources sources(options.measure, sinks);
-  const std::shared_ptr<const Model> file = sources.model(options.typed_model);
-  if (!holds_quantized_values(*file)) return;
-  const bool asked = options.measure.requirement || !options.task.empty();
-  const bool met = deciding_test(report) != nullptr ? deciding_test(report)->verdict == Verdict::Good
-                                                    : deciding_figures(report).passed == true;
+/// Which pairs do the damage, and what engines make of them.
+void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
-  const bool refused = std::ranges::any_of(report.defects, &FoundDefect::refused);
-  if (!refused && !(asked && met)) {
+  if (const Outcome outcome = outcome_of(report);
+      !report.reference_quantized && (outcome == Outcome::FileMisses || outcome == Outcome::NoRequirement)) {
     DebugLossOptions loss{options.float_model, options.typed_model, options.measure, options.command};
     std::size_t& limit = loss.measure.data.limit;
     limit = limit == 0 ? kMostSamples : std::min(limit, kMostSamples);
@@ -70,6 +94,44 @@ void explain_file(const VerifyOptions& options, VerifyReport& report, const JobS
     }
   }
   for (const Target target : kTargets) report.placements.push_back(placement_on(target, options, sinks));
+}
+
+constexpr const char* kPage = "report.html";
+constexpr const char* kReport = "report.json";
+
+void keep_inputs_safe(const ExplainFileOptions& options) {
+  if (options.output.empty()) return;
+  std::vector<std::filesystem::path> inputs = source_files(options.measure);
+  inputs.push_back(options.float_model.file());
+  inputs.push_back(options.typed_model.file());
+  for (const char* file : {kPage, kReport}) refuse_to_overwrite(options.output / file, inputs);
+}
+
+void write_record(VerifyReport& report, const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  report.files = {{"page", (folder / kPage).string()}, {"report", (folder / kReport).string()}};
+  replace_file(folder / kPage, report_to_html(report));
+  replace_file(folder / kReport, report_to_json(report));
+}
+
+}  // namespace
+
+VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sinks) {
+  keep_inputs_safe(options);
+  const OutputFolder folder(options.output);
+  bool quantized = false, large = false;
+  {
+    Sources sources(options.measure, sinks);
+    const std::shared_ptr<const Model> file = sources.model(options.typed_model);
+    quantized = holds_quantized_values(*file);
+    large = static_cast<std::size_t>(weight_bytes(*file)) > kLargeWeights;
+  }
+  std::vector<FoundDefect> invalid = large ? std::vector<FoundDefect>() : defects_of_lint(options, sinks);
+  VerifyReport report = verify(options, sinks);
+  if (!is_refused(report)) merge_defects(report.defects, std::move(invalid));
+  if (options.explain && quantized) explain(options, report, sinks);
+  write_record(report, options.output);
+  return report;
 }
 
 }  // namespace vernier

@@ -32,6 +32,7 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/chosen_objective.h"
+#include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/on_engine.h"
@@ -39,6 +40,7 @@
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/tf32_reads.h"
+#include "model/contents.h"
 #include "model/prepare.h"
 #include "plan/engine_sums.h"
 #include "plan/simulate_typed.h"
@@ -238,6 +240,14 @@ VerifyReport described(const Model& typed, const VerifyOptions& options, Sources
   return report;
 }
 
+/// What is measured against quantized values says nothing of the float model behind them.
+void not_judged(VerifyReport& report) {
+  report.reference_quantized = true;
+  report.figures.passed.reset();
+  if (report.other_sums) report.other_sums->figures.passed.reset();
+  if (report.engine) report.engine->figures.passed.reset();
+}
+
 }  // namespace
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
@@ -245,17 +255,20 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   Sources sources(options.measure, sinks);
   sources.load_runtime_ahead();
   const Model typed = as_typed_file(*sources.model(options.typed_model));
-  const bool reference_low = any_low(simulate_typed(*sources.model(options.float_model)));
+  const std::shared_ptr<const Model> reference = sources.model(options.float_model);
+  const bool reference_low = any_low(simulate_typed(*reference));
   std::vector<FoundDefect> defects = defects_of_pairs(normalized_file(typed), /*perhaps_meant=*/false);
   VerifyReport report;
   try {
     report = verify_model(typed, options, sources, sinks);
   } catch (const Error& error) {
+    const Error fault = fault_of_file(error, typed, options.float_model, sources);
     // An engine may refuse the file for what is wrong with it: then that is the answer.
-    if (error.kind() != ErrorKind::Backend || std::ranges::none_of(defects, &FoundDefect::refused)) throw;
+    if (error.kind() != ErrorKind::Backend || std::ranges::none_of(defects, &FoundDefect::refused)) throw Error(fault);
     report = described(typed, options, sources);
-    report.notes.push_back("not measured, the file does not run: " + first_line(error.what()));
+    report.notes.push_back("not measured, the file does not run: " + first_line(fault.what()));
   }
+  if (holds_quantized_values(*reference) && !options.task.labels) not_judged(report);
   merge_defects(defects, std::move(report.defects));
   report.defects = std::move(defects);
   for (const FoundDefect& defect : report.defects) {

@@ -16,6 +16,7 @@
 #include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
+#include "report/text/verify_answer.h"
 #include "report/told.h"
 #include "vernier/report/defects.h"
 #include "vernier/report/diagnose.h"
@@ -163,6 +164,11 @@ Gate gate_of(const VerifyReport& report) {
                           fmt::format("{}: {}", defect.kind, told(defect.text))});
   }
   if (is_refused(report)) gate.answer = fmt::format("{}: an engine refuses this file", printable(report.typed_file));
+  if (outcome_of(report) == Outcome::NoFloatModel) {
+    gate.answer = answer_of(report).sentence;
+    gate.cases = {case_of(report.requirement ? requirement_text(*report.requirement) : report.objective, /*met=*/false,
+                          gate.answer)};
+  }
   return gate;
 }
 

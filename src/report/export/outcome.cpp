@@ -11,6 +11,7 @@
 #include "vernier/report/engine.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/quantize.h"
+#include "vernier/report/verify.h"
 
 namespace vernier {
 namespace {
@@ -32,9 +33,9 @@ std::optional<bool> file_meets(const DiagnoseReport& report) {
 }  // namespace
 
 std::span<const std::string_view> words_of(Outcome /*which*/) {
-  static constexpr std::array<std::string_view, 11> kWords{
-      "no-requirement", "not-searched", "nothing-needed", "met",          "stopped",       "unstable",
-      "not-verified",   "file-misses",  "impossible",     "nothing-left", "no-float-model"};
+  static constexpr std::array<std::string_view, 12> kWords{
+      "no-requirement", "not-searched", "nothing-needed", "met",          "stopped",        "unstable",
+      "not-verified",   "file-misses",  "impossible",     "nothing-left", "no-float-model", "refused"};
   return kWords;
 }
 
@@ -101,6 +102,15 @@ Outcome outcome_of(const DiagnoseReport& report) {
   }
 }
 
+Outcome outcome_of(const VerifyReport& report) {
+  if (is_refused(report)) return Outcome::Refused;
+  const TestRow* const test = deciding_test(report);
+  if (test == nullptr && !report.requirement) return Outcome::NoRequirement;
+  if (report.reference_quantized) return Outcome::NoFloatModel;
+  const bool good = test != nullptr ? test->verdict == Verdict::Good : deciding_figures(report).passed.value_or(true);
+  return good ? Outcome::Met : Outcome::FileMisses;
+}
+
 bool met(const DiagnoseReport& report) {
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::Stopped || outcome == Outcome::Unstable) return file_meets(report) == true;
@@ -116,6 +126,11 @@ int exit_code_of(const DiagnoseReport& report) {
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::NothingLeft) return kNothingLeftExitCode;
   return outcome == Outcome::NoRequirement || met(report) ? 0 : 1;
+}
+
+int exit_code_of(const VerifyReport& report) {
+  const Outcome outcome = outcome_of(report);
+  return outcome == Outcome::NoRequirement || outcome == Outcome::Met ? 0 : 1;
 }
 
 }  // namespace vernier

@@ -9,6 +9,7 @@ namespace vernier {
 std::string_view page_template();
 std::string_view page_style();
 std::string page_script();
-std::string stages_script();  // of the page of a pipeline
+std::string stages_script();   // of the page of a pipeline
+std::string verdict_script();  // of the page of `vernier verify`
 
 }  // namespace vernier

@@ -93,16 +93,8 @@ if (layers.length) {
   openPanel(layers[0].name);
 }
 
-(function figures() {
-  const runs = [["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [(report.other_sums || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32", (report.other_sums || {}).figures]].filter(r => r[1] && (r[1].outputs || []).length);
-  if (!runs.length) return;
-  const top1 = runs.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
-  const lost = runs.some(r => r[1].outputs.some(o => o.nonfinite));
-  const heads = ["run", "output", "SQNR, dB", "worst sample, dB", "which", "largest error", "cosine", ...(top1 ? ["same top-1, %"] : []), ...(lost ? ["not finite"] : [])];
-  section("figures", "Figures", "Against the float32 model, over all samples; samples count from 0.", scrolling("Figures of each run", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 ? "num" : null}, t)))),
-    h("tbody", {}, runs.flatMap(([label, run]) => run.outputs.map(o => h("tr", {}, h("td", {}, label), h("td", {}, name(o.name)), h("td", {class: "num"}, db(o.sqnr_db)), h("td", {class: "num"}, db(o.worst_sqnr_db)), h("td", {class: "num"}, "#" + o.worst_sample),
-      h("td", {class: "num"}, plain(o.max_abs_error)), h("td", {class: "num"}, has(o.cosine) ? (Math.floor(number(o.cosine) * 1e6) / 1e6).toString() : "\u2013"), top1 ? h("td", {class: "num"}, has(o.top1_agreement) ? (100 * o.top1_agreement).toFixed(1) : "") : null, lost ? h("td", {class: "num"}, o.nonfinite ? o.nonfinite.toLocaleString("en-US") : "") : null)))))));
-})();
+figuresSection([["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
+  "Against the float32 model, over all samples; samples count from 0.");
 
 (function latency() {
   const l = report.latency;
@@ -139,29 +131,13 @@ if (layers.length) {
     differ.length ? layerRows(differ) : "", rest);
 })();
 
-if ((report.warnings || []).length || (report.notes || []).length || (report.typed && (report.typed.notes || []).length)) {
-  section("notes", "Warnings and notes", "", (report.warnings || []).length ? h("ul", {class: "plain warn"}, report.warnings.map(t => h("li", {}, shown(t)))) : "",
-    h("ul", {class: "plain"}, [...(report.notes || []), ...((report.typed && report.typed.notes) || [])].map(t => h("li", {}, shown(t)))));
-}
+notesSection(report.warnings || [], [...(report.notes || []), ...((report.typed && report.typed.notes) || [])]);
 
-(function reproduce() {
-  const record = h("dl", {class: "record"});
-  const line = (what, value) => { if (value) record.append(h("dt", {}, what), h("dd", {}, value)); };
-  line("Model", [name(report.model_file), report.model_sha256 ? h("div", {class: "small"}, "sha256 " + shown(report.model_sha256)) : ""]);
-  line("Data", [shown(report.data), report.data_sha256 ? h("div", {class: "small"}, "sha256 " + shown(report.data_sha256)) : ""]);
-  if (report.random_data) line("", h("span", {class: "warn"}, "Random inputs tell whether the model runs, not how accurate it is."));
-  else if (page.words.same_samples) line("", h("span", {class: "warn"}, "The ranges were calibrated on these same samples."));
-  line("Scheme", shown(report.scheme));
-  line("Runner", shown(page.words.runner));
-  line("Requirement", page.words.requirement ? shown(page.words.requirement) : "none");
-  line("Versions", `vernier ${shown(report.vernier_version)}, ONNX Runtime ${shown(report.onnxruntime_version)}, onnx ${shown(report.onnx_version)}`);
-  line("Machine", shown(report.machine));
-  const phases = new Map();  // a step that was taken twice is one to a reader
-  for (const p of report.phases || []) phases.set(p.phase, (phases.get(p.phase) || 0) + p.seconds);
-  const total = [...phases.values()].reduce((sum, seconds) => sum + seconds, 0);
-  line("Time", total ? `${plain(total, 3)} s: ` + [...phases].filter(([, seconds]) => seconds >= total / 100).map(([phase, seconds]) => `${shown(phase)} ${plain(seconds, 2)}`).join(", ") : "");
-  line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", fileLink(file))));
-  section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
-})();
+reproduceSection([
+  ["Model", fileLine(report.model_file, report.model_sha256)],
+  ["Data", [shown(report.data), report.data_sha256 ? h("div", {class: "small"}, "sha256 " + shown(report.data_sha256)) : ""]],
+  ["", report.random_data ? h("span", {class: "warn"}, "Random inputs tell whether the model runs, not how accurate it is.")
+    : page.words.same_samples ? h("span", {class: "warn"}, "The ranges were calibrated on these same samples.") : ""],
+  ["Scheme", shown(report.scheme)], ["Runner", shown(page.words.runner)], ["Requirement", page.words.requirement ? shown(page.words.requirement) : "none"]]);
 
 openFromAddress();

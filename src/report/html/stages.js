@@ -4,10 +4,10 @@ const limit = number(report.min_sqnr_db);
 const isLost = stage => has(report.lost_at) && stage.name === report.lost_at;
 const isBad = stage => has(stage.step_db) && number(stage.step_db) < limit;
 
-(function advice() {
-  if (!(report.next || []).length) return;
-  document.getElementById("advice").append(h("p", {}, report.next.length > 1 ? "Next, one of these:" : "Next:"), ...report.next.map(command));
-})();
+{
+  const next = report.next || [];
+  if (next.length) advice([next.length > 1 ? "Next, one of these:" : "Next:"], next);
+}
 
 function figure(f) {
   const v = number(f.value);
@@ -57,14 +57,6 @@ function stageChart() {
     stageChart(), left.length ? [h("h3", {}, "Not compared"), h("ul", {class: "plain"}, left)] : "");
 })();
 
-if ((report.warnings || []).length) section("notes", "Warnings", "", h("ul", {class: "plain warn"}, report.warnings.map(t => h("li", {}, shown(t)))));
+notesSection(report.warnings || [], []);
 
-(function reproduce() {
-  const record = h("dl", {class: "record"});
-  const line = (what, value) => { if (value) record.append(h("dt", {}, what), h("dd", {}, value)); };
-  line("Data", shown(report.data));
-  line("Versions", [["vernier", report.vernier_version], ["ONNX Runtime", report.onnxruntime_version], ["onnx", report.onnx_version]].filter(v => v[1]).map(v => v[0] + " " + shown(v[1])).join(", "));
-  line("Machine", shown(report.machine));
-  line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", fileLink(file))));
-  section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
-})();
+reproduceSection([["Data", shown(report.data)]]);

@@ -11,6 +11,7 @@ namespace vernier {
 
 struct DiagnoseReport;
 struct PipelineReport;
+struct VerifyReport;
 
 /// {"kind": ...} before the members of `report`, which must be an object.
 Json document_of(ReportKind kind, Json report);
@@ -20,6 +21,7 @@ std::string document_text(ReportKind kind, Json report);
 /// What pages hold as their data.
 Json document_of(const DiagnoseReport& report);
 Json document_of(const PipelineReport& report);
+Json document_of(const VerifyReport& report);
 
 /// Errors: Input when the text is no JSON, a document of another kind, or of another version.
 Json parse_document(ReportKind wanted, const std::string& text, const std::string& where);

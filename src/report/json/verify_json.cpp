@@ -5,6 +5,7 @@
 #include "report/json/document.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/verify.h"
 
 namespace vernier {
@@ -33,8 +34,12 @@ struct Fields<VerifyReport> {
   static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
   static constexpr bool (*explained)(const R&) = [](const R& report) { return !report.placements.empty(); };
   static constexpr bool (*defective)(const R&) = [](const R& report) { return !report.defects.empty(); };
+  static constexpr bool (*written)(const R&) = [](const R& report) { return !report.files.empty(); };
+  static constexpr bool (*quantized)(const R&) = [](const R& report) { return report.reference_quantized; };
+  static constexpr auto outcome = [](const R& report) { return std::string(word_of(outcome_of(report))); };
   static constexpr bool (*on_engine)(const R&) = [](const R& report) { return report.engine.has_value(); };
   static constexpr auto list = std::tuple{
+      Derived{"outcome", outcome},
       Field{"version", &R::version},
       Field{"command", &R::command},
       Field{"vernier_version", &R::vernier_version},
@@ -48,6 +53,7 @@ struct Fields<VerifyReport> {
       Field{"data", &R::data},
       Field{"samples", &R::samples},
       Field{"random_data", &R::random_data},
+      Field{"reference_quantized", &R::reference_quantized, quantized},
       Field{"requirement", &R::requirement},
       Field{"figures", &R::figures},
       Field{"other_sums", &R::other_sums},
@@ -65,10 +71,17 @@ struct Fields<VerifyReport> {
       Field{"phases", &R::phases},
       Prose{"warnings", &R::warnings},
       Prose{"notes", &R::notes},
+      Field{"files", &R::files, written},
       Field{"layers", &R::layers},
   };
 };
 
+Json document_of(const VerifyReport& report) { return document_of(ReportKind::Verify, json_of(report)); }
+
 std::string report_to_json(const VerifyReport& report) { return to_document(ReportKind::Verify, report); }
+
+VerifyReport verify_report_from_json(const std::string& text, const std::string& where) {
+  return from_document<VerifyReport>(ReportKind::Verify, text, where);
+}
 
 }  // namespace vernier

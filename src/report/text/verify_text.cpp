@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "base/layout.h"
-#include "base/quote.h"
 #include "base/text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/text/verify_answer.h"
 #include "report/told.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
@@ -27,41 +28,10 @@ namespace vernier {
 namespace {
 
 std::string answer_section(const VerifyReport& report, const TextOptions& options) {
-  std::string figure = figure_text(deciding_figures(report), report.requirement);
-  if (report.engine) {
-    figure += fmt::format(" on {} ({} simulated)", printable(report.engine->engine),
-                          figure_text(report.figures, report.requirement));
-  }
-  std::string text;
-  Paint paint = Paint::Bold;
-  if (is_refused(report)) {
-    const auto refused = static_cast<std::size_t>(std::ranges::count_if(report.defects, &FoundDefect::refused));
-    text = fmt::format("{}: no, an engine refuses this file: {} of its Q/DQ pairs, listed below.{}",
-                       printable(report.typed_file), plural(refused, "defect"),
-                       report.figures.outputs.empty() ? "" : " Simulated all the same: " + figure + ".");
-    return painted(wrap(text, options.width), Paint::Bad, options.color) + "\n";
-  }
-  if (const TestRow* test = deciding_test(report)) {
-    const bool met = test->verdict == Verdict::Good;
-    const std::string there = report.engine_test ? " on " + printable(report.engine->engine) : "";
-    text = fmt::format("{}: {} is {}{}{}. {}.", printable(report.typed_file), told(report.objective),
-                       met ? "met" : "missed", there,
-                       test->interval ? right_text(*test) : fmt::format(" ({:.6g})", test->metric), figure);
-    paint = met ? Paint::Good : Paint::Bad;
-  } else if (!report.requirement) {
-    text = fmt::format("{} against {}.", figure, printable(report.float_file));
-    text = printable(report.typed_file) + ": " + text;
-  } else {
-    const bool met = deciding_figures(report).passed == true;
-    const bool doubtful = met && !report.engine && missed_as_measured(report.other_sums);
-    const std::string inside = met ? nonfinite_clause(report.figures) : "";
-    text = fmt::format("{}: {}, {} is {}{}{}.", printable(report.typed_file), figure,
-                       required_text(deciding_figures(report), *report.requirement), met ? "met" : "missed",
-                       doubtful ? " with sums in float32" : "", inside);
-    paint = !met ? Paint::Bad : doubtful || !inside.empty() ? Paint::Bold : Paint::Good;
-  }
-  if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
-  return painted(wrap(text, options.width), paint, options.color) + "\n";
+  const Outcome outcome = outcome_of(report);
+  const bool bad = outcome == Outcome::Refused || outcome == Outcome::FileMisses;
+  const Paint paint = bad ? Paint::Bad : plainly_met(report) ? Paint::Good : Paint::Bold;
+  return painted(wrap(answer_of(report).sentence, options.width), paint, options.color) + "\n";
 }
 
 std::string header_section(const VerifyReport& report, const TextOptions& options) {
@@ -190,36 +160,18 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
   return text;
 }
 
-std::string placement_line(const EnginePlacement& row, const TextOptions& options) {
-  std::string text;
-  if (!row.refused.empty()) {
-    text = "not looked at: " + told(row.refused);
-  } else if (row.not_fused == 0) {
-    text = fmt::format("can fuse all {}", plural(row.pairs, "pair"));
-  } else {
-    text = fmt::format("{} it cannot fuse; the first: {}", plural(row.not_fused, "place"), told(row.first));
-  }
-  return labelled(std::string(word_of(row.target)), text, options.width);
-}
-
 /// What engines make of a quantized file, and what to do.
 std::string verdict_section(const VerifyReport& report, const TextOptions& options) {
-  if (report.placements.empty()) return {};
-  std::string text = heading("What engines make of its Q/DQ pairs", options.color);
-  for (const EnginePlacement& row : report.placements) text += placement_line(row, options);
-  const bool missed = deciding_test(report) != nullptr ? deciding_test(report)->verdict != Verdict::Good
-                                                       : deciding_figures(report).passed == false;
-  if (report.defects.empty() && !missed) return text;
-  text += heading("What to do", options.color);
-  text += wrap("Repair it, with the ranges and the float layers of this file:", options.width, "  ");
-  std::string limits;
-  for (const Limit& limit : report.requirement ? report.requirement->limits : std::vector<Limit>{}) {
-    if (limits.empty()) limits = fmt::format(" --{}", word_of(report.requirement->metric));
-    limits += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
+  std::string text;
+  if (!report.placements.empty()) text += heading("What engines make of its Q/DQ pairs", options.color);
+  for (const EnginePlacement& row : report.placements) {
+    text += labelled(std::string(word_of(row.target)), placement_text(row), options.width);
   }
-  text += wrap(fmt::format("$ vernier fix {} --from {} --int8 --data DATA{} -o fixed", shell_quote(report.float_file),
-                           shell_quote(report.typed_file), limits),
-               options.width, "  ");
+  const Answer answer = answer_of(report);
+  if (answer.commands.empty()) return text;
+  text += heading("What to do", options.color);
+  for (const std::string& advice : answer.advice) text += wrap(advice, options.width, "  ");
+  for (const std::string& command : answer.commands) text += wrap("$ " + command, options.width, "  ");
   return text;
 }
 

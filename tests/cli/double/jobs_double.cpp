@@ -176,16 +176,16 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
 std::string pareto_to_csv(const KeptSetReport&) { return ""; }
 std::string pareto_to_svg(const KeptSetReport&) { return ""; }
 
-void explain_file(const VerifyOptions& /*options*/, VerifyReport& /*report*/, const JobSinks& /*sinks*/) {}
-
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   act(options.typed_model, sinks);
   VerifyReport report;
   report.notes = {fmt::format("float={} typed={}", options.float_model.name(), options.typed_model.name())};
   append(report.notes, describe(options.measure));
+  report.requirement = options.measure.requirement;
   if (options.measure.requirement) report.figures.passed = options.typed_model.file().stem() != "missed";
   return report;
 }
+VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sinks) { return verify(options, sinks); }
 
 QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);

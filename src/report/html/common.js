@@ -1,0 +1,66 @@
+// What the pages of several jobs have alike: the advice under the answer, cards, figures of runs, notes, the record.
+function advice(texts, commands) {
+  document.getElementById("advice").append(...texts.map(text => h("p", {}, withFiles(text))), ...commands.map(command));
+}
+
+function card(what, big, more, tone) {
+  const mark = {good: "\u2713 ", bad: "\u2715 "}[tone]; // not by colour alone
+  return h("div", {class: "card"}, h("div", {class: "what"}, what), h("div", {class: "big" + (tone ? " " + tone : "")}, mark ? h("span", {"aria-hidden": "true"}, mark) : "", big), more ? h("div", {class: "more"}, more) : "");
+}
+function cards(list) { document.getElementById("place-cards").append(h("div", {class: "cards"}, list.filter(Boolean))); }
+/** "43.8 dB at output 'scores'": the figure is large, where it was measured is not. */
+function figureCard(what, text, more, tone) {
+  const [, big, where] = /^(.*?)( at output .*)?$/s.exec(text);
+  return card(what, big, [where, more].filter(Boolean).join(", ").trim(), tone);
+}
+
+/** Of a run's outputs the least share of largest classes that are the float model's, with its interval. */
+function agreementOf(run) {
+  const outputs = ((run && run.outputs) || []).filter(o => has(o.top1_agreement));
+  return outputs.sort((a, b) => a.top1_agreement - b.top1_agreement)[0];
+}
+/** `before`: in words, what it was in another run; "" where there is none. */
+function agreementCard(run, before) {
+  const least = agreementOf(run);
+  if (!least) return null;
+  const between = least.top1_agreement_95_percent;
+  return card("Same top-1 as float", onePercent(least.top1_agreement), [before,
+    between && between.low < between.high ? `95 % confidence: ${onePercent(between.low)} to ${onePercent(between.high)}` : ""].filter(Boolean).join("; "));
+}
+function onePercent(share) { return (100 * share).toFixed(1) + " %"; }
+
+/** Rows of [run in words, its figures]; those without outputs are left out. */
+function figuresSection(runs, lead) {
+  const shownRuns = runs.filter(r => r[1] && (r[1].outputs || []).length);
+  if (!shownRuns.length) return;
+  const top1 = shownRuns.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
+  const lost = shownRuns.some(r => r[1].outputs.some(o => o.nonfinite));
+  const heads = ["run", "output", "SQNR, dB", "worst sample, dB", "which", "largest error", "cosine", ...(top1 ? ["same top-1, %"] : []), ...(lost ? ["not finite"] : [])];
+  section("figures", "Figures", lead, scrolling("Figures of each run", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 ? "num" : null}, t)))),
+    h("tbody", {}, shownRuns.flatMap(([label, run]) => run.outputs.map(o => h("tr", {}, h("td", {}, label), h("td", {}, name(o.name)), h("td", {class: "num"}, db(o.sqnr_db)), h("td", {class: "num"}, db(o.worst_sqnr_db)), h("td", {class: "num"}, "#" + o.worst_sample),
+      h("td", {class: "num"}, plain(o.max_abs_error)), h("td", {class: "num"}, has(o.cosine) ? (Math.floor(number(o.cosine) * 1e6) / 1e6).toString() : "\u2013"), top1 ? h("td", {class: "num"}, has(o.top1_agreement) ? (100 * o.top1_agreement).toFixed(1) : "") : null, lost ? h("td", {class: "num"}, o.nonfinite ? o.nonfinite.toLocaleString("en-US") : "") : null)))))));
+}
+function sumsText(other) { return (other || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32"; }
+
+function notesSection(warnings, notes) {
+  if (!warnings.length && !notes.length) return;
+  section("notes", notes.length ? "Warnings and notes" : "Warnings", "", warnings.length ? h("ul", {class: "plain warn"}, warnings.map(t => h("li", {}, shown(t)))) : "",
+    notes.length ? h("ul", {class: "plain"}, notes.map(t => h("li", {}, shown(t)))) : "");
+}
+
+/** A file with the hash of what it held. */
+function fileLine(file, sha256) { return [name(file), sha256 ? h("div", {class: "small"}, "sha256 " + shown(sha256)) : ""]; }
+/** How to make the page again: `lines` of [what, value], then what every report has. */
+function reproduceSection(lines) {
+  const record = h("dl", {class: "record"});
+  const phases = new Map();  // a step that was taken twice is one to a reader
+  for (const p of report.phases || []) phases.set(p.phase, (phases.get(p.phase) || 0) + p.seconds);
+  const total = [...phases.values()].reduce((sum, seconds) => sum + seconds, 0);
+  const all = [...lines,
+    ["Versions", [["vernier", report.vernier_version], ["ONNX Runtime", report.onnxruntime_version], ["onnx", report.onnx_version]].filter(v => v[1]).map(v => v[0] + " " + shown(v[1])).join(", ")],
+    ["Machine", shown(report.machine)],
+    ["Time", total ? `${plain(total, 3)} s: ` + [...phases].filter(([, seconds]) => seconds >= total / 100).map(([phase, seconds]) => `${shown(phase)} ${plain(seconds, 2)}`).join(", ") : ""],
+    ["Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", fileLink(file)))]];
+  for (const [what, value] of all) if (value) record.append(h("dt", {}, what), h("dd", {}, value));
+  section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
+}

@@ -1,0 +1,68 @@
+// The page of `vernier verify`: the verdict, what does the damage, what engines make of the file, and the figures.
+advice(page.answer.advice, page.answer.commands);
+
+const defects = report.defects || [];
+const figures = report.engine ? report.engine.figures : report.figures;
+
+(function headline() {
+  const tone = figures.passed === undefined ? "" : figures.passed ? "good" : "bad";
+  const list = [];
+  if (figures.outputs.length) list.push(figureCard(report.engine ? "On " + shown(report.engine.engine) : "Against the reference", page.words.figure, page.words.required, tone));
+  list.push(agreementCard(figures, ""));
+  list.push(card("Findings", defects.length ? count(defects.length) : "none", page.words.findings));
+  const engines = report.placements || [];
+  if (engines.length) list.push(card("Engines", `${engines.filter(row => !row.refused && !row.not_fused).length} of ${engines.length}`, "can fuse all its Q/DQ pairs, by their rules"));
+  cards(list);
+})();
+
+/** One finding: what it is, where, and the cure. */
+function finding(defect) {
+  return h("div", {class: "cause"},
+    h("div", {class: "head"}, h("b", {}, shown(defect.kind.replace(/-/g, " "))), name(defect.node), defect.refused ? h("span", {class: "tag hot"}, "refused by engines") : ""),
+    h("p", {}, shown(defect.text)), defect.cure ? h("p", {class: "small"}, "Cure: " + shown(defect.cure)) : "");
+}
+
+(function why() {
+  if (!defects.length) return;
+  const atFirst = 20, rest = defects.slice(atFirst);
+  section("why", "What does the damage", "Found in the file, or measured layer by layer against the float model.", h("div", {class: "causes"}, defects.slice(0, atFirst).map(finding)),
+    rest.length ? h("details", {}, h("summary", {}, `and ${many(rest.length, "more finding")}`), rest.map(finding)) : "");
+})();
+
+(function engines() {
+  const rows = page.words.placements || [];
+  if (!rows.length) return;
+  section("engine", "What engines make of it", "By their rules of placement; ONNX Runtime's optimizer was run, the others were not.",
+    scrolling("Engines", h("table", {}, h("thead", {}, h("tr", {}, ["engine", "its Q/DQ pairs"].map(t => h("th", {scope: "col"}, t)))),
+      h("tbody", {}, rows.map(row => h("tr", {}, h("td", {class: "whole"}, row.target), h("td", {}, h("span", {class: row.fused ? "good" : null}, row.fused ? "\u2713 " : ""), shown(row.text))))))));
+})();
+
+figuresSection([[report.engine ? "simulated" : "the tested model", report.figures], [sumsText(report.other_sums), (report.other_sums || {}).figures], report.engine ? ["on the engine", report.engine.figures] : ["", null]],
+  `Against ${shown(report.float_file)}, over all samples; samples count from 0.`);
+
+(function exact() {
+  const rows = report.exact_outputs || [];
+  if (!rows.length) return;
+  section("exact", "Outputs compared exactly", "Integers and Booleans, which no figure judges.", h("ul", {class: "plain"}, rows.map(row =>
+    h("li", {}, name(row.name), ` (${shown(row.what)}): equal in ${count(row.equal)} of ${many(row.samples, "sample")}`))));
+})();
+
+(function worst() {
+  const rows = layers.filter(row => has(row.propagated_sqnr_db)).sort((a, b) => number(a.propagated_sqnr_db) - number(b.propagated_sqnr_db));
+  if (!rows.length) return;
+  const atFirst = 30, body = h("tbody", {});
+  const add = some => body.append(...some.map(row => h("tr", {}, h("td", {}, layerName(row.name), row.graph ? " in " + shown(row.graph) : ""), h("td", {}, shown(row.op_type)), h("td", {class: "whole"}, row.format), h("td", {class: "num"}, db(row.propagated_sqnr_db)))));
+  add(rows.slice(0, atFirst));
+  const more = rows.length > atFirst ? h("button", {type: "button", onclick: () => { add(rows.slice(atFirst)); more.remove(); }}, `Show all ${count(rows.length)}`) : null;
+  const missing = report.not_compared || [];
+  section("layers", "Layers", "Largest error at their outputs first: their own error and what arrives with their inputs, together.",
+    scrolling("Layers", h("table", {}, h("thead", {}, h("tr", {}, ["layer", "operator", "format", "SQNR, dB"].map((t, i) => h("th", {scope: "col", class: i > 2 ? "num" : null}, t)))), body)), more,
+    missing.length ? h("details", {class: "small"}, h("summary", {}, `${many(missing.length, "layer")} not compared`), h("ul", {class: "plain"}, missing.map(t => h("li", {}, shown(t))))) : "");
+})();
+
+notesSection(report.warnings || [], report.notes || []);
+
+reproduceSection([
+  ["Reference", fileLine(report.float_file, report.float_sha256)], ["Tested", fileLine(report.typed_file, report.typed_sha256)],
+  ["Data", shown(report.data)], ["", report.random_data ? h("span", {class: "warn"}, "Random inputs tell whether the model runs, not how accurate it is.") : ""],
+  ["Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs"], ["Requirement", page.words.requirement ? shown(page.words.requirement) : "none"]]);

@@ -1,0 +1,101 @@
+#include "report/text/verify_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/quote.h"
+#include "base/text.h"
+#include "report/text/figures.h"
+#include "report/told.h"
+#include "vernier/format.h"
+#include "vernier/report/outcome.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+namespace {
+
+/// Met, but not where TensorRT-RTX sums as was measured.
+bool doubtful(const VerifyReport& report) { return !report.engine && missed_as_measured(report.other_sums); }
+
+std::string sentence_of(const VerifyReport& report) {
+  const std::string file = printable(report.typed_file);
+  std::string figure = figure_text(deciding_figures(report), report.requirement);
+  if (report.engine) {
+    figure += fmt::format(" on {} ({} simulated)", printable(report.engine->engine),
+                          figure_text(report.figures, report.requirement));
+  }
+  const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::Refused) {
+    const auto refused = static_cast<std::size_t>(std::ranges::count_if(report.defects, &FoundDefect::refused));
+    return fmt::format("{}: no, an engine refuses this file: {}, listed below.{}", file, plural(refused, "defect"),
+                       report.figures.outputs.empty() ? "" : " Simulated all the same: " + figure + ".");
+  }
+  std::string text;
+  if (report.reference_quantized) {
+    text = fmt::format("{}: {} against {}, which holds quantized values itself: no float model was compared{}.", file,
+                       figure, printable(report.float_file),
+                       outcome == Outcome::NoFloatModel ? ", and nothing is judged" : "");
+  } else if (const TestRow* test = deciding_test(report)) {
+    const std::string there = report.engine_test ? " on " + printable(report.engine->engine) : "";
+    text = fmt::format("{}: {} is {}{}{}. {}.", file, told(report.objective),
+                       test->verdict == Verdict::Good ? "met" : "missed", there,
+                       test->interval ? right_text(*test) : fmt::format(" ({:.6g})", test->metric), figure);
+  } else if (!report.requirement) {
+    text = fmt::format("{}: {} against {}.", file, figure, printable(report.float_file));
+  } else {
+    const bool met = outcome == Outcome::Met;
+    text =
+        fmt::format("{}: {}, {} is {}{}{}.", file, figure, required_text(deciding_figures(report), *report.requirement),
+                    met ? "met" : "missed", met && doubtful(report) ? " with sums in float32" : "",
+                    met ? nonfinite_clause(report.figures) : "");
+  }
+  if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
+  return text;
+}
+
+/// The file is repaired in the format that it has.
+const char* format_option(const VerifyReport& report) {
+  const bool float8 = std::ranges::any_of(report.layers, [](const LayerRow& row) {
+    return row.format == Format::Float8E4M3FN || row.format == Format::Float8E5M2;
+  });
+  return float8 ? "--fp8" : "--int8";
+}
+
+}  // namespace
+
+Answer answer_of(const VerifyReport& report) {
+  Answer answer;
+  answer.sentence = sentence_of(report);
+  if (report.reference_quantized) {
+    answer.advice = {"Compare with the float model that both were made from:"};
+    answer.commands = {fmt::format("vernier verify FLOAT {} --data DATA", shell_quote(report.typed_file))};
+    return answer;
+  }
+  if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::FileMisses)) return answer;
+  std::string limits;
+  for (const Limit& limit : report.requirement ? report.requirement->limits : std::vector<Limit>{}) {
+    if (limits.empty()) limits = fmt::format(" --{}", word_of(report.requirement->metric));
+    limits += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
+  }
+  answer.advice = {"Repair it, with the ranges and the float layers of this file:"};
+  answer.commands = {fmt::format("vernier fix {} --from {} {} --data DATA{} -o fixed", shell_quote(report.float_file),
+                                 shell_quote(report.typed_file), format_option(report), limits)};
+  return answer;
+}
+
+bool plainly_met(const VerifyReport& report) {
+  if (outcome_of(report) != Outcome::Met) return false;
+  return deciding_test(report) != nullptr || (!doubtful(report) && nonfinite_clause(report.figures).empty());
+}
+
+std::string placement_text(const EnginePlacement& row) {
+  if (!row.refused.empty()) return "not looked at: " + told(row.refused);
+  if (row.not_fused == 0) return fmt::format("can fuse all {}", plural(row.pairs, "pair"));
+  return fmt::format("{} it cannot fuse; the first: {}", plural(row.not_fused, "place"), told(row.first));
+}
+
+}  // namespace vernier
