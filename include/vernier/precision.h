@@ -45,6 +45,9 @@ struct PrecisionOptions {
   QuantizationRules rules;
   Arithmetic arithmetic;     // of the target; anything but the default: target tensorrt
   LayerSelection selection;  // who may take a format with a scale; exceptions above win
+  /// Layers that a quantized file, whose choices are taken over, has in low precision: they take a format with a scale
+  /// also where the target runs them so only if they are named, as a residual Add, or where that gains no time.
+  std::vector<std::string> low_in_file{};
   /// Target onnxruntime: layers take int8 also where its kernels on codes gain no time by the table of measured kernel
   /// times. Operators and layers that are named in `selection` or `layer_precisions` do so anyway.
   bool even_if_slower = false;

@@ -363,12 +363,13 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   const auto of_target = [&](Format listed) {
     return under_target(listed, precision.target, precision.rules.weights_only);
   };
+  const std::set<std::string> in_file(precision.low_in_file.begin(), precision.low_in_file.end());
   const Selection selection(model, layers, precision.selection);
   std::set<std::string> slower;
   if (only_where_faster(precision)) {
     std::set<std::string> able;
     for (const Layer& layer : layers) {
-      const bool named = exception_for(layer.name, precision).has_value();
+      const bool named = exception_for(layer.name, precision).has_value() || in_file.contains(layer.name);
       if (layer.follows || named || !layer.graph.empty() || !selection.why_not(layer).empty()) continue;
       const auto taken_as_codes = [&](Format listed) {
         return needs_scale(of_target(listed)) && takes(layer, of_target(listed));
@@ -394,7 +395,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
         if (skipped.reason.empty()) skipped.reason = "ONNX Runtime gains no time by it here";
         continue;
       }
-      if (!excluded && takes(layer, wanted, &reason, names_add(precision))) {
+      if (!excluded && takes(layer, wanted, &reason, names_add(precision) || in_file.contains(layer.name))) {
         format = wanted;
         break;
       }

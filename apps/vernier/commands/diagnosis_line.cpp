@@ -131,11 +131,13 @@ void DiagnosisLine::add_sample_pictures(CLI::App& app) {
 
 void DiagnosisLine::add_quantized(CLI::App& app) {
   add_value(app, "--float", float_model, "FLOAT",
-            "MODEL is quantized, and this is its float model: measure against it, with MODEL's ranges and float layers "
+            "MODEL is quantized, and this is its float model: measure against it, with MODEL's ranges and layers "
             "(default: MODEL is the float model)")
       .group("Precision");
   add_value(app, "--from", quantized, "QUANTIZED",
-            "Take over the ranges and the float layers of this file, which was quantized from MODEL (default: none)")
+            "Take over the ranges of this file, which was quantized from MODEL, the layers that it leaves in float, "
+            "and those "
+            "that it quantizes, as far as the target runs them so (default: none)")
       .group("Precision");
 }
 

@@ -378,7 +378,7 @@ void Diagnosis::calibrate() {
   if (loaded_.partial && !loaded_.partial->text().empty()) note({loaded_.partial->text()});
   for (const std::string& text : filled.warnings) warn(text);
   note(filled.notes);
-  note(keep_scales(typed_source_, experiment_->mutable_plan()));
+  note(keep_scales(typed_source_, subject().model, experiment_->mutable_plan()));
   if (typed_source_.raised) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
   refuse_wrong_journal();
   measured_->begin(report_.data_sha256);

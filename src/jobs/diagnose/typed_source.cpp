@@ -7,20 +7,26 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "analysis/match_layers.h"
 #include "base/text.h"
 #include "jobs/diagnose/pair_clamps.h"
 #include "jobs/verify/stored_values.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
 #include "model/model.h"
+#include "model/operator_traits.h"
+#include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/report/defects.h"
+#include "vernier/target.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -84,6 +90,108 @@ std::optional<QuantParams> with_range_of(const QuantParams& wanted, const QuantP
   return symmetric_params(wanted.format, std::array{most}, -1);
 }
 
+/// Which node of a quantized file stands for one of its float model.
+class FileTwins {
+ public:
+  FileTwins(const Model& network, const Model& file) : file_(file), made_by_(makers_in(file)) {
+    for (const onnx::NodeProto& node : network.proto.graph().node()) {
+      tensors_.insert(node.output().begin(), node.output().end());
+      if (has(node, Trait::Clips)) clipped_[node.input(0)] = node.output(0);
+    }
+    for (const onnx::ValueInfoProto& input : network.proto.graph().input()) tensors_.insert(input.name());
+    const auto& nodes = file.proto.graph().node();
+    for (int i = 0; i < nodes.size(); ++i) {
+      // A name made from a place is another node's in the other file.
+      if (nodes[i].name() != fmt::format("{}_{}", nodes[i].op_type(), i)) by_name_[nodes[i].name()] = &nodes[i];
+    }
+  }
+
+  const onnx::NodeProto* of(const onnx::NodeProto& node) const {
+    if (node.output_size() == 0) return nullptr;
+    if (const onnx::NodeProto* made = maker(node.output(0), node.op_type())) return made;
+    // Quantizers drop a Relu whose work the quantizer behind it does as well.
+    const auto clipped = clipped_.find(node.output(0));
+    if (clipped != clipped_.end()) {
+      if (const onnx::NodeProto* made = maker(clipped->second, node.op_type())) return made;
+    }
+    const auto named = by_name_.find(node.name());
+    return named != by_name_.end() && named->second->op_type() == node.op_type() ? named->second : nullptr;
+  }
+
+  bool network_has(const std::string& tensor) const { return tensors_.contains(tensor); }
+
+  /// The DequantizeLinear that makes an input, through nodes that move or convert values; null when another node does.
+  const onnx::NodeProto* dequantizer(const onnx::NodeProto& node, int input) const {
+    auto made = input < node.input_size() ? made_by_.find(node.input(input)) : made_by_.end();
+    while (made != made_by_.end() && has(*made->second, Trait::Moves | Trait::Selects | Trait::ChangesType) &&
+           !has(*made->second, Trait::Quantizes)) {
+      made = made_by_.find(made->second->input(0));
+    }
+    return made != made_by_.end() && is_quantization(*made->second, "DequantizeLinear") ? made->second : nullptr;
+  }
+  bool reads_activation_codes(const onnx::NodeProto& node, int input) const {
+    const onnx::NodeProto* found = dequantizer(node, input);
+    return found != nullptr && made_by_.contains(found->input(0)) && !stored(*made_by_.at(found->input(0)));
+  }
+
+ private:
+  const onnx::NodeProto* maker(const std::string& tensor, const std::string& op_type) const {
+    auto made = made_by_.find(tensor);
+    // The pair of an output leaves its name to what it makes.
+    while (made != made_by_.end() && has(*made->second, Trait::Quantizes)) made = made_by_.find(made->second->input(0));
+    return made != made_by_.end() && made->second->op_type() == op_type ? made->second : nullptr;
+  }
+
+  /// A QuantizeLinear of a constant: stored weights, whatever form they have.
+  bool stored(const onnx::NodeProto& quantize) const { return is_initializer(file_, quantize.input(0)); }
+
+  const Model& file_;
+  Makers made_by_;
+  std::map<std::string, const onnx::NodeProto*> by_name_;
+  std::set<std::string> tensors_;               // of the network
+  std::map<std::string, std::string> clipped_;  // there: what a Relu or Clip reads -> what it makes
+};
+
+/// The range of a 16-bit QuantizeLinear or DequantizeLinear as uint8 has it; absent for another type, for several
+/// scales, and for what no constant says.
+std::optional<QuantParams> range_in_16_bits(const Model& file, const onnx::NodeProto& node) {
+  const auto scale = node.input_size() > 1 ? initializer(file, node.input(1)) : std::nullopt;
+  const auto zero = node.input_size() > 2 ? initializer(file, node.input(2)) : std::nullopt;
+  if (!scale || !zero || scale->count() != 1 || zero->count() != 1) return std::nullopt;
+  const bool is_signed = zero->dtype() == Dtype::Int16;
+  if (!is_signed && zero->dtype() != Dtype::UInt16) return std::nullopt;
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, zero->bytes().data(), sizeof bits);
+  const int at = is_signed ? static_cast<std::int16_t>(bits) : static_cast<int>(bits);
+  const int lowest = is_signed ? -32768 : 0;
+  const float step = scales_of(*scale).front();
+  return asymmetric_params(static_cast<float>(lowest - at) * step, static_cast<float>(lowest + 65535 - at) * step);
+}
+
+/// Whether the file leaves a layer in float. `high`: what it computes in is float32, by its first input.
+bool left_in_float(const FileTwins& twins, const onnx::NodeProto& twin, bool high, Target target) {
+  const bool data = twins.dequantizer(twin, 0) != nullptr, second = twins.dequantizer(twin, 1) != nullptr;
+  if (!data && !second) return high;
+  // Two operands: a kernel on codes takes both. A stored weight alone, and TensorRT's form of a residual Add, whose
+  // skip branch alone has a pair, are none of float.
+  if (has(twin, Trait::Weighted)) return data != second && (data || twins.reads_activation_codes(twin, 1));
+  if (is_onnx(twin, "Add")) return data != second && target != Target::TensorRt;
+  return high && !data;
+}
+
+/// Tensors of the network: names of the file alone are none.
+std::size_t tensors_with_ranges(const TypedSource& source, const FileTwins& twins, const Model& network) {
+  std::set<std::string> tensors;
+  const auto add = [&](const std::map<std::string, QuantParams>& ranges) {
+    for (const auto& [tensor, params] : ranges) {
+      if (twins.network_has(tensor) || is_initializer(network, tensor)) tensors.insert(tensor);
+    }
+  };
+  add(source.scales);
+  add(source.ranges);
+  return tensors.size();
+}
+
 }  // namespace
 
 TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
@@ -94,41 +202,78 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   }
   TypedSource found = raise_typed_source(source, sources, precision);  // float16 and bfloat16
   const std::shared_ptr<const Model> network = sources.model(source);
-  const std::shared_ptr<const Model> given = sources.model(quantized);
-  require_usable_pairs(quantized, *given);
-  const SimulatedFile file = simulate_typed(*given);
+  const Model given = normalized_file(*sources.model(quantized));
+  require_usable_pairs(quantized, given);
+  const SimulatedFile file = simulate_typed(given);
   std::set<std::string> high;
-  if (low_formats(file, high).empty() && !holds_quantized_values(*given)) {
+  if (low_formats(file, high).empty() && !holds_quantized_values(given)) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
                 "‹from› reads a model with Q/DQ pairs or casts");
   }
-  std::map<std::string, QuantParams> behind;  // by what a pair makes
+  const FileTwins twins(*network, given);
+  std::map<std::string, QuantParams> behind, wide_behind;  // by what a pair makes
+  const auto has_pair = [&](const std::string& tensor) {
+    if (twins.network_has(tensor)) found.pairs.insert(tensor);
+  };
   for (const QuantizedTensor& tensor : file.quantized) {
     behind[tensor.output] = tensor.params;
-    if (!tensor.quantizer.empty()) found.scales[tensor.tensor] = tensor.params;
+    if (tensor.quantizer.empty()) continue;
+    // The pair of an output leaves its name to what it makes.
+    for (const std::string& name : {tensor.output, tensor.tensor}) {
+      found.scales[name] = tensor.params;
+      has_pair(name);
+    }
   }
-  std::size_t shared = 0;
-  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(given->proto.graph());
+  std::size_t on_codes = 0;
+  for (const onnx::NodeProto& node : given.proto.graph().node()) {
+    on_codes += has(node, Trait::ComputesOnCodes) ? 1 : 0;
+    const auto range = has(node, Trait::Quantizes) ? range_in_16_bits(given, node) : std::nullopt;
+    if (!range) continue;
+    const bool makes_codes = is_quantization(node, "QuantizeLinear");
+    const std::string& tensor = makes_codes ? node.input(0) : node.output(0);
+    if (!makes_codes) wide_behind[tensor] = *range;
+    if (!twins.network_has(tensor)) continue;
+    found.ranges[tensor] = *range;
+    has_pair(tensor);
+  }
+  std::size_t shared = 0, weights_alone = 0;
   for (const onnx::NodeProto& node : network->proto.graph().node()) {
-    const auto twin = nodes.find(node.name());
-    if (twin == nodes.end() || twin->second->op_type() != node.op_type()) continue;
+    const onnx::NodeProto* twin = twins.of(node);
+    if (twin == nullptr) continue;
     ++shared;
-    if (high.contains(node.name())) found.high.insert(node.name());
-    for (int i = 0; i < std::min(node.input_size(), twin->second->input_size()); ++i) {
-      if (const auto pair = behind.find(twin->second->input(i)); pair != behind.end()) {
+    if (left_in_float(twins, *twin, high.contains(twin->name()), precision.target)) {
+      found.high.insert(node.name());
+    } else {
+      precision.low_in_file.push_back(node.name());
+      if (has(node, Trait::Weighted) && twins.dequantizer(*twin, 0) == nullptr) ++weights_alone;
+    }
+    for (int i = 0; i < std::min(node.input_size(), twin->input_size()); ++i) {
+      if (twins.reads_activation_codes(*twin, i)) found.pairs.insert(node.input(i));
+      if (const auto pair = behind.find(twin->input(i)); pair != behind.end()) {
         found.scales[node.input(i)] = pair->second;
+      } else if (const auto wide = wide_behind.find(twin->input(i)); wide != wide_behind.end()) {
+        found.ranges[node.input(i)] = wide->second;
       }
     }
   }
   if (shared == 0) {
     throw Error(ErrorKind::Input,
-                fmt::format("{} and {} share no layer: no node has the same name and operator in both",
+                fmt::format("{} and {} share no layer: no node makes the same tensor or has the same name in both",
                             printable(source.name()), printable(quantized.name())),
                 "‹from› reads a model that was quantized from this one");
   }
   keep_high(found.high, precision);
   found.notes.push_back(fmt::format("from {}: the ranges of {}, and {} in float32", printable(quantized.name()),
-                                    plural(found.scales.size(), "tensor"), plural(found.high.size(), "layer")));
+                                    plural(tensors_with_ranges(found, twins, *network), "tensor"),
+                                    plural(found.high.size(), "layer")));
+  const auto not_taken = [&](std::size_t count, const char* what) {
+    if (count > 0) {
+      found.notes.push_back(
+          fmt::format("not taken over from {}: {} {}", printable(quantized.name()), plural(count, "layer"), what));
+    }
+  };
+  not_taken(on_codes, "of quantized operators, whose ranges and places are not read");
+  not_taken(weights_alone, "with quantized weights alone, whose inputs are quantized here too");
   return found;
 }
 
@@ -163,29 +308,64 @@ TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, Precis
   return found;
 }
 
-std::vector<std::string> keep_scales(const TypedSource& source, Plan& plan) {
-  if (source.scales.empty() || plan.tensors.empty()) return {};
+namespace {
+
+/// Pairs that stand in only one of the file and the plan.
+std::vector<std::string> notes_of_places(const TypedSource& source, const Model& model, const Plan& plan) {
+  if (source.pairs.empty()) return {};
+  std::vector<std::string> lost, added;
+  for (const std::string& tensor : source.pairs) {
+    if (!plan.tensors.contains(tensor) && !is_initializer(model, tensor)) lost.push_back(printable(tensor));
+  }
+  for (const auto& [tensor, params] : plan.tensors) {
+    if (!source.pairs.contains(tensor) && !is_initializer(model, tensor)) added.push_back(printable(tensor));
+  }
+  std::vector<std::string> notes;
+  if (!lost.empty()) {
+    notes.push_back(fmt::format("{} of the file {} no place under target {}: {}", plural(lost.size(), "pair"),
+                                lost.size() == 1 ? "has" : "have", word_of(plan.target), list_some(lost)));
+  }
+  if (!added.empty()) {
+    notes.push_back(fmt::format("{} that the file does not have {} under target {}: {}", plural(added.size(), "pair"),
+                                added.size() == 1 ? "stands" : "stand", word_of(plan.target), list_some(added)));
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::vector<std::string> keep_scales(const TypedSource& source, const Model& model, Plan& plan) {
+  std::vector<std::string> notes;
+  if ((source.scales.empty() && source.ranges.empty()) || plan.tensors.empty()) return notes;
   std::size_t kept = 0, ranges = 0;
   for (auto& [tensor, params] : plan.tensors) {
     const auto own = source.scales.find(tensor);
-    if (own == source.scales.end()) continue;
-    const bool alike = own->second.format == params.format && (!symmetric(params) || symmetric(own->second));
+    const auto wide = source.ranges.find(tensor);
+    const bool alike = own != source.scales.end() && own->second.format == params.format &&
+                       (!symmetric(params) || symmetric(own->second));
     if (alike) {
       params = own->second;
       ++kept;
-    } else if (const auto converted = with_range_of(params, own->second)) {
+      continue;
+    }
+    if (own == source.scales.end() && wide == source.ranges.end()) continue;
+    if (own == source.scales.end() && is_initializer(model, tensor)) continue;  // its own values are its range
+    if (const auto converted = with_range_of(params, own != source.scales.end() ? own->second : wide->second)) {
       params = *converted;
       ++ranges;
     }
   }
   if (kept == plan.tensors.size()) {
-    return {fmt::format("all {} keep the scales of the file", plural(kept, "quantized tensor"))};
+    notes.push_back(fmt::format("all {} keep the scales of the file", plural(kept, "quantized tensor")));
+  } else {
+    std::string text =
+        fmt::format("{} of {} keep the scales of the file", kept, plural(plan.tensors.size(), "quantized tensor"));
+    if (ranges > 0) text += fmt::format(", {} more its ranges", ranges);
+    if (kept + ranges < plan.tensors.size()) text += "; the others are quantized as the target takes them";
+    notes.push_back(std::move(text));
   }
-  std::string text =
-      fmt::format("{} of {} keep the scales of the file", kept, plural(plan.tensors.size(), "quantized tensor"));
-  if (ranges > 0) text += fmt::format(", {} more its ranges", ranges);
-  if (kept + ranges < plan.tensors.size()) text += "; the others are quantized as the target takes them";
-  return {text};
+  for (std::string& note : notes_of_places(source, model, plan)) notes.push_back(std::move(note));
+  return notes;
 }
 
 }  // namespace vernier

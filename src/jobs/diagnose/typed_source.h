@@ -21,7 +21,10 @@ struct TypedSource {
   bool raised = false;
   bool quantized = false;  // it stores or computes on codes: errors of these may be large, and are in the reference
   std::map<std::string, QuantParams> scales;  // of tensors of the raised network, as the file has them
-  std::set<std::string> high;                 // layers that the file has in float32
+  /// Of tensors that the file has in 16 bits, which have no grid of ours: uint8 with the same range.
+  std::map<std::string, QuantParams> ranges;
+  std::set<std::string> pairs;  // activations that a quantized file of the network has pairs on; empty: there is none
+  std::set<std::string> high;   // layers that the file has in float32
   std::vector<std::string> notes;
 };
 
@@ -29,14 +32,15 @@ struct TypedSource {
 /// layers that it has in float32 there. What has nothing to be raised stays as it is.
 TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision);
 
-/// What `quantized`, a file made from the network of `source`, says of that network's tensors and layers. Layers are
-/// found by the names of their nodes. Errors: Input when it is not in low precision, or shares no layer with the
-/// network.
+/// What `quantized`, a file made from the network of `source`, says of that network's tensors and layers: ranges, the
+/// layers that stay in float, and those that it has in low precision. A layer is found by the tensor that it makes, or
+/// by its name. Errors: Input when the file is not in low precision, or shares no layer with the network.
 TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
                       PrecisionOptions& precision);
 
 /// Gives the tensors of `plan` the file's own scales: those of the format that the plan has for them, and symmetric
-/// where the plan's are. Returns what is to be said.
-std::vector<std::string> keep_scales(const TypedSource& source, Plan& plan);
+/// where the plan's are. Returns what is to be said, of pairs too that stand in only one of file and plan. `model`: of
+/// the plan.
+std::vector<std::string> keep_scales(const TypedSource& source, const Model& model, Plan& plan);
 
 }  // namespace vernier

@@ -1,0 +1,225 @@
+"""`vernier verify FLOAT QUANTIZED` on files with one thing wrong, and on their clean twins; `fix FLOAT --from QUANTIZED`."""
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import quantized_files as files
+from test_traits import vernier
+
+
+@pytest.fixture
+def folder(tmp_path):
+    model, samples = files.float_network()
+    files.write(tmp_path, model, samples, "float.onnx")
+    return tmp_path
+
+
+def verdict(folder, *limit, code=0, reference="float.onnx"):
+    done = vernier("verify", reference, "quantized.onnx", "--data", "x.npz", *limit, "--json", folder=folder, codes=(code,))
+    return json.loads(done.stdout)
+
+
+def kinds(report):
+    return [defect["kind"] for defect in report.get("defects", [])]
+
+
+def swap_four(codes):
+    """Far from what rounding gives, in four channels."""
+    flat = codes.reshape(-1)
+    for place in (5, 130, 277, 501):
+        flat[place] = -127 if flat[place] >= 0 else 127
+
+
+def shuffle(codes):
+    codes[:] = codes[::-1].copy()
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16])
+def test_wrong_codes_are_named_whatever_the_activations_are(folder, kind):
+    """In 16 bits as well, whose pairs the simulation leaves to ONNX Runtime."""
+    for wrong, said in ((lambda codes: None, []), (swap_four, ["wrong-codes"]), (shuffle, ["other-values"])):
+        files.write(folder, files.quantized(kind, wrong))
+        found = verdict(folder)
+        assert kinds(found) == said
+    files.write(folder, files.quantized(kind, swap_four))
+    text = verdict(folder)["defects"][0]["text"]
+    assert text.startswith("4 of 576 codes of 'second.weight' of second are wrong"), text
+
+
+def test_rounding_that_a_quantizer_learned_is_no_wrong_code(folder):
+    """AdaRound takes the next step, GPTQ sometimes the one behind it, and percentiles clip."""
+    def learned(codes):
+        steps = np.random.default_rng(1).choice([-2, -1, 0, 0, 0, 1, 2], codes.shape)
+        codes[:] = np.clip(codes + steps, -127, 127)
+    files.write(folder, files.quantized(np.uint8, learned))
+    assert "wrong-codes" not in kinds(verdict(folder))
+
+
+@pytest.mark.parametrize("float_in_add, file_in_add, first",
+                         [(False, True, False), (False, True, True), (True, True, False), (True, True, True), (True, False, False),
+                          (False, False, False)])
+def test_a_wrong_bias_is_named_wherever_it_is_added(tmp_path, float_in_add, file_in_add, first):
+    model, samples = files.float_network(float_in_add)
+    files.write(tmp_path, model, samples, "float.onnx")
+    for bias, said in ((lambda values: values, []), (lambda values: 3 * values[::-1], ["other-values"])):
+        files.write(tmp_path, files.quantized(np.uint8, bias_in_add=file_in_add, bias_first=first, bias=bias))
+        found = verdict(tmp_path)
+        assert kinds(found) == said
+    assert "bias 'second.bias'" in found["defects"][0]["text"]
+
+
+@pytest.mark.parametrize("tensor, node", [("first.relu.step", "first.relu.codes"), ("second.weight.step", "second")])
+def test_a_scale_of_another_type_is_found_before_anything_is_measured(folder, tensor, node):
+    files.write(folder, files.with_half_scale(files.quantized(), tensor))
+    found = verdict(folder, "--min-sqnr", "10", code=1)
+    assert found["outcome"] == "refused"
+    assert [(defect["kind"], defect["node"]) for defect in found["defects"] if defect["refused"]] == [("scale-type", node)]
+    lint = vernier("check", "lint", "quantized.onnx", folder=folder, codes=(1,))
+    assert "float16" in lint.stdout
+    done = vernier("check", "placement", "quantized.onnx", "--target", "tensorrt", "--json", folder=folder, codes=(1,))
+    assert json.loads(done.stdout)["findings"][0]["rule"] == "scale-type"
+
+
+def test_what_lint_finds_is_no_verdict_of_met(folder):
+    """A float16 tensor and a float32 one in one Add: the simulation computes both in float32, no engine loads it."""
+    model = files.quantized()
+    last = next(node for node in model.graph.node if node.output[0] == "second.relu")
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(0), "nothing"))
+    model.graph.node.insert(len(model.graph.node) - 1, helper.make_node("Cast", [last.input[0]], ["half"], name="half", to=onnx.TensorProto.FLOAT16))
+    last.op_type = "Add"
+    last.input[:] = ["half", "nothing"]
+    onnx.save(model, folder / "quantized.onnx")
+    found = verdict(folder, "--min-sqnr", "10", code=1)
+    assert found["outcome"] == "refused" and kinds(found) == ["invalid-node"]
+    assert found["defects"][0]["node"] == "second.relu"
+
+
+def test_a_quantized_reference_is_no_float_model(folder):
+    files.write(folder, files.quantized())
+    found = verdict(folder, "--min-sqnr", "10", code=1, reference="quantized.onnx")
+    assert found["outcome"] == "no-float-model" and found["reference_quantized"] and "passed" not in found["figures"]
+    assert verdict(folder, reference="quantized.onnx")["outcome"] == "no-requirement"
+    text = vernier("verify", "quantized.onnx", "quantized.onnx", "--data", "x.npz", "--min-sqnr", "10", "--junit", "gate.xml",
+                   folder=folder, codes=(1,)).stdout
+    assert "which holds quantized values itself: no float model was compared, and nothing is judged" in " ".join(text.split())
+    assert "$ vernier verify FLOAT quantized.onnx" in text and "is met" not in text
+    assert 'failures="1"' in (folder / "gate.xml").read_text()
+    # Labels judge the file by itself.
+    (folder / "labels.txt").write_text("\n".join(["0"] * 8))
+    done = vernier("verify", "quantized.onnx", "quantized.onnx", "--data", "x.npz", "--labels", "labels.txt", "--min-top1", "0",
+                   "--json", folder=folder)
+    assert json.loads(done.stdout)["outcome"] == "met"
+
+
+def test_a_bias_of_another_scale_is_why_a_layer_stays_in_float(folder):
+    files.write(folder, files.quantized(bias_step=4.0))
+    done = vernier("check", "placement", "quantized.onnx", "--target", "onnxruntime", "--json", folder=folder, codes=(1,))
+    found = {finding["node"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert found["second"]["rule"] == "bias-scale" and "input scale times weight scale" in found["second"]["why"]
+    files.write(folder, files.quantized())
+    done = vernier("check", "placement", "quantized.onnx", "--target", "onnxruntime", "--json", folder=folder, codes=(0, 1))
+    assert "second" not in {finding["node"] for finding in json.loads(done.stdout)["findings"]}
+
+
+def test_an_error_names_the_file_that_does_not_run(folder):
+    """Both run as one graph, which has the float model's name."""
+    model = files.quantized()
+    node = next(node for node in model.graph.node if node.name == "last")
+    node.op_type, node.domain = "Unheard", "acme"
+    model.opset_import.append(helper.make_opsetid("acme", 1))
+    onnx.save(model, folder / "quantized.onnx")
+    for job in (["verify"], ["debug", "loss"]):
+        done = vernier(*job, "float.onnx", "quantized.onnx", "--data", "x.npz", folder=folder, codes=(4,))
+        assert done.stderr.startswith("error: quantized.onnx: node 'last'"), done.stderr
+    onnx.save(model, folder / "broken.onnx")
+    files.write(folder, files.quantized())
+    done = vernier("verify", "broken.onnx", "quantized.onnx", "--data", "x.npz", folder=folder, codes=(3, 4))
+    assert "quantized.onnx" not in done.stderr.splitlines()[0]
+
+
+def test_the_verdict_is_written_as_a_page_and_as_json(folder):
+    files.write(folder, files.quantized(wrong=shuffle))
+    done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", "--min-sqnr", "30", "-o", "out", folder=folder, codes=(1,))
+    report = json.loads((folder / "out/report.json").read_text())
+    assert report["outcome"] == "file-misses" and report["files"] == {"page": "out/report.html", "report": "out/report.json"}
+    page = (folder / "out/report.html").read_text()
+    assert "Requirement missed" in page and "vernier fix float.onnx --from quantized.onnx" in page
+    again = vernier("report", "out/report.json", "-o", "again.html", folder=folder, codes=(1,))
+    assert "open it" in again.stdout and (folder / "again.html").read_text() == page
+    assert vernier("report", "out/report.json", folder=folder, codes=(1,)).stdout == done.stdout
+    done = vernier("verify", "float.onnx", "out/report.json", "-o", "out", folder=folder, codes=(2, 3))
+    assert json.loads((folder / "out/report.json").read_text()) == report
+
+
+# `fix --from`: what the file has stays as it is.
+
+def fixed(folder, *options, given="quantized.onnx"):
+    done = vernier("fix", "float.onnx", "--from", given, "--int8", "--data", "x.npz", "--no-latency", "--no-cache", *options,
+                   "-o", "out", "--json", folder=folder, codes=(0, 1))
+    report = json.loads(done.stdout)
+    return report, {row["name"]: row["format"] for row in report["layers"]}, onnx.load(folder / "out/model.onnx")
+
+
+def quantized_tensors(model):
+    return {node.input[0].removesuffix("_unquantized") for node in model.graph.node if node.op_type == "QuantizeLinear"}
+
+
+@pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
+def test_a_layer_that_the_file_leaves_in_float_stays_there(folder, target):
+    """Its input has a pair, for the sake of the layer in front: its weight is float all the same."""
+    files.write(folder, files.quantized(left_in_float=["second"]))
+    report, layers, model = fixed(folder, "--target", target)
+    assert "second" not in layers and "first" in layers
+    assert any(tensor.name == "second.weight" for tensor in model.graph.initializer)
+    # Unless told otherwise.
+    _, layers, _ = fixed(folder, "--target", target, "--layer-precisions", "second:int8")
+    assert layers["second"] != "float32"
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.int16])
+def test_ranges_in_16_bits_are_taken_over(folder, kind):
+    files.write(folder, files.quantized(kind))
+    for job in ("diagnose", "fix"):
+        done = vernier(job, "float.onnx", "--from", "quantized.onnx", "--int8", "--data", "x.npz", "--no-latency", "--no-cache",
+                       "--target", "onnxruntime", "-o", "out", "--json", folder=folder)
+        assert {row["name"] for row in json.loads(done.stdout)["layers"]} == {"first", "second"}
+    steps = [float(numpy_helper.to_array(kept)) for kept in onnx.load(folder / "out/model.onnx").graph.initializer
+             if kept.dims == [] and kept.data_type == onnx.TensorProto.FLOAT]
+    assert any(step == pytest.approx(8 / 255, rel=1e-3) for step in steps), steps
+
+
+@pytest.mark.parametrize("target, skip", [("tensorrt", True), ("onnxruntime", True)])
+def test_pairs_stand_where_the_file_has_them(tmp_path, target, skip):
+    """A residual Add runs on codes in the file; TensorRT takes the skip branch alone, and the other pair is told."""
+    model, samples = files.residual()
+    files.write(tmp_path, model, samples, "float.onnx")
+    files.write(tmp_path, files.residual(np.int8 if target == "tensorrt" else np.uint8)[0])
+    report, layers, written = fixed(tmp_path, "--target", target)
+    assert layers["sum"] != "float32"
+    assert {"x", "stem.relu", "sum.relu"} <= quantized_tensors(written)
+    notes = " ".join(report["notes"])
+    if target == "tensorrt":
+        assert "1 pair of the file has no place under target tensorrt: inner" in notes
+    else:
+        assert "inner" in quantized_tensors(written) and "keep the scales of the file" in notes and "no place" not in notes
+    plain = vernier("fix", "float.onnx", "--int8", "--data", "x.npz", "--no-latency", "--no-cache", "--target", "tensorrt", "--json",
+                    folder=tmp_path, codes=(0, 1))
+    assert "sum" not in {row["name"] for row in json.loads(plain.stdout)["layers"]}
+
+
+def test_nodes_without_names_are_found_by_what_they_make(folder):
+    """A name that reading makes of a place is another node's in the other file."""
+    model = files.quantized(left_in_float=["second"])
+    for node in model.graph.node:
+        node.name = ""
+    onnx.save(model, folder / "quantized.onnx")
+    float_model = onnx.load(folder / "float.onnx")
+    for node in float_model.graph.node:
+        node.name = ""
+    onnx.save(float_model, folder / "float.onnx")
+    report, layers, model = fixed(folder, "--target", "onnxruntime")
+    assert any(tensor.name == "second.weight" for tensor in model.graph.initializer)
+    assert any(tensor.name.startswith("first.weight") and tensor.data_type == onnx.TensorProto.INT8 for tensor in model.graph.initializer)
