@@ -8,11 +8,13 @@
 #include "base/text.h"
 #include "model/checker.h"
 #include "plan/batched_weights.h"
+#include "plan/engine_limits.h"
 #include "plan/format_choice.h"
 #include "plan/signature.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
 #include "vernier/format.h"
+#include "vernier/target.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -43,6 +45,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   weights.remove_unused();
   index_initializers(typed.model);
   fit_batched_weights(typed.model, names);
+  if (plan.target == Target::TensorRt) spell_out_limits(typed.model, names);
   sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;

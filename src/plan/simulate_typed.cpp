@@ -7,15 +7,18 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
-#include "model/passes/pass.h"
 #include "model/type_protos.h"
 #include "plan/clamp_nodes.h"
 #include "plan/constant_codes.h"
+#include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/round_node.h"
 #include "plan/typed_weights.h"
@@ -471,29 +474,18 @@ class TypedSimulation {
 
 }  // namespace
 
-bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
-  return node.op_type() == op_type && has(node, Trait::Quantizes);
-}
-
-std::string recurrence_note(const std::string& op_type, const std::string& layer) {
-  if (!traits_of(op_type).any(Trait::Recurrent)) return {};
-  return fmt::format("layer '{}' ({}) is rounded at its borders: what it computes between its steps is not simulated",
-                     printable(layer), op_type);
-}
-
-Model normalized_file(const Model& typed) {
-  Model model = typed;
-  const PrepareOptions options;
-  const Evaluator evaluate;
-  const passes::Context context{options, evaluate, 0};
-  passes::inline_functions(model, context);
-  passes::constants_to_initializers(model, context);
-  index_initializers(model);
-  return model;
-}
-
 SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, std::size_t most_decoded) {
-  return TypedSimulation(typed, /*rounds=*/true, arithmetic, most_decoded).run();
+  Model in_engine;
+  std::vector<std::string> lost;
+  if (may_lose_limits(typed)) {
+    in_engine = normalized_file(typed);
+    lost = lose_limits(in_engine);
+  }
+  const bool as_engine = arithmetic.accumulate == Accumulate::Float16 && !lost.empty();
+  SimulatedFile simulated =
+      TypedSimulation(as_engine ? in_engine : typed, /*rounds=*/true, arithmetic, most_decoded).run();
+  simulated.lost_limits = std::move(lost);
+  return simulated;
 }
 
 SimulatedFile without_roundings(const Model& typed, const Clamps& clamps) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "plan/normalized_file.h"
 #include "plan/plan.h"
 #include "vernier/arithmetic.h"
 
@@ -31,6 +32,8 @@ struct SimulatedFile {
   std::vector<PlannedLayer> layers;
   std::vector<QuantizedTensor> quantized;  // in graph order
   std::vector<std::string> notes;          // "Loop body left as it is", ...
+  /// Layers of which TensorRT-RTX loses a limit (engine_limits.h). It is lost here too where `arithmetic` sums as it.
+  std::vector<std::string> lost_limits;
 };
 
 /// `arithmetic`: what the file does not say. Where stored codes would take more than `most_decoded` bytes as floats,
@@ -50,14 +53,5 @@ using Clamps = std::map<std::string, Clamp>;
 /// them. Pairs leave a Clip to the ends in `clamps`. Inputs and outputs keep their types. What computes on codes
 /// (QLinearConv, MatMulInteger) stays as it is.
 SimulatedFile without_roundings(const Model& typed, const Clamps& clamps = {});
-
-/// What is to be said of a recurrent layer in low precision; empty for other operators.
-std::string recurrence_note(const std::string& op_type, const std::string& layer);
-
-/// The file with functions inlined and Constant nodes made initializers: what it says in them can be looked up.
-Model normalized_file(const Model& typed);
-
-/// QuantizeLinear or DequantizeLinear (`op_type`) of ONNX, or of ONNX Runtime's own domain with the same meaning.
-bool is_quantization(const onnx::NodeProto& node, const char* op_type);
 
 }  // namespace vernier

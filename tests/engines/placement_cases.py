@@ -51,10 +51,17 @@ class Network:
         return self.node("Conv", x, self.weight(CHANNELS, CHANNELS, 3, 3, axis=axis, codes=codes), self.constant(self.random.normal(0, 1, CHANNELS)),
                          kernel_shape=[3, 3], pads=[1, 1, 1, 1])
 
-    def model(self, y, shape=(1, CHANNELS, SIZE, SIZE)):
+    def bfloat16(self, *shape, value=None):
+        """A constant: random, or one number."""
+        name = f"b{len(self.constants)}"
+        values = self.random.normal(0, 1, shape).ravel() if value is None else [value]
+        self.constants.append(helper.make_tensor(name, TensorProto.BFLOAT16, shape, values))
+        return name
+
+    def model(self, y, shape=(1, CHANNELS, SIZE, SIZE), opset=19):
         graph = helper.make_graph(self.nodes, "placement", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
                                   [helper.make_tensor_value_info(y, TensorProto.FLOAT, None)], self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10 if opset > 20 else 9)
 
 
 def zero_point(zero):
@@ -112,6 +119,21 @@ def two_formats(one):
     return net.model(net.conv(net.pair(y, codes=codes), codes=codes))
 
 
+def clip_in_front_of_a_pool(spelled_out):
+    net = Network()
+    x = net.node("Conv", net.node("Cast", "x", to=TensorProto.BFLOAT16), net.bfloat16(CHANNELS, CHANNELS, 1, 1))
+    zero, six = net.bfloat16(value=0), net.bfloat16(value=6)
+    y = net.node("Min", net.node("Relu", x), six) if spelled_out else net.node("Clip", x, zero, six)
+    return net.model(net.node("Cast", net.node("AveragePool", y, kernel_shape=[SIZE, SIZE]), to=TensorProto.FLOAT), opset=22)
+
+
+def one_limit(spelled_out):
+    net = Network()
+    x, limit = net.node("Cast", "x", to=TensorProto.BFLOAT16), net.bfloat16(value=0.5)
+    y = net.node("Max", x, limit) if spelled_out else net.node("Clip", x, limit)
+    return net.model(net.node("Cast", y, to=TensorProto.FLOAT), opset=22)
+
+
 CASES = {
     "zero-point": (zero_point(5), zero_point(0)),
     "code-type": (code_type("uint8"), code_type("int8")),
@@ -122,4 +144,6 @@ CASES = {
     "skip-branch-in-float": (residual(False), residual(True)),
     "unequal-concat": (concat(False), concat(True)),
     "int8-and-float8": (two_formats(False), two_formats(True)),
+    "lost-upper-limit": (clip_in_front_of_a_pool(False), clip_in_front_of_a_pool(True)),
+    "absent-limit": (one_limit(False), one_limit(True)),
 }

@@ -12,7 +12,7 @@ from placement_cases import CASES
 
 PROGRAM = os.environ["VERNIER_PROGRAM"]
 # What `check placement` says that TensorRT-RTX makes of a place, and how that shows in the list of its kernels.
-REFUSED, IN_FLOAT, AS_MANY_KERNELS, TAKEN = "refused", "in float", "as many kernels", "taken"
+REFUSED, IN_FLOAT, AS_MANY_KERNELS, TAKEN, FUSED = "refused", "in float", "as many kernels", "taken", "fused"
 SEEN = {
     "zero-point": ("refused", REFUSED),
     "code-type": ("int32 codes are refused; uint8 codes with zero point 0 are taken, as int8", TAKEN),
@@ -23,6 +23,8 @@ SEEN = {
     "skip-branch-in-float": ("as many kernels as with a pair there", AS_MANY_KERNELS),
     "unequal-concat": ("as many kernels as with one scale", AS_MANY_KERNELS),
     "int8-and-float8": ("taken: kernels of both formats in one engine", TAKEN),
+    "lost-upper-limit": ("run with 1.6.1: values above the limit; 1.7.1 makes the same kernel", FUSED),
+    "absent-limit": ("run with 1.6.1: all zeros without an upper limit, no negative values without a lower", TAKEN),
 }
 
 
@@ -68,6 +70,8 @@ def test_a_rule_says_what_the_compiler_does(rule, tmp_path):
     assert bool(in_float(stands["compiled"])) == (seen == IN_FLOAT)
     if seen == AS_MANY_KERNELS:
         assert len(stands["compiled"]["kernels"]) == len(changed["compiled"]["kernels"])
+    assert any("_CorrCast_" in kernel["name"] for kernel in stands["compiled"]["kernels"]) == (seen == FUSED)
+    assert not any("_CorrCast_" in kernel["name"] for kernel in changed["compiled"]["kernels"])
     if rule == "int8-and-float8":
         assert {tensor["type"] for kernel in stands["compiled"]["kernels"] for tensor in kernel["inputs"]} >= {"int8", "float8"}
 

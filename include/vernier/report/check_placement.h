@@ -1,4 +1,4 @@
-// Q/DQ pairs that an engine cannot fuse.
+// Q/DQ pairs that an engine cannot fuse, and layers that it computes otherwise than the file says.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,8 @@ struct PlacementFinding {
   /// tensorrt: what TensorRT-RTX makes of such a place, where it was compiled both ways: compiled, not run. TensorRT is
   /// another product. Empty: not compiled.
   std::string compiled{};
+  /// The engine computes something else there than the file says.
+  bool computes_otherwise = false;
 };
 
 struct CheckPlacementReport {

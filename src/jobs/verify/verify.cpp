@@ -42,6 +42,7 @@
 #include "jobs/verify/tf32_reads.h"
 #include "model/contents.h"
 #include "model/prepare.h"
+#include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/simulate_typed.h"
 #include "report/text/figures.h"
@@ -341,6 +342,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     }
   }
 
+  if (options.target == Target::TensorRt && !simulated.lost_limits.empty()) {
+    report.warnings.push_back(lost_limits_text(simulated.lost_limits));
+    if (sinks.warning) sinks.warning(report.warnings.back());
+  }
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
     // Whoever asks for sums in float16 wants what holds in either case.

@@ -43,6 +43,11 @@ const std::vector<const onnx::NodeProto*>& QdqGraph::readers(const std::string& 
   return found == readers_.end() ? kNone : found->second;
 }
 
+Dtype QdqGraph::type(const std::string& tensor) const {
+  const auto found = types_.find(tensor);
+  return found == types_.end() ? Dtype::Undefined : found->second.dtype;
+}
+
 bool QdqGraph::quantizes(const Node& node) { return is_quantization(node, "QuantizeLinear"); }
 bool QdqGraph::dequantizes(const Node& node) { return is_quantization(node, "DequantizeLinear"); }
 

@@ -30,6 +30,8 @@ class QdqGraph {
   /// Null for graph inputs and constants.
   const Node* maker(const std::string& tensor) const;
   const std::vector<const Node*>& readers(const std::string& tensor) const;
+  /// Undefined where inference says nothing.
+  Dtype type(const std::string& tensor) const;
   bool is_output(const std::string& tensor) const { return outputs_.contains(tensor); }
 
   static bool quantizes(const Node& node);

@@ -7,10 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "model/output_channels.h"
+#include "plan/engine_limits.h"
 #include "plan/rules/rules.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/tensor.h"
@@ -171,6 +173,26 @@ void mixed_formats(const QdqGraph& graph, const Node& node, Findings& findings) 
   }
 }
 
+void lost_upper_limit(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (lost_limit(graph, node) != LostLimit::Upper) return;
+  PlacementFinding finding;
+  finding.why =
+      "its upper limit is lost: the convolution in front, it and the cast to float32 for the layer behind become one "
+      "kernel";
+  finding.change = "a Relu and a Min in its place, as ‹vernier convert› writes them";
+  finding.computes_otherwise = true;
+  findings.push_back(std::move(finding));
+}
+
+void absent_limit(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (const LostLimit lost = lost_limit(graph, node); lost != LostLimit::Absent && lost != LostLimit::Both) return;
+  PlacementFinding finding;
+  finding.why = "of its two limits one is given, in bfloat16: the other is taken as 0";
+  finding.change = "a Max or a Min in its place, as ‹vernier convert› writes them";
+  finding.computes_otherwise = true;
+  findings.push_back(std::move(finding));
+}
+
 constexpr std::array kTensorrtRules = {
     PlacementRule{"zero-point", zero_point, "refused"},
     PlacementRule{"code-type", code_type, "int32 codes are refused; uint8 codes with zero point 0 are taken, as int8"},
@@ -181,6 +203,10 @@ constexpr std::array kTensorrtRules = {
     PlacementRule{"skip-branch-in-float", skip_branch_in_float, "as many kernels as with a pair there"},
     PlacementRule{"unequal-concat", unequal_concat, "as many kernels as with one scale"},
     PlacementRule{"int8-and-float8", mixed_formats, "taken: kernels of both formats in one engine"},
+    PlacementRule{"lost-upper-limit", lost_upper_limit,
+                  "run with 1.6.1: values above the limit; 1.7.1 makes the same kernel"},
+    PlacementRule{"absent-limit", absent_limit,
+                  "run with 1.6.1: all zeros without an upper limit, no negative values without a lower"},
 };
 
 }  // namespace

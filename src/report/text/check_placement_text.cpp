@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,10 +20,19 @@ namespace vernier {
 namespace {
 
 std::string answer_of(const CheckPlacementReport& report) {
-  if (!report.findings.empty()) {
-    return fmt::format("{} that {} cannot fuse as they stand.",
-                       plural(report.findings.size(), "place") + " of Q/DQ pairs", word_of(report.target));
+  const auto otherwise = static_cast<std::size_t>(
+      std::ranges::count_if(report.findings, [](const auto& finding) { return finding.computes_otherwise; }));
+  const std::size_t unfused = report.findings.size() - otherwise;
+  std::string answer;
+  if (otherwise > 0) {
+    answer = fmt::format("{} that {} computes otherwise than the file says.", plural(otherwise, "layer"),
+                         word_of(report.target));
   }
+  if (unfused > 0) {
+    answer += fmt::format("{}{} of Q/DQ pairs that {} cannot fuse as they stand.", answer.empty() ? "" : " ",
+                          plural(unfused, "place"), word_of(report.target));
+  }
+  if (!answer.empty()) return answer;
   if (report.quantizers + report.dequantizers > 0) {
     return fmt::format("{} can fuse every Q/DQ pair.", word_of(report.target));
   }
@@ -52,7 +62,7 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
                                             plural(report.dequantizers_left, "DequantizeLinear node"))
                    : report.target == Target::TensorRt
                        ? "documented for TensorRT, not run; with each place, what TensorRT-RTX 1.7.1 "
-                         "was seen to make of its kind, compiled for 8.9, not run"
+                         "was seen to make of its kind, compiled for 8.9, not run unless it says so"
                        : "documented, not run",
                    options.width);
   if (report.compiled) text += engine_section(*report.compiled, options);
