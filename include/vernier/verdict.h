@@ -25,4 +25,17 @@ enum class SearchEnd {
 /// "certified", "found", "nothing-needed", "impossible", "stopped", "unstable".
 VERNIER_API std::span<const std::string_view> words_of(SearchEnd which);
 
+/// Who says of a trial whether it is good.
+enum class DecidedBy {
+  Requirement,  // on simulated figures
+  Engine,       // the requirement, on figures that an engine gave
+  Labels,       // the share of right labels
+  Script,       // a number that the user's script or function makes of outputs
+  Comparison,   // tolerances, as those of `vernier run`
+  Program,      // an outside check
+  Person,       // who is asked at the terminal
+};
+/// "requirement", "engine", "labels", "script", "comparison", "program", "person".
+VERNIER_API std::span<const std::string_view> words_of(DecidedBy which);
+
 }  // namespace vernier

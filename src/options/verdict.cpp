@@ -15,4 +15,10 @@ std::span<const std::string_view> words_of(SearchEnd /*which*/) {
   return kWords;
 }
 
+std::span<const std::string_view> words_of(DecidedBy /*which*/) {
+  static constexpr std::array<std::string_view, 7> kWords{"requirement", "engine",  "labels", "script",
+                                                          "comparison",  "program", "person"};
+  return kWords;
+}
+
 }  // namespace vernier

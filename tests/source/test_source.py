@@ -92,6 +92,10 @@ OF_OTHER_PROGRAMS = {
     "src/io/open_runs.cpp": ["polygraphy run"],
     "src/jobs/eval/pipeline.cpp": ["polygraphy run"],
     "src/jobs/verify/tf32_reads.cpp": ["trtexec --noTF32"],
+    # Keys in journals of users, which stay as they are.
+    "src/jobs/search/chosen_objective.cpp": ["--check"],
+    "src/jobs/search/label_objective.cpp": ["--label-offset", "--min-top"],
+    "src/jobs/search/metric_objective.cpp": ["--max", "--metric-script", " --min "],
     "src/jobs/scripting/templates.cpp": ["#   vernier "],  # files for those who use the command
 }
 
@@ -122,6 +126,35 @@ def test_the_library_names_arguments_and_not_options():
                 found += [] if excused else [f"{name}: {text}"]
     assert not found, "\n".join(found)
     assert needed == {(name, part) for name, parts in OF_OTHER_PROGRAMS.items() for part in parts}
+
+
+# Literals that are no prose of ours, by file: identifiers, other programs' words, and forms of a text, not its meaning.
+NO_PROSE = {
+    "src/report/text/sections.cpp": ["trt-sim"],  # a runner's identifier
+    "src/report/text/doctor_text.cpp": ["TensorRT"],  # an engine's own name
+    "src/report/text/bench_text.cpp": [" on "],  # what an engine is called, cut before its device
+    # A command line is repeated with another option, which the row of the option has to name.
+    "src/report/text/alternatives_text.cpp": ["--output=", "--target", "--target=", "--low="],
+    "src/report/html/page.cpp": ["{{", "}}"],  # the template
+    "src/report/html/words.cpp": [". "],  # the first sentence stands apart
+    "src/jobs/data_check/check_inputs.cpp": [". "],  # the same
+    "src/jobs/inspect/lint.cpp": ["ai.onnx", "(op_type:", "(", "Name:'"],  # messages of onnx and ONNX Runtime
+    "src/jobs/inspect/check_placement.cpp": ["QuantizeLinear", "Name:'"],
+    "src/jobs/inspect/draw.cpp": ["<svg"],  # what Graphviz writes
+    "src/jobs/verify/stored_values.cpp": ["/unrounded"],  # a tensor's name
+}
+
+
+def test_nothing_is_decided_by_prose():
+    """What a sentence says stands in a type beside it: who rewords a sentence changes no behaviour."""
+    search = re.compile(r'\b(?:find|rfind|starts_with|ends_with|contains)\("((?:[^"\\]|\\.)*)"')
+    found = set()
+    for folder in ("src/report/text", "src/report/export", "src/report/html", "src/jobs"):
+        for path in (ROOT / folder).rglob("*.[ch]*"):
+            name = str(path.relative_to(ROOT))
+            # Keys of documents are lower-case words.
+            found |= {(name, text) for text in search.findall(path.read_text(encoding="utf-8")) if not re.fullmatch(r"[a-z_0-9]*", text)}
+    assert found == {(name, text) for name, texts in NO_PROSE.items() for text in texts}
 
 
 def test_kernel_times_are_those_measured():

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/export.h"
@@ -21,6 +23,7 @@
 #include "vernier/report/work.h"
 #include "vernier/requirement.h"
 #include "vernier/target.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -48,8 +51,13 @@ struct OpenInput {
   Shape first, least, most;
 };
 
+enum class DiagnosisJob { Diagnose, Fix };
+/// "diagnose", "fix".
+VERNIER_API std::span<const std::string_view> words_of(DiagnosisJob which);
+
 struct DiagnoseReport {
   int version = 1;
+  DiagnosisJob job = DiagnosisJob::Diagnose;
   std::string command;  // as typed
   std::string vernier_version, onnxruntime_version, onnx_version;
   std::string machine;  // CPU model and cores

@@ -16,6 +16,7 @@ struct ChangedFigure {
   std::string name;  // "all low, SQNR of 'scores'"
   double before = 0, after = 0;
   bool higher_is_better = true;
+  bool in_db = false;
 };
 
 struct ChangedLayer {

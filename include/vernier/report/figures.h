@@ -83,8 +83,15 @@ struct SaturatedPairs {
 struct EngineFigures {
   std::string engine;  // "TensorRT-RTX 1.6.1.120 on NVIDIA H200"
   RunFigures figures;
-  std::size_t kernels = 0;    // of the engine that gave them; 0: it does not list them
-  std::string other_formats;  // layers that it runs in another format than the file says, in a sentence; empty: none
+  std::size_t kernels = 0;  // of the engine that gave them; 0: it does not list them
+  /// Layers that it runs in another format than the file says.
+  struct OtherFormat {
+    std::string runs_in;             // "bfloat16", "int8 and float16"
+    Format asked = Format::Float32;  // by the file
+    std::vector<std::string> layers;
+  };
+  std::vector<OtherFormat> changed_formats;
+  std::string other_formats;  // the same in a sentence; empty: none
   struct Layer {
     std::string name;
     double sqnr_db = 0;

@@ -24,6 +24,7 @@ struct GateCase {
   std::string name;
   enum class State { Passed, Failed, Skipped, Broken } state = State::Passed;  // Broken: there is no verdict
   std::string message;
+  std::string pair{};  // the runs that were compared; empty: the case is of one run, or of a report
 };
 
 /// What continuous integration is told: whether the requirement holds, for each judged output of the claim (the final

@@ -65,11 +65,19 @@ struct MinimalInstead {  // what the minimal search keeps where another one was 
 };
 
 struct KeptSetReport {
+  /// Else figures of the requirement say nothing of a trial.
+  bool by_requirement() const { return decided_by == DecidedBy::Requirement; }
+  /// A program or a person looked at each model.
+  bool by_outside_check() const { return decided_by == DecidedBy::Program || decided_by == DecidedBy::Person; }
+
   std::vector<std::string> layers;
   SearchMode mode = SearchMode::Minimal;
   SearchDirection direction = SearchDirection::Forward;
   SearchEnd end = SearchEnd::Stopped;
-  std::string objective;       // what decided, when it was no requirement: "simple, against golden.json"
+  DecidedBy decided_by = DecidedBy::Requirement;
+  bool golden = false;         // against outputs of a file, not those of the float model
+  std::string objective;       // the same in words, where it is no simulated requirement: "simple, against golden.json"
+  bool minimum_asked = false;  // lower_bound was asked for
   std::vector<TestRow> tests;  // every trial, in order
   std::optional<MinimalInstead> minimal;
   std::optional<TestRow> file_test;    // the written file, by that objective
@@ -89,6 +97,7 @@ struct KeptSetReport {
   std::vector<std::string> proven;   // what was tested
   std::string journal;               // the file that has every trial, for a search that resumes; empty: none has
   std::size_t recalled = 0;          // evaluations that came from it
+  bool resumed = false;              // it was asked to go on from that file
   bool certified = false;
   std::vector<CertificateRow> certificate;
   std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures

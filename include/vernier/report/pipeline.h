@@ -4,19 +4,34 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/format.h"
 #include "vernier/report/eval.h"
 #include "vernier/report/text.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
+enum class StageKind {
+  SavedOutputs,
+  SavedRows,  // one array, of which each row is a sample
+  Model,
+  Engine,  // a built one
+};
+/// "saved-outputs", "saved-rows", "model", "engine".
+VERNIER_API std::span<const std::string_view> words_of(StageKind which);
+
 struct StageReport {
   std::string name, file;
-  std::string kind;  // "saved outputs", "saved outputs, a row a sample", "float32", "float16", "int8", "int8 and
-                     // float16", "engine" ...
+  StageKind kind = StageKind::SavedOutputs;
+  std::vector<Format> formats;  // of a model, beside float32
+  bool is_float32_model() const { return kind == StageKind::Model && formats.empty(); }
+  bool is_saved() const { return kind == StageKind::SavedOutputs || kind == StageKind::SavedRows; }
   std::optional<double> step_db;   // worst output against the stage before
   std::optional<double> total_db;  // worst output against the first stage
   std::optional<double> max_abs;   // against the first stage
@@ -44,6 +59,8 @@ struct PipelineReport {
   std::map<std::string, std::string> files;  // "report", "page" -> path
 };
 
+/// "saved outputs", "float32", "int8 and float16", "engine".
+VERNIER_API std::string stage_text(const StageReport& stage);
 VERNIER_API std::string report_to_text(const PipelineReport& report, const TextOptions& options);
 VERNIER_API std::string report_to_json(const PipelineReport& report);
 VERNIER_API PipelineReport pipeline_report_from_json(const std::string& text, const std::string& where);

@@ -93,6 +93,7 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, cons
 DiagnoseReport Diagnosis::run() {
   if (options_.measure.requirement) require_valid(*options_.measure.requirement);
   describe(options_, report_);
+  report_.job = repairs_ != nullptr ? DiagnosisJob::Fix : DiagnosisJob::Diagnose;
   plan_steps();
   keep_inputs_safe(options_);
   if (options_.compile && job_ranks().first()) {

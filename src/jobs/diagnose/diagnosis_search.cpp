@@ -149,7 +149,7 @@ void Diagnosis::search(const char* journal_suffix) {
   if (!request.options.journal.empty()) request.options.journal += journal_suffix;
   if (deadline_) request.options.max_seconds = seconds_left();
   request.objective = objective_.get();
-  request.objective_text = objective_text(options_, objective_.get());
+  request.decides = deciding(options_, objective_.get());
   request.measure_more = [&] { return sensitivities_->measure_more(); };
   request.rank = [&] {
     say_seconds();
@@ -193,7 +193,7 @@ void Diagnosis::search(const char* journal_suffix) {
   }
   std::optional<OutsideCheck> check;
   if (options_.search.check) {
-    if (job_ranks().first()) check.emplace(options_, report_, request.objective_text, *typed_, sinks_);
+    if (job_ranks().first()) check.emplace(options_, report_, request.decides.key, *typed_, sinks_);
     request.external = [&](const std::vector<std::string>& kept) { return check->judge(kept); };
   }
   LayerTimes times;

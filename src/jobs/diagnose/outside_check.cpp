@@ -5,14 +5,13 @@
 #include <filesystem>
 
 #include "json/json.h"
-#include "vernier/marks.h"
 
 namespace vernier {
 namespace {
 
 CheckIdentity identity_of(const DiagnoseOptions& options, const DiagnoseReport& report, const std::string& objective) {
   return {"debug precision", options.model.name(), report.model_sha256, fmt::format("scheme={}", report.scheme),
-          command_words(objective)};
+          objective};
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace vernier {
 
 class OutsideCheck {
  public:
-  /// `options.search.check` is there. `objective`: what else would decide, in words. `typed` must outlive it.
+  /// `options.search.check` is there. `objective`: what decides (Objective::key()). `typed` must outlive it.
   OutsideCheck(const DiagnoseOptions& options, const DiagnoseReport& report, const std::string& objective,
                TypedResult& typed, const JobSinks& sinks);
 

@@ -191,17 +191,21 @@ std::vector<NamedTensor> EngineRunner::run(const Sample& sample, double& seconds
   return ordered;
 }
 
-std::string other_formats_text(const EngineReport& report) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;  // layers by asked and run
+std::vector<EngineFigures::OtherFormat> other_formats(const EngineReport& report) {
+  std::map<std::pair<std::string, Format>, std::vector<std::string>> groups;
   for (const EngineLayer& layer : report.layers) {
-    if (!layer.differs) continue;
-    const std::string reads = fmt::format("{}", fmt::join(layer.reads, " and "));
-    groups[{std::string(format_name(layer.asked)), reads}].push_back(layer.name);
+    if (layer.differs) groups[{fmt::format("{}", fmt::join(layer.reads, " and ")), layer.asked}].push_back(layer.name);
   }
+  std::vector<EngineFigures::OtherFormat> changed;
+  for (auto& [formats, layers] : groups) changed.push_back({formats.first, formats.second, std::move(layers)});
+  return changed;
+}
+
+std::string other_formats_text(const EngineReport& report) {
   std::vector<std::string> sentences;
-  for (const auto& [formats, names] : groups) {
-    sentences.push_back(fmt::format("{} in {} that the file has in {}: {}", plural(names.size(), "layer"),
-                                    formats.second, formats.first, list_some(names)));
+  for (const EngineFigures::OtherFormat& changed : other_formats(report)) {
+    sentences.push_back(fmt::format("{} in {} that the file has in {}: {}", plural(changed.layers.size(), "layer"),
+                                    changed.runs_in, format_name(changed.asked), list_some(changed.layers)));
   }
   return sentences.empty() ? "" : fmt::format("it runs {}", fmt::join(sentences, "; "));
 }

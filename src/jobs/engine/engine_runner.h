@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "vernier/engine.h"
 #include "vernier/report/engine.h"
+#include "vernier/report/figures.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
@@ -68,7 +69,9 @@ class EngineRunner {
   std::vector<std::string> outputs_;  // of the file that is open
 };
 
-/// What an engine computes otherwise than `report.layers` ask, in a sentence; empty when nothing.
+/// What an engine computes in another format than `report.layers` ask.
+std::vector<EngineFigures::OtherFormat> other_formats(const EngineReport& report);
+/// The same in a sentence; empty when nothing.
 std::string other_formats_text(const EngineReport& report);
 
 }  // namespace vernier

@@ -51,14 +51,12 @@ bool is_saved(const fs::path& file) {
 }
 
 /// "int8 and float32": what layers of the file compute in, the lowest first.
-std::string kind_of(const Model& model) {
+std::vector<Format> low_formats(const Model& model) {
   std::set<Format> formats;
   for (const PlannedLayer& layer : simulate_typed(model).layers) {
     if (layer.format != Format::Float32) formats.insert(layer.format);
   }
-  std::string text;
-  for (const Format format : formats) text += (text.empty() ? "" : " and ") + std::string(format_name(format));
-  return text.empty() ? "float32" : text;
+  return {formats.begin(), formats.end()};
 }
 
 class Pipeline {
@@ -169,7 +167,6 @@ class Pipeline {
       StageReport& said = report_.stages.emplace_back();
       said.name = stage.name;
       said.file = stage.file.string();
-      said.kind = "saved outputs";
       if (saved) {
         runs_.push_back(std::move(open_runs(stage.file).back()));  // the last of a file, as everywhere
       } else {
@@ -192,7 +189,7 @@ class Pipeline {
       std::unique_ptr<Run> split = split_run(*runs_[i], most.size(), *like);
       if (!split) continue;
       runs_[i] = std::move(split);
-      report_.stages[i].kind = "saved outputs, a row a sample";
+      report_.stages[i].kind = StageKind::SavedRows;
     }
   }
 
@@ -205,7 +202,8 @@ class Pipeline {
     runner.device = options_.engine.device;
     runner.model = stage.file;
     run_.runners.push_back(runner);
-    said.kind = built ? "engine" : kind_of(*sources.model(stage.file));
+    said.kind = built ? StageKind::Engine : StageKind::Model;
+    if (!built) said.formats = low_formats(*sources.model(stage.file));
     if (inputs_.empty() && !built) inputs_ = model_inputs(*sources.model(stage.file));
     std::unique_ptr<EngineRunner> engine = engine_of(run_, runner, sinks_, warn);
     if (stage.on) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "base/text.h"
@@ -45,26 +46,35 @@ std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, Sour
   return search.compare ? of_whole_outputs(comparison_objective(search), views) : nullptr;
 }
 
-std::string objective_text(const DiagnoseOptions& options, const Objective* objective) {
-  if (options.search.check) {
-    if (options.search.check->command.empty()) return "‹check› by a person (‹ask›)";
-    std::string command = "‹check›";
-    for (const std::string& word : options.search.check->command) command += " " + printable(word);
-    return command;
+Deciding deciding(const DiagnoseOptions& options, const Objective* objective) {
+  if (const auto& check = options.search.check) {
+    if (check->command.empty())
+      return {DecidedBy::Person, false, "‹check› by a person (‹ask›)", "--check by a person (--ask)"};
+    std::string command;
+    for (const std::string& word : check->command) command += " " + printable(word);
+    return {DecidedBy::Program, false, "‹check›" + command, "--check" + command};
   }
-  std::string text;
+  Deciding decides;
   if (objective != nullptr) {
-    text = objective->text();
+    decides = {objective->decided_by(), false, objective->text(), objective->key()};
   } else {
     const Requirement& requirement = options.measure.requirement.value();
-    text = fmt::format("‹{}›", word_of(requirement.metric));
+    std::string limits;
     for (const Limit& limit : requirement.limits) {
-      text += fmt::format(" {}{}{:.17g}", printable(limit.output), limit.output.empty() ? "" : ":", limit.value);
+      limits += fmt::format(" {}{}{:.17g}", printable(limit.output), limit.output.empty() ? "" : ":", limit.value);
     }
+    decides.by = options.trials_on_engine ? DecidedBy::Engine : DecidedBy::Requirement;
+    decides.words = fmt::format("‹{}›{}", word_of(requirement.metric), limits);
+    decides.key = fmt::format("--{}{}", word_of(requirement.metric), limits);
   }
-  if (options.trials_on_engine) text += fmt::format(", on {}", word_of(options.confirm_on.value()));
+  std::string more;
+  if (options.trials_on_engine) more += fmt::format(", on {}", word_of(options.confirm_on.value()));
   const std::filesystem::path& golden = options.search.golden;
-  return text + (golden.empty() ? "" : fmt::format(", against {}", printable(golden.string())));
+  decides.golden = !golden.empty();
+  if (decides.golden) more += fmt::format(", against {}", printable(golden.string()));
+  decides.words += more;
+  decides.key += more;
+  return decides;
 }
 
 }  // namespace vernier

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "analysis/judged_views.h"
@@ -29,7 +28,7 @@ std::unique_ptr<Objective> task_objective(const TaskRequirement& task, Sources& 
 /// The labels of those samples, for one network output after the other. Errors: as label_check().
 LabelCheck label_check(const LabelRequirement& wanted, Sources& sources, const Model& model);
 
-/// What decides, in words, for the report and the journal. Something must.
-std::string objective_text(const DiagnoseOptions& options, const Objective* objective);
+/// What decides. Something must.
+Deciding deciding(const DiagnoseOptions& options, const Objective* objective);
 
 }  // namespace vernier

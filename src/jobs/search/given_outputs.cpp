@@ -40,7 +40,9 @@ class GivenObjective : public Objective {
  public:
   GivenObjective(std::unique_ptr<Objective> inner, std::vector<JudgedView> views)
       : inner_(std::move(inner)), views_(std::move(views)) {}
+  DecidedBy decided_by() const override { return inner_->decided_by(); }
   std::string text() const override { return inner_->text(); }
+  std::string key() const override { return inner_->key(); }
   std::string fingerprint() const override { return inner_->fingerprint(); }
   bool passes_reference() const override { return inner_->passes_reference(); }
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {

@@ -31,7 +31,6 @@
 #include "search/journal.h"
 #include "search/trials.h"
 #include "vernier/error.h"
-#include "vernier/marks.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -86,7 +85,7 @@ class KeptSetSearch {
     Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
                                {"data_sha256", experiment.reference.data_sha256},
                                {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
-                               {"objective", command_words(request.objective_text)}};
+                               {"objective", request.decides.key}};
     if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
     if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);

@@ -37,7 +37,7 @@ struct SearchRequest {
   std::function<bool()> measure_more;
   /// Fills the evidence that ranks layers, for Minimal behind another mode.
   std::function<void()> rank;
-  std::string objective_text;  // what decides, for the journal
+  Deciding decides;
 };
 
 /// The search that is asked for (search/minimal.h, search/contiguous.h) on the experiment, until the file of its answer

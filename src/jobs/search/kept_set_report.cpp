@@ -55,10 +55,8 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
   const char* unit = unit_of(context);
   if (result.lower_bound) {
     kept.assumed.emplace_back("keeping more layers never makes a passing set fail, on which the lower bound rests");
-  } else if (result.end == SearchEnd::Certified) {
-    kept.assumed.emplace_back(context.request.options.prove_minimum
-                                  ? "another set may be cheaper: no bound was found"
-                                  : "another set may be cheaper: ‹prove-minimum› says by how much at most");
+  } else if (result.end == SearchEnd::Certified && !kept.minimum_asked) {
+    kept.assumed.emplace_back("another set may be cheaper: ‹prove-minimum› says by how much at most");
   }
   const std::size_t tried = result.certificate.needed.size() + result.certificate.not_cheaper.size();
   if (result.end == SearchEnd::Stopped && tried < result.kept.size()) {
@@ -148,7 +146,11 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   kept.mode = request.options.mode;
   kept.direction = request.options.direction;
   kept.end = result.end;
-  kept.objective = request.objective == nullptr && !request.external ? "" : request.objective_text;
+  kept.decided_by = request.decides.by;
+  kept.golden = request.decides.golden;
+  if (!kept.by_requirement()) kept.objective = request.decides.words;
+  kept.minimum_asked = request.options.prove_minimum;
+  kept.resumed = request.options.resume;
   kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
   for (const Certificate::Needed& needed : result.certificate.needed) {
     const Trial& trial = needed.trial;

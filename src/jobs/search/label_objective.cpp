@@ -85,6 +85,14 @@ class LabelObjective : public Objective {
   LabelObjective(const LabelRequirement& wanted, std::vector<std::int64_t> labels)
       : wanted_(wanted), labels_(std::move(labels)) {}
 
+  DecidedBy decided_by() const override { return DecidedBy::Labels; }
+
+  std::string key() const override {
+    const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" --label-offset {}", wanted_.offset);
+    const std::string of = wanted_.labels.in_memory() ? "given" : "of " + printable(wanted_.labels.name());
+    return fmt::format("--min-top{} {:g} by the labels {}{}", wanted_.top, wanted_.min_share, of, offset);
+  }
+
   std::string text() const override {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" ‹label-offset› {}", wanted_.offset);
     const std::string of = wanted_.labels.in_memory() ? "given" : "of " + printable(wanted_.labels.name());

@@ -83,6 +83,14 @@ Trial judged(const Wanted& wanted, double value) {
 }
 
 template <class Wanted>
+std::string limits_key(const Wanted& wanted) {
+  std::string key;
+  if (wanted.min) key += fmt::format(" --min {}", *wanted.min);
+  if (wanted.max) key += fmt::format(" --max {}", *wanted.max);
+  return key;
+}
+
+template <class Wanted>
 std::string limits_text(const Wanted& wanted) {
   std::string text;
   if (wanted.min) text += fmt::format(" ‹min› {}", *wanted.min);
@@ -97,6 +105,10 @@ class ScriptObjective : public Objective {
         script_(location_of(wanted)),
         session_(std::make_unique<ScriptSession>(
             script_, SessionProgram{metric_program(), {}, "metric scripts", "a value"}, how)) {}
+
+  DecidedBy decided_by() const override { return DecidedBy::Script; }
+
+  std::string key() const override { return "--metric-script " + printable(wanted_.script) + limits_key(wanted_); }
 
   std::string text() const override { return "‹metric-script› " + printable(wanted_.script) + limits_text(wanted_); }
 
@@ -124,6 +136,10 @@ class ScriptObjective : public Objective {
 class FunctionObjective : public Objective {
  public:
   explicit FunctionObjective(const MetricFunction& wanted) : wanted_(wanted) {}
+
+  DecidedBy decided_by() const override { return DecidedBy::Script; }
+
+  std::string key() const override { return printable(wanted_.name) + limits_key(wanted_); }
 
   std::string text() const override { return printable(wanted_.name) + limits_text(wanted_); }
 

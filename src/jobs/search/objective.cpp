@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -168,31 +169,14 @@ class ComparisonObjective : public Objective {
  public:
   explicit ComparisonObjective(const SearchOptions& options) : options_(options) {}
 
+  DecidedBy decided_by() const override { return DecidedBy::Comparison; }
+
   std::string text() const override {
-    const auto number = [](double value) { return fmt::format("{:g}", value); };
-    const CompareOptions& compare = *options_.compare;
-    std::string text;
-    for (const CompareFunction function : compare.functions) {
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", compare_function_name(function));
-      if (function != CompareFunction::Simple) {
-        const auto own = compare.thresholds.find(function);
-        const CompareFunctionInfo& info = compare_function_info(function);
-        text += own == compare.thresholds.end() ? fmt::format(" ‹{}› {:g}", info.option, info.default_threshold)
-                                                : setting_text(fmt::format("‹{}›", info.option), own->second, number);
-        continue;
-      }
-      const std::string tolerances =
-          setting_text("‹atol›", compare.atol, number) + setting_text("‹rtol›", compare.rtol, number);
-      const Tolerance usual = default_tolerance(Dtype::Float32, Dtype::Float32);
-      text += compare.atol.general ? "" : fmt::format(" ‹atol› {:g}", usual.atol);
-      text += compare.rtol.general ? "" : fmt::format(" ‹rtol› {:g}", usual.rtol);
-      text += tolerances + setting_text("‹check-error-stat›", compare.error_stat, error_stat_name);
-      text += setting_text("‹error-quantile›", compare.error_quantile, number);
-    }
-    if (compare.infinities_compare_equal) text += " ‹infinities-compare-equal›";
-    text += setting_text("‹postprocess›", options_.postprocess,
-                         [](const TopK& top) { return fmt::format("top-{},axis={}", top.k, top.axis); });
-    return text + (options_.validate ? " ‹validate›" : "");
+    return settings([](std::string_view option) { return fmt::format("‹{}›", option); });
+  }
+
+  std::string key() const override {
+    return settings([](std::string_view option) { return fmt::format("--{}", option); });
   }
 
   bool passes_reference() const override { return !options_.validate; }
@@ -202,6 +186,35 @@ class ComparisonObjective : public Objective {
   }
 
  private:
+  /// Options are named as Polygraphy's users know them, in texts and keys alike.
+  template <class Named>
+  std::string settings(const Named& named) const {
+    const auto number = [](double value) { return fmt::format("{:g}", value); };
+    const CompareOptions& compare = *options_.compare;
+    std::string text;
+    for (const CompareFunction function : compare.functions) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", compare_function_name(function));
+      if (function != CompareFunction::Simple) {
+        const auto own = compare.thresholds.find(function);
+        const CompareFunctionInfo& info = compare_function_info(function);
+        text += own == compare.thresholds.end() ? fmt::format(" {} {:g}", named(info.option), info.default_threshold)
+                                                : setting_text(named(info.option), own->second, number);
+        continue;
+      }
+      const std::string tolerances =
+          setting_text(named("atol"), compare.atol, number) + setting_text(named("rtol"), compare.rtol, number);
+      const Tolerance usual = default_tolerance(Dtype::Float32, Dtype::Float32);
+      text += compare.atol.general ? "" : fmt::format(" {} {:g}", named("atol"), usual.atol);
+      text += compare.rtol.general ? "" : fmt::format(" {} {:g}", named("rtol"), usual.rtol);
+      text += tolerances + setting_text(named("check-error-stat"), compare.error_stat, error_stat_name);
+      text += setting_text(named("error-quantile"), compare.error_quantile, number);
+    }
+    if (compare.infinities_compare_equal) text += " " + named("infinities-compare-equal");
+    text += setting_text(named("postprocess"), options_.postprocess,
+                         [](const TopK& top) { return fmt::format("top-{},axis={}", top.k, top.axis); });
+    return text + (options_.validate ? " " + named("validate") : "");
+  }
+
   const SearchOptions& options_;
 };
 

@@ -14,6 +14,7 @@
 #include "vernier/samples.h"
 #include "vernier/search_options.h"
 #include "vernier/tensor.h"
+#include "vernier/verdict.h"
 
 namespace vernier {
 
@@ -27,12 +28,24 @@ class Tally {
   virtual Trial trial() const = 0;
 };
 
+/// What decides in a search, for its report and its journal.
+struct Deciding {
+  DecidedBy by = DecidedBy::Requirement;
+  bool golden = false;  // against outputs of a file
+  std::string words;
+  std::string key;  // as Objective::key()
+};
+
 class Objective {
  public:
   virtual ~Objective() = default;
-  /// What decides, in words; two objectives of the same words and fingerprint judge alike.
+  virtual DecidedBy decided_by() const = 0;
+  /// What decides, in words.
   virtual std::string text() const = 0;
-  /// Hash of files that decide beside what text() says; empty: none does.
+  /// What decides, for journals: two objectives of the same key and fingerprint judge alike. Files of users hold keys,
+  /// so that they stay as they are when words and options change.
+  virtual std::string key() const = 0;
+  /// Hash of files that decide beside what key() says; empty: none does.
   virtual std::string fingerprint() const { return {}; }
   /// The reference's own outputs pass, whatever they are: a comparison with them. Labels or a script may refuse them.
   virtual bool passes_reference() const { return false; }

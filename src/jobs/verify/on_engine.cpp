@@ -132,6 +132,7 @@ class Measurement {
     const EngineRun live(figures.engine, engine, std::move(marked), loaded_.samples, carries, &report);
     if (figures.kernels == 0) {
       figures.kernels = report.kernels.size();
+      figures.changed_formats = other_formats(report);
       figures.other_formats = other_formats_text(report);
     }
     return compare(loaded_, live, pairs, tally, sinks_);

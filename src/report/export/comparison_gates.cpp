@@ -45,7 +45,7 @@ void add(Gate& gate, std::map<std::string, std::size_t>& cases, const std::strin
          const IterationComparison& comparison) {
   const auto case_named = [&](const std::string& name) -> GateCase& {
     const auto [at, is_new] = cases.emplace(name, gate.cases.size());
-    if (is_new) gate.cases.push_back({name, GateCase::State::Passed, "passed in every iteration"});
+    if (is_new) gate.cases.push_back({name, GateCase::State::Passed, "passed in every iteration", pair});
     return gate.cases[at->second];
   };
   for (const OutputComparison& output : comparison.outputs) {
@@ -163,7 +163,7 @@ void RunGate::operator()(const RunEvent& event) {
   } else if (const auto* done = std::get_if<PairDone>(&event)) {
     if (!done->summary.check_average) return;
     const std::string pair = pair_text(done->summary.run, done->summary.reference);
-    std::erase_if(gate_.cases, [&](const GateCase& one) { return one.name.ends_with(", " + pair); });
+    std::erase_if(gate_.cases, [&](const GateCase& one) { return one.pair == pair; });
     gate_.cases.push_back({pair, state_of(done->summary.passed), "averages over all iterations"});
   } else if (const auto* ran = std::get_if<NothingCompared>(&event)) {
     gate_.cases.push_back({printable(without_time(ran->run)), GateCase::State::Skipped, "nothing was compared"});

@@ -22,7 +22,7 @@ bool refused(const std::optional<EngineReport>& compiled) { return compiled && !
 
 /// What the written file says, by that which decided the search; nullopt: there is none, or it was not measured.
 std::optional<bool> file_meets(const DiagnoseReport& report) {
-  const bool by_task = !report.kept->objective.empty();
+  const bool by_task = report.kept && !report.kept->by_requirement();
   if (by_task && report.kept->engine_test && report.kept->engine_test->verdict != Verdict::Good) return false;
   if (by_task && report.kept->file_test) return report.kept->file_test->verdict == Verdict::Good;
   if (report.engine && report.engine->figures.passed == false) return false;
@@ -43,7 +43,7 @@ namespace {
 
 /// What the figures say, whatever they were measured against.
 Outcome measured_outcome(const DiagnoseReport& report) {
-  const bool by_task = report.kept && !report.kept->objective.empty();
+  const bool by_task = report.kept && !report.kept->by_requirement();
   if (!report.requirement && !by_task) return Outcome::NoRequirement;
   if (!report.kept) {
     if (report.engine && report.engine->figures.passed == false) return Outcome::FileMisses;
@@ -55,7 +55,7 @@ Outcome measured_outcome(const DiagnoseReport& report) {
   const std::optional<bool> file = file_meets(report);
   if (file == false) return Outcome::FileMisses;
   // What a check judged is the model itself.
-  if (!file && report.interrupted && !by_outside_check(*report.kept)) return Outcome::NotVerified;
+  if (!file && report.interrupted && !report.kept->by_outside_check()) return Outcome::NotVerified;
   // A list that keeps every layer is judged by how it was found.
   if (wholly_float32(report) && report.kept->layers.empty()) return Outcome::NothingLeft;
   switch (report.kept->end) {

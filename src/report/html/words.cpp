@@ -103,7 +103,7 @@ Json page_words(const DiagnoseReport& report) {
     }
     words["options"] = std::move(options);
   }
-  if (report.kept && report.requirement && report.kept->objective.empty()) {
+  if (report.kept && report.requirement && report.kept->by_requirement()) {
     // With the digits that tell a result from the limit that it misses.
     const Requirement& requirement = *report.requirement;
     std::optional<double> limit;

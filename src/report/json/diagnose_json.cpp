@@ -1,4 +1,7 @@
 // The report of `vernier diagnose` and `vernier fix` as JSON, and read again.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -212,6 +215,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
+      Field{"job", &R::job, optional_field<R>},
       Field{"command", &R::command},
       Field{"vernier_version", &R::vernier_version},
       Field{"onnxruntime_version", &R::onnxruntime_version},
@@ -264,6 +268,11 @@ struct Fields<DiagnoseReport> {
   };
 };
 
+std::span<const std::string_view> words_of(DiagnosisJob /*which*/) {
+  static constexpr std::array<std::string_view, 2> kWords{"diagnose", "fix"};
+  return kWords;
+}
+
 std::span<const std::string_view> words_of(AlternativeEnd /*which*/) {
   static constexpr std::array<std::string_view, 4> kWords{"met", "unfinished", "missed", "not-measured"};
   return kWords;
@@ -280,11 +289,39 @@ Json document_of(const DiagnoseReport& report) {
 
 std::string report_to_json(const DiagnoseReport& report) { return json_text(document_of(report), kPrettyJson) + "\n"; }
 
+namespace {
+
+/// Who decided, from the words of reports that were written before it had a field (0.2 and earlier).
+DecidedBy former_decided_by(const std::string& objective) {
+  if (objective.empty()) return DecidedBy::Requirement;
+  if (objective == "--check by a person (--ask)") return DecidedBy::Person;
+  if (objective.starts_with("--check")) return DecidedBy::Program;
+  if (objective.starts_with("--metric-script")) return DecidedBy::Script;
+  if (objective.starts_with("--min-top1-agreement")) return DecidedBy::Engine;
+  if (objective.starts_with("--min-top")) return DecidedBy::Labels;
+  const bool on_engine = std::ranges::any_of(
+      all_metrics(), [&](Metric metric) { return objective.starts_with(fmt::format("--{} ", word_of(metric))); });
+  return on_engine ? DecidedBy::Engine : DecidedBy::Comparison;
+}
+
+void read_former_words(const std::string& command, KeptSetReport& kept) {
+  kept.decided_by = former_decided_by(kept.objective);
+  kept.golden = kept.objective.find(", against ") != std::string::npos;
+  kept.minimum_asked =
+      command.find("--prove-minimum") != std::string::npos || command.find("--prove_minimum") != std::string::npos;
+  kept.resumed = command.find(" --resume") != std::string::npos;
+}
+
+}  // namespace
+
 DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where) {
   Json json = parse_document(ReportKind::Diagnose, text, where);
   json.erase(kOutcome);
   DiagnoseReport report;
   read_json(json, Place(where), report);
+  if (!json.contains("job") && report.command.starts_with("vernier fix ")) report.job = DiagnosisJob::Fix;
+  const Json* const kept = json.find("kept");
+  if (report.kept && !kept->contains("decided_by")) read_former_words(report.command, *report.kept);
   return report;
 }
 

@@ -142,12 +142,24 @@ struct Fields<EngineFigures::Layer> {
 };
 
 template <>
+struct Fields<EngineFigures::OtherFormat> {
+  using R = EngineFigures::OtherFormat;
+  static constexpr auto list =
+      std::tuple{Field{"runs_in", &R::runs_in}, Field{"asked", &R::asked}, Field{"layers", &R::layers}};
+};
+
+template <>
 struct Fields<EngineFigures> {
   using R = EngineFigures;
+  static constexpr bool (*changes)(const R&) = [](const R& engine) { return !engine.changed_formats.empty(); };
   static constexpr auto list = std::tuple{
-      Field{"engine", &R::engine},   Field{"figures", &R::figures},
-      Field{"kernels", &R::kernels}, Prose{"other_formats", &R::other_formats},
-      Field{"layers", &R::layers},   Prose{"no_layers", &R::no_layers},
+      Field{"engine", &R::engine},
+      Field{"figures", &R::figures},
+      Field{"kernels", &R::kernels},
+      Field{"changed_formats", &R::changed_formats, changes},
+      Prose{"other_formats", &R::other_formats},
+      Field{"layers", &R::layers},
+      Prose{"no_layers", &R::no_layers},
   };
 };
 

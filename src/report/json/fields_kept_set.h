@@ -82,17 +82,24 @@ struct Fields<KeptSetReport> {
   static constexpr bool (*journalled)(const R&) = [](const R& kept) { return !kept.journal.empty(); };
   static constexpr bool (*tightened)(const R&) = [](const R& kept) { return kept.room > 1; };
   static constexpr bool (*traded)(const R&) = [](const R& kept) { return !kept.pareto.empty(); };
+  static constexpr bool (*by_golden)(const R&) = [](const R& kept) { return kept.golden; };
+  static constexpr bool (*went_on)(const R&) = [](const R& kept) { return kept.resumed; };
+  static constexpr bool (*bounded)(const R&) = [](const R& kept) { return kept.minimum_asked; };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
                                           Field{"mode", &R::mode, optional_field<R>},
                                           Field{"direction", &R::direction, optional_field<R>},
                                           Field{"end", &R::end},
+                                          Field{"decided_by", &R::decided_by, optional_field<R>},
+                                          Field{"golden", &R::golden, by_golden},
                                           Prose{"objective", &R::objective, optional_field<R>},
+                                          Field{"minimum_asked", &R::minimum_asked, bounded},
                                           Field{"certified", &R::certified},
                                           Field{"certificate", &R::certificate},
                                           Field{"metric", &R::metric},
                                           Field{"evaluations", &R::evaluations},
                                           Field{"journal", &R::journal, journalled},
                                           Field{"recalled", &R::recalled, optional_field<R>},
+                                          Field{"resumed", &R::resumed, went_on},
                                           Field{"kept_macs", &R::kept_macs},
                                           Field{"total_macs", &R::total_macs},
                                           Field{"cost_unit", &R::cost_unit, optional_field<R>},

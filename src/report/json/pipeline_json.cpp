@@ -1,8 +1,15 @@
 // The report of `vernier pipeline` as JSON, and read again.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "report/json/document.h"
+#include "vernier/format.h"
 #include "vernier/report/pipeline.h"
 
 namespace vernier {
@@ -17,9 +24,12 @@ struct Fields<TaskFigure> {
 template <>
 struct Fields<StageReport> {
   using R = StageReport;
+  static constexpr bool (*lowers)(const R&) = [](const R& stage) { return !stage.formats.empty(); };
   static constexpr auto list = std::tuple{Field{"name", &R::name},
                                           Field{"file", &R::file},
-                                          Field{"is", &R::kind},
+                                          Derived{"is", [](const R& stage) { return stage_text(stage); }},
+                                          Field{"kind", &R::kind, optional_field<R>},
+                                          Field{"formats", &R::formats, lowers},
                                           Field{"on", &R::on},
                                           Field{"engine", &R::engine},
                                           Field{"step_db", &R::step_db},
@@ -55,8 +65,38 @@ Json document_of(const PipelineReport& report) { return document_of(ReportKind::
 
 std::string report_to_json(const PipelineReport& report) { return to_document(ReportKind::Pipeline, report); }
 
+namespace {
+
+/// What 0.2 and earlier said of a stage in words alone.
+void read_former_words(const std::string& is, StageReport& stage) {
+  if (is.starts_with("saved outputs")) {
+    stage.kind = is == "saved outputs" ? StageKind::SavedOutputs : StageKind::SavedRows;
+    return;
+  }
+  stage.kind = is == "engine" ? StageKind::Engine : StageKind::Model;
+  for (std::size_t at = 0; at < is.size();) {
+    const std::size_t end = std::min(is.find(" and ", at), is.size());
+    const std::optional<Format> format = parse_format(is.substr(at, end - at));
+    if (format && format != Format::Float32) stage.formats.push_back(*format);
+    at = end + std::string_view(" and ").size();
+  }
+}
+
+}  // namespace
+
+std::span<const std::string_view> words_of(StageKind /*which*/) {
+  static constexpr std::array<std::string_view, 4> kWords{"saved-outputs", "saved-rows", "model", "engine"};
+  return kWords;
+}
+
 PipelineReport pipeline_report_from_json(const std::string& text, const std::string& where) {
-  return from_document<PipelineReport>(ReportKind::Pipeline, text, where);
+  PipelineReport report = from_document<PipelineReport>(ReportKind::Pipeline, text, where);
+  const Json json = parse_document(ReportKind::Pipeline, text, where);
+  for (std::size_t i = 0; i < report.stages.size(); ++i) {
+    const Json& stage = json.at("stages").at(i);
+    if (!stage.contains("kind")) read_former_words(stage.at("is").text(), report.stages[i]);
+  }
+  return report;
 }
 
 }  // namespace vernier

@@ -85,7 +85,7 @@ std::string kept_words(const Alternative& row) {
 }
 
 std::string figure_cell(const DiagnoseReport& report, const Alternative& row) {
-  if (report.kept && !report.kept->objective.empty()) return row.metric ? fmt::format("{:.4g}", *row.metric) : "";
+  if (report.kept && !report.kept->by_requirement()) return row.metric ? fmt::format("{:.4g}", *row.metric) : "";
   const OutputFigure* figure = row.figures ? deciding_output(*row.figures, report.requirement) : nullptr;
   if (figure == nullptr) return "";
   const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;

@@ -41,7 +41,7 @@ std::size_t searched_layers(const KeptSetReport& kept) {
 }
 
 std::string wanted_text(const DiagnoseReport& report) {
-  if (!report.kept->objective.empty()) return told(report.kept->objective);
+  if (!report.kept->by_requirement()) return told(report.kept->objective);
   return report.requirement ? requirement_text(*report.requirement) : "";
 }
 
@@ -93,17 +93,15 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   std::string text;
   if (kept.end == SearchEnd::Impossible && !kept.tests.empty()) {
     const TestRow& all = kept.tests.front();
-    const std::string says = all.needs.empty()        ? "no tolerance would do"
-                             : by_outside_check(kept) ? "the check " + told(all.needs)
-                                                      : "it would pass with " + told(all.needs);
+    const std::string says = all.needs.empty()         ? "no tolerance would do"
+                             : kept.by_outside_check() ? "the check " + told(all.needs)
+                                                       : "it would pass with " + told(all.needs);
     text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);
     if (report.high != Format::Float32 && report.requirement) {
       text += wrap(fmt::format("The float32 model itself: {}.", figure_text(report.reference, report.requirement)),
                    options.width);
     }
-    const bool golden = kept.objective.find(", against ") != std::string::npos;
-    const std::string decides = told(kept.objective);
-    const bool task = decides.starts_with("--min-top") || decides.starts_with("--metric-script");
+    const bool task = kept.decided_by == DecidedBy::Labels || kept.decided_by == DecidedBy::Script;
     const std::size_t raised = kept.layers.size();
     const std::size_t fixed = lowered_layers(report) - std::min(raised, lowered_layers(report));
     text += wrap(
@@ -115,12 +113,12 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
                   fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed))
         : report.high != Format::Float32
             ? fmt::format("The way out: {} itself is not enough here, try -p float32.", high)
-        : golden
+        : kept.golden
             ? "The way out: precision is not the cause. The golden outputs are of another model or of other inputs, or "
               "the tolerance is tighter than two float32 runs agree."
         : task ? "The way out: precision is not the cause. The float32 model itself falls short: look at the data "
                  "(preparation, labels, --label-offset), then at the limit; what is left is training."
-        : by_outside_check(kept)
+        : kept.by_outside_check()
             ? "The way out: precision is not the cause. Run the check by hand on the model as it is: it may fail for "
               "reasons of its own."
             : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
@@ -144,7 +142,7 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
           std::find_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.layers.empty(); });
       if (none != kept.tests.end() && !none->needs.empty()) {
         text += wrap(fmt::format("With every layer in {}: {}{}.", formats_text(report.low),
-                                 by_outside_check(kept) ? "the check " : "it would pass with ", told(none->needs)),
+                                 kept.by_outside_check() ? "the check " : "it would pass with ", told(none->needs)),
                      options.width);
       }
     }
@@ -189,7 +187,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   const bool counted =
       std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.samples > 0; });
   if (counted) table.column("samples", Align::Right);
-  table.flexible_column(by_outside_check(kept) ? "the check" : "would pass with");
+  table.flexible_column(kept.by_outside_check() ? "the check" : "would pass with");
   table.flexible_column("layers that ran high");
   // Of a long search the last ones lead to the answer.
   const std::size_t rows = options.top == 0 ? kept.tests.size() : std::min(kept.tests.size(), options.top);
@@ -265,13 +263,10 @@ std::string grounds_section(const DiagnoseReport& report, const TextOptions& opt
                      options.width);
   }
   for (const std::string& proven : kept.proven) text += labelled("Proven", told(proven), options.width);
-  const bool no_bound = asks_for_minimum(report) && !kept.lower_bound;
-  for (const std::string& text_of_assumed : kept.assumed) {
-    const std::string assumed = told(text_of_assumed);
-    // Who gave that option is told why it found nothing instead.
-    const bool advises = no_bound && assumed.find("--prove-minimum") != std::string::npos;
-    text += labelled("Not proven", advises ? minimum_text(report) : assumed, options.width);
+  if (!kept.lower_bound) {
+    if (const std::string why = minimum_text(report); !why.empty()) text += labelled("Not proven", why, options.width);
   }
+  for (const std::string& assumed : kept.assumed) text += labelled("Not proven", told(assumed), options.width);
   return text.empty() ? text : "\n" + text;
 }
 

@@ -49,8 +49,7 @@ bool lowers_a_part(const DiagnoseReport& report) {
 
 /// How a run that was cut short goes on. `what_for`: "to get a certified set"; may be empty.
 std::string same_command(const DiagnoseReport& report, const std::string& what_for = {}) {
-  const bool resumes =
-      report.kept && !report.kept->journal.empty() && report.command.find(" --resume") == std::string::npos;
+  const bool resumes = report.kept && !report.kept->journal.empty() && !report.kept->resumed;
   return fmt::format("Run the same command {}{}.", resumes ? "with --resume" : "again",
                      what_for.empty() ? "" : " " + what_for);
 }
@@ -318,7 +317,9 @@ Answer searched(const DiagnoseReport& report) {
                                   required_text(report.engine->figures, *report.requirement));
     answer.advice.push_back(fmt::format("Simulated it gives {}. vernier verify --on shows the two layer by layer.",
                                         figure_text(*report.final_figures, report.requirement)));
-    if (report.engine->other_formats.find("in bfloat16 that the file has in float32") != std::string::npos) {
+    if (std::ranges::any_of(report.engine->changed_formats, [](const EngineFigures::OtherFormat& changed) {
+          return changed.asked == Format::Float32 && changed.runs_in == format_name(Format::BFloat16);
+        })) {
       answer.advice.emplace_back(
           "The engine computes float32 layers in bfloat16 here, by its own choice. --inference-precision f32 forbids "
           "it "
@@ -395,7 +396,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (wholly_float32(report) && kept_none && (!report.kept || outcome_of(report) == Outcome::NothingLeft)) {
     return nothing_low(report);
   }
-  if (report.kept && !report.kept->objective.empty()) return by_task(report);
+  if (report.kept && !report.kept->by_requirement()) return by_task(report);
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
     Answer answer;
@@ -451,7 +452,7 @@ Answer answer_of(const DiagnoseReport& report) {
     }
     return answer;
   }
-  const bool task_decides = report.kept && !report.kept->objective.empty();  // with an interval of its own
+  const bool task_decides = report.kept && !report.kept->by_requirement();  // with an interval of its own
   if (report.final_figures) {
     if (!task_decides) say_interval(report, *report.final_figures, answer);
     say_agreement(report, *report.final_figures, answer);

@@ -191,7 +191,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   std::optional<double> limit;
   if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
   const auto& certificate = report.kept->certificate;
-  const bool by_task = !report.kept->objective.empty();
+  const bool by_task = !report.kept->by_requirement();
   // Of a search with less allowance each row is a share of that.
   const double room = by_task ? 1 : report.kept->room;
   Table table;

@@ -25,7 +25,7 @@ std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run) 
 }
 
 const char* program_of(const DiagnoseReport& report) {
-  return report.command.starts_with("vernier fix ") ? "vernier fix" : "vernier diagnose";
+  return report.job == DiagnosisJob::Fix ? "vernier fix" : "vernier diagnose";
 }
 
 std::string all_low_text(const DiagnoseReport& report) {

@@ -37,17 +37,12 @@ std::string why_no_bound(SearchEnd end) {
 
 }  // namespace
 
-bool asks_for_minimum(const DiagnoseReport& report) {
-  return report.command.find("--prove-minimum") != std::string::npos ||
-         report.command.find("--prove_minimum") != std::string::npos;
-}
-
 std::string minimum_text(const DiagnoseReport& report) {
   const KeptSetReport& kept = *report.kept;
   if (kept.lower_bound) {
     return bound_text(kept, *kept.lower_bound) + ", if keeping more layers never makes a passing set fail";
   }
-  if (!asks_for_minimum(report) || kept.layers.empty()) return {};
+  if (!kept.minimum_asked || kept.layers.empty()) return {};
   const std::string why = why_no_bound(kept.end);
   return why.empty() ? why : "another set may be cheaper, and --prove-minimum found no bound: " + why;
 }

@@ -7,9 +7,6 @@
 
 namespace vernier {
 
-/// Whether the command line asked for a bound.
-bool asks_for_minimum(const DiagnoseReport& report);
-
 /// "no set that passes costs less than 7 of its 9 layers"; where a bound was asked for and there is none, why; empty:
 /// none was asked for, or nothing is kept. For reports with a kept set.
 std::string minimum_text(const DiagnoseReport& report);

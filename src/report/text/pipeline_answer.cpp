@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/quote.h"
 #include "base/text.h"
@@ -11,10 +12,11 @@
 namespace vernier {
 namespace {
 
-std::string low_option(const std::string& kind) {
-  if (kind.find("int8") != std::string::npos) return "--int8";
-  if (kind.find("float8") != std::string::npos) return "--fp8";
-  return kind.find("bfloat16") != std::string::npos ? "--bf16" : "--fp16";
+std::string_view low_option(const std::vector<Format>& formats) {
+  const auto holds = [&](Format format) { return std::ranges::find(formats, format) != formats.end(); };
+  if (holds(Format::Int8)) return "--int8";
+  if (holds(Format::Float8E4M3FN)) return "--fp8";
+  return holds(Format::BFloat16) ? "--bf16" : "--fp16";
 }
 
 /// The stage where accuracy is lost; the one before it is the reference.
@@ -24,6 +26,22 @@ std::vector<StageReport>::const_iterator lost_stage(const PipelineReport& report
 }
 
 }  // namespace
+
+std::string stage_text(const StageReport& stage) {
+  switch (stage.kind) {
+    case StageKind::SavedOutputs:
+      return "saved outputs";
+    case StageKind::SavedRows:
+      return "saved outputs, a row a sample";
+    case StageKind::Engine:
+      return "engine";
+    case StageKind::Model:
+      break;
+  }
+  std::string text;
+  for (const Format format : stage.formats) text += (text.empty() ? "" : " and ") + std::string(format_name(format));
+  return text.empty() ? std::string(format_name(Format::Float32)) : text;
+}
 
 std::string pipeline_answer(const PipelineReport& report) {
   if (!report.lost_at) {
@@ -41,18 +59,17 @@ std::vector<std::string> pipeline_commands(const PipelineReport& report, const s
   const std::string data = data_words.empty() ? "" : " " + data_words;
   const StageReport& lost = *lost_stage(report);
   const StageReport& before = *(lost_stage(report) - 1);
-  const bool from_model = !before.kind.starts_with("saved outputs") && before.kind != "engine",
-             to_model = !lost.kind.starts_with("saved outputs");
+  const bool from_model = before.kind == StageKind::Model, to_model = !lost.is_saved();
   const std::string from = shell_quote(before.file), to = shell_quote(lost.file);
-  if (lost.kind == "engine") return {fmt::format("vernier inspect engine {}", to)};
-  const auto floats = std::ranges::find(report.stages, std::string("float32"), &StageReport::kind);
+  if (lost.kind == StageKind::Engine) return {fmt::format("vernier inspect engine {}", to)};
+  const auto floats = std::ranges::find_if(report.stages, &StageReport::is_float32_model);
   if (lost.on && to_model && floats != report.stages.end()) {
     // Where the engine and the simulation part, layer by layer.
     return {fmt::format("vernier verify {} {}{} --on {}", shell_quote(floats->file), to, data, *lost.on)};
   }
-  if (from_model && to_model && before.kind == "float32" && lost.kind != "float32") {
+  if (from_model && to_model && before.is_float32_model() && !lost.is_float32_model()) {
     return {fmt::format("vernier verify {} {}{}", from, to, data),
-            fmt::format("vernier diagnose {}{} {} --min-sqnr {:g} -o out", from, data, low_option(lost.kind),
+            fmt::format("vernier diagnose {}{} {} --min-sqnr {:g} -o out", from, data, low_option(lost.formats),
                         report.min_sqnr_db)};
   }
   if (from_model && to_model) {
@@ -60,7 +77,7 @@ std::vector<std::string> pipeline_commands(const PipelineReport& report, const s
         fmt::format("vernier run {} {} --sim{} --onnx-outputs mark all --save-outputs stages.json", from, to, data)};
   }
   // The framework gave something else than its own export: the inputs come first, then the graph.
-  if (to_model && lost.kind == "float32") {
+  if (to_model && lost.is_float32_model()) {
     return {fmt::format("vernier check data {}{}", to, data), fmt::format("vernier check lint {}", to)};
   }
   if (from_model) {

@@ -46,7 +46,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     const StageReport& stage = report.stages[i];
     std::vector<std::string> cells{printable(stage.name),
-                                   stage.kind + (stage.engine ? " on " + printable(*stage.engine) : ""),
+                                   stage_text(stage) + (stage.engine ? " on " + printable(*stage.engine) : ""),
                                    i == 0 ? "" : db_text(stage.step_db), i == 0 ? "" : db_text(stage.total_db),
                                    stage.max_abs ? fmt::format("{:.3g}", *stage.max_abs) : ""};
     for (std::size_t f = 0; f < std::min<std::size_t>(figures.size(), 2); ++f)

@@ -38,7 +38,7 @@ std::string requirement_of(const DiagnoseReport& report) {
 
 /// Labels, a script or a check that decided in its place.
 std::string objective_of(const KeptSetReport& kept) {
-  return kept.objective.empty() ? "the requirement" : command_words(kept.objective);
+  return kept.by_requirement() ? "the requirement" : command_words(kept.objective);
 }
 
 void compare_figures(const std::string& run, const RunFigures& before, const RunFigures& after, ReportDiff& diff) {
@@ -50,7 +50,7 @@ void compare_figures(const std::string& run, const RunFigures& before, const Run
       continue;
     }
     const std::string name = fmt::format("{}, SQNR of '{}'", run, printable(was.name));
-    diff.figures.push_back({name, was.sqnr_db, is->sqnr_db, true});
+    diff.figures.push_back({name, was.sqnr_db, is->sqnr_db, true, true});
     // NaN was never better than a number, and equal infinities are no fall.
     const bool fell = std::isnan(is->sqnr_db)
                           ? !std::isnan(was.sqnr_db)
@@ -188,7 +188,7 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
   figures.column("before", Align::Right);
   figures.column("after", Align::Right);
   const auto value = [](const ChangedFigure& figure, double number) {
-    return figure.name.find("SQNR") != std::string::npos ? db_text(number) : fmt::format("{:.4g}", number);
+    return figure.in_db ? db_text(number) : fmt::format("{:.4g}", number);
   };
   for (const ChangedFigure& figure : diff.figures) {
     figures.row({figure.name, value(figure, figure.before), value(figure, figure.after)});

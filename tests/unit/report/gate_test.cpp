@@ -31,7 +31,7 @@ TEST(Gate, PassesWhatIsMetAndSaysByHowMuch) {
 TEST(Gate, IsCalledWhatTheReportsCommandWas) {
   DiagnoseReport report = requirement_met();
   EXPECT_EQ(gate_of(report).suite, "vernier diagnose");
-  report.command = "vernier fix net.onnx --int8";
+  report.job = DiagnosisJob::Fix;
   EXPECT_EQ(gate_of(report).suite, "vernier fix");
 }
 
@@ -137,6 +137,7 @@ TEST(ReportDiff, CallsNoBuildWorseForTheLayersThatAnotherRequirementTakes) {
   EXPECT_EQ(diff.newly_kept, std::vector<std::string>{"Conv_50"});
   EXPECT_EQ(diff.settings, std::vector<std::string>{"requirement: --min-sqnr 24 dB -> --min-sqnr 29 dB"});
   after.requirement = before.requirement;
+  after.kept->decided_by = DecidedBy::Labels;
   after.kept->objective = "labels";
   diff = diff_reports(before, after);
   EXPECT_EQ(std::ranges::count(diff.worse, "kept layers: 3 -> 4"), 0);

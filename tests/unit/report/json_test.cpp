@@ -47,6 +47,28 @@ TEST(ReportJson, KeepsWhatOtherSumsGive) {
   EXPECT_EQ(again(report).other_sums.value().figures.outputs[0].sqnr_db, report.all_low.outputs[0].sqnr_db);
 }
 
+TEST(ReportJson, ReadsWhoDecidedFromTheWordsOfFormerReports) {
+  const auto read = [](const std::string& objective, const std::string& options) {
+    Json json = met_json();
+    json["command"] = "vernier fix m.onnx" + options;
+    json.erase("job");
+    json["kept"].erase("decided_by");
+    json["kept"]["objective"] = objective;
+    return diagnose_report_from_json(json_text(json), "report.json");
+  };
+  EXPECT_EQ(read("", "").kept->decided_by, DecidedBy::Requirement);
+  EXPECT_EQ(read("--check by a person (--ask)", "").kept->decided_by, DecidedBy::Person);
+  EXPECT_EQ(read("--check ./check.sh", "").kept->decided_by, DecidedBy::Program);
+  EXPECT_EQ(read("--min-top1 0.9 by the labels of l.npy", "").kept->decided_by, DecidedBy::Labels);
+  EXPECT_EQ(read("--metric-script m.py --min 0.5", "").kept->decided_by, DecidedBy::Script);
+  EXPECT_EQ(read("--min-top1-agreement 0.9, on tensorrt", "").kept->decided_by, DecidedBy::Engine);
+  EXPECT_EQ(read("--min-sqnr 20, on tensorrt", "").kept->decided_by, DecidedBy::Engine);
+  const DiagnoseReport compared = read("simple --atol 0.5, against golden.json", " --prove-minimum --resume");
+  EXPECT_EQ(compared.kept->decided_by, DecidedBy::Comparison);
+  EXPECT_TRUE(compared.kept->golden && compared.kept->minimum_asked && compared.kept->resumed);
+  EXPECT_EQ(compared.job, DiagnosisJob::Fix);
+}
+
 TEST(ReportJson, KeepsEveryValue) {
   const DiagnoseReport report = requirement_met();
   const DiagnoseReport copy = again(report);

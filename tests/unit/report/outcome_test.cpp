@@ -36,7 +36,8 @@ DiagnoseReport ended(SearchEnd end, std::optional<bool> file) {
 DiagnoseReport ended_by_task(SearchEnd end, std::optional<bool> file) {
   DiagnoseReport report = ended(end, std::nullopt);
   report.requirement.reset();
-  report.kept->objective = "‹min-top1› 0.9, by labels.npy";
+  report.kept->decided_by = DecidedBy::Labels;
+  report.kept->objective = "the labels";
   if (file) {
     report.kept->file_test.emplace();
     report.kept->file_test->verdict = *file ? Verdict::Good : Verdict::Bad;
@@ -206,7 +207,7 @@ TEST(Outcome, WhatOverflowsInsideIsNotPlainlyMet) {
 
 TEST(Outcome, WhatACheckJudgedWasMeasured) {
   DiagnoseReport report = ended_by_task(SearchEnd::Stopped, std::nullopt);
-  report.kept->objective = "‹check› ./check.sh";
+  report.kept->decided_by = DecidedBy::Program;
   report.interrupted = true;
   EXPECT_EQ(outcome_of(report), Outcome::Stopped);
   EXPECT_EQ(debug_precision_to_text(report, {}).find("not verified"), std::string::npos);

@@ -24,17 +24,19 @@ PipelineReport three_stages() {
   report.vernier_version = "0.2.0";
   report.data = "samples.npz, 20 samples";
   report.samples = 20;
-  report.stages = {{"torch", "t.npz", "saved outputs", {}, {}, {}, "", {{"top-1", 0.75, true, true}}, {}},
-                   {"float", "f.onnx", "float32", 128.5, 128.5, 1e-6, "logits", {{"top-1", 0.75, true, true}}, {}},
-                   {"low",
-                    "l.onnx",
-                    "float16",
-                    -std::numeric_limits<double>::infinity(),
-                    3.5,
-                    std::numeric_limits<double>::infinity(),
-                    "logits",
-                    {{"top-1", 0.25, true, true}},
-                    {"boxes: another shape"}}};
+  report.stages = {
+      {"torch", "t.npz", StageKind::SavedOutputs, {}, {}, {}, {}, "", {{"top-1", 0.75, true, true}}, {}},
+      {"float", "f.onnx", StageKind::Model, {}, 128.5, 128.5, 1e-6, "logits", {{"top-1", 0.75, true, true}}, {}},
+      {"low",
+       "l.onnx",
+       StageKind::Model,
+       {Format::Float16},
+       -std::numeric_limits<double>::infinity(),
+       3.5,
+       std::numeric_limits<double>::infinity(),
+       "logits",
+       {{"top-1", 0.25, true, true}},
+       {"boxes: another shape"}}};
   report.stages[2].on = "tensorrt";
   report.stages[2].engine = "TensorRT 11.0 on GPU";
   report.lost_at = "low";
@@ -108,18 +110,18 @@ TEST(PipelineCommands, LookIntoTheStageWhereAccuracyIsLost) {
   EXPECT_EQ(pipeline_answer(report), report.answer);
   EXPECT_EQ(pipeline_commands(report, "--data x.npz"),
             Commands{"vernier verify f.onnx l.onnx --data x.npz --on tensorrt"});
-  report.stages[2].kind = "engine";
+  report.stages[2].kind = StageKind::Engine;
   EXPECT_EQ(pipeline_commands(report, ""), Commands{"vernier inspect engine l.onnx"});
-  report.stages[2].kind = "float16";
+  report.stages[2].kind = StageKind::Model;
   report.stages[2].on.reset();
   EXPECT_EQ(pipeline_commands(report, "--data 'a b.npz'"),
             (Commands{"vernier verify f.onnx l.onnx --data 'a b.npz'",
                       "vernier diagnose f.onnx --data 'a b.npz' --fp16 --min-sqnr 30 -o out"}));
-  report.stages[1].kind = "int8";
+  report.stages[1].formats = {Format::Int8};
   EXPECT_EQ(pipeline_commands(report, ""),
             Commands{"vernier run f.onnx l.onnx --sim --onnx-outputs mark all --save-outputs stages.json"});
-  report.stages[1].kind = "saved outputs";
-  report.stages[2].kind = "float32";
+  report.stages[1].kind = StageKind::SavedOutputs;
+  report.stages[2].formats.clear();
   EXPECT_EQ(pipeline_commands(report, ""), (Commands{"vernier check data l.onnx", "vernier check lint l.onnx"}));
 }
 

@@ -31,6 +31,7 @@ DiagnoseReport marked() {
   report.kept->notes = notes;
   report.kept->assumed = notes;
   report.kept->proven = notes;
+  report.kept->decided_by = DecidedBy::Labels;
   report.kept->objective = "‹min-top1› 0.9 by the labels of l.npy";
   return report;
 }
