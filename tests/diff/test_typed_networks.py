@@ -19,7 +19,8 @@ from typed_files import PROGRAM, ROOT, SHARED, all_kernels, evaluate, evaluated,
 sys.path.insert(0, str(ROOT / "bench"))
 import networks  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")
+pytestmark = [pytest.mark.sampled,
+              pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")]
 
 SAMPLES = 3
 # Of small networks a flipped step shows in the figure of a few samples.

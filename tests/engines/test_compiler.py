@@ -71,6 +71,7 @@ def compiled(typed, folder, capability="8.9", shapes=None):
     return json.loads(done.stdout), ""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", networks.NETWORKS)
 def test_files_of_networks_with_other_traits(name, form, tmp_path):
@@ -104,6 +105,7 @@ DIFFER_OF_TRAINED = {
 
 
 @pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in SHARED.glob("models/*/model.onnx")))
 def test_files_of_trained_networks(name, form, tmp_path):
