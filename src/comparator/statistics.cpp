@@ -80,10 +80,6 @@ Summary summary_of(const Tensor& tensor) {
   return reading.summary();
 }
 
-Histogram histogram_of(const Tensor& tensor) {
-  return summary_of(tensor).histogram.value_or(Histogram{0, 0, std::vector<std::int64_t>(kHistogramBins, 0)});
-}
-
 std::pair<Summary, Summary> summaries_of(const Tensor& one, const Tensor& other, bool histograms) {
   Reading first(one);
   Reading second(other);

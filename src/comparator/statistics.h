@@ -18,10 +18,9 @@ namespace vernier {
 /// Cost:   two passes for types that float32 holds, four for the others; a few megabytes for any size.
 ValueStats stats_of(const Tensor& tensor);
 
-/// Ten bins of equal width from the smallest to the largest finite value, as numpy.histogram: each bin holds its lower
-/// edge, the last one both; a single value is put in the middle of [v - 0.5, v + 0.5]. No finite value: no counts.
-Histogram histogram_of(const Tensor& tensor);
-
+/// The histogram has ten bins of equal width from the smallest to the largest finite value, as numpy.histogram: each
+/// bin holds its lower edge, the last one both; a single value is put in the middle of [v - 0.5, v + 0.5]. None where
+/// no value is finite.
 struct Summary {
   ValueStats stats;
   std::optional<Histogram> histogram;

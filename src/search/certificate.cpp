@@ -91,11 +91,4 @@ CertificateCheck check_certificate(std::size_t item_count, const KeptSet& kept, 
   return check;
 }
 
-CertificateCheck recheck_certificate(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
-                                     const Oracle& oracle) {
-  std::vector<RecordedTrial> trials{{kept, oracle(kept)}};
-  for (const std::size_t i : kept) trials.push_back({less_one(kept, i), oracle(less_one(kept, i))});
-  return check_certificate(item_count, kept, certificate, trials);
-}
-
 }  // namespace vernier

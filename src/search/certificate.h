@@ -1,5 +1,5 @@
-// A second opinion on a search's certificate, by code that shares nothing with the search: from the recorded trials, or
-// by asking the oracle again. Use it before a set is reported as proven, and on results read back from a file.
+// A second opinion on a search's certificate from its trials, by code that shares nothing with the search: no set is
+// reported as proven without it.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +34,5 @@ struct CertificateCheck {
 CertificateCheck check_certificate(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
                                    std::span<const RecordedTrial> trials, std::span<const SearchItem> items = {},
                                    std::span<const Border> borders = {});
-
-/// The same question answered by running every test again: |kept| + 1 oracle calls.
-CertificateCheck recheck_certificate(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
-                                     const Oracle& oracle);
 
 }  // namespace vernier

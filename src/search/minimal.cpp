@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 
+#include "search/certificate.h"
 #include "search/conclude.h"
 #include "search/guess.h"
 #include "search/minimum.h"
@@ -126,11 +127,7 @@ Passing search_elsewhere(const std::vector<SearchItem>& items, const OtherCosts&
   return search_from(others, other.borders, log, again, unsaid);
 }
 
-}  // namespace
-
-MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle& oracle,
-                             const MinimalOptions& options) {
-  validate(items);
+MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle, const MinimalOptions& options) {
   TrialLog log(oracle, options);
   MinimalResult result;
 
@@ -178,6 +175,28 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
   }
   const bool complete = collect_certificate(costs, best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);
+}
+
+}  // namespace
+
+MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle& oracle,
+                             const MinimalOptions& options) {
+  validate(items);
+  std::vector<RecordedTrial> trials;
+  const Oracle recorded = [&](const KeptSet& kept) {
+    trials.push_back({kept, oracle(kept)});
+    return trials.back().trial;
+  };
+  MinimalResult result = search(items, recorded, options);
+  if (result.end != SearchEnd::Certified) return result;
+  // Nothing is called proven that a second look at the trials does not prove.
+  const CertificateCheck check =
+      check_certificate(items.size(), result.kept, result.certificate, trials, items, options.borders);
+  if (check.valid()) return result;
+  result.end = SearchEnd::Unstable;
+  result.certificate.complete = false;
+  result.notes.push_back("unstable: the certificate does not follow from the trials: " + check.faults.front());
+  return result;
 }
 
 }  // namespace vernier

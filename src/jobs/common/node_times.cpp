@@ -1,7 +1,5 @@
 #include "jobs/common/node_times.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -10,32 +8,13 @@
 
 #include "base/file.h"
 #include "base/median.h"
+#include "base/scratch_folder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "json/fields.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
-
-/// A folder of its own in the system's place for such, removed at the end.
-class ProfileFolder {
- public:
-  ProfileFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "vernier-profile-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw Error(ErrorKind::Input, pattern + ": cannot be made");
-    path_ = pattern;
-  }
-  ~ProfileFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ProfileFolder(const ProfileFolder&) = delete;
-  ProfileFolder& operator=(const ProfileFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// One line of ONNX Runtime's profile.
 struct ProfileEvent {
@@ -66,8 +45,8 @@ struct Fields<ProfileEvent> {
 
 std::vector<NodeTime> node_times(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                  SessionOptions options, const Sample& sample, std::size_t runs) {
-  const ProfileFolder folder;
-  options.profile = (folder.path() / "profile").string();
+  const ScratchFolder folder;
+  options.profile = (folder / "profile").string();
   {
     const Session session(runtime, model, options);
     for (std::size_t run = 0; run < runs; ++run) session.run(sample);

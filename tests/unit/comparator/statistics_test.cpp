@@ -192,21 +192,19 @@ TEST_P(ManyOrFew, WholeNumbers) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ManyOrFew, ::testing::Values(101, 4096, 4097, 50001));
 
-TEST(HistogramOf, PutsASingleValueInTheMiddle) {
-  const Histogram histogram = histogram_of(floats({3, 3, 3}));
+TEST(SummaryOf, PutsASingleValueInTheMiddle) {
+  const Histogram histogram = summary_of(floats({3, 3, 3})).histogram.value();
   EXPECT_EQ(histogram.low, 2.5);
   EXPECT_EQ(histogram.high, 3.5);
   EXPECT_EQ(histogram.bins, (std::vector<std::int64_t>{0, 0, 0, 0, 0, 3, 0, 0, 0, 0}));
 }
 
-TEST(HistogramOf, ABinHoldsItsLowerEdgeAndTheLastOneBoth) {
-  const Histogram histogram = histogram_of(int64s({0, 1, 1, 9, 10}));
+TEST(SummaryOf, ABinHoldsItsLowerEdgeAndTheLastOneBoth) {
+  const Histogram histogram = summary_of(int64s({0, 1, 1, 9, 10})).histogram.value();
   EXPECT_EQ(histogram.bins, (std::vector<std::int64_t>{1, 2, 0, 0, 0, 0, 0, 0, 0, 2}));
 }
 
-TEST(HistogramOf, NothingFiniteIsNoCounts) {
-  for (const std::int64_t count : histogram_of(floats({kNan})).bins) EXPECT_EQ(count, 0);
-}
+TEST(SummaryOf, NothingFiniteHasNoHistogram) { EXPECT_FALSE(summary_of(floats({kNan})).histogram.has_value()); }
 
 TEST(SummariesOf, ShareTheRange) {
   const auto [one, other] = summaries_of(floats({0, 1}), floats({10, kInf}), /*histograms=*/true);

@@ -99,7 +99,7 @@ TEST(Alternatives, AreATableAndWhatToDoNext) {
   Alternative late = row("‹target› openvino", AlternativeEnd::NotMeasured, 0, 0);
   late.why = "its time was up before it was measured";
   const DiagnoseReport report =
-      with({row("keep", AlternativeEnd::Met, 3, 400), row("fix", AlternativeEnd::Met, 2, 100), std::move(late)});
+      with({row("keep", AlternativeEnd::Met, 3, 73), row("fix", AlternativeEnd::Met, 2, 20), std::move(late)});
   expect_golden("diagnose_alternatives.txt", report_to_text(report, {}));
 }
 

@@ -87,7 +87,8 @@ DiagnoseReport base() {
   }
   report.layers[0].saturated = 1204;
   report.layers[1].saturated = 123'456;
-  report.phases = {{"reference", 1.21}, {"calibrate", 0.84}, {"own errors", 3.1}, {"effects", 2.2}, {"search", 9.04}};
+  report.phases = {
+      {"reference run", 1.21}, {"calibration", 0.84}, {"own error", 3.1}, {"sensitivity", 2.2}, {"search", 9.04}};
   return report;
 }
 
@@ -242,7 +243,7 @@ VerifyReport verified() {
   report.compared = 12;
   report.not_compared = {"If_3: its branches differ between the files",
                          "Conv_7: no node of this name in the typed file"};
-  report.phases = {{"reference", 1.2}, {"compare", 2.25}};
+  report.phases = {{"load", 1.2}, {"lock-step comparison", 2.25}};
   return report;
 }
 

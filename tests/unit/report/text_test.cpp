@@ -122,7 +122,7 @@ TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
   for (LayerRow& row : report.layers) row.sensitivity_db.reset();
   text = unwrapped(report_to_text(report, {}));
   EXPECT_NE(text.find("Layers, largest error of their own first"), std::string::npos);
-  EXPECT_EQ(text.find("sensitivity"), std::string::npos) << "no column of dashes";
+  EXPECT_EQ(text.find("sensitivity dB"), std::string::npos) << "no column of dashes";
   report.layers.clear();
   text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.rfind("Interrupted before the network was measured with everything in int8.", 0), 0U) << text;

@@ -87,20 +87,5 @@ TEST(CheckCertificate, CountsUndecidedAsFailed) {
   EXPECT_EQ(proof.faults().size(), 2U);
 }
 
-TEST(RecheckCertificate, AsksOncePerKeptItemAndOnceForTheSet) {
-  std::size_t calls = 0;
-  const Oracle oracle = [&calls](const KeptSet& kept) {
-    ++calls;
-    return kept == KeptSet{1, 4} ? kGood : kBad;
-  };
-  EXPECT_TRUE(recheck_certificate(6, {1, 4}, Proof{}.certificate, oracle).valid());
-  EXPECT_EQ(calls, 3U);
-}
-
-TEST(RecheckCertificate, FindsThatADifferentOracleNeedsLess) {
-  const Oracle lenient = [](const KeptSet& kept) { return kept.empty() ? kBad : kGood; };
-  EXPECT_EQ(recheck_certificate(6, {1, 4}, Proof{}.certificate, lenient).faults.size(), 4U);
-}
-
 }  // namespace
 }  // namespace vernier

@@ -36,7 +36,7 @@ Statistics run_all(const MakeToy& make, bool early_stop = false) {
     EXPECT_EQ(run.result.trials, run.trials.size()) << "seed " << seed;
     const auto recorded = check_certificate(toy.items.size(), kept, run.result.certificate, run.trials);
     EXPECT_TRUE(recorded.valid()) << "seed " << seed << ": " << recorded.faults.front();
-    const auto again = recheck_certificate(toy.items.size(), kept, run.result.certificate, oracle);
+    const auto again = toys::recheck(toy.items.size(), kept, run.result.certificate, oracle);
     EXPECT_TRUE(again.valid()) << "seed " << seed << ": " << again.faults.front();
     sum.mean_calls += static_cast<double>(run.beyond_ends()) / kSeeds;
     sum.mean_kept += static_cast<double>(kept.size());

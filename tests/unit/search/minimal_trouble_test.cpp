@@ -39,7 +39,7 @@ TEST(SearchMinimalTrouble, CertifiesWithoutMonotony) {
     const Oracle oracle = cancelling(toy);
     const toys::Run run = toys::search(toy, oracle);
     EXPECT_EQ(run.result.end, SearchEnd::Certified) << seed;
-    EXPECT_TRUE(recheck_certificate(40, run.result.kept, run.result.certificate, oracle).valid()) << seed;
+    EXPECT_TRUE(toys::recheck(40, run.result.kept, run.result.certificate, oracle).valid()) << seed;
     EXPECT_EQ(run.result.non_monotone, has_note(run.result, "not monotone")) << seed;
     seen += run.result.non_monotone;
   }

@@ -107,4 +107,15 @@ Run search(const Toy& toy, const Oracle& oracle, MinimalOptions options) {
   return run;
 }
 
+CertificateCheck recheck(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
+                         const Oracle& oracle) {
+  std::vector<RecordedTrial> trials{{kept, oracle(kept)}};
+  for (const std::size_t item : kept) {
+    KeptSet less = kept;
+    std::erase(less, item);
+    trials.push_back({less, oracle(less)});
+  }
+  return check_certificate(item_count, kept, certificate, trials);
+}
+
 }  // namespace vernier::toys

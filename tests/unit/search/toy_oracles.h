@@ -48,4 +48,8 @@ struct Run {
 
 Run search(const Toy& toy, const Oracle& oracle, MinimalOptions options = {});
 
+/// check_certificate() by running every test of it again.
+CertificateCheck recheck(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
+                         const Oracle& oracle);
+
 }  // namespace vernier::toys
