@@ -40,13 +40,13 @@ std::optional<SaturatedPairs> measure_saturated_pairs(const Subject& subject, co
 std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact,
                             const std::optional<Requirement>& requirement) {
   const SaturatedPairs::Layer& worst = found.layers.front();
+  const std::string there = figure_text(found.figures, requirement), elsewhere = figure_text(exact, requirement);
   std::string text = fmt::format(
       "on an x86 CPU without VNNI ONNX Runtime adds products in pairs of 16 bits: in '{}' {} of {} pairs saturate{}, "
-      "and "
-      "the result is at {} there, not {} (simulated)",
+      "and the result is at {} there, {} (simulated)",
       printable(worst.name), worst.saturated, worst.pairs,
       found.layers.size() == 1 ? "" : fmt::format(", and pairs in {}", plural(found.layers.size() - 1, "more layer")),
-      figure_text(found.figures, requirement), figure_text(exact, requirement));
+      there, there == elsewhere ? "as elsewhere" : "not " + elsewhere);
   if (!found.reduced) return text + ". ‹reduce-range› avoids it: weights in 7 bits";
   return text + fmt::format(". ‹reduce-range› avoids it: weights in 7 bits give {} on every CPU (measured)",
                             figure_text(*found.reduced, requirement));

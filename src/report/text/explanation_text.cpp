@@ -113,10 +113,14 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
     text += fmt::format("  ... and {} ({})\n", plural(groups.size() - shown, "more cause"), all_of_them(report));
   }
   std::set<std::string> explained;
-  for (const Cause& cause : explanation.causes) explained.insert(cause.layer);
+  bool all = false;  // a cause of the whole network is one of each layer
+  for (const Cause& cause : explanation.causes) {
+    explained.insert(cause.layer);
+    all = all || cause.layer.empty();
+  }
   std::size_t without = 0;
   for (const std::string& layer : explanation.examined) without += explained.contains(layer) ? 0 : 1;
-  if (without > 0) {
+  if (without > 0 && !all) {
     text += wrap(fmt::format("none found for {} of {} examined", without, plural(explanation.examined.size(), "layer")),
                  options.width, "  ");
   }

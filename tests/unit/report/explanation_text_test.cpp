@@ -75,6 +75,15 @@ TEST(ExplanationText, ACauseThatIsHardlySureSaysSo) {
             std::string::npos);
 }
 
+TEST(ExplanationText, ACauseOfTheNetworkIsOneOfEachLayer) {
+  Explanation explanation;
+  explanation.examined = {"a", "b"};
+  explanation.causes = {cause_of("a")};
+  EXPECT_NE(explanation_section(with(explanation), {}).find("none found for 1 of 2 layers"), std::string::npos);
+  explanation.causes.push_back(cause_of(""));
+  EXPECT_EQ(explanation_section(with(explanation), {}).find("none found"), std::string::npos);
+}
+
 TEST(ExplanationText, LeavesOutLessSureCausesOfALayer) {
   Explanation explanation;
   explanation.examined = {"a"};
