@@ -24,7 +24,8 @@ class Rounds {
  public:
   Rounds(const Oracle& oracle, const MinimalOptions& options) : oracle_(oracle), options_(options) {}
 
-  MinimalResult search(const std::vector<SearchItem>& items, double room) {
+  /// `items` get the predictions that the search ends with.
+  MinimalResult search(std::vector<SearchItem>& items, double room) {
     earlier_ = answers_;
     MinimalOptions round = options_;
     round.max_trials = 0;  // recalled answers are free: the budget is watched here
@@ -37,6 +38,7 @@ class Rounds {
       return trial;
     };
     MinimalResult result = search_minimal(items, tightened, round);
+    items = result.items;
     if (result.end == SearchEnd::Stopped) take_best_known(items, room, result);
     for (Trial* trial : {&result.all_high, &result.all_low, &result.final_trial}) trial->damage /= room;
     for (Certificate::Needed& needed : result.certificate.needed) needed.trial.damage /= room;
@@ -91,7 +93,7 @@ void add_new(std::vector<std::string>& notes, const std::vector<std::string>& mo
 /// After a confirmed set whose room is far above the last one that was refused: single elements make the two judges
 /// differ by another factor for every set, so the first factor may ask for much more than is needed. Halves the way
 /// between the two, in logarithms, as long as rounds are left.
-void loosen(ConfirmedResult& best, double refused, std::size_t round, const std::vector<SearchItem>& items,
+void loosen(ConfirmedResult& best, double refused, std::size_t round, std::vector<SearchItem>& items,
             const Confirm& confirm, const MinimalOptions& options, Rounds& rounds) {
   bool last_is_best = true;
   for (; round < kConfirmRounds && best.room > kFarApart * refused && !rounds.spent(); ++round) {
@@ -117,21 +119,22 @@ void loosen(ConfirmedResult& best, double refused, std::size_t round, const std:
 ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
                                  const MinimalOptions& options) {
   Rounds rounds(oracle, options);
-  ConfirmedResult best{rounds.search(items, 1), 1};
+  std::vector<SearchItem> ranked = items;
+  ConfirmedResult best{rounds.search(ranked, 1), 1};
   std::vector<std::string> notes;
   double refused = 0;
   for (std::size_t round = 1; worth_confirming(best.minimal); ++round) {
     const double claimed = best.minimal.final_trial.damage;
     const double measured = confirm(best.minimal, best.room);
     if (refused > 0 && measured <= 1) {
-      loosen(best, refused, round, items, confirm, options, rounds);
+      loosen(best, refused, round, ranked, confirm, options, rounds);
       break;
     }
     const double room = kSpareRoom * measured / claimed;
     const bool repeatable = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
     const bool noise = room > best.room && room <= options.most_room;  // false for NaN
     if (!(measured > 1) || !repeatable || !noise || round == kConfirmRounds || rounds.spent()) break;
-    MinimalResult tighter = rounds.search(items, room);
+    MinimalResult tighter = rounds.search(ranked, room);
     best.minimal.trials = tighter.trials;
     if (!worth_confirming(tighter)) break;
     notes.push_back(

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "search/certificate.h"
 #include "search/conclude.h"
@@ -130,6 +131,7 @@ Passing search_elsewhere(const std::vector<SearchItem>& items, const OtherCosts&
 MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle, const MinimalOptions& options) {
   TrialLog log(oracle, options);
   MinimalResult result;
+  result.items = items;
 
   KeptSet all(items.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -173,6 +175,7 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
     }
     if (log.contradiction()) result.lower_bound.reset();
   }
+  result.items = std::move(known);
   const bool complete = collect_certificate(costs, best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);
 }

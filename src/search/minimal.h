@@ -36,8 +36,7 @@ struct MinimalOptions {
   /// that counts: its answer is never dearer than what a search by one of these finds. Empty: one start.
   std::vector<OtherCosts> other_costs = {};
   /// Predicted damages of all items, measured again with more effort. Called once at most, when what is measured is far
-  /// from what was predicted. May change the items that the search was given, and must not move them. Empty: the search
-  /// lives with its ranking.
+  /// from what was predicted. Empty: the search lives with its ranking.
   std::function<std::vector<double>()> rerank = {};
   /// What was confirmed may use so much more of the allowance than the oracle said, and still be searched again
   /// (confirmed.h).
@@ -64,6 +63,7 @@ struct Certificate {
 };
 
 struct MinimalResult {
+  std::vector<SearchItem> items;  // those of the search, with the predictions that it ended with
   SearchEnd end = SearchEnd::Impossible;
   KeptSet kept;
   Trial all_high;

@@ -221,12 +221,7 @@ class KeptSetSearch {
     options.rerank = [this] {
       std::vector<double> again;
       if (!request_.measure_more || !request_.measure_more()) return again;
-      // In place: the search that asks holds the items where they are.
-      const std::vector<SearchItem> fresh = items();
-      for (std::size_t i = 0; i < fresh.size(); ++i) {
-        context_.items[i].predicted_damage = fresh[i].predicted_damage;
-        again.push_back(fresh[i].predicted_damage);
-      }
+      for (const SearchItem& item : items()) again.push_back(item.predicted_damage);
       return again;
     };
     options.on_trial = [this](const KeptSet& set, const Trial& trial) { take(set, trial); };
@@ -268,6 +263,7 @@ class KeptSetSearch {
     if (request_.most_room) confirmed.most_room = *request_.most_room;
     ConfirmedResult found = search_confirmed(context_.items, oracle, confirm, confirmed);
     room_ = found.room;
+    context_.items = found.minimal.items;
     return std::move(found.minimal);
   }
 
