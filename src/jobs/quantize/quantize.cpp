@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -213,129 +212,151 @@ void optionally(const std::string& phase, const JobSinks& sinks, QuantizeResult&
   }
 }
 
-/// The whole job; with `plan_json` it ends at the plan, and nothing is written.
-QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSinks& sinks, std::string* plan_json) {
-  QuantizeOptions options = given_options;
-  QuantizeResult result;
-  const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
-  ScriptedModel scripted;  // as long as its model is read
-  if (is_model_script(options.model)) {
-    keep_model_script(options.output, options.model.file());
-    scripted =
-        run_model_script(options.model.file(), formats_named(options.precision), options.measure.data, sinks, warn);
-    options.model = scripted.path;
-    options.precision.layer_settings = scripted.settings;
-    if (!options.plan.empty() && !scripted.settings.empty()) {
+/// From options to a plan, and from there to a typed file.
+class Conversion {
+ public:
+  Conversion(const QuantizeOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {
+    run_script();
+    keep_inputs();
+    MeasureOptions learning = options_.measure;
+    if (learning.calibration_data) learning.data = *std::exchange(learning.calibration_data, std::nullopt);
+    sources_.emplace(learning, sinks_);
+    if (!options_.plan.empty()) given_ = read_plan(options_, *sources_);
+    plan();
+  }
+
+  std::string plan_json() {
+    done();
+    return plan_to_json(planned_.plan);
+  }
+
+  QuantizeResult write() {
+    Plan& plan = planned_.plan;
+    TypedModel typed = lower_typed(prepared_->model, plan, options_.precision.constraints == PrecisionConstraints::Obey,
+                                   progress_of(sinks_));
+    for (const PlannedLayer& layer : plan.layers) {
+      const Format format = typed.refused.contains(layer.name) ? Format::Float32 : layer.format;
+      ++result_.layers_by_format[runs_in(layer.name, format, other_types_)];
+    }
+    if (planned_.calibrated) {
+      optionally("latency", sinks_, result_, [&] {
+        std::string text = slower_than_float(*planned_.calibrated, plan, typed.model);
+        if (text.empty()) return;
+        if (sinks_.warning) sinks_.warning(text);
+        result_.warnings.push_back(std::move(text));
+      });
+    }
+    if (!options_.output.empty()) {
+      write_model(typed.model, options_.output, {options_.external_data});
+      result_.typed.file = options_.output.string();
+    }
+    done();
+    result_.typed.casts = typed.casts;
+    result_.typed.quantize_pairs = typed.quantize_pairs;
+    result_.typed.weight_bytes = typed.weight_bytes;
+    result_.typed.notes = typed.notes;
+    optionally("the run on ONNX Runtime", sinks_, result_, [&] {
+      try_written(typed.model, options_, plan.target, planned_.calibrated ? &*planned_.calibrated : nullptr, *sources_,
+                  result_);
+    });
+    result_.typed.model = result_of(std::move(typed.model), result_.typed.file);
+    return std::move(result_);
+  }
+
+ private:
+  void warn(const std::string& text) { result_.warnings.push_back(text); }
+
+  /// A script that makes the model takes its place.
+  void run_script() {
+    if (!is_model_script(options_.model)) return;
+    keep_model_script(options_.output, options_.model.file());
+    scripted_ = run_model_script(options_.model.file(), formats_named(options_.precision), options_.measure.data,
+                                 sinks_, [&](const std::string& text) { warn(text); });
+    options_.model = scripted_.path;
+    options_.precision.layer_settings = scripted_.settings;
+    if (!options_.plan.empty() && !scripted_.settings.empty()) {
       warn("the precisions that the script sets have no effect: the plan says which layer runs in which format");
     }
   }
-  std::vector<std::filesystem::path> inputs = source_files(options.measure);
-  inputs.insert(inputs.end(), {options.model.file(), options.plan, options.tensor_overrides});
-  for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
-  if (!options.measure.calibration_cache.empty()) {
-    refuse_to_overwrite(options.measure.calibration_cache, inputs);
-    inputs.push_back(options.measure.calibration_cache);
-  }
-  if (!options.output.empty()) refuse_to_overwrite(options.output, inputs);
-  MeasureOptions learning = options.measure;
-  if (learning.calibration_data) learning.data = *std::exchange(learning.calibration_data, std::nullopt);
-  Sources sources(learning, sinks);
-  std::optional<Plan> given;
-  if (!options.plan.empty()) given = read_plan(options, sources);
-  if (!given && options.precision.low.empty() && options.precision.layer_precisions.empty() &&
-      options.precision.network_scripts.empty() && options.precision.layer_settings.empty() &&
-      options.precision.high == Format::Float32) {
-    throw Error(ErrorKind::Usage, "no precision was chosen", "give ‹plan› FILE, or ‹int8›, ‹fp16›, ‹bf16›, ‹fp8›");
-  }
-  PrecisionOptions precision = options.precision;
-  if (!given) {
-    precision = run_network_scripts(options.model, precision, options.measure.data, sources, warn);
-  }
-  PrepareOptions prepare_options = given ? preparation_of(*given) : preparation_of(precision);
-  if (given) {
-    precision.rules = given->rules;
-    precision.high = given->high;
-  } else {
-    prepare_options.min_opset = opset_of_rules(precision);
-  }
-  const std::shared_ptr<const Model> read = sources.model(options.model);
-  const Model& original = *read;
-  result.typed.original_weight_bytes = weight_bytes(original);
-  if (const std::size_t nodes = count_quantizers(original); nodes > 0) {
-    result.warnings.push_back(fmt::format(
-        "the model already quantizes ({}): an engine that fuses these runs the layers between them in their "
-        "format, whatever format the layers get here",
-        plural(nodes, "QuantizeLinear node")));
-  }
-  const std::shared_ptr<const Prepared> prepared = sources.prepared(options.model, prepare_options);
-  const Model& model = prepared->model;
-  for (const PrepareNote& note : prepared->notes) result.notes.push_back(note.text);
-  const std::vector<Layer> layers = find_layers(model);
-  const std::map<std::string, std::string> other_types = layers_of_other_types(model, layers);
-  if (given) check_plan_names(*given, layers, options.plan.string());
-  Planned planned;
-  if (given) {
-    planned.plan = *given;
-  } else {
-    planned = make_plan(options, precision, model, layers, prepare_options, other_types, sources, result);
-    if (planned.calibrated && planned.calibrated->partial && !planned.calibrated->partial->text().empty()) {
-      result.notes.push_back(planned.calibrated->partial->text());
-    }
-  }
-  Plan& plan = planned.plan;
-  if (!options.tensor_overrides.empty()) {
-    override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
-  }
-  const Format high = given ? given->high : precision.high;
-  const bool none_low =
-      std::ranges::all_of(plan.layers, [&](const PlannedLayer& layer) { return layer.format == high; });
-  if (none_low && !planned.nothing_gains) {
-    result.warnings.push_back(nothing_low(plan.layers.size(), high, other_types));
-  }
-  for (const std::string& text : result.warnings) {
-    if (sinks.warning) sinks.warning(text);
-  }
-  result.scheme = plan.scheme;
-  const auto count_layers = [&](const std::set<std::string>& refused) {
-    for (const PlannedLayer& layer : plan.layers) {
-      const Format format = refused.contains(layer.name) ? Format::Float32 : layer.format;
-      ++result.layers_by_format[runs_in(layer.name, format, other_types)];
-    }
-  };
 
-  if (plan_json != nullptr) {
-    count_layers({});
-    *plan_json = plan_to_json(plan);
-    if (planned.calibrated && planned.calibrated->partial) planned.calibrated->partial->done();
-    return result;
+  void keep_inputs() const {
+    std::vector<std::filesystem::path> inputs = source_files(options_.measure);
+    inputs.insert(inputs.end(), {options_.model.file(), options_.plan, options_.tensor_overrides});
+    for (std::filesystem::path& script : script_files(options_.precision)) inputs.push_back(std::move(script));
+    if (!options_.measure.calibration_cache.empty()) {
+      refuse_to_overwrite(options_.measure.calibration_cache, inputs);
+      inputs.push_back(options_.measure.calibration_cache);
+    }
+    if (!options_.output.empty()) refuse_to_overwrite(options_.output, inputs);
   }
-  TypedModel typed =
-      lower_typed(model, plan, options.precision.constraints == PrecisionConstraints::Obey, progress_of(sinks));
-  count_layers(typed.refused);
-  if (planned.calibrated) {
-    optionally("latency", sinks, result, [&] {
-      std::string text = slower_than_float(*planned.calibrated, plan, typed.model);
-      if (text.empty()) return;
-      if (sinks.warning) sinks.warning(text);
-      result.warnings.push_back(std::move(text));
-    });
+
+  void plan() {
+    const PrecisionOptions& asked = options_.precision;
+    if (!given_ && asked.low.empty() && asked.layer_precisions.empty() && asked.network_scripts.empty() &&
+        asked.layer_settings.empty() && asked.high == Format::Float32) {
+      throw Error(ErrorKind::Usage, "no precision was chosen", "give ‹plan› FILE, or ‹int8›, ‹fp16›, ‹bf16›, ‹fp8›");
+    }
+    PrecisionOptions precision = asked;
+    if (!given_) {
+      precision = run_network_scripts(options_.model, precision, options_.measure.data, *sources_,
+                                      [&](const std::string& text) { warn(text); });
+    }
+    PrepareOptions prepare = given_ ? preparation_of(*given_) : preparation_of(precision);
+    if (given_) {
+      precision.rules = given_->rules;
+      precision.high = given_->high;
+    } else {
+      prepare.min_opset = opset_of_rules(precision);
+    }
+    const std::shared_ptr<const Model> original = sources_->model(options_.model);
+    result_.typed.original_weight_bytes = weight_bytes(*original);
+    if (const std::size_t nodes = count_quantizers(*original); nodes > 0) {
+      warn(
+          fmt::format("the model already quantizes ({}): an engine that fuses these runs the layers between them in "
+                      "their format, whatever format the layers get here",
+                      plural(nodes, "QuantizeLinear node")));
+    }
+    prepared_ = sources_->prepared(options_.model, prepare);
+    const Model& model = prepared_->model;
+    for (const PrepareNote& note : prepared_->notes) result_.notes.push_back(note.text);
+    const std::vector<Layer> layers = find_layers(model);
+    other_types_ = layers_of_other_types(model, layers);
+    if (given_) {
+      check_plan_names(*given_, layers, options_.plan.string());
+      planned_.plan = *given_;
+    } else {
+      planned_ = make_plan(options_, precision, model, layers, prepare, other_types_, *sources_, result_);
+      if (planned_.calibrated && planned_.calibrated->partial && !planned_.calibrated->partial->text().empty()) {
+        result_.notes.push_back(planned_.calibrated->partial->text());
+      }
+    }
+    if (!options_.tensor_overrides.empty()) {
+      override_tensors(planned_.plan, read_text(options_.tensor_overrides), options_.tensor_overrides.string());
+    }
+    const std::vector<PlannedLayer>& planned = planned_.plan.layers;
+    const bool none_low =
+        std::ranges::all_of(planned, [&](const PlannedLayer& layer) { return layer.format == precision.high; });
+    if (none_low && !planned_.nothing_gains) warn(nothing_low(planned.size(), precision.high, other_types_));
+    for (const std::string& text : result_.warnings) {
+      if (sinks_.warning) sinks_.warning(text);
+    }
+    result_.scheme = planned_.plan.scheme;
   }
-  if (!options.output.empty()) {
-    write_model(typed.model, options.output, {options.external_data});
-    result.typed.file = options.output.string();
+
+  void done() {
+    if (planned_.calibrated && planned_.calibrated->partial) planned_.calibrated->partial->done();
   }
-  if (planned.calibrated && planned.calibrated->partial) planned.calibrated->partial->done();
-  result.typed.casts = typed.casts;
-  result.typed.quantize_pairs = typed.quantize_pairs;
-  result.typed.weight_bytes = typed.weight_bytes;
-  result.typed.notes = typed.notes;
-  optionally("the run on ONNX Runtime", sinks, result, [&] {
-    try_written(typed.model, options, plan.target, planned.calibrated ? &*planned.calibrated : nullptr, sources,
-                result);
-  });
-  result.typed.model = result_of(std::move(typed.model), result.typed.file);
-  return result;
-}
+
+  QuantizeOptions options_;
+  const JobSinks& sinks_;
+  QuantizeResult result_;
+  ScriptedModel scripted_;  // as long as its model is read
+  std::optional<Sources> sources_;
+  std::optional<Plan> given_;
+  std::shared_ptr<const Prepared> prepared_;
+  std::map<std::string, std::string> other_types_;
+  Planned planned_;
+};
 
 /// Fewer bits are not always fewer kernels: those of the same network in float16.
 void count_float16_kernels(EngineReport& compiled, Compiler& compiler, const QuantizeOptions& options,
@@ -349,7 +370,7 @@ void count_float16_kernels(EngineReport& compiled, Compiler& compiler, const Qua
   half.measure.data = options.measure.data;
   JobSinks quiet = sinks;
   quiet.warning = {};  // they are of another file
-  run_conversion(half, quiet, nullptr);
+  Conversion(half, quiet).write();
   const EngineReport other = compiler.compile(half.output);
   if (other.refused.empty()) compiled.float16_kernels = other.kernels.size();
 }
@@ -388,7 +409,7 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   const bool first = job_ranks().first();
   if (options.compile && first) compiler.emplace(for_target(*options.compile, options.precision.target), sinks);
   if (!options.as_engine) {
-    QuantizeResult result = run_conversion(options, sinks, nullptr);
+    QuantizeResult result = Conversion(options, sinks).write();
     if (compiler) {
       result.compiled = compiler->compile(options.output);
       optionally("the comparison with float16 kernels", sinks, result,
@@ -397,7 +418,7 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
     return result;
   }
   if (!compiler && first) find_running(compiler, options, sinks);
-  if (!compiler) return run_conversion(options, sinks, nullptr);
+  if (!compiler) return Conversion(options, sinks).write();
   if (options.precision.target != Target::TensorRt) {
     throw Error(ErrorKind::Usage,
                 fmt::format("{}: an engine's name, and the file is made for ‹target› {}",
@@ -408,7 +429,7 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   QuantizeOptions typed = options;
   typed.output = scratch / "typed.onnx";
   typed.external_data = {};
-  QuantizeResult result = run_conversion(typed, sinks, nullptr);
+  QuantizeResult result = Conversion(typed, sinks).write();
   EngineReport compiled = compiler->compile(typed.output, options.output);
   if (!compiled.refused.empty()) {
     throw Error(ErrorKind::Backend,
@@ -422,9 +443,7 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
 }
 
 std::string plan_template(const QuantizeOptions& options, const JobSinks& sinks) {
-  std::string plan_json;
-  run_conversion(options, sinks, &plan_json);
-  return plan_json;
+  return Conversion(options, sinks).plan_json();
 }
 
 }  // namespace vernier
