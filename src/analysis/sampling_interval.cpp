@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <random>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t kDraws = 1000, kTail = 25;  // 2.5 % at either end
+constexpr double kLeastError = 0.5;               // of a draw, in that of all samples
 
 /// `figure(sums)` of the sums of each draw.
 template <class Figure>
@@ -28,10 +30,47 @@ std::optional<SamplingInterval> drawn(std::span<const SampleSums> samples, const
   return SamplingInterval{figures[kTail], figures[kDraws - 1 - kTail]};
 }
 
+/// A pooled signal-to-noise ratio in dB, and its standard error.
+struct Studentized {
+  double db = 0, error = 0;
+};
+
+/// `at(i)`: the i-th of `count` samples.
+template <class At>
+Studentized studentized(std::size_t count, const At& at) {
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    signal += at(i).ref_energy;
+    noise += at(i).error_energy;
+  }
+  double squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double pull = at(i).ref_energy / signal - at(i).error_energy / noise;
+    squares += pull * pull;
+  }
+  const auto n = static_cast<double>(count);
+  return {10 * std::log10(signal / noise), 10 / std::numbers::ln10 * std::sqrt(squares * n / (n - 1))};
+}
+
 }  // namespace
 
 std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples) {
-  return drawn(samples, [](const SampleSums& sums) { return 10 * std::log10(sums.ref_energy / sums.error_energy); });
+  if (samples.size() < kFewestForInterval) return std::nullopt;
+  const Studentized all = studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[i]; });
+  if (!std::isfinite(all.db) || !std::isfinite(all.error)) return std::nullopt;
+  std::mt19937_64 random(1);
+  std::vector<std::size_t> chosen(samples.size());
+  std::vector<double> distances;  // in standard errors
+  for (std::size_t draw = 0; draw < kDraws; ++draw) {
+    for (std::size_t& sample : chosen) sample = random() % samples.size();
+    const Studentized one =
+        studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[chosen[i]]; });
+    if (!std::isfinite(one.db)) return std::nullopt;
+    const double off = one.db - all.db;
+    distances.push_back(off == 0 ? 0 : off / std::max(one.error, kLeastError * all.error));
+  }
+  std::ranges::sort(distances);
+  return SamplingInterval{all.db - distances[kDraws - 1 - kTail] * all.error, all.db - distances[kTail] * all.error};
 }
 
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {

@@ -13,13 +13,18 @@ namespace vernier {
 /// Fewer samples say too little of how samples differ.
 inline constexpr std::size_t kFewestForInterval = 8;
 
-/// Of the pooled signal-to-noise ratio, in dB, and of the share of rows that agree: the percentile bootstrap, from 2.5
-/// to 97.5 % of 1,000 draws of as many samples, with replacement, from a fixed seed. Samples are taken to be drawn
-/// independently of each other; what all of them lack it cannot know. nullopt with fewer than 8 samples, without rows,
-/// and where a ratio is not finite in any draw.
-/// Cost: O(1,000 samples). Source: B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7
-/// (1979).
+/// Of the pooled signal-to-noise ratio of n samples, R = 10 log10(S / N) with S and N the sums of s[i] and n[i], in dB:
+/// the bootstrap-t. Each of 1,000 draws of n samples, with replacement, from a fixed seed, gives t = (R* - R) / e*,
+/// where
+///   e = 10 / ln 10 sqrt(n / (n - 1) sum of (s[i] / S - n[i] / N)^2)
+/// is the standard error of R, and e* that of the draw, but half of e at least: a draw that misses the one bad sample
+/// would ask for any width. With t[q] the q quantile of these the interval is from
+/// R - t[0.975] e to R - t[0.025] e. Samples are taken to be drawn independently of each other; what all of them lack
+/// it cannot know. Of skewed errors the percentile bootstrap holds the truth less often: a few samples have most of the
+/// noise, and most draws miss them. nullopt with fewer than 8 samples, and where a ratio is not finite in any draw.
+/// Cost: O(1,000 n). Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), 12.5.
 std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples);
+/// Of the share of rows that agree: the percentile bootstrap, from 2.5 to 97.5 % of such draws. nullopt without rows.
 /// Where every sample has one row, and where all rows agree or none, which no draw would tell: as share_interval().
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples);
 
