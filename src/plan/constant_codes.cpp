@@ -91,9 +91,23 @@ bool blocks_of(const ValueType& codes, const QuantParams& params, const Shape& s
          scale_shape(params, codes.shape) == scales;
 }
 
-/// Biases: 32-bit codes have no grid of ours, their values are exact products.
-std::optional<Tensor> dequantized_int32(const Model& model, const onnx::NodeProto& node, const Tensor& codes,
-                                        const ValueType& type) {
+/// A code of 16 or 32 bits, which have no grid of ours.
+std::int32_t wide_code(const Tensor& codes, std::size_t index) {
+  if (codes.dtype() == Dtype::Int32) {
+    std::int32_t code = 0;
+    std::memcpy(&code, codes.bytes().data() + index * sizeof(code), sizeof(code));
+    return code;
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, codes.bytes().data() + index * sizeof(bits), sizeof(bits));
+  return codes.dtype() == Dtype::UInt16 ? bits : static_cast<std::int16_t>(bits);
+}
+
+bool is_wide(Dtype dtype) { return dtype == Dtype::Int32 || dtype == Dtype::Int16 || dtype == Dtype::UInt16; }
+
+/// Biases, and weights in 16 bits: their values are exact products.
+std::optional<Tensor> dequantized_wide(const Model& model, const onnx::NodeProto& node, const Tensor& codes,
+                                       const ValueType& type) {
   const auto scale = initializer(model, node.input(1));
   if (!scale || !supported_scale(*scale) || attribute_int(node, "block_size", 0) != 0) return std::nullopt;
   if (scale->shape().size() > 1) return std::nullopt;
@@ -102,12 +116,19 @@ std::optional<Tensor> dequantized_int32(const Model& model, const onnx::NodeProt
   if (!axis) return std::nullopt;
   const AxisGeometry g = geometry_along(codes.shape(), *axis);
   if (g.channels != static_cast<std::int64_t>(scales.size())) return std::nullopt;
+  std::vector<std::int32_t> zeros(scales.size(), 0);
+  if (has_input(node, 2) && codes.dtype() != Dtype::Int32) {
+    const auto zero = initializer(model, node.input(2));
+    if (!zero || zero->dtype() != codes.dtype() || zero->count() != static_cast<std::int64_t>(scales.size())) {
+      return std::nullopt;
+    }
+    for (std::size_t c = 0; c < zeros.size(); ++c) zeros[c] = wide_code(*zero, c);
+  }
   Tensor values(Dtype::Float32, codes.shape());
   const std::span<float> out = values.mutable_floats();
   for (std::size_t i = 0; i < out.size(); ++i) {
-    std::int32_t code = 0;
-    std::memcpy(&code, codes.bytes().data() + i * sizeof(code), sizeof(code));
-    out[i] = static_cast<float>(code) * scales[i / static_cast<std::size_t>(g.inner) % scales.size()];
+    const std::size_t c = i / static_cast<std::size_t>(g.inner) % scales.size();
+    out[i] = static_cast<float>(wide_code(codes, i) - zeros[c]) * scales[c];
   }
   return values;
 }
@@ -155,7 +176,7 @@ std::optional<Tensor> dequantized_constant(const Model& model, const onnx::NodeP
   const auto codes = initializer(model, node.input(0));
   if (!codes) return std::nullopt;
   const ValueType type{codes->dtype(), true, codes->shape()};
-  if (codes->dtype() == Dtype::Int32) return dequantized_int32(model, node, *codes, type);
+  if (is_wide(codes->dtype())) return dequantized_wide(model, node, *codes, type);
   const auto params = quantization_of(model, node, type);
   if (!params) return std::nullopt;
   if (!scales_fit(*params, codes->shape())) return std::nullopt;

@@ -22,8 +22,9 @@ std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeP
 /// The values of a scale in float32, float16 or bfloat16.
 std::vector<float> scales_of(const Tensor& scale);
 
-/// The float32 values of a DequantizeLinear whose input is constant: int8, uint8, int4, float8 and int32 (biases).
-/// Empty when the input is no constant or quantization_of() is empty.
+/// The float32 values of a DequantizeLinear whose input is constant: int8, uint8, int4, float8, and codes of 16 and 32
+/// bits, which have no grid of ours (weights, biases). Empty when the input is no constant, or for the others when
+/// quantization_of() is empty.
 std::optional<Tensor> dequantized_constant(const Model& model, const onnx::NodeProto& node);
 
 }  // namespace vernier

@@ -49,10 +49,10 @@ def float_network(bias_in_add=False):
 
 
 def quantized(kind=np.uint8, wrong=lambda codes: None, bias_in_add=False, bias_first=False, bias=lambda values: values,
-              bias_step=1.0, left_in_float=()):
+              bias_step=1.0, left_in_float=(), weight_kind=np.int8):
     """`wrong` changes the codes of the second weight in place; `bias` gives the second bias that is stored, at a scale
     `bias_step` times what it should be."""
-    opset = 21 if kind in (np.int16, np.uint16) else 17
+    opset = 21 if np.int16 in (kind, weight_kind) or kind == np.uint16 else 17
     b = Quantizer(72, opset)
     values = weights()
     source = b.pair("x", -4.0, 4.0, kind)
@@ -65,8 +65,9 @@ def quantized(kind=np.uint8, wrong=lambda codes: None, bias_in_add=False, bias_f
             inputs = [source, weight, b.constant(f"{name}.bias", values[f"{name}.bias"])]
             b.add("Conv", inputs, name, pads=[1] * 4)
         else:
-            steps = np.abs(kernel).max(axis=(1, 2, 3)) / 127
-            codes = np.clip(np.round(kernel / steps.reshape(-1, 1, 1, 1)), -127, 127).astype(np.int8)
+            last = ENDS[weight_kind][1]
+            steps = np.abs(kernel).max(axis=(1, 2, 3)) / last
+            codes = np.clip(np.round(kernel / steps.reshape(-1, 1, 1, 1)), -last, last).astype(weight_kind)
             if name == "second":
                 wrong(codes)
             weight = b.stored(f"{name}.weight", codes, steps, axis=0)

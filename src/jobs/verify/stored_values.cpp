@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <span>
 #include <string_view>
@@ -122,6 +123,8 @@ class Comparison {
         compare_bias(*dequantizer->second, *codes, *stored, weight);
       } else if (const auto params = params_.find(dequantizer->second->name()); params != params_.end()) {
         compare_weight(*dequantizer->second, params->second, *stored, weight);
+      } else if (codes && (codes->dtype() == Dtype::Int16 || codes->dtype() == Dtype::UInt16)) {
+        compare_weight(*dequantizer->second, in_16_bits(*dequantizer->second, stored->shape()), *stored, weight);
       }
     }
     return std::move(defects_);
@@ -184,6 +187,16 @@ class Comparison {
          "quantize the float model again: these codes were changed or damaged afterwards"});
   }
 
+  /// Steps and axis of what has no grid of ours.
+  QuantParams in_16_bits(const onnx::NodeProto& node, const Shape& shape) const {
+    QuantParams params;
+    params.format = Format::Float32;
+    params.scale = scales_of(initializer(file_, node.input(1)).value());
+    if (params.scale.size() > 1) params.axis = static_cast<int>(attribute_int(node, "axis", 1));
+    if (params.axis < 0 && params.scale.size() > 1) params.axis += static_cast<int>(shape.size());
+    return params;
+  }
+
   void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
                       const FloatWeight& weight) {
     if (params.block > 0 || !scales_fit(params, stored.shape())) return;
@@ -195,11 +208,17 @@ class Comparison {
     const auto channel_of = [&](std::size_t i) { return channels.size() == 1 ? 0 : i / inner % channels.size(); };
     FarCodes far(far_steps(params.format));
     std::vector<std::pair<float, float>> ends;
-    for (std::size_t c = 0; c < channels.size(); ++c) ends.push_back(ends_of(params, c));
+    const bool wide = params.format == Format::Float32;
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      // Nobody clips to 16 bits.
+      constexpr float kMost = std::numeric_limits<float>::max();
+      ends.push_back(wide ? std::pair(-kMost, kMost) : ends_of(params, c));
+    }
     for (std::size_t i = 0; i < held.size(); ++i) {
       const std::size_t c = channel_of(i);
       // A float8 grid has wider steps further out; its scale times the value is no step of it.
-      const float step = is_integer(params.format) ? params.scale[c] : std::abs(wanted[i]) / 8 + params.scale[c];
+      const bool even = wide || is_integer(params.format);
+      const float step = even ? params.scale[c] : std::abs(wanted[i]) / 8 + params.scale[c];
       channels[c].add(wanted[i], held[i], step);
       far.add(i, std::clamp(wanted[i], ends[c].first, ends[c].second), held[i], step);
     }
