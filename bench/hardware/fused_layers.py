@@ -34,6 +34,7 @@ BEHIND = ("f32", "AveragePool", "f32 AveragePool", "GlobalAveragePool", "ReduceM
           "f32 MatMul", "f32 Flatten GemmAll", "f32 Resize", "f32 LRN", "pool_conv", "Max6", "Resize", "LRN")
 BETWEEN = (*LIMITS, "Relu", "Min6", "Max0", "LeakyRelu", "HardSigmoid", "HardSwish", "Sigmoid", "Elu")
 AROUND = ("Min6 Relu", "Relu Min6", "clip0_6 clip0_6", "Max0 Min6", "Min6 Max0")
+PRODUCTS = ((6, 1), (6, 4), (6, 16), (16, 1), (16, 4), (16, 16), (12, 16), (24, 16), (6, 64), (16, 64), (12, 64), (24, 64), (16, 256), (24, 256))
 INSIDE = ("Softmax", "LogSoftmax", "LayerNormalization", "InstanceNormalization", "Gelu", "Erf", "Sigmoid", "SiLU", "Tanh", "Softplus", "Exp",
           "Mish", "Elu", "PRelu", "Sqrt", "ReduceSum", "GlobalAveragePool", "LpNormalization", "HardSigmoid", "MatMul", "Flatten GemmAll")
 
@@ -54,6 +55,11 @@ def chains():
               for behind in ("AveragePool", "MaxPool", "Conv1", "f32 Conv1", "GlobalAveragePool", "")]
     found += [(low, size, inside) for low in LOW for size in (6, 16) for inside in INSIDE]
     found += [("fp32", 7, "Conv1 clip0_6", behind) for behind in ("AveragePool", "ReduceMean")]
+    # Products of a constant: rows x inputs = 128 size^2.
+    found += [(low, size, f"Rows{rows}", layer + str(columns), behind) for low in LOW for size, rows in PRODUCTS for layer in ("Product", "Linear", "Gemm")
+              for columns in (10, 256) for behind in ("", "Relu")]
+    found += [(low, size, f"Rows{rows}", "Scores", behind) for low in LOW for size, rows in PRODUCTS[-6:] for behind in ("", "Relu")]
+    found += [(low, 7, "Conv1 f32", between, pool) for low in LOW for between in ("Sigmoid", "Relu", "clip0_6") for pool in ("AveragePool", "MaxPool")]
     return list(dict.fromkeys(" ".join(word for word in map(str, chain) if word) for chain in found))
 
 
@@ -63,7 +69,7 @@ def random_of(chain):
 
 def part(result):
     """What of a result is recorded."""
-    return result[:1, :8]
+    return result[:1, :8] if result.ndim == 4 else result[:16, :16]
 
 
 def parts(chain):
@@ -87,6 +93,12 @@ def constants(chain):
         elif layer in ("Gemm", "GemmAll"):
             inputs = CHANNELS * (1 if layer == "Gemm" else size * size)
             found[place] = [random.normal(0, 3 / np.sqrt(inputs), (inputs, 10)), random.normal(0, 1, 10)]
+        elif layer[:4] == "Rows":
+            inputs = SAMPLES * CHANNELS * size * size // int(layer[4:])
+            continue
+        elif layer.rstrip("0123456789") in ("Product", "Linear", "Gemm") and layer != "Gemm":
+            columns = int(layer.lstrip("ProductLineaGm"))
+            found[place] = [random.normal(0, 3 / np.sqrt(inputs), (inputs, columns)), random.normal(0, 1, columns)]
         elif layer == "ConvTranspose":
             found[place] = [random.normal(0, scale, (CHANNELS, CHANNELS, 1, 1)), random.normal(0, 1, CHANNELS)]
         elif layer == "LayerNormalization":
@@ -167,6 +179,20 @@ def network(chain):
             add(layer, axis=1, p=2)
         elif layer == "GemmAll":
             add("Gemm", *values)
+        elif layer[:4] == "Rows":
+            add("Reshape", constant([int(layer[4:]), -1], "int64"))
+        elif layer[:7] == "Product":
+            add("MatMul", values[0])
+        elif layer[:6] == "Linear":
+            add("MatMul", values[0])
+            add("Add", values[1])
+        elif layer[:4] == "Gemm" and layer != "Gemm":
+            add("Gemm", *values)
+        elif layer == "Scores":  # of each row with each
+            before = now["name"]
+            add("Transpose", perm=[1, 0])
+            turned, now["name"] = now["name"], before
+            add("MatMul", turned)
         elif layer == "SiLU":
             before = now["name"]
             add("Sigmoid")
@@ -211,8 +237,9 @@ erf = np.vectorize(math.erf)
 LOSSES = ("no upper limit", "no lower limit", "no limits")
 
 
-def computed(chain, loss=None):
-    """The chain in float64, each layer's result rounded to its format. `loss`: how a Clip fails."""
+def computed(chain, loss=None, inputs_alone=False):
+    """The chain in float64, each layer's result rounded to its format. `loss`: how a Clip fails. `inputs_alone`: no results are rounded,
+    inputs and constants are."""
     low, size, layers = parts(chain)
     held, x = constants(chain)
     form = FORMATS[low]
@@ -233,7 +260,16 @@ def computed(chain, loss=None):
             x = x.reshape(SAMPLES, CHANNELS, -1).dot(values[0])[..., None]
         elif layer == "MatMul":
             x = x @ values[0]
-        elif layer in ("Gemm", "GemmAll"):
+        elif layer[:4] == "Rows":
+            x = x.reshape(int(layer[4:]), -1)
+        elif layer[:7] == "Product":
+            x = x @ values[0]
+        elif layer[:6] == "Linear":
+            x = x @ values[0]
+            x = (x if inputs_alone else rounded(x)) + values[1]
+        elif layer == "Scores":
+            x = x @ x.T
+        elif layer in ("Gemm", "GemmAll") or layer[:4] == "Gemm":
             x = x @ values[0] + values[1]
         elif layer == "ConvTranspose":
             x = convolved(x, values[0].transpose(1, 0, 2, 3), values[1], 1)
@@ -283,7 +319,7 @@ def computed(chain, loss=None):
                  "HardSigmoid": lambda v: np.clip(0.2 * v + 0.5, 0, 1), "HardSwish": lambda v: v * np.clip(v / 6 + 0.5, 0, 1),
                  "Sigmoid": lambda v: 1 / (1 + np.exp(-v)), "Tanh": np.tanh, "Erf": erf, "Gelu": lambda v: v / 2 * (1 + erf(v / np.sqrt(2))),
                  "Softplus": lambda v: np.log1p(np.exp(v)), "Mish": lambda v: v * np.tanh(np.log1p(np.exp(v)))}[layer](x)
-        x = rounded(x)
+        x = x if inputs_alone else rounded(x)
     return x
 
 

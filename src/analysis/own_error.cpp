@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -102,8 +101,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     if (placement.passes_codes(layer.name)) continue;  // part of the layer before it
     onnx::NodeProto node = graph.node(n);
     const LayerRounding rounding = rounding_of(source, layer, node, format, plan);
-    const auto constant_weight = has_weight_axis(node) ? initializer(source, node.input(1)) : std::nullopt;
-    const Shape weight = constant_weight ? constant_weight->shape() : Shape{};
+    const SumShapes shapes = sum_shapes(source, node);
     const onnx::NodeProto* activation = placement.activation_of(node);
     if (activation != nullptr && !placement.passes_codes(activation->name())) activation = nullptr;
     Shadow shadow;
@@ -155,7 +153,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
           rounding.rounded_outputs.end()) {
         QuantParams params;
         params.format = rounding.format;
-        if (auto sum = sums.behind(node, rounding.format, layer.name, weight)) behind.push_back(std::move(*sum));
+        if (auto sum = sums.behind(node, rounding.format, layer.name, shapes)) behind.push_back(std::move(*sum));
         round_behind(name, params);
         shadow.tensors.push_back(original);
       } else if (activation != nullptr) {

@@ -24,9 +24,16 @@ inline constexpr const char* kSumsEvidence =
     "or "
     "version may sum otherwise";
 
-/// How often the float16 sum of one result of a Conv is rounded: n = ceil(K / 16), K = weight elements an output
-/// channel has; once where each channel has its own input (depthwise), and where the weight's shape is not known.
-std::int64_t roundings_of_sum(const onnx::NodeProto& conv, const Shape& weight);
+/// How often the float16 sum of one result of a Conv, or of a MatMul or Gemm with a constant matrix, is rounded:
+/// n = ceil(K / 16), K = weight elements an output channel has; once where each channel has its own input (depthwise),
+/// and where the weight's shape is not known.
+std::int64_t roundings_of_sum(const onnx::NodeProto& node, const Shape& weight);
+
+/// Shapes of the constants that a layer with a weight reads; empty: none, or not known.
+struct SumShapes {
+  Shape weight, bias;
+};
+SumShapes sum_shapes(const Model& model, const onnx::NodeProto& node);
 
 /// Who reads a tensor: nodes, and the graph's output, which a file gives in float32 or in a low type.
 struct TensorReaders {
@@ -49,9 +56,13 @@ class EngineSums {
 
   /// What goes between `node` and the rounding of its result to `format`; `node` then writes under another name, and
   /// leaves its bias to what is returned. nullopt: nothing, it is rounded once.
-  /// `layer`: its name in the file, from which the noise follows; `weight`: shape of its input 1, empty: not known.
+  /// `layer`: its name in the file, from which the noise follows.
   std::optional<onnx::NodeProto> behind(onnx::NodeProto& node, Format format, const std::string& layer,
-                                        const Shape& weight) const;
+                                        const SumShapes& shapes) const;
+
+  /// Lets `node`, a BatchNormalization in float16 that is about to be added to `graph`, compute as there: x times a
+  /// scale that is rounded, plus a shift that is rounded. Its constants come from `model`.
+  void round_norm(Model& model, onnx::GraphProto& graph, onnx::NodeProto& node, Format format) const;
 
   /// Tensors of one graph by name, as TF32.
   using Tf32Names = std::map<std::string, std::string>;

@@ -21,12 +21,6 @@
 namespace vernier {
 namespace {
 
-/// Empty when the node has no constant weight.
-Shape weight_shape(const Model& source, const onnx::NodeProto& node) {
-  const auto weight = has_weight_axis(node) ? initializer(source, node.input(1)) : std::nullopt;
-  return weight ? weight->shape() : Shape{};
-}
-
 /// Not on codes either.
 bool computes_in_float32(const Plan& plan, Format format) {
   return plan.computes_in(format) == Format::Float32 && (!needs_scale(format) || plan.weights_alone(format));
@@ -159,7 +153,7 @@ class GraphLowering {
                    std::map<std::pair<std::string, std::string>, std::string>& rounded, EngineSums::Tf32Names& tf32) {
     const Format format = formats_.of(node.name());
     const LayerRounding rounding = rounding_of(source, layer, node, format, plan_);
-    const Shape weight = weight_shape(source, node);
+    const SumShapes shapes = sum_shapes(source, node);
     for (const int index : rounding.data_inputs) {
       const std::string name = node.input(index);
       const QuantParams& params = rounding.input_params.at(index);
@@ -183,6 +177,7 @@ class GraphLowering {
                       weights_.get_bias(source, name, node.name(), rounding.bias->scales));
       node.set_input(rounding.bias->input, low_name);
     }
+    sums_.round_norm(model_, graph, node, rounding.format);
     if (computes_in_float32(plan_, format)) sums_.read_tf32(model_, source, graph, node, tf32);
     std::vector<onnx::NodeProto> behind;
     for (const int index : rounding.rounded_outputs) {
@@ -197,7 +192,7 @@ class GraphLowering {
       if (unrounded_.contains(name)) continue;
       const std::string raw = name + "/unrounded";
       node.set_output(index, raw);
-      if (auto sum = sums_.behind(node, rounding.format, layer.name, weight)) behind.push_back(std::move(*sum));
+      if (auto sum = sums_.behind(node, rounding.format, layer.name, shapes)) behind.push_back(std::move(*sum));
       QuantParams params;
       params.format = rounding.format;
       behind.push_back(round_node(raw, name, params));

@@ -64,12 +64,13 @@ QuantParams round_params(const onnx::NodeProto& node) {
 }
 
 onnx::NodeProto accumulate_node(const std::string& input, const std::string& bias, const std::string& output,
-                                Format format, std::int64_t roundings, std::uint32_t seed) {
+                                Format format, std::int64_t roundings, std::uint32_t seed, bool product) {
   onnx::NodeProto node = own_node("Accumulate", input, output);
   if (!bias.empty()) node.add_input(bias);
   set_attribute(node, "format", std::string(format_name(format)));
   set_attribute(node, "roundings", roundings);
   set_attribute(node, "seed", static_cast<std::int64_t>(seed));
+  set_attribute(node, "product", static_cast<std::int64_t>(product));
   return node;
 }
 

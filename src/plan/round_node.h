@@ -27,9 +27,11 @@ QuantParams round_params(const onnx::NodeProto& node);
 /// 1; empty: none) -> Y, what a kernel gives that keeps its sums in `format`, in front of its last rounding:
 ///   X + noise of all but the last of `roundings` (numerics/tensor_cores.h), and with B that rounded to `format`, plus
 ///   B
-/// Attributes: format (string), roundings (int), seed (int).
+/// `product`: X is that of a matrix, and its last dimension has the bias. One row alone is exact in front of B, and up
+/// to 16 rows are summed in parts of 40 roundings at most.
+/// Attributes: format (string), roundings (int), seed (int), product (int).
 onnx::NodeProto accumulate_node(const std::string& input, const std::string& bias, const std::string& output,
-                                Format format, std::int64_t roundings, std::uint32_t seed);
+                                Format format, std::int64_t roundings, std::uint32_t seed, bool product = false);
 /// Switch: X (float32) -> Y (float32), same shape: the roundings that the run names for `slot`, one after the other.
 onnx::NodeProto switch_node(const std::string& input, const std::string& output, std::int64_t slot);
 /// PairSums: Y (float32), sums of products of codes, and X (float32), the data they are of, on its grid -> Y as a

@@ -187,8 +187,10 @@ class TypedSimulation {
       output = name + "/unrounded";
       if (!reads_codes(node)) {
         const std::string layer = node.name();
-        const Shape weight = node.input_size() > 1 ? value_type(node.input(1)).shape : Shape{};
-        if (auto sum = sums_.behind(node, *format, layer, weight)) rounds.push_back(std::move(*sum));
+        sums_.round_norm(result_.model, graph, node, *format);
+        SumShapes shapes = sum_shapes(source_, node);
+        if (has(node, Trait::Convolves)) shapes.weight = value_type(node.input(1)).shape;
+        if (auto sum = sums_.behind(node, *format, layer, shapes)) rounds.push_back(std::move(*sum));
       }
       rounds.push_back(round_node(name + "/unrounded", name, grid_of(*format)));
     }

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -84,14 +87,24 @@ struct RoundKernel final : Kernel {
   }
 };
 
+/// Of a matrix, or of all in a stack of them.
+std::int64_t rows_of(std::span<const std::int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end() - 1, std::int64_t{1}, std::multiplies<>());
+}
+
 struct AccumulateKernel final : Kernel {
+  static constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kFewRows = 16, kMostInParts = 40;
+
   QuantParams params;
   std::int64_t roundings = 1;
   std::uint32_t seed = 0;
+  bool product = false;
 
   void create(const OrtKernelInfo* info) {
     params.format = format_attribute(info);
     roundings = int_attribute(info, "roundings");
+    product = int_attribute(info, "product") != 0;
     seed = static_cast<std::uint32_t>(int_attribute(info, "seed"));
   }
 
@@ -104,15 +117,17 @@ struct AccumulateKernel final : Kernel {
     for (std::size_t i = 2; i < in.shape.size(); ++i) inner *= in.shape[i];
     // What is added hangs on the place within a sample.
     const std::size_t samples = std::max<std::size_t>(1, current_recorders().size());
+    const std::int64_t rows = product ? rows_of(in.shape) / static_cast<std::int64_t>(samples) : kMany;
+    const std::int64_t rounded = rows < 2 ? 1 : rows <= kFewRows ? std::min(roundings, kMostInParts) : roundings;
     for (std::size_t i = 0; i < samples; ++i) {
-      add_sum_noise(channels, inner, roundings, seed, part(in, i, samples).values, part(out, i, samples));
+      add_sum_noise(channels, inner, rounded, seed, part(in, i, samples).values, part(out, i, samples));
     }
     std::size_t inputs = 0;
     check(api->KernelContext_GetInputCount(context, &inputs));
     if (inputs < 2) return;
     const std::span<const float> bias = input(context, 1).values;
     if (!std::cmp_equal(bias.size(), channels)) throw Error(ErrorKind::Backend, "Accumulate: no bias of that shape");
-    round_to(params, out, out);
+    if (rows >= 2) round_to(params, out, out);
     for (std::size_t first = 0; first < out.size();) {
       for (const float addend : bias) {
         for (const std::size_t end = first + static_cast<std::size_t>(inner); first < end; ++first)

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "plan/lower_simulated.h"
 #include "plan/lower_typed.h"
@@ -47,6 +49,17 @@ TEST(RoundingsOfSum, AreOneOfADepthwiseConvolutionAndOfAnUnknownWeight) {
   EXPECT_EQ(roundings_of_sum(conv_of(64), {64, 1, 7, 7}), 1);
   EXPECT_EQ(roundings_of_sum(conv_of(1), {64, 1, 7, 7}), 4);  // one channel in, and no groups
   EXPECT_EQ(roundings_of_sum(conv_of(1), {}), 1);
+}
+
+TEST(RoundingsOfSum, OfAMatrixAreOneForEach16Rows) {
+  onnx::NodeProto node;
+  node.set_op_type("MatMul");
+  EXPECT_EQ(roundings_of_sum(node, {48, 96}), 3);
+  EXPECT_EQ(roundings_of_sum(node, {}), 1) << "a product of two activations, which is summed in float32";
+  node.set_op_type("Gemm");
+  EXPECT_EQ(roundings_of_sum(node, {48, 96}), 3);
+  set_attribute(node, "transB", std::int64_t{1});
+  EXPECT_EQ(roundings_of_sum(node, {48, 96}), 6);
 }
 
 /// Conv (K = 18, with a bias) and MatMul behind it.
@@ -176,6 +189,43 @@ TEST(EngineSums, LayersOnCodesSumIntegers) {
   EXPECT_EQ(names_of(file.model.proto.graph(), "Tf32"), Names{});
 }
 
+TEST(EngineSums, OfAGemmLeaveItsBiasToWhatStandsBehind) {
+  const EngineSums sums(kMeasuredArithmetic);
+  onnx::NodeProto gemm;
+  gemm.set_op_type("Gemm");
+  for (const char* input : {"x", "w", "c"}) gemm.add_input(input);
+  gemm.add_output("y");
+  const auto behind = [&](Format format, const Shape& bias) {
+    onnx::NodeProto node = gemm;
+    const auto sum = sums.behind(node, format, "gemm", {.weight = {48, 10}, .bias = bias});
+    const bool apart = sum && sum->input_size() == 2 && attribute_float(node, "beta", 1) == 0;
+    return std::pair{sum ? attribute_int(*sum, "roundings", 0) : 0, apart};
+  };
+  EXPECT_EQ(behind(Format::Float16, {10}), std::pair(std::int64_t{3}, true));
+  EXPECT_EQ(behind(Format::Float16, {1, 10}), std::pair(std::int64_t{3}, false)) << "not one row";
+  EXPECT_EQ(behind(Format::BFloat16, {10}), std::pair(std::int64_t{1}, true));
+  EXPECT_EQ(behind(Format::BFloat16, {}), std::pair(std::int64_t{0}, false)) << "rounded once";
+}
+
+TEST(EngineSums, OfANormInFloat16HaveRoundedFactors) {
+  const Model model = parse_model(
+      "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1.1, 3}, float[2] b = {0.3, 0}, "
+      "float[2] m = {1, 2}, float[2] v = {2, 5}> { [n] y = BatchNormalization(x, s, b, m, v) }");
+  Model changed = model;
+  onnx::GraphProto& graph = *changed.proto.mutable_graph();
+  EngineSums(kMeasuredArithmetic).round_norm(changed, graph, *graph.mutable_node(0), Format::Float16);
+  EXPECT_EQ(graph.node(0).input(1), "y/scale");
+  const float exact = 1.1F / std::sqrt(2.0F + 1e-5F);
+  const float scale = initializer(changed, "y/scale")->floats()[0];
+  EXPECT_NE(scale, exact);
+  EXPECT_NEAR(scale, exact, 0x1p-11);
+  EXPECT_NEAR(initializer(changed, "y/shift")->floats()[0], 0.3F - exact, 0x1p-11);
+  Model low = model;
+  EngineSums(kMeasuredArithmetic)
+      .round_norm(low, *low.proto.mutable_graph(), *low.proto.mutable_graph()->mutable_node(0), Format::BFloat16);
+  EXPECT_EQ(low.proto.graph().node(0).input(1), "s") << "not measured";
+}
+
 TEST(EngineSums, LayersOfOtherNamesHaveOtherNoise) {
   const EngineSums sums(kMeasuredArithmetic);
   const auto seed = [&](const std::string& layer) {
@@ -183,7 +233,8 @@ TEST(EngineSums, LayersOfOtherNamesHaveOtherNoise) {
     conv.add_input("x");
     conv.add_input("w");
     conv.add_output("y");
-    return attribute_int(sums.behind(conv, Format::Float16, layer, {1, 32, 1, 1}).value(), "seed", 0);
+    return attribute_int(sums.behind(conv, Format::Float16, layer, {.weight = {1, 32, 1, 1}, .bias = {}}).value(),
+                         "seed", 0);
   };
   EXPECT_NE(seed("a"), seed("b"));
   EXPECT_EQ(seed("a"), seed("a"));
