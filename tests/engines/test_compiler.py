@@ -140,3 +140,15 @@ def test_an_engine_is_written(tmp_path):
     assert done.returncode == 4 and ASYMMETRIC in done.stderr and not tmp_path.joinpath("refused.engine").exists()
     done = vernier("convert", model, "--fp16", "--target", "openvino", "-o", "other.engine", "--compile", "--python", ENGINES, folder=tmp_path)
     assert done.returncode == 2 and "--target openvino" in done.stderr
+
+
+def test_one_name_for_dimensions_of_two_sizes_is_named(tmp_path):
+    graph = onnx.parser.parse_graph("g (float[1, 3, d, d] x) => (float[1, 3, d, d] y) { y = Relu(x) }")
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "model.onnx")
+    engine = ["--python", ENGINES, "--compute-capability", "8.9", "--shapes"]
+    assert vernier("inspect", "engine", "model.onnx", *engine, "x:[1,3,8,8]", folder=tmp_path).returncode == 0
+    done = vernier("inspect", "engine", "model.onnx", *engine, "x:[1,3,8,16]", folder=tmp_path)
+    assert done.returncode == 4 and "the name 'd' stands for 8 at axis 2 of input 'x' and for 16 at axis 3" in done.stderr
+    # What it advises helps.
+    vernier("surgeon", "sanitize", "model.onnx", "--override-input-shapes", "x:[1,3,8,16]", "-o", "fixed.onnx", folder=tmp_path)
+    assert vernier("inspect", "engine", "fixed.onnx", *engine[:-1], folder=tmp_path).returncode == 0

@@ -123,6 +123,33 @@ std::string misread_text(const Model& file, const CompiledEngine& compiled) {
   return "";
 }
 
+std::string shared_names_text(const Model& file, const std::map<std::string, ShapeRange>& shapes) {
+  struct Place {
+    std::string text;
+    Shape sizes;
+  };
+  std::map<std::string, Place> first;
+  for (const onnx::ValueInfoProto& input : file.proto.graph().input()) {
+    const auto given = shapes.find(input.name());
+    if (given == shapes.end()) continue;
+    const auto& dims = input.type().tensor_type().shape().dim();
+    for (int axis = 0; axis < dims.size(); ++axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      const ShapeRange& range = given->second;
+      if (dims[axis].dim_param().empty() || i >= range.opt.size()) continue;
+      const Shape sizes{range.min[i], range.opt[i], range.max[i]};
+      const std::string here = fmt::format("{} at axis {} of input '{}'", sizes[1], axis, printable(input.name()));
+      const auto& [name, place] = *first.try_emplace(dims[axis].dim_param(), Place{here, sizes}).first;
+      if (place.sizes == sizes) continue;
+      return fmt::format(
+          "the name '{}' stands for {} and for {}, and TensorRT takes one size for a name: give one of them another "
+          "name, or fix the shape (‹vernier surgeon sanitize --override-input-shapes {}:[{}]›)",
+          printable(name), place.text, here, printable(input.name()), fmt::join(range.opt, ","));
+    }
+  }
+  return "";
+}
+
 CompileOptions for_target(const CompileOptions& options, Target target) {
   CompileOptions chosen = options;
   if (target == Target::OpenVino && options.engine == EngineChoice::Any) chosen.engine = EngineChoice::OpenVino;
@@ -188,6 +215,10 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
   // Written again: kernels name nodes, and those that have no name got theirs when the file was read.
   CompileRequest request{scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes), capability_,
                          options_.settings};
+  if (report.engine.name != "OpenVINO") {
+    const std::string shared = shared_names_text(file, request.shapes);
+    if (!shared.empty()) report.notes.insert(report.notes.begin(), shared);  // the likelier reason
+  }
   const HostFiles files(request.settings);
   write_model(file, request.model);
   if (sinks_.progress) sinks_.progress("compilation by " + text_of(report.engine), 0, 1);

@@ -25,6 +25,10 @@ std::string refusal_text(const Model& file, const CompiledEngine& compiled);
 /// Where an engine gives an output another shape than the file says, in words; else empty. It read a node otherwise.
 std::string misread_text(const Model& file, const CompiledEngine& compiled);
 
+/// Where inputs give one name to dimensions that `shapes` makes different, which TensorRT refuses, in words with the
+/// cure; else empty.
+std::string shared_names_text(const Model& file, const std::map<std::string, ShapeRange>& shapes);
+
 /// The options, for files that are made for `target`: "any" engine is one of that target's.
 /// Errors: Usage, where no engine that compiles is one of it.
 CompileOptions for_target(const CompileOptions& options, Target target);

@@ -131,7 +131,8 @@ EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) 
   CompiledEngine opened = host_->open(request, save);
   const std::string refused = opened.refusals.empty() ? misread_text(file, opened) : refusal_text(file, opened);
   if (!refused.empty()) {
-    throw Error(ErrorKind::Backend, fmt::format("{} {}: {}", about_.name, about_.version, refused));
+    throw Error(ErrorKind::Backend, fmt::format("{} {}: {}", about_.name, about_.version, refused),
+                about_.name == "OpenVINO" ? "" : shared_names_text(file, request.shapes));
   }
   files.keep();
   if (!save.empty()) replace_file(options_.save_engine, read_text(save, std::numeric_limits<std::size_t>::max()));
