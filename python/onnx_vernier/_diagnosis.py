@@ -126,7 +126,8 @@ def diagnose(
             the search only looks what to try next.
         rank: rank the layers by what each costs the output, even if everything low meets the requirement.
         quantized: a file that was quantized from ``model``: its ranges and the layers that it has in float32 are taken over.
-        alternatives: how many other ways to meet the requirement are measured where layers have to be kept.
+        alternatives: how many other ways to meet the requirement are measured if layers have to be kept: repairs, another target, another
+            format. If the repaired network keeps less, the report is about it, and it is written.
         cost: what keeping costs: "layers", "macs", "bytes", "time".
         max_seconds: of the search; 0: no limit.
         max_evaluations: runs of the search over the samples; 0: no limit.

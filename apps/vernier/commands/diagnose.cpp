@@ -55,8 +55,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
       .group("Search");
   add_value(
       app, "--options", line->options, "N",
-      "Where layers have to be kept, also measure N other ways: repairs first, another engine's placement, another "
-      "format; together at most twice as long as the rest (default: 2)")
+      "If layers have to be kept, also measure N other ways: repairs, another engine's placement, another format. "
+      "Repairs that keep less become the answer (default: 2)")
       .group("Search");
   add_flag(app, "--no-options", line->no_options, "The same as --options 0").group("Search");
   line->data.add(app, "Samples to measure on");

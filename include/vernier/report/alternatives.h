@@ -16,6 +16,8 @@
 
 namespace vernier {
 
+struct DiagnoseReport;
+
 /// How one way to meet the requirement ended.
 enum class AlternativeEnd {
   Met,         // of which none of the kept layers can be dropped
@@ -44,6 +46,15 @@ struct Alternative {
   std::optional<double> metric;        // of the labels or the script that decide
   std::optional<double> ms, float_ms;  // median of one sample on ONNX Runtime; absent where its kernels say nothing
   double seconds = 0;                  // that measuring it took
+  bool adopted = false;                // the answer of the report, in place of what was found first
 };
+
+/// The one that meets the requirement at the least cost, of equal ones the first; null if none does. The cost is the
+/// work times the bits of the format that does it; within one format what the search counted in, if not layers.
+VERNIER_API const Alternative* best_alternative(const DiagnoseReport& report);
+/// The one that the rest of the report is about: the adopted one, else what was found first. Null without alternatives.
+VERNIER_API const Alternative* answer_of_alternatives(const DiagnoseReport& report);
+/// Whether a model was measured that meets the requirement.
+VERNIER_API bool meets(const Alternative& row);
 
 }  // namespace vernier

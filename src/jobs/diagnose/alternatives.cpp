@@ -19,9 +19,12 @@
 namespace vernier {
 namespace {
 
-constexpr double kTimesTheSearch = 2;  // for all of them, so that three times is the whole
-constexpr double kLeastSeconds = 10;   // tiny networks: sessions take as long whatever is in them
-constexpr double kToVerify = 0.2;      // of a way's time, for the file behind its search
+constexpr double kTimesForRepairs = 5;  // they take two to three times as long as the rest
+constexpr double kTimesForOthers = 1;
+constexpr double kLeastForRepairs = 60, kLeastForOthers = 10;  // s: sessions of tiny networks take as long as others
+constexpr double kToVerify = 0.2;                              // of a way's time, for the file behind its search
+// Of the trials that the first search took: a repaired network has less to keep, and its certificate takes less.
+constexpr std::size_t kTimesTheTrials = 2, kLeastTrials = 60;
 
 struct Candidate {
   std::string change;
@@ -43,18 +46,29 @@ std::pair<Format, const char*> other_format(const std::vector<Format>& low) {
   return {Format::Float16, "‹fp16›"};
 }
 
-std::vector<Candidate> candidates(const DiagnoseOptions& asked) {
+/// The repairs: what is asked for besides an answer, a proof or a curve, is asked for of them as well, since they may
+/// become the answer.
+Candidate repaired(const DiagnoseOptions& asked, const DiagnoseReport& found) {
+  Candidate candidate{"fix", asked, /*repairs=*/true};
+  SearchOptions& search = candidate.options.search;
+  const std::size_t trials = std::max(kTimesTheTrials * found.kept->evaluations, kLeastTrials);
+  search.max_evaluations = search.max_evaluations == 0 ? trials : std::min(search.max_evaluations, trials);
+  if (!search.journal.empty()) search.journal += ".repaired";
+  return candidate;
+}
+
+std::vector<Candidate> candidates(const DiagnoseOptions& asked, const DiagnoseReport& found) {
   DiagnoseOptions same = asked;
   same.output.clear();
   same.compile.reset();
   same.sample_pictures = same.pictures = false;
+  same.alternatives = 0;
+  std::vector<Candidate> all{repaired(same, found)};
   same.search.journal.clear();
   same.search.journal_folder.clear();
   same.search.resume = false;
   same.search.prove_minimum = false;
   same.search.pareto = false;
-  same.alternatives = 0;
-  std::vector<Candidate> all{{"fix", same, /*repairs=*/true}};
   const bool scaled = std::ranges::any_of(asked.precision.low, needs_scale);
   const auto add_target = [&](Target target) {
     Candidate other{fmt::format("‹target› {}", word_of(target)), same, false};
@@ -74,6 +88,12 @@ std::vector<Candidate> candidates(const DiagnoseOptions& asked) {
   return all;
 }
 
+void take_times(const DiagnoseReport& report, Alternative& row) {
+  if (!report.latency || (report.target != Target::OnnxRuntime && report.latency->engine.empty())) return;
+  row.float_ms = report.latency->float_ms;
+  row.ms = report.latency->repaired_ms ? report.latency->repaired_ms : report.latency->low_ms;
+}
+
 Alternative row_of(std::string change, const DiagnoseReport& report) {
   Alternative row;
   row.change = std::move(change);
@@ -90,10 +110,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
   if (report.explanation) {
     row.repairs = static_cast<std::size_t>(std::ranges::count_if(report.explanation->repairs, &RepairTried::accepted));
   }
-  if (report.latency && (report.target == Target::OnnxRuntime || !report.latency->engine.empty())) {
-    row.float_ms = report.latency->float_ms;
-    row.ms = report.latency->repaired_ms ? report.latency->repaired_ms : report.latency->low_ms;
-  }
+  take_times(report, row);
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::Impossible || outcome == Outcome::FileMisses) {
     row.end = AlternativeEnd::Missed;
@@ -107,11 +124,9 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
   return row;
 }
 
-bool has_set(const Alternative& row) { return row.end == AlternativeEnd::Met || row.end == AlternativeEnd::Unfinished; }
-
 /// vernier fix takes repairs back with which more would be kept than without; here that search is `keep`.
 void repairs_or_keep(const Alternative& keep, Alternative& fix) {
-  if (!has_set(keep) || fix.end == AlternativeEnd::NotMeasured || (has_set(fix) && fix.cost <= keep.cost)) return;
+  if (!meets(keep) || fix.end == AlternativeEnd::NotMeasured || (meets(fix) && fix.cost <= keep.cost)) return;
   const double seconds = fix.seconds;
   fix = keep;
   fix.change = "fix";
@@ -161,22 +176,41 @@ std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, co
   if (options.alternatives == 0 || dear || !better_is_possible || sinks.is_interrupted()) return {};
   Alternative first = row_of("keep", found);
   for (const PhaseTime& phase : found.phases) first.seconds += phase.seconds;
-  double left = std::max(kTimesTheSearch * (first.seconds + saved_seconds), kLeastSeconds);
+  const double took = first.seconds + saved_seconds;
+  double left = std::max(kTimesForOthers * took, kLeastForOthers);
   std::vector<Alternative> rows{std::move(first)};
-  std::vector<Candidate> others = candidates(options);
+  std::vector<Candidate> others = candidates(options, found);
   others.resize(std::min(options.alternatives, others.size()));
   const RepairOptions repairs;
   for (std::size_t i = 0; i < others.size(); ++i) {
-    // The last one gets all that is left; the repairs, which come first, more than their share.
-    const double share = i + 1 == others.size() ? left : left * (i == 0 ? 0.7 : 0.5);
     if (sinks.progress) sinks.progress("options", i, others.size());
-    rows.push_back(measure(others[i], share, again, repairs, sinks));
-    if (others[i].repairs) repairs_or_keep(rows.front(), rows.back());
-    left -= rows.back().seconds;
-    if (left <= 0) left = kLeastSeconds / 4;
+    if (others[i].repairs) {
+      rows.push_back(measure(others[i], std::max(kTimesForRepairs * took, kLeastForRepairs), again, repairs, sinks));
+      repairs_or_keep(rows.front(), rows.back());
+      continue;
+    }
+    // The last one gets all that is left.
+    rows.push_back(measure(others[i], i + 1 == others.size() ? left : left / 2, again, repairs, sinks));
+    left = std::max(left - rows.back().seconds, kLeastForOthers / 4);
   }
   if (sinks.progress) sinks.progress("options", others.size(), others.size());
   return rows;
+}
+
+void add_latency(DiagnoseReport& report) {
+  const Alternative* const answer = answer_of_alternatives(report);
+  for (Alternative& row : report.alternatives) {
+    if (&row == answer) take_times(report, row);
+  }
+}
+
+bool adopt_best(const DiagnoseOptions& options, DiagnoseReport& report) {
+  const Alternative* best = best_alternative(report);
+  if (best == nullptr || best->repairs == 0 || options.from) return false;
+  const auto row = std::ranges::find(report.alternatives, "fix", &Alternative::change);
+  if (best != &*row) return false;
+  row->adopted = true;
+  return true;
 }
 
 }  // namespace vernier

@@ -1,4 +1,7 @@
-// What could be done instead of keeping the layers that a search found: each way is measured, within a budget.
+// What could be done instead of keeping the layers that a search found: each way is measured, within a budget. One of
+// them may become the answer: the repairs, which change nothing that the command says. Another target is another
+// engine, another format is other arithmetic, and ranges that were taken over from a file are the user's: these stay
+// options, and the user decides.
 #pragma once
 
 #include <chrono>
@@ -22,10 +25,17 @@ using DiagnoseAgain = std::function<DiagnoseReport(const DiagnoseOptions&, const
 
 /// What was found first, then up to options.alternatives others: the repairs first, then another engine's placement,
 /// then another format. Empty where nothing has to be kept, and where each trial is dear or somebody else's: an outside
-/// check, an engine, several processes. Time: twice what `found` took in sum, `saved_seconds` with it, which it would
-/// have taken without records of earlier jobs, or 10 s if that is more.
+/// check, an engine, several processes. Time: the repairs may become the answer, so trials end their search, twice as
+/// many as that of `found` took, and no clock before five times what `found` took in sum, or 60 s. `saved_seconds` is
+/// in that sum: what it would have taken without records of earlier jobs. The others: as long as that sum, or 10 s.
 /// Errors: Interrupted; an error of one way is its `why`.
 std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,
                                               double saved_seconds, const DiagnoseAgain& again, const JobSinks& sinks);
+
+/// The times of the report's model to its row.
+void add_latency(DiagnoseReport& report);
+
+/// Marks the best of report.alternatives as adopted if it may become the answer. Whether it was.
+bool adopt_best(const DiagnoseOptions& options, DiagnoseReport& report);
 
 }  // namespace vernier

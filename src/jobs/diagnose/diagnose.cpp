@@ -143,6 +143,14 @@ DiagnoseReport Diagnosis::run() {
     }
     experiment_->forget_switched();
     if (!report_.final_figures && !report_.typed) write_and_verify();
+    if (judges_apart() && report_.final_figures) compare_on_judges();
+    if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
+      optional_step("causes", [&] { causes(); });
+    measured_->keep();
+    if (repairs_ == nullptr && explains_ && options_.alternatives > 0) {
+      optional_step("options", [&] { alternatives(); });
+      if (better_ && !sinks_.is_interrupted()) adopt(std::move(*better_));
+    }
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
       optional_step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
@@ -150,7 +158,6 @@ DiagnoseReport Diagnosis::run() {
         (report_.final_figures || !searches())) {
       step("saturated pairs", [&] { saturation(); });
     }
-    if (judges_apart() && report_.final_figures) compare_on_judges();
     if (options_.search.task.labels && !judges_apart() && report_.kept && report_.kept->file_test) {
       warn(
           "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
@@ -160,8 +167,6 @@ DiagnoseReport Diagnosis::run() {
     for (const std::string& text : doubts_) {
       if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
     }
-    if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
-      optional_step("causes", [&] { causes(); });
     if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && job_ranks().first()) {
       optional_step("ONNX Runtime", [&] { try_on_onnxruntime(); });
     }
@@ -170,9 +175,6 @@ DiagnoseReport Diagnosis::run() {
     }
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) optional_step("compilation", [&] { compile(); });
     measured_->keep();
-    if (repairs_ == nullptr && explains_ && options_.alternatives > 0) {
-      optional_step("options", [&] { alternatives(); });
-    }
     if (!sinks_.is_interrupted() && draws()) optional_step("pictures", [&] { pictures(); });
     measured_->keep();
     note_of_records();
@@ -250,7 +252,7 @@ void Diagnosis::plan_steps() {
   if (options_.precision.target == Target::OnnxRuntime) steps_.add("saturated pairs", 4);
   if (options_.latency) steps_.add("latency", 10);
   if (options_.compile) steps_.add("compilation", 20);
-  if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 100);
+  if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 150);
   if (draws()) steps_.add("pictures", 2.5);
 }
 

@@ -53,6 +53,14 @@ struct Verification {
   std::vector<std::string> doubts;
 };
 
+/// What a diagnosis with repairs found, for one without to answer with.
+struct RepairedAnswer {
+  NetworkVariant network;
+  DiagnoseReport report;
+  std::vector<std::string> notes;  // of the repairs
+  bool rewritten = false;          // the float model is another, equal one
+};
+
 class Diagnosis {
  public:
   /// `repairs` null: none is tried.
@@ -172,6 +180,7 @@ class Diagnosis {
   /// From here on the repaired network is the one that layers are kept in; it is judged against the float model as
   /// ever.
   void repair();
+  void show_repairs(std::vector<RepairTried> tried, std::vector<std::string> notes);
 
   /// All figures that stand beside the written file's are of the same samples.
   void compare_on_judges() {
@@ -226,6 +235,10 @@ class Diagnosis {
   void latency();
   void compile();
   void alternatives();
+  /// Once it has run; its network is given away.
+  RepairedAnswer repaired_answer();
+  /// Answers with the repaired network from here on, and writes that one.
+  void adopt(RepairedAnswer repaired);
   void pictures();
   void picture_samples();
 
@@ -256,6 +269,8 @@ class Diagnosis {
   bool refused_file_ = false;                               // an output could not be written
   std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
   std::vector<std::string> repair_notes_;                   // what was said of the repairs that were accepted
+  bool rewritten_ = false;                                  // by these repairs
+  std::optional<RepairedAnswer> better_;                    // an option that is the answer
   std::vector<std::string> doubts_;                         // of the last verification
   std::optional<TestRow> file_test_, engine_test_;          // of the last verification, where an objective decides
   std::unique_ptr<Objective> objective_;                    // null: the requirement decides, if there is one

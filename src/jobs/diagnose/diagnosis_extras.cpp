@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobs/common/runtime_check.h"
@@ -47,6 +48,7 @@ void Diagnosis::latency() {
   } else {
     report_.latency = measure_latency(subject(), models, options_.precision.target);
   }
+  if (!report_.alternatives.empty()) add_latency(report_);
 }
 
 void Diagnosis::compile() {
@@ -59,10 +61,35 @@ void Diagnosis::compile() {
 void Diagnosis::alternatives() {
   report_.alternatives = measure_alternatives(
       options_, report_, measured_->saved_seconds(),
-      [this](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
-        return Diagnosis(options, sinks, repairs, deadline, *this).run();
+      [&](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
+        Diagnosis other(options, sinks, repairs, deadline, *this);
+        DiagnoseReport found = other.run();
+        if (repairs != nullptr && met(found)) better_ = other.repaired_answer();
+        return found;
       },
       sinks_);
+  if (sinks_.is_interrupted() || !adopt_best(options_, report_)) better_.reset();
+}
+
+RepairedAnswer Diagnosis::repaired_answer() {
+  return {{std::move(subject().model), std::move(subject().layers), all_low_plan(), experiment_->candidate_names(),
+           std::move(experiment_->reference.shapes), std::move(evidence_)},
+          report_,
+          repair_notes_,
+          rewritten_};
+}
+
+void Diagnosis::adopt(RepairedAnswer repaired) {
+  other_ = std::move(repaired.network);
+  change_network();
+  report_.kept = std::move(repaired.report.kept);
+  report_.repaired = judged_repaired_ = std::move(repaired.report.repaired);
+  show_repairs(std::move(repaired.report.explanation->repairs), std::move(repaired.notes));
+  if (repaired.rewritten) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
+  mark_kept();
+  write_and_verify();
+  if (file_test_) report_.kept->file_test = file_test_;
+  if (engine_test_) report_.kept->engine_test = engine_test_;
 }
 
 void Diagnosis::pictures() {

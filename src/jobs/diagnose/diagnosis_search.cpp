@@ -72,15 +72,9 @@ void Diagnosis::repair() {
   }
   RepairedNetwork repaired =
       repair_network(loaded_, *experiment_, precision_, *repairs_, ranges_->cached().has_value(), labels);
-  if (!report_.explanation) report_.explanation.emplace();
-  report_.explanation->repairs = std::move(repaired.tried);
-  std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
-    return std::ranges::find(report_.explanation->repairs, proposal, &RepairTried::id) !=
-           report_.explanation->repairs.end();
-  });
-  note(repaired.notes);
-  repair_notes_ = std::move(repaired.notes);
+  show_repairs(std::move(repaired.tried), std::move(repaired.notes));
   if (!repaired.changed) return;
+  rewritten_ = repaired.rewritten;
   other_ = variant_of(subject(), *experiment_, evidence_);
   subject().model = std::move(repaired.state.subject.model);
   subject().layers = std::move(repaired.state.subject.layers);
@@ -96,6 +90,17 @@ void Diagnosis::repair() {
   own_errors();
   report_.repaired = all_low();
   if (judges_apart()) judged_repaired_ = typed_->judged(all_low_plan());
+}
+
+void Diagnosis::show_repairs(std::vector<RepairTried> tried, std::vector<std::string> notes) {
+  if (!report_.explanation) report_.explanation.emplace();
+  report_.explanation->repairs = std::move(tried);
+  std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
+    return std::ranges::find(report_.explanation->repairs, proposal, &RepairTried::id) !=
+           report_.explanation->repairs.end();
+  });
+  note(notes);
+  repair_notes_ = std::move(notes);
 }
 
 void Diagnosis::search_without_repairs() {

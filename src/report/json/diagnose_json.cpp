@@ -155,6 +155,7 @@ struct Fields<SampleShares> {
 template <>
 struct Fields<Alternative> {
   using R = Alternative;
+  static constexpr bool (*is_adopted)(const R&) = [](const R& row) { return row.adopted; };
   static constexpr auto list = std::tuple{Prose{"change", &R::change},
                                           Field{"low", &R::low},
                                           Field{"end", &R::end},
@@ -169,7 +170,8 @@ struct Fields<Alternative> {
                                           Field{"metric", &R::metric},
                                           Field{"ms", &R::ms},
                                           Field{"float_ms", &R::float_ms},
-                                          Field{"seconds", &R::seconds}};
+                                          Field{"seconds", &R::seconds},
+                                          Field{"adopted", &R::adopted, is_adopted}};
 };
 
 template <>

@@ -12,6 +12,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/text/commands.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
@@ -19,31 +20,13 @@
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
-#include "vernier/search_options.h"
 
 namespace vernier {
 namespace {
 
-bool meets(const Alternative& row) { return row.end == AlternativeEnd::Met || row.end == AlternativeEnd::Unfinished; }
-
 bool is_format(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kFlags{"--int8", "--fp16", "--bf16", "--fp8", "--int4"};
   return std::ranges::find(kFlags, word) != kFlags.end();
-}
-
-/// Words as a shell reads them, quotes and all.
-std::vector<std::string> words_in(const std::string& command) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : command) {
-    if (c == '\'') quoted = !quoted;
-    if (c == ' ' && !quoted) {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
 }
 
 std::string end_text(const Alternative& row) {
@@ -58,22 +41,6 @@ std::string end_text(const Alternative& row) {
       break;
   }
   return "not measured";
-}
-
-/// Bits that a multiply-accumulate has, on average.
-double bits_of_work(const Alternative& row, Format high) {
-  const auto narrowest = std::ranges::min_element(row.low, {}, bits_of);
-  const double low_bits = narrowest == row.low.end() ? bits_of(high) : bits_of(*narrowest);
-  const double kept = row.total_macs > 0 ? static_cast<double>(row.kept_macs) / static_cast<double>(row.total_macs) : 0;
-  return kept * bits_of(high) + (1 - kept) * low_bits;
-}
-
-bool cheaper(const Alternative& one, const Alternative& other, const DiagnoseReport& report) {
-  const CostUnit unit = report.kept ? report.kept->cost_unit : CostUnit::Layers;
-  if (unit != CostUnit::Layers && one.low == other.low) return one.cost < other.cost;
-  const double one_bits = bits_of_work(one, report.high);
-  const double other_bits = bits_of_work(other, report.high);
-  return one_bits != other_bits ? one_bits < other_bits : one.kept < other.kept;
 }
 
 std::string share_text(const Alternative& row) {
@@ -96,17 +63,10 @@ std::string figure_cell(const DiagnoseReport& report, const Alternative& row) {
 
 }  // namespace
 
-const Alternative* best_alternative(const DiagnoseReport& report) {
-  const Alternative* best = nullptr;
-  for (const Alternative& row : report.alternatives) {
-    if (meets(row) && (best == nullptr || cheaper(row, *best, report))) best = &row;
-  }
-  return best;
-}
-
-std::string alternative_text(const Alternative& alternative) {
-  if (alternative.change == "keep") return "keep layers, as found";
-  if (alternative.change == "fix") return "repair first: vernier fix";
+std::string alternative_text(const DiagnoseReport& report, const Alternative& alternative) {
+  const bool repaired = answer_of_alternatives(report)->adopted;
+  if (alternative.change == "keep") return repaired ? "keep, no repairs" : "keep layers, as found";
+  if (alternative.change == "fix") return alternative.adopted ? "repaired, as here" : "repair: vernier fix";
   return told(alternative.change);
 }
 
@@ -147,6 +107,19 @@ std::string command_with(const std::string& command, const std::string& change) 
   return fmt::format("{} {}", fmt::join(kept, " "), change);
 }
 
+void say_adopted(const DiagnoseReport& report, Answer& answer) {
+  if (report.alternatives.empty() || !answer_of_alternatives(report)->adopted) return;
+  const Alternative& found = report.alternatives.front();
+  std::string without = "the requirement is missed";
+  if (meets(found)) {
+    without = fmt::format("{} would stay in {}", kept_words(found), format_name(report.high));
+    if (found.total_macs > 0) without += fmt::format(" ({} of the multiply-accumulates)", share_text(found));
+  }
+  const std::size_t repairs = answer_of_alternatives(report)->repairs;
+  answer.sentence +=
+      fmt::format(" The network was repaired first ({}): without that, {}.", plural(repairs, "repair"), without);
+}
+
 void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
   if (report.alternatives.empty()) return;
   const Alternative* best = best_alternative(report);
@@ -154,7 +127,7 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
     answer.advice.emplace_back("None of the options that were measured meets the requirement: ask for less.");
     return;
   }
-  const Alternative& found = report.alternatives.front();
+  const Alternative& found = *answer_of_alternatives(report);
   if (best == &found) return;
   const bool both_work = best->total_macs > 0 && found.total_macs > 0;
   std::string text = fmt::format("{} meets the requirement and keeps {}",
@@ -175,7 +148,7 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
   std::vector<AlternativeWords> all;
   for (const Alternative& row : report.alternatives) {
     AlternativeWords words;
-    words.option = alternative_text(row);
+    words.option = alternative_text(report, row);
     words.end = end_text(row);
     words.best = &row == best;
     words.why = told(row.why);
@@ -197,7 +170,7 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
 std::string alternatives_section(const DiagnoseReport& report, const TextOptions& options) {
   if (report.alternatives.empty()) return {};
   Table table;
-  table.flexible_column("");
+  table.column("", Align::Left);
   table.column("kept", Align::Right);
   table.column("of the work", Align::Right, "work");
   table.column("result", Align::Right);

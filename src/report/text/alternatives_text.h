@@ -11,17 +11,15 @@
 
 namespace vernier {
 
-/// The one that meets the requirement at the least cost, of equal ones the first; null where none does. The cost
-/// is the work times the bits of the format that does it, or within one format what the search counted in, if not
-/// layers.
-const Alternative* best_alternative(const DiagnoseReport& report);
-
-/// "keep layers, as found", "repair first: vernier fix", "--target openvino".
-std::string alternative_text(const Alternative& alternative);
+/// "keep layers, as found", "repair: vernier fix", "--target openvino".
+std::string alternative_text(const DiagnoseReport& report, const Alternative& alternative);
 
 /// A command with what an alternative changes: "vernier diagnose m.onnx --int8" and "--fp16" give
 /// "vernier diagnose m.onnx --fp16".
 std::string command_with(const std::string& command, const std::string& change);
+
+/// Says that the answer is a repaired network, if an option was adopted, and what would be kept without repairs.
+void say_adopted(const DiagnoseReport& report, Answer& answer);
 
 /// Puts the best alternative first among what to do, where it is another than what was found.
 void say_best_alternative(const DiagnoseReport& report, Answer& answer);

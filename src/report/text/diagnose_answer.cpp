@@ -461,6 +461,7 @@ Answer answer_of(const DiagnoseReport& report) {
     say_agreement(report, report.all_low, answer);
   }
   say_given_file(report, answer);
+  say_adopted(report, answer);
   say_best_alternative(report, answer);
   return answer;
 }

@@ -95,6 +95,31 @@ TEST(Alternatives, HaveAFolderOfTheirOwn) {
             "vernier diagnose m --output='my out-fp16' --fp16");
 }
 
+// The report is about the adopted one: it is no advice, and the former answer is a row.
+TEST(Alternatives, TheAdoptedOneIsTheAnswer) {
+  DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 9, 460), row("fix", AlternativeEnd::Met, 3, 120)});
+  report.alternatives[1].adopted = true;
+  report.alternatives[1].repairs = 2;
+  EXPECT_EQ(answer_of_alternatives(report)->change, "fix");
+  const std::string text = report_to_text(report, {.width = 1000});
+  EXPECT_NE(text.find("The network was repaired first (2 repairs): without that, 9 of 12 layers would stay in float32 "
+                      "(46.0 % of the multiply-accumulates)."),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("keep, no repairs"), std::string::npos) << text;
+  EXPECT_NE(text.find("repaired, as here"), std::string::npos) << text;
+  EXPECT_EQ(text.find("vernier fix"), std::string::npos) << text;
+
+  report.alternatives[0].end = AlternativeEnd::Missed;
+  EXPECT_NE(report_to_text(report, {.width = 1000}).find("without that, the requirement is missed"), std::string::npos);
+
+  const std::string json = report_to_json(report);
+  const DiagnoseReport again = diagnose_report_from_json(json, "report.json");
+  EXPECT_FALSE(again.alternatives[0].adopted);
+  EXPECT_TRUE(again.alternatives[1].adopted);
+  EXPECT_EQ(report_to_json(again), json);
+}
+
 TEST(Alternatives, AreATableAndWhatToDoNext) {
   Alternative late = row("‹target› openvino", AlternativeEnd::NotMeasured, 0, 0);
   late.why = "its time was up before it was measured";

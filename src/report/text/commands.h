@@ -1,0 +1,16 @@
+// Commands in a report: the words of one, and what the next one takes over from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+/// Words as a shell reads them, quotes and all.
+std::vector<std::string> words_in(const std::string& command);
+
+/// The options of `command` that say which samples there are and how they are read: "--data photos --image
+/// letterbox:416"; empty if it has none.
+std::string data_options(const std::string& command);
+
+}  // namespace vernier
