@@ -27,6 +27,7 @@ struct Cause {
   std::vector<CauseFigure> figures;  // what triggered it
   std::string sentence;              // for the user: what happens, with the numbers, one sentence or two
   std::vector<std::string> repairs;  // ids of repairs that answer it, cheapest first; the last is "keep-high"
+  std::optional<double> share{};     // of all layers' damage, that its layer does, in the network that was examined
 };
 
 /// What the error of one layer's result is made of, as shares of its noise power; what is absent was not measured.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "analysis/figures.h"
 #include "causes/cause.h"
@@ -64,7 +65,8 @@ std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, co
 }
 
 /// Kinds of causes that explain the most come first: confidence times the share of the damage of the layers that they
-/// stand for. What is unlikely comes last, whatever its layers do.
+/// stand for. What is unlikely comes last, whatever its layers do, among kinds and within each. The report, as text and
+/// as a page, has this order.
 void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked) {
   constexpr double kLikely = 0.5;
   constexpr double kNearlyAsSure = 0.1;
@@ -93,7 +95,8 @@ void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked
   // Kinds that are worth the same stay apart.
   std::map<std::string, std::size_t> places;
   for (const Cause& cause : causes) places.emplace(cause.id, places.size());
-  std::ranges::stable_sort(causes, {}, [&](const Cause& cause) { return places[cause.id]; });
+  std::ranges::stable_sort(causes, {},
+                           [&](const Cause& cause) { return std::pair(places[cause.id], cause.confidence < kLikely); });
 }
 
 }  // namespace
@@ -131,6 +134,10 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   explanation.causes = find_causes(facts, options.own);
   leave_out_idle_repairs(explanation.causes, measured.experiment(), evidence, found);
   order_kinds(explanation.causes, ranked);
+  for (Cause& cause : explanation.causes) {
+    const auto row = std::ranges::find(ranked, cause.layer, &LayerRow::name);
+    if (row != ranked.end()) cause.share = row->share;
+  }
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
   for (const Cause& cause : explanation.causes) {
     for (const std::string& repair : cause.repairs) {

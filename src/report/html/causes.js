@@ -14,13 +14,6 @@ function repairsOf(ids) {
   return ids.length ? h("p", {class: "small repairs"}, ids.length > 1 ? "Repairs to try: " : "Repair to try: ", ids.map(id => [h("span", {class: "tag"}, shown(id)), " "])) : "";
 }
 
-/** Those that answer a cause at each of its layers, and those that do so at some. */
-function repairsOfGroup(causes) {
-  const lists = causes.map(cause => cause.repairs || []), all = [...new Set(lists.flat())], everywhere = id => lists.every(list => list.includes(id));
-  const some = all.filter(id => !everywhere(id));
-  return [repairsOf(all.filter(everywhere)), some.length ? h("p", {class: "small repairs"}, "At some of these layers: ", some.map(id => [h("span", {class: "tag"}, shown(id)), " "])) : ""];
-}
-
 /** One cause of the layer whose panel it stands in. */
 function causeBox(cause) {
   return h("div", {class: "cause"},
@@ -28,30 +21,22 @@ function causeBox(cause) {
     h("p", {}, shown(cause.sentence || "")), figuresOf(cause), repairsOf(cause.repairs || []));
 }
 
-/** Causes by kind, in the order of the report: as the terminal has them. */
-function causeGroups(causes) {
-  const groups = new Map();
-  for (const cause of causes) groups.set(cause.id, [...(groups.get(cause.id) || []), cause]);
-  return [...groups.values()].map(group => {
-    const names = [...new Set(group.map(cause => cause.layer))].filter(Boolean);
-    return {causes: group, names, share: summedShare(names.map(layer => layers[rowOf.get(layer)]))};
-  });
-}
-
-/** One row: what it is, how many layers, their share of the damage, the numbers of the worst of them, what to try. */
-function causeGroup({causes, names, share}) {
-  const first = causes[0], atFirst = 8;
+/** One row: what it is, how many layers, their share of the damage, the numbers of the worst of them, what to try. Groups and
+ * their order are those of the terminal: one function makes both. */
+function causeGroup(group) {
+  const first = explanation.causes[group.first], names = group.layers, share = group.share, atFirst = 8;
+  const some = group.of_some.map(id => [h("span", {class: "tag"}, shown(id)), " "]);
   const rest = names.slice(atFirst);
   return h("div", {class: "cause"},
     h("div", {class: "head"}, h("b", {}, words(first.id)),
-      first.confidence < 0.5 ? h("span", {class: "small"}, `confidence ${percent(first.confidence)}`) : "",
+      !group.sure ? h("span", {class: "small"}, `confidence ${percent(first.confidence)}`) : "",
       h("span", {class: "small"}, names.length ? many(names.length, "layer") : "the network as a whole"),
       share > 0 ? h("span", {class: "small share"}, meter(share, 90), `${percent(share)} of the damage`) : ""),
     h("p", {}, names.length > 1 ? ["Worst at ", layerLink(first.layer), ": "] : names.length ? [layerLink(first.layer), ": "] : "", shown(first.sentence || "")),
     figuresOf(first),
     names.length > 1 ? h("p", {class: "small"}, "Likewise at ", names.slice(1, atFirst).map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
     rest.length ? h("details", {class: "small"}, h("summary", {}, `and ${many(rest.length, "more layer")}`), rest.map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
-    repairsOfGroup(causes));
+    repairsOf(group.repairs), some.length ? h("p", {class: "small repairs"}, "At some of these layers: ", some) : "");
 }
 
 /** What was accepted first, and alone where it is something: a large network has thousands that were tried. */

@@ -147,8 +147,6 @@ function hideTip() { tip.hidden = true; }
 const shareTenths = tenthsOf(layers.map(row => row.share));
 layers.forEach((row, i) => { row.rank = i + 1; row.tenths = shareTenths[i]; });
 function shareText(row) { return has(row.share) ? tenthsText(row.tenths, row.share) + " %" : "\u2013"; }
-/** Of several layers together. */
-function summedShare(rows) { return rows.reduce((sum, row) => sum + (row && has(row.share) ? row.share : 0), 0); }
 /** As it runs in the written model: a kept layer is in the high format. */
 function formatOf(row) { return row.kept ? report.high : row.format; }
 

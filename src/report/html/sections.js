@@ -50,14 +50,14 @@ function certificateTable(rows) {
 (function causes() {
   const all = explanation.causes || [];
   if (!all.length && !(explanation.repairs || []).length) return;
-  const groups = causeGroups(all);
+  const groups = page.words.causes || [];
   const children = [h("div", {class: "causes"}, groups.map(causeGroup))];
   if (groups.length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so that these shares overlap."));
   if ((explanation.proposals || []).length) children.push(h("p", {}, "Worth trying: " + explanation.proposals.map(shown).join(", ") + "."));
   if ((explanation.repairs || []).length) children.push(all.length ? h("h3", {}, "Repairs tried") : "", repairTable(explanation.repairs, true));
   const harmless = !report.repaired && report.kept && report.kept.end === "nothing-needed";
   if (!all.length) section("why", "Repairs tried", "", children);
-  else section("why", harmless ? "Seen, and harmless here" : "Why", harmless ? "The requirement is met with nothing kept." : `What breaks${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
+  else section("why", harmless ? "Seen, and harmless here" : "Why", harmless ? "The requirement is met with nothing kept." : `${groups.length && !groups[0].sure ? "What may break" : "What breaks"}${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
 })();
 
 /** Of the run that the page answers with. */

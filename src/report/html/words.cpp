@@ -10,11 +10,14 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "json/fields.h"
 #include "report/export/pareto.h"
 #include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/diagnosis_words.h"
+#include "report/text/explanation_text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
@@ -113,6 +116,19 @@ Json page_words(const DiagnoseReport& report) {
       without[row.layer] = metric_text(requirement.metric, row.metric, limit);
     }
     words["without"] = std::move(without);
+  }
+  if (const std::vector<CauseGroup> groups = cause_groups(report); !groups.empty()) {
+    Json::Array causes;
+    for (const CauseGroup& group : groups) {
+      causes.push_back(
+          Json::Object{{"first", static_cast<std::size_t>(group.first - report.explanation->causes.data())},
+                       {"sure", group.first->confidence >= kLikelyCause},
+                       {"layers", json_of(group.layers)},
+                       {"share", group.share},
+                       {"repairs", json_of(group.repairs)},
+                       {"of_some", json_of(group.of_some)}});
+    }
+    words["causes"] = std::move(causes);
   }
   if (report.kept && !report.kept->layers.empty()) words["cost"] = cost_text(*report.kept);
   return words;

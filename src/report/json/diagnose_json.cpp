@@ -113,7 +113,7 @@ struct Fields<Cause> {
   static constexpr auto list = std::tuple{Field{"id", &R::id},           Field{"layer", &R::layer},
                                           Field{"tensor", &R::tensor},   Field{"confidence", &R::confidence},
                                           Field{"figures", &R::figures}, Prose{"sentence", &R::sentence},
-                                          Field{"repairs", &R::repairs}};
+                                          Field{"repairs", &R::repairs}, Field{"share", &R::share}};
 };
 
 template <>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -24,15 +25,6 @@
 namespace vernier {
 namespace {
 
-/// Layers that break for one reason.
-struct CauseGroup {
-  const Cause* first = nullptr;      // of the most damaging layer
-  std::vector<std::string> layers;   // with the first; empty: the network as a whole
-  double share = 0;                  // of the damage of all layers
-  std::vector<std::string> repairs;  // that answer it at each of the layers
-  std::vector<std::string> of_some;  // and those that do so at some
-};
-
 /// Takes in what answers a cause at one more layer.
 void add_repairs(CauseGroup& group, const Cause& cause) {
   const auto has = [](const std::vector<std::string>& list, const std::string& id) {
@@ -47,55 +39,33 @@ void add_repairs(CauseGroup& group, const Cause& cause) {
   std::erase_if(group.repairs, [&](const std::string& id) { return has(group.of_some, id); });
 }
 
-/// Of each layer its surest cause; further ones only where they are nearly as sure.
-std::vector<CauseGroup> grouped(const DiagnoseReport& report) {
-  std::map<std::string, double> shares;
-  for (const LayerRow& row : report.layers) shares[row.name] = row.share.value_or(0);
-  std::map<std::string, double> surest;
-  std::map<std::string, std::size_t> places;
-  std::vector<CauseGroup> groups;
-  for (const Cause& cause : report.explanation->causes) {
-    double& most = surest[cause.layer];
-    most = std::max(most, cause.confidence);
-  }
-  for (const Cause& cause : report.explanation->causes) {
-    if (cause.confidence < surest[cause.layer] - 0.1) continue;
-    const auto [place, is_new] = places.emplace(cause.id, groups.size());
-    if (is_new) groups.push_back({&cause, {}, 0, cause.repairs, {}});
-    CauseGroup& group = groups[place->second];
-    add_repairs(group, cause);
-    if (cause.layer.empty() || std::ranges::find(group.layers, printable(cause.layer)) != group.layers.end()) continue;
-    group.layers.push_back(printable(cause.layer));
-    group.share += shares[cause.layer];
-  }
-  return groups;
-}
-
-/// A cause that is less sure says so.
-constexpr double kLikely = 0.5;
-
 std::string group_text(const CauseGroup& group, const TextOptions& options) {
   std::string head = group.first->id;
-  if (group.first->confidence < kLikely) head += fmt::format(" (confidence {})", percent_text(group.first->confidence));
+  if (group.first->confidence < kLikelyCause)
+    head += fmt::format(" (confidence {})", percent_text(group.first->confidence));
   if (!group.layers.empty()) head += ": " + plural(group.layers.size(), "layer");
   if (group.share > 0) head += fmt::format(", {} of the damage", percent_text(group.share));
   if (!group.repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));
   if (!group.of_some.empty()) head += fmt::format("; at some of them: {}", fmt::join(group.of_some, ", "));
-  const std::string where = group.layers.empty() ? "the network" : group.layers.front();
+  const std::string where = group.layers.empty() ? "the network" : printable(group.layers.front());
   std::string text = wrap(head, options.width, "  ") +
                      wrap(fmt::format("{}: {}", where, told(group.first->sentence)), options.width, "    ");
   if (group.layers.size() > 1) {
-    const std::vector<std::string> others(group.layers.begin() + 1, group.layers.end());
+    std::vector<std::string> others;
+    std::transform(group.layers.begin() + 1, group.layers.end(), std::back_inserter(others),
+                   [](const std::string& layer) { return printable(layer); });
     text += wrap("likewise " + list_some(others, 4), options.width, "    ");
   }
   return text;
 }
 
 /// What is found in a network that needs nothing is not what breaks it; where repairs made it so, it was.
-std::string causes_heading(const DiagnoseReport& report) {
-  std::string text = report.repaired                                ? "Causes, before the repairs"
-                     : outcome_of(report) == Outcome::NothingNeeded ? "Seen, and harmless here"
-                                                                    : "Causes";
+std::string causes_heading(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {
+  const bool sure = groups.empty() || groups.front().first->confidence >= kLikelyCause;
+  std::string text = !report.repaired && outcome_of(report) == Outcome::NothingNeeded ? "Seen, and harmless here"
+                     : sure                                                           ? "Causes"
+                                                                                      : "Possible causes";
+  if (report.repaired) text += ", before the repairs";
   const std::size_t examined = report.explanation->samples;
   if (examined > 0 && examined < report.samples) {
     text += fmt::format(", in the {} of {} that were examined", examined, plural(report.samples, "sample"));
@@ -105,8 +75,8 @@ std::string causes_heading(const DiagnoseReport& report) {
 
 std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
   const Explanation& explanation = *report.explanation;
-  std::string text = heading(causes_heading(report), options.color);
-  const std::vector<CauseGroup> groups = grouped(report);
+  const std::vector<CauseGroup> groups = cause_groups(report);
+  std::string text = heading(causes_heading(report, groups), options.color);
   const std::size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   for (std::size_t i = 0; i < shown; ++i) text += group_text(groups[i], options);
   if (shown < groups.size()) {
@@ -175,6 +145,30 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
 }
 
 }  // namespace
+
+std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
+  std::vector<CauseGroup> groups;
+  if (!report.explanation) return groups;
+  std::map<std::string, double> shares;  // for reports of earlier versions
+  for (const LayerRow& row : report.layers) shares[row.name] = row.share.value_or(0);
+  std::map<std::string, double> surest;
+  std::map<std::string, std::size_t> places;
+  for (const Cause& cause : report.explanation->causes) {
+    double& most = surest[cause.layer];
+    most = std::max(most, cause.confidence);
+  }
+  for (const Cause& cause : report.explanation->causes) {
+    if (cause.confidence < surest[cause.layer] - 0.1) continue;
+    const auto [place, is_new] = places.emplace(cause.id, groups.size());
+    if (is_new) groups.push_back({&cause, {}, 0, cause.repairs, {}});
+    CauseGroup& group = groups[place->second];
+    add_repairs(group, cause);
+    if (cause.layer.empty() || std::ranges::find(group.layers, cause.layer) != group.layers.end()) continue;
+    group.layers.push_back(cause.layer);
+    group.share += cause.share.value_or(shares[cause.layer]);
+  }
+  return groups;
+}
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.explanation) return {};

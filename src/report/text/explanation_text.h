@@ -1,12 +1,31 @@
-// Why layers break, and what was tried, as text: a line for each cause, a line for each repair.
+// Why layers break, and what was tried, as text: a line for each cause, a line for each repair. The page has the same
+// groups of causes in the same order.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
+
+/// A cause that is less sure says so.
+inline constexpr double kLikelyCause = 0.5;
+
+/// Layers that break for one reason.
+struct CauseGroup {
+  const Cause* first = nullptr;      // of the most damaging layer
+  std::vector<std::string> layers;   // with the first; empty: the network as a whole
+  double share = 0;                  // of the damage of all layers, before any repair
+  std::vector<std::string> repairs;  // that answer it at each of the layers
+  std::vector<std::string> of_some;  // and those that do so at some
+};
+
+/// Of each layer its surest cause; further ones only if they are nearly as sure. In the order of the report's causes.
+/// Empty without an explanation.
+std::vector<CauseGroup> cause_groups(const DiagnoseReport& report);
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options);
 

@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -9,8 +11,10 @@
 #include "cases.h"
 #include "json/json.h"
 #include "report/html/words.h"
+#include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/text.h"
 #include "vernier/requirement.h"
 #include "vernier/verdict.h"
 
@@ -39,6 +43,65 @@ TEST(FirstSentence, EndsWhereAnotherCanBegin) {
             (Parts{"It is met.", "95 % confidence: 21.5 to 22.7 dB. More."}));
   EXPECT_EQ(first_sentence("Only one, of 'a. b' and 22.1 dB."), (Parts{"Only one, of 'a. b' and 22.1 dB.", ""}));
   EXPECT_EQ(first_sentence(""), (Parts{"", ""}));
+}
+
+Cause cause(const std::string& id, const std::string& layer, double confidence, double share) {
+  Cause made;
+  made.id = id;
+  made.layer = layer;
+  made.confidence = confidence;
+  made.share = share;
+  made.sentence = "so it is";
+  made.repairs = {"keep-high"};
+  return made;
+}
+
+// The kinds of causes, their layers and their shares are those of the terminal, in the order that the JSON has them.
+TEST(PageWords, CausesAreThoseOfTheTextInTheOrderOfTheJson) {
+  DiagnoseReport report = requirement_met();
+  Explanation explanation;
+  explanation.examined = {"a", "b", "c"};
+  explanation.causes = {cause("clipping", "a", 0.9, 0.4), cause("clipping", "b", 0.6, 0.2),
+                        cause("bias-shift", "a", 0.85, 0.4), cause("diffuse", "a", 0.5, 0.4),
+                        cause("weight-grid", "c", 0.3, 0.1)};
+  report.explanation = explanation;
+  report.layers.front().name = "a";
+  report.layers.front().share = 0.01;  // in the network that was repaired: the causes are of the one before
+  const DiagnoseReport read = diagnose_report_from_json(report_to_json(report), "report.json");
+  const std::string text = report_to_text(read, {.width = 200});
+  std::vector<std::string> page, in_json;
+  std::size_t at = 0;
+  const Json words = page_words(read);
+  for (const Json& group : words.at("causes").items()) {
+    const Cause& first = read.explanation->causes[static_cast<std::size_t>(group.at("first").number())];
+    page.push_back(first.id);
+    const std::size_t layers = group.at("layers").items().size();
+    const std::string line = fmt::format("  {}{}: {}, {:.1f} % of the damage", first.id,
+                                         group.at("sure").boolean() ? "" : " (confidence 30.0 %)",
+                                         layers == 1 ? "1 layer" : "2 layers", 100 * group.at("share").number());
+    const std::size_t found = text.find(line, at);
+    ASSERT_NE(found, std::string::npos) << line << " is not behind the one before in\n" << text;
+    at = found;
+  }
+  EXPECT_EQ(page, (std::vector<std::string>{"clipping", "bias-shift", "weight-grid"}))
+      << "another cause of 'a' is much less sure";
+  for (const Cause& one : read.explanation->causes) {
+    if (std::ranges::find(page, one.id) != page.end() && (in_json.empty() || in_json.back() != one.id)) {
+      in_json.push_back(one.id);
+    }
+  }
+  EXPECT_EQ(page, in_json);
+}
+
+TEST(PageWords, CausesThatNobodyIsSureOfAreCalledPossible) {
+  DiagnoseReport report = requirement_met();
+  Explanation explanation;
+  explanation.examined = {"a"};
+  explanation.causes = {cause("weight-grid", "a", 0.3, 0.1)};
+  report.explanation = explanation;
+  EXPECT_NE(report_to_text(report, {}).find("\nPossible causes\n"), std::string::npos);
+  const Json words = page_words(report);
+  EXPECT_FALSE(words.at("causes").items().front().at("sure").boolean());
 }
 
 TEST(KeptCurve, HasTheBestSetOfEachSize) {
