@@ -1,6 +1,8 @@
 #include "tasks/readings.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -102,10 +104,53 @@ std::vector<ImageChange> image_changes(double least, double most, std::int64_t c
   return all;
 }
 
-int steps_of(const ImageChange& change) {
+bool rescales(const ImageChange& change) {
   const ImageChange none;
-  const bool scaled = change.factor != none.factor || change.offset != none.offset;
-  return (change.swap ? 1 : 0) + (change.relayout ? 1 : 0) + (scaled ? 1 : 0);
+  return change.factor != none.factor || change.offset != none.offset;
+}
+
+bool enlarges(const ImageChange& change) {
+  return std::ranges::any_of(change.factor, [](double factor) { return factor > 1; });
+}
+
+int steps_of(const ImageChange& change) {
+  return (change.swap ? 1 : 0) + (change.relayout ? 1 : 0) + (rescales(change) ? 1 : 0);
+}
+
+namespace {
+
+/// Mean difference of neighbours along both axes of the picture, each channel by itself.
+double roughness(const Tensor& image) {
+  const Shape& shape = image.shape();
+  const int axis = image_axis(shape);
+  const auto channels = static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)]);
+  const auto height = static_cast<std::size_t>(axis == 1 ? shape[2] : shape[1]);
+  const auto width = static_cast<std::size_t>(axis == 1 ? shape[3] : shape[2]);
+  const std::size_t next_x = axis == 1 ? 1 : channels, next_y = width * next_x;
+  const std::span<const float> values = image.floats();
+  double sum = 0;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(shape[0]); ++n) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const std::size_t first = n * channels * height * width + (axis == 1 ? c * height * width : c);
+      for (std::size_t y = 0; y + 1 < height; ++y) {
+        for (std::size_t x = 0; x + 1 < width; ++x) {
+          const std::size_t at = first + y * next_y + x * next_x;
+          sum += std::abs(static_cast<double>(values[at + next_x]) - values[at]);
+          sum += std::abs(static_cast<double>(values[at + next_y]) - values[at]);
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool smoother_in_other_layout(const Tensor& image) {
+  constexpr double kClearly = 0.8;
+  ImageChange other;
+  other.relayout = true;
+  return roughness(changed(image, other)) < kClearly * roughness(image);
 }
 
 Tensor changed(const Tensor& image, const ImageChange& change) {

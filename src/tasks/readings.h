@@ -27,6 +27,14 @@ std::vector<ImageChange> image_changes(double least, double most, std::int64_t c
 
 /// How many things are changed: the order of channels, the layout, the range; 0 as given.
 int steps_of(const ImageChange& change);
+bool rescales(const ImageChange& change);
+/// Values get farther from each other: any network is surer of such inputs.
+bool enlarges(const ImageChange& change);
+
+/// Whether neighbours in the picture are clearly more alike when its bytes are read in the other layout, as they are in
+/// pictures that reach a network in the wrong one. Smooth pictures in the right layout are not: what is read there
+/// instead has more detail, which statistics of a network may take for a better fit.
+bool smoother_in_other_layout(const Tensor& image);
 
 /// The tensor, changed. Float32 of a shape that image_axis() takes.
 Tensor changed(const Tensor& image, const ImageChange& change);

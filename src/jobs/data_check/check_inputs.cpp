@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -41,10 +42,26 @@ constexpr std::size_t kFewSamples = 6;
 // Samples whose tensors are in memory at once: other work goes on beside a check for a warning.
 constexpr std::size_t kSideBySide = 2;
 constexpr double kClearGain = 0.25;
+constexpr std::size_t kLeastValues = 64;  // fewer may all be 0 by right
 
 bool none_is_surely_better(const InputReading& given) {
   if (given.misfit) return *given.misfit <= kLeastGain;
   return given.confidence && 1 - *given.confidence < kClearGain;
+}
+
+/// The larger of two middle ones.
+double upper_median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Tensor as_float32(Tensor tensor) {
+  if (tensor.dtype() == Dtype::Float32) return tensor;
+  Tensor made(Dtype::Float32, tensor.shape());
+  std::ranges::transform(tensor.bytes(), made.mutable_floats().begin(),
+                         [](std::byte value) { return static_cast<float>(value); });
+  return made;
 }
 
 /// The largest probability of an output of class scores; nullopt when it is not one row.
@@ -83,7 +100,7 @@ class InputCheck {
   CheckDataReport run() {
     open();
     look_at_inputs();
-    if (const std::string empty = empty_image(); !empty.empty()) {
+    if (const std::string empty = empty_inputs(); !empty.empty()) {
       report_.readings.emplace_back();
       report_.unlike_training = true;
       report_.answer = empty;
@@ -98,7 +115,7 @@ class InputCheck {
       if (!given.accuracy && !given.misfit && !given.confidence) break;
       if (for_warning_ && none_is_surely_better(given)) break;
     }
-    judge_readings(report_, hits_, steps_);
+    judge_readings(report_, hits_, kinds_);
     return std::move(report_);
   }
 
@@ -138,19 +155,21 @@ class InputCheck {
 
   void look_at_inputs() {
     for (const InputInfo& input : model_inputs(model_)) {
-      if (input.dtype != Dtype::Float32) continue;
+      if (input.dtype != Dtype::Float32 && input.dtype != Dtype::UInt8) continue;
       SeenInput seen;
       seen.name = input.name;
       seen.min = 1e300;
       seen.max = -1e300;
       std::vector<ChannelMoments> channels;
       for (std::size_t i = 0; i < size_; ++i) {
-        const Tensor tensor = samples_.at(i).at(input.name);
+        const Tensor tensor = as_float32(samples_.at(i).at(input.name));
+        values_ += tensor.floats().size();
         seen.shape = shape_text(tensor.shape());
         const int axis = image_axis(tensor.shape());
         if (axis >= 0) {
           fold_channels(tensor, channels, static_cast<std::size_t>(axis));
-          if (image_.empty()) {
+          pictures_.insert(input.name);
+          if (image_.empty() && input.dtype == Dtype::Float32) {
             image_ = input.name;
             channels_ = tensor.shape()[static_cast<std::size_t>(axis)];
           }
@@ -171,17 +190,28 @@ class InputCheck {
     }
   }
 
-  /// Images of one value show a network nothing, whatever it was trained on. Empty: there is none.
-  std::string empty_image() const {
-    const auto image = std::ranges::find(report_.inputs, image_, &SeenInput::name);
-    if (image_.empty() || image == report_.inputs.end() || image->min != image->max) return {};
-    return fmt::format("Every value of input '{}' is {:g}: these samples hold no images.", printable(image_),
-                       image->min);
+  /// Images of one value show a network nothing, whatever it was trained on, nor do zeros at all of its inputs. Empty:
+  /// there are others.
+  std::string empty_inputs() const {
+    for (const SeenInput& input : report_.inputs) {
+      if (!pictures_.contains(input.name) || input.min != input.max) continue;
+      return fmt::format("Every value of input '{}' is {:g}: these samples hold no images.", printable(input.name),
+                         input.min);
+    }
+    const bool zeros = std::ranges::all_of(report_.inputs, [](const SeenInput& input) { return input.max == 0; }) &&
+                       std::ranges::all_of(report_.inputs, [](const SeenInput& input) { return input.min == 0; });
+    if (!zeros || values_ < kLeastValues || report_.inputs.size() != model_inputs(model_).size()) return {};
+    return fmt::format(
+        "Every value of {} is 0: these samples show the network nothing.",
+        report_.inputs.size() == 1 ? fmt::format("input '{}'", printable(report_.inputs[0].name)) : "all inputs");
   }
 
   std::vector<ImageChange> readings() const {
     for (const SeenInput& input : report_.inputs) {
-      if (input.name == image_) return image_changes(input.min, input.max, channels_);
+      if (input.name != image_) continue;
+      std::vector<ImageChange> changes = image_changes(input.min, input.max, channels_);
+      if (!smoother_in_other_layout(samples_.at(0).at(image_))) std::erase_if(changes, &ImageChange::relayout);
+      return changes;
     }
     return {ImageChange{}};
   }
@@ -190,7 +220,10 @@ class InputCheck {
     InputReading reading;
     reading.change = change.words;
     reading.do_this = change.options;
-    steps_[change.words] = steps_of(change);
+    ReadingKind& kind = kinds_[change.words];
+    kind = {steps_of(change), rescales(change), enlarges(change)};
+    kind.scale =
+        std::accumulate(change.factor.begin(), change.factor.end(), 0.0) / static_cast<double>(change.factor.size());
     std::vector<std::vector<ChannelMoments>> seen(norms_.size());
     double confidence = 0;
     std::size_t confident = 0, right = 0;
@@ -238,16 +271,16 @@ class InputCheck {
     const auto all = static_cast<double>(size_);
     if (confident == size_) reading.confidence = confidence / all;
     if (!labels_.labels.empty()) reading.accuracy = static_cast<double>(right) / all;
-    std::vector<double> misfits;
+    std::vector<double> misfits, shifts;
     for (std::size_t n = 0; n < norms_.size(); ++n) {
       const SeenNorm norm = compared_with(norms_[n], seen[n]);
       if (change.words.empty()) report_.norms.push_back(norm);
       misfits.push_back(std::isfinite(norm.misfit) ? norm.misfit : 1e9);
+      shifts.push_back(std::isfinite(norm.shift) ? norm.shift : 1e9);
     }
     if (!misfits.empty()) {
-      std::nth_element(misfits.begin(), misfits.begin() + static_cast<std::ptrdiff_t>(misfits.size() / 2),
-                       misfits.end());
-      reading.misfit = misfits[misfits.size() / 2];
+      reading.misfit = upper_median(misfits);
+      kind.shift = upper_median(shifts);
     }
     return reading;
   }
@@ -261,11 +294,13 @@ class InputCheck {
   bool for_warning_;
   CheckDataReport report_;
   ReadingHits hits_;
-  ReadingSteps steps_;
+  ReadingKinds kinds_;
   std::vector<TrainedNorm> norms_;
   std::set<std::string> classes_;  // outputs that are class scores by the graph: how sure the network is
   std::optional<Session> session_;
-  std::string image_;
+  std::set<std::string> pictures_;  // inputs that are images
+  std::size_t values_ = 0;          // of all inputs in all samples
+  std::string image_;               // that is read in other ways
   std::int64_t channels_ = 0;
 };
 

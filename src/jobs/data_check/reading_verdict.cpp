@@ -20,6 +20,16 @@ constexpr double kMisfit = 0.5;
 constexpr double kDoubtful = 0.25;  // of networks with their own inputs 0.2 was seen at most, on lines of text
 // Readings nearer to each other than this are equally good: the samples are few.
 constexpr double kSameMisfit = 1.1, kSameConfidence = 0.02;
+// Nats: of two readings that are both as near to training as this, neither is better.
+constexpr double kNoMisfit = 0.01;
+// Of the misfit as given. Another range than training's leaves a quarter or less.
+constexpr double kMuchBetter = 0.6, kMuchBetterRange = 0.4;
+// Pictures with less detail than those of training, enlarged ones for example, make edges as much weaker as a smaller
+// range does: such a factor is told from it by the means that come nearer to training's, in deviations, or by a fit
+// that leaves nothing.
+constexpr double kAsDetail = 8, kNearer = 0.1;
+// A network that was trained is surer than this of inputs like those of training, on average.
+constexpr double kUnsure = 0.5, kMuchSurer = 0.25;
 const char* const kSwapped = "red and blue swapped";
 
 /// What one kind of evidence says of a reading against the inputs as given.
@@ -28,6 +38,8 @@ struct Evidence {
   std::function<double(const InputReading&)> score;        // larger is better
   std::function<bool(const InputReading&)> surely, maybe;  // better than as given
   std::function<bool(const InputReading& best, const InputReading&)> as_good;
+  /// Another range that fits better may be pictures with less detail; never true of readings without a range.
+  std::function<bool(const InputReading& better, const InputReading&)> confused;
   std::function<std::string(const InputReading&)> figures;
   std::string would_decide;
 };
@@ -40,22 +52,34 @@ Evidence by_labels(const InputReading& given, const ReadingHits& hits) {
           [&hits](const InputReading& best, const InputReading& r) {
             return !more_right(hits.at(best.change), hits.at(r.change), 1);
           },
+          [](const InputReading&, const InputReading&) { return false; },
           [given](const InputReading& r) {
             return fmt::format("{:.1f} % right, {:.1f} % as given", 100 * *r.accuracy, 100 * *given.accuracy);
           },
           "More samples with labels would decide."};
 }
 
-Evidence by_statistics(const InputReading& given) {
+Evidence by_statistics(const InputReading& given, const ReadingKinds& kinds) {
+  const auto confused = [&kinds](const InputReading& better, const InputReading& other) {
+    const ReadingKind &one = kinds.at(better.change), &two = kinds.at(other.change);
+    if (one.scale == two.scale || *better.misfit <= kLeastGain) return false;
+    const double factor = std::max(one.scale / two.scale, two.scale / one.scale);
+    return factor <= kAsDetail && two.shift - one.shift < kNearer;
+  };
   return {"BatchNormalization statistics",
           [](const InputReading& r) { return -*r.misfit; },
-          [given](const InputReading& r) {
-            return *r.misfit < std::min(kMisfit, 0.6 * *given.misfit) && *given.misfit - *r.misfit > kLeastGain;
+          [given, &kinds, confused](const InputReading& r) {
+            const double share = kinds.at(r.change).rescales ? kMuchBetterRange : kMuchBetter;
+            return *r.misfit < std::min(kMisfit, share * *given.misfit) && *given.misfit - *r.misfit > kLeastGain &&
+                   !confused(r, given);
           },
-          [given](const InputReading& r) { return kSameMisfit * *r.misfit < *given.misfit; },
+          [given](const InputReading& r) {
+            return kSameMisfit * *r.misfit<*given.misfit&& * given.misfit - *r.misfit> kNoMisfit;
+          },
           [](const InputReading& best, const InputReading& r) {
             return *r.misfit <= std::max(kSameMisfit * *best.misfit, *best.misfit + kLeastGain);
           },
+          confused,
           [given](const InputReading& r) {
             return fmt::format(
                 "the first BatchNormalizations then see {:.3g} nats off what training saw, {:.3g} as "
@@ -66,14 +90,27 @@ Evidence by_statistics(const InputReading& given) {
                            : "How training read its images would decide, more samples may."};
 }
 
-Evidence by_confidence(const InputReading& given) {
+/// Larger values make any network surer: a reading that enlarges them is never surely better, and may be where the
+/// network is unsure of the inputs as given. It stands behind the others.
+Evidence by_confidence(const InputReading& given, const ReadingKinds& kinds) {
+  const auto enlarges = [&kinds](const InputReading& r) { return kinds.at(r.change).enlarges; };
+  const auto may_be_enlarged = [given](const InputReading& r) {
+    return *given.confidence < kUnsure && r.confidence.value_or(0) > *given.confidence + kMuchSurer;
+  };
   return {"confidence",
-          [](const InputReading& r) { return r.confidence.value_or(0); },
-          [given](const InputReading& r) { return r.confidence.value_or(0) > *given.confidence + 0.15; },
-          [given](const InputReading& r) { return r.confidence.value_or(0) > *given.confidence + kSameConfidence; },
+          [enlarges, may_be_enlarged](const InputReading& r) {
+            return r.confidence.value_or(0) - (enlarges(r) && !may_be_enlarged(r) ? 1 : 0);
+          },
+          [given, enlarges](const InputReading& r) {
+            return !enlarges(r) && r.confidence.value_or(0) > *given.confidence + 0.15;
+          },
+          [given, enlarges, may_be_enlarged](const InputReading& r) {
+            return enlarges(r) ? may_be_enlarged(r) : r.confidence.value_or(0) > *given.confidence + kSameConfidence;
+          },
           [](const InputReading& best, const InputReading& r) {
             return r.confidence.value_or(0) >= best.confidence.value_or(0) - kSameConfidence;
           },
+          [](const InputReading&, const InputReading&) { return false; },
           [given](const InputReading& r) {
             return fmt::format("the network is then sure of {:.1f} % on average, of {:.1f} % as given",
                                100 * r.confidence.value_or(0), 100 * *given.confidence);
@@ -83,7 +120,7 @@ Evidence by_confidence(const InputReading& given) {
 
 /// Sorts the readings behind the first, best first. Of those as good as the best within noise, the one that changes
 /// least; null where there are none.
-const InputReading* choose(const Evidence& judge, const ReadingSteps& steps, std::vector<InputReading>& all) {
+const InputReading* choose(const Evidence& judge, const ReadingKinds& kinds, std::vector<InputReading>& all) {
   std::stable_sort(all.begin() + 1, all.end(),
                    [&](const InputReading& a, const InputReading& b) { return judge.score(a) > judge.score(b); });
   if (all.size() < 2) return nullptr;
@@ -91,18 +128,21 @@ const InputReading* choose(const Evidence& judge, const ReadingSteps& steps, std
   for (const InputReading& reading : all) {
     const bool stands_in = !reading.change.empty() && judge.as_good(all[1], reading) &&
                            judge.surely(reading) == judge.surely(all[1]) && judge.maybe(reading) == judge.maybe(all[1]);
-    if (stands_in && steps.at(reading.change) < steps.at(chosen->change)) chosen = &reading;
+    if (stands_in && kinds.at(reading.change).steps < kinds.at(chosen->change).steps) chosen = &reading;
   }
   return chosen;
 }
 
-/// Readings as good as `best` within noise that change as much.
-std::vector<std::string> equally_good(const Evidence& judge, const ReadingSteps& steps,
+/// Readings as good as `best` within noise that change as much, and those that it cannot be told from.
+std::vector<std::string> equally_good(const Evidence& judge, const ReadingKinds& kinds,
                                       const std::vector<InputReading>& all, const InputReading& best) {
   std::vector<std::string> found;
   for (const InputReading& reading : all) {
-    if (reading.change.empty() || reading.change == best.change || !judge.surely(reading)) continue;
-    if (judge.as_good(best, reading) && steps.at(reading.change) == steps.at(best.change)) {
+    if (reading.change.empty() || reading.change == best.change) continue;
+    const bool instead = best.misfit.value_or(0) > kDoubtful && judge.confused(best, reading) &&
+                         !judge.confused(reading, all.front()) && judge.maybe(reading);
+    if (!judge.surely(reading) && !instead) continue;
+    if ((judge.as_good(best, reading) || instead) && kinds.at(reading.change).steps == kinds.at(best.change).steps) {
       found.push_back(reading.change);
     }
   }
@@ -136,7 +176,7 @@ bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double d
   return gained - lost > deviations * std::sqrt(gained + lost);
 }
 
-void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingSteps& steps) {
+void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingKinds& kinds) {
   const InputReading given = report.readings.front();
   if (!given.accuracy && !given.misfit && !given.confidence) {
     report.answer =
@@ -145,17 +185,17 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
     return;
   }
   const Evidence judge = given.accuracy ? by_labels(given, hits)
-                         : given.misfit ? by_statistics(given)
-                                        : by_confidence(given);
+                         : given.misfit ? by_statistics(given, kinds)
+                                        : by_confidence(given, kinds);
   report.decided_by = judge.by;
-  const InputReading* best = choose(judge, steps, report.readings);
+  const InputReading* best = choose(judge, kinds, report.readings);
   const double right = std::max(given.accuracy.value_or(1), best == nullptr ? 0 : best->accuracy.value_or(0));
   const bool clear = best != nullptr && judge.surely(*best) && right >= kFewRight;
   const bool by_misfit = given.misfit && !given.accuracy;
   report.unlike_training = !clear && by_misfit && *given.misfit > kMisfit;
   if (clear) {
     report.better = best->change;
-    const std::vector<std::string> others = equally_good(judge, steps, report.readings, *best);
+    const std::vector<std::string> others = equally_good(judge, kinds, report.readings, *best);
     report.answer = fmt::format("The inputs fit better changed ({}): {}.", best->change, judge.figures(*best));
     if (!others.empty()) {
       report.answer =
@@ -164,6 +204,14 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
     }
     report.undecided = !others.empty();
     if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";
+  } else if (report.unlike_training && best != nullptr && *best->misfit < kMuchBetterRange * *given.misfit &&
+             judge.confused(*best, given)) {
+    report.perhaps = best->change;
+    report.answer = fmt::format(
+        "The inputs are unlike what the network was trained on ({:.2f} nats off at its first BatchNormalizations). "
+        "Images with less detail than those of training do that, enlarged ones for example, and so does another range "
+        "(changed, {}, they are {:.2f} off).",
+        *given.misfit, best->change, *best->misfit);
   } else if (report.unlike_training) {
     report.answer = fmt::format(
         "The inputs are unlike what the network was trained on ({:.2f} nats off at its first BatchNormalizations), "
@@ -194,9 +242,13 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
         "of "
         "{:.1f} % on average. {}",
         100 * *given.confidence, judge.would_decide);
+  } else if (report.decided_by == "confidence") {
+    report.answer =
+        "No usual change of the inputs makes the network clearly surer of its classes. That is a hint that they are "
+        "right, and none about a range that is too large: larger values make any network surer. Labels (‹labels›) "
+        "would decide.";
   } else {
     report.answer = fmt::format("The inputs look right: no usual change fits surely better, by {}.", report.decided_by);
-    if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";
   }
   if (!clear && by_misfit) warn_of_colours(given, report);
 }

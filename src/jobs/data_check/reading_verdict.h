@@ -14,8 +14,15 @@ inline constexpr double kLeastGain = 0.05;
 
 /// By the change of a reading: for each sample, whether its label was right; empty without labels.
 using ReadingHits = std::map<std::string, std::vector<bool>>;
-/// By the change of a reading: how many things it changes.
-using ReadingSteps = std::map<std::string, int>;
+struct ReadingKind {
+  int steps = 0;          // things that it changes
+  bool rescales = false;  // the range is one of them
+  bool enlarges = false;  // to a larger one
+  double scale = 1;       // values times this, on average
+  double shift = 0;       // of the means at the first BatchNormalizations, in deviations; their median
+};
+/// By the change of a reading.
+using ReadingKinds = std::map<std::string, ReadingKind>;
 
 /// Of two readings of the same samples: more are right in the first, by more than so many deviations of chance among
 /// those that differ (the sign test).
@@ -23,6 +30,6 @@ bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double d
 
 /// Sorts the readings behind the first, which is the inputs as given, best first, and fills in what is decided: by
 /// labels where there are some, else by BatchNormalization statistics, else by confidence.
-void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingSteps& steps);
+void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingKinds& kinds);
 
 }  // namespace vernier

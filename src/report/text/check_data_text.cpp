@@ -28,12 +28,13 @@ std::string list_numbers(const std::vector<double>& values) {
 
 std::string report_to_text(const CheckDataReport& report, const TextOptions& options) {
   const bool bad = report.better || report.unlike_training;
-  std::string text = painted(wrap(told(report.answer), options.width),
-                             bad                                           ? Paint::Bad
-                             : report.decided_by.empty() || report.perhaps ? Paint::Bold
-                                                                           : Paint::Good,
-                             options.color) +
-                     "\n";
+  std::string text =
+      painted(wrap(told(report.answer), options.width),
+              bad                                                                                ? Paint::Bad
+              : report.decided_by.empty() || report.decided_by == "confidence" || report.perhaps ? Paint::Bold
+                                                                                                 : Paint::Good,
+              options.color) +
+      "\n";
   if (!report.outputs.answer.empty()) {
     text += painted(wrap(told(report.outputs.answer), options.width), report.outputs.better ? Paint::Bad : Paint::Bold,
                     options.color) +

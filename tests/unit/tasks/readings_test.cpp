@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -85,6 +87,25 @@ TEST(Changed, TheOtherLayoutReadsTheSameBytesInAnotherOrder) {
   // Channel c at row y and column x: byte (5 y + x) 3 + c of what was given.
   EXPECT_EQ(made.floats()[25 + 7], from.floats()[7 * 3 + 1]);
   EXPECT_EQ(made.floats()[50 + 24], from.floats()[24 * 3 + 2]);
+}
+
+TEST(SmootherInOtherLayout, IsAPictureWhoseBytesAreReadWrongly) {
+  Tensor right(Dtype::Float32, {1, 3, 16, 16});
+  const std::span<float> values = right.mutable_floats();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i / 256) * 0.3F + static_cast<float>(i / 16 % 16 + i % 16) / 32;
+  }
+  EXPECT_FALSE(smoother_in_other_layout(right));
+  Tensor wrong(Dtype::Float32, right.shape());  // NHWC in the shape of NCHW
+  for (std::size_t i = 0; i < values.size(); ++i) wrong.mutable_floats()[i % 256 * 3 + i / 256] = values[i];
+  EXPECT_TRUE(smoother_in_other_layout(wrong));
+}
+
+TEST(Enlarges, IsWhatMakesAnyNetworkSurer) {
+  EXPECT_TRUE(enlarges(named(image_changes(0, 1, 3), "times 255")));
+  EXPECT_TRUE(enlarges(named(image_changes(0, 1, 3), "0..1 to -1..1")));
+  EXPECT_FALSE(enlarges(named(image_changes(0, 255, 3), "divided by 255")));
+  EXPECT_FALSE(enlarges(named(image_changes(0, 255, 3), "red and blue swapped")));
 }
 
 }  // namespace
