@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -30,6 +34,19 @@ std::string pad(std::string_view text, std::size_t width, Align align) {
   const std::size_t used = display_width(text);
   const std::string space(used < width ? width - used : 0, ' ');
   return align == Align::Left ? std::string(text) + space : space + std::string(text);
+}
+
+/// The least width at which the cells of a column that differ are still told apart.
+std::size_t narrowest(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+  constexpr std::size_t kNarrowest = 8, kWidest = 20;
+  std::set<std::string> whole;
+  for (const auto& row : rows) whole.insert(row[column]);
+  for (std::size_t width = kNarrowest; width < kWidest; ++width) {
+    std::set<std::string> cut;
+    for (const std::string& cell : whole) cut.insert(shorten_middle(cell, width));
+    if (cut.size() == whole.size()) return width;
+  }
+  return kWidest;
 }
 
 }  // namespace
@@ -61,13 +78,20 @@ std::string shorten_middle(std::string_view text, std::size_t width) {
 }
 
 std::string wrap(std::string_view text, std::size_t width, std::string_view first) {
-  const std::string indent(display_width(first), ' ');
-  const std::size_t room = std::max<std::size_t>(width > indent.size() ? width - indent.size() : 0, 10);
+  constexpr std::size_t kNarrowLabel = 16, kAfterWideLabel = 4;
+  const std::size_t label = display_width(first);
+  const bool wide = label > std::max(kNarrowLabel, width / 4);
+  const std::string indent(wide ? kAfterWideLabel : label, ' ');
+  const auto room_behind = [&](std::size_t taken) {
+    return std::max<std::size_t>(width > taken ? width - taken : 0, 10);
+  };
+  std::size_t room = room_behind(label);
   std::string out(first);
   std::size_t used = 0;
   const auto new_line = [&] {
     out += '\n' + indent;
     used = 0;
+    room = room_behind(indent.size());
   };
   while (!text.empty()) {
     const std::size_t space = text.find(' ');
@@ -130,19 +154,31 @@ std::string Table::text(std::size_t width, bool whole) const {
   std::size_t total = fit_headings();
   brief = total > width;
   if (brief) total = fit_headings();
-  for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width && !whole; ++c) {
-    if (!columns_[*c].flexible || widths[*c] <= kNarrowest) continue;
-    const std::size_t narrower = std::min(widths[*c] - kNarrowest, total - width);
-    widths[*c] -= narrower;
-    total -= narrower;
-  }
-  // What is still too wide would wrap, and no column could be followed: the last ones go, which say the least.
+  const auto shorten = [&](const std::vector<std::size_t>& least) {
+    for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width; ++c) {
+      if (!columns_[*c].flexible || widths[*c] <= least[*c]) continue;
+      const std::size_t narrower = std::min(widths[*c] - least[*c], total - width);
+      widths[*c] -= narrower;
+      total -= narrower;
+    }
+  };
   std::vector<std::string> left_out;
-  while (total > width && used_columns.size() > 2 && !whole) {
-    const std::size_t last = used_columns.back();
-    left_out.insert(left_out.begin(), columns_[last].heading);
-    total -= 2 + widths[last];
-    used_columns.pop_back();
+  if (total > width && !whole) {
+    std::vector<std::size_t> least(columns_.size(), 0);
+    for (const std::size_t c : used_columns) least[c] = columns_[c].flexible ? narrowest(rows_, c) : 0;
+    shorten(least);
+    // What is still too wide would wrap, and no column could be followed: the last ones go, which say the least. Those
+    // without a heading mark rows, and stay.
+    while (total > width && used_columns.size() > 2) {
+      const auto last = std::find_if(used_columns.rbegin(), used_columns.rend() - 2,
+                                     [&](std::size_t c) { return !columns_[c].heading.empty(); });
+      if (last == used_columns.rend() - 2) break;
+      left_out.insert(left_out.begin(), columns_[*last].heading);
+      used_columns.erase(std::next(last).base());
+      total = fit_headings();
+      shorten(least);
+    }
+    shorten(std::vector<std::size_t>(columns_.size(), kNarrowest));
   }
   std::string text;
   const auto line = [&](const auto& cell_of) {

@@ -18,7 +18,8 @@ std::size_t display_width(std::string_view text);
 std::string shorten_middle(std::string_view text, std::size_t width);
 
 /// Breaks `text` at spaces into lines of at most `width` columns; a word longer than a line is cut, not lost. The first
-/// line starts with `first`, the others with as many spaces. Ends with a newline.
+/// line starts with `first`, the others with as many spaces, or with four where that would be more than a quarter of
+/// the line. Ends with a newline.
 std::string wrap(std::string_view text, std::size_t width, std::string_view first = {});
 
 enum class Align { Left, Right };
@@ -35,8 +36,8 @@ class Table {
   bool empty() const { return rows_.empty(); }
   /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Where
   /// lines would be longer than `width`, short headings are used; then, unless `whole` cells are asked for, the
-  /// flexible columns give way, from the right, each down to 8; then columns are left out, from the right, and a last
-  /// line names them.
+  /// flexible columns give way, from the right, as long as their cells stay distinct, or down to 20; then columns with
+  /// a heading are left out, from the right, and a last line names them; then flexible columns go down to 8.
   std::string text(std::size_t width, bool whole = false) const;
 
  private:

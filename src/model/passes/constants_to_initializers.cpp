@@ -56,7 +56,6 @@ Outcome constants_to_initializers(Model& model, const Context&) {
 
   // Parents come first and nodes are sorted, so that a chain of Identities collapses in one walk.
   const std::set<std::string> initializers = initializer_names(model);
-  int identities = 0;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     std::set<std::string> gone;
     for (int i = 0; i < graph.node_size(); ++i) {
@@ -66,15 +65,12 @@ Outcome constants_to_initializers(Model& model, const Context&) {
       rename_reads(graph, node.output(0), node.input(0));
       gone.insert(node.name());
     }
-    identities += static_cast<int>(gone.size());
     remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });
   });
 
   Outcome outcome;
   if (constants > 0)
     outcome.notes.push_back(plural(static_cast<std::size_t>(constants), "Constant node") + " made initializers");
-  if (identities > 0)
-    outcome.notes.push_back(plural(static_cast<std::size_t>(identities), "Identity node") + " of initializers removed");
   return outcome;
 }
 

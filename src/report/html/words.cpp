@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "json/fields.h"
 #include "report/export/pareto.h"
 #include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
@@ -50,6 +49,8 @@ std::string margin_text(const RunFigures& run, const Requirement& requirement) {
   if (!run.damage || !std::isfinite(*run.damage)) return {};
   return fmt::format("{:.3g} times what {} allows", allowance_used(requirement.metric, *run.damage), required);
 }
+
+Json texts_of(const std::vector<std::string>& texts) { return Json::Array(texts.begin(), texts.end()); }
 
 Json curve_point(std::size_t kept, const TestRow& test) {
   return Json::Object{{"kept", kept},
@@ -123,10 +124,10 @@ Json page_words(const DiagnoseReport& report) {
       causes.push_back(
           Json::Object{{"first", static_cast<std::size_t>(group.first - report.explanation->causes.data())},
                        {"sure", group.first->confidence >= kLikelyCause},
-                       {"layers", json_of(group.layers)},
+                       {"layers", texts_of(group.layers)},
                        {"share", group.share},
-                       {"repairs", json_of(group.repairs)},
-                       {"of_some", json_of(group.of_some)}});
+                       {"repairs", texts_of(group.repairs)},
+                       {"of_some", texts_of(group.of_some)}});
     }
     words["causes"] = std::move(causes);
   }

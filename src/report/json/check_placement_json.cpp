@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "report/json/document.h"
+#include "report/json/fields_engine.h"
 #include "vernier/report/check_placement.h"
 
 namespace vernier {

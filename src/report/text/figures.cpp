@@ -199,7 +199,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
     }
   }
   Table table;
-  table.flexible_column("");
+  table.column("", Align::Left);
   table.flexible_column("output");
   table.column("SQNR dB", Align::Right);
   table.column("worst sample", Align::Right, "worst");

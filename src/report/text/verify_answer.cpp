@@ -9,6 +9,7 @@
 
 #include "base/quote.h"
 #include "base/text.h"
+#include "report/text/commands.h"
 #include "report/text/figures.h"
 #include "report/told.h"
 #include "vernier/format.h"
@@ -57,6 +58,12 @@ std::string sentence_of(const VerifyReport& report) {
   return text;
 }
 
+/// The samples of this command; a placeholder if there were none.
+std::string same_data(const VerifyReport& report) {
+  const std::string data = report.random_data ? std::string() : data_options(report.command);
+  return data.empty() ? "--data DATA" : printable(data);
+}
+
 /// The file is repaired in the format that it has.
 const char* format_option(const VerifyReport& report) {
   const bool float8 = std::ranges::any_of(report.layers, [](const LayerRow& row) {
@@ -72,7 +79,7 @@ Answer answer_of(const VerifyReport& report) {
   answer.sentence = sentence_of(report);
   if (report.reference_quantized) {
     answer.advice = {"Compare with the float model that both were made from:"};
-    answer.commands = {fmt::format("vernier verify FLOAT {} --data DATA", shell_quote(report.typed_file))};
+    answer.commands = {fmt::format("vernier verify FLOAT {} {}", shell_quote(report.typed_file), same_data(report))};
     return answer;
   }
   if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::FileMisses)) return answer;
@@ -82,8 +89,8 @@ Answer answer_of(const VerifyReport& report) {
     limits += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
   }
   answer.advice = {"Repair it, with the ranges and the float layers of this file:"};
-  answer.commands = {fmt::format("vernier fix {} --from {} {} --data DATA{} -o fixed", shell_quote(report.float_file),
-                                 shell_quote(report.typed_file), format_option(report), limits)};
+  answer.commands = {fmt::format("vernier fix {} --from {} {} {}{} -o fixed", shell_quote(report.float_file),
+                                 shell_quote(report.typed_file), format_option(report), same_data(report), limits)};
   return answer;
 }
 
@@ -94,6 +101,7 @@ bool plainly_met(const VerifyReport& report) {
 
 std::string placement_text(const EnginePlacement& row) {
   if (!row.refused.empty()) return "not looked at: " + told(row.refused);
+  if (row.pairs == 0) return "no pair at an activation: there is nothing to fuse";
   if (row.not_fused == 0) return fmt::format("can fuse all {}", plural(row.pairs, "pair"));
   return fmt::format("{} it cannot fuse; the first: {}", plural(row.not_fused, "place"), told(row.first));
 }

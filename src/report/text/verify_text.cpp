@@ -171,7 +171,7 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
   if (answer.commands.empty()) return text;
   text += heading("What to do", options.color);
   for (const std::string& advice : answer.advice) text += wrap(advice, options.width, "  ");
-  for (const std::string& command : answer.commands) text += wrap("$ " + command, options.width, "  ");
+  for (const std::string& command : answer.commands) text += "  $ " + command + "\n";
   return text;
 }
 

@@ -47,6 +47,11 @@ TEST(Wrap, IndentsTheLinesThatFollow) {
   EXPECT_EQ(wrap("", 14, "Data "), "Data \n");
 }
 
+TEST(Wrap, ALongLabelDoesNotTakeTheLineFromAllLines) {
+  EXPECT_EQ(wrap("one two three four five", 32, "no-quantizer-behind: "),
+            "no-quantizer-behind: one two\n    three four five\n");
+}
+
 TEST(Wrap, CutsAWordThatIsLongerThanALineAndLosesNothing) {
   EXPECT_EQ(wrap("a " + std::string(25, 'x') + " b", 12), "a\nxxxxxxxxxxxx\nxxxxxxxxxxxx\nx b\n");
 }
@@ -76,6 +81,21 @@ TEST(Table, TakesShortHeadingsBeforeItShortensNames) {
   table.row({"features.17", "24.3"});
   EXPECT_EQ(table.text(30), "  layer        inherited dB\n  features.17          24.3\n");
   EXPECT_EQ(table.text(22), "  layer        inher.\n  features.17    24.3\n");
+}
+
+// A name that could be any other's says nothing; a column less says more. What marks rows stays.
+TEST(Table, LeavesOutColumnsBeforeNamesLookAlike) {
+  Table table;
+  table.flexible_column("layer");
+  table.column("own dB", Align::Right);
+  table.column("share", Align::Right);
+  table.column("", Align::Left);
+  table.row({"block1_expand_conv", "12.5", "40.1 %", "kept"});
+  table.row({"block2_project_conv", "33.1", "0.2 %", ""});
+  table.row({"block2_expand_conv", "31.4", "0.2 %", ""});
+  EXPECT_EQ(table.text(30),
+            "  layer           own dB\n  block1..d_conv    12.5  kept\n  block2..t_conv    33.1\n"
+            "  block2..d_conv    31.4\n  not shown, too narrow: share\n");
 }
 
 TEST(Table, LeavesOutColumnsBeforeItsLinesWrap) {

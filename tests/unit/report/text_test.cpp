@@ -238,6 +238,27 @@ TEST(VerifyText, RanksByTheErrorAtTheOutputsWhenOwnErrorsWereNotMeasured) {
   EXPECT_EQ(text.find("own dB"), std::string::npos);
 }
 
+// What to do has the samples of the command, on one line that can be copied.
+TEST(VerifyText, TheRepairReadsTheSameSamples) {
+  VerifyReport report = verified();
+  report.command =
+      "vernier verify a.onnx b.onnx --data 'my photos' --image letterbox:416 --image-mean 0 -1 --min-sqnr 24 -o out";
+  report.float_file = "a.onnx";
+  report.typed_file = "b.onnx";
+  report.figures.passed = false;
+  report.placements = {{Target::TensorRt, 0, 0, "", ""}, {Target::OpenVino, 4, 0, "", ""}};
+  const std::string text = report_to_text(report, {.width = 60});
+  EXPECT_NE(
+      text.find("$ vernier fix a.onnx --from b.onnx --int8 --data 'my photos' --image letterbox:416 --image-mean 0 -1"),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("DATA"), std::string::npos) << text;
+  EXPECT_EQ(text.find("0 pairs"), std::string::npos) << text;
+  EXPECT_NE(text.find("can fuse all 4 pairs"), std::string::npos) << text;
+  report.random_data = true;
+  EXPECT_NE(report_to_text(report, {}).find("--data DATA"), std::string::npos);
+}
+
 TEST(Text, FitsTheWidth) {
   for (const std::size_t width : {80U, 100U, 140U}) {
     const TextOptions options{width, 15, false};
