@@ -135,6 +135,7 @@ NO_PROSE = {
     "src/report/text/bench_text.cpp": [" on "],  # what an engine is called, cut before its device
     # A command line is repeated with another option, which the row of the option has to name.
     "src/report/text/alternatives_text.cpp": ["--output=", "--target", "--target=", "--low="],
+    "src/report/text/commands.cpp": ["--"],
     "src/report/html/page.cpp": ["{{", "}}"],  # the template
     "src/report/html/words.cpp": [". "],  # the first sentence stands apart
     "src/jobs/data_check/check_inputs.cpp": [". "],  # the same
