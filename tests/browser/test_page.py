@@ -263,7 +263,7 @@ def test_options_stand_under_the_answer_with_the_best_marked(folder, report):
               best: place.querySelectorAll("tr.best").length, why: place.textContent.includes("onerror=alert(1)"),
               first: Boolean(place.compareDocumentPosition(next) & Node.DOCUMENT_POSITION_FOLLOWING)};
     """)
-    assert [row[0] for row in seen["rows"]] == ["keep layers, as found", "repair first: vernier fix", "--target openvino"]
+    assert [row[0] for row in seen["rows"]] == ["keep layers, as found", "repair: vernier fix", "--target openvino"]
     assert seen["rows"][1][1:3] == ["1 of 19", "10.0 %"] and seen["rows"][1][-1] == "met, the least work"
     assert seen["rows"][2][1:] == [""] * (len(seen["rows"][2]) - 2) + ["not measured"]
     assert seen["best"] == 1 and seen["why"] and seen["first"]
