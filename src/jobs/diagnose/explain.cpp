@@ -132,7 +132,7 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
     explanation.blame.push_back(blame_of(layer));
   }
   explanation.causes = find_causes(facts, options.own);
-  leave_out_idle_repairs(explanation.causes, measured.experiment(), evidence, found);
+  leave_out_idle_repairs(explanation.causes, measured.experiment(), evidence, found, options.own);
   order_kinds(explanation.causes, ranked);
   for (Cause& cause : explanation.causes) {
     const auto row = std::ranges::find(ranked, cause.layer, &LayerRow::name);

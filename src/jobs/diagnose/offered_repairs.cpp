@@ -90,9 +90,10 @@ class Offers {
 }  // namespace
 
 void leave_out_idle_repairs(std::vector<Cause>& causes, const Experiment& experiment, const Evidence& evidence,
-                            const MeasuredFacts& found) {
+                            const MeasuredFacts& found, std::span<const CauseFinder> own) {
   Offers offers(experiment, evidence, found);
   for (Cause& cause : causes) {
+    if (std::ranges::find(own, cause.id, &CauseFinder::id) != own.end()) continue;
     std::erase_if(cause.repairs, [&](const std::string& id) {
       const auto repair = std::ranges::find(all_repairs(), id, &Repair::id);
       if (repair == all_repairs().end() || needs_more(id)) return false;
