@@ -370,7 +370,9 @@ Answer searched(const DiagnoseReport& report) {
   }
   if (everything) {
     answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
-    if (outcome == Outcome::Stopped) return answer;
+    const Alternative* const best = best_alternative(report);
+    const bool option_helps = best != nullptr && best != answer_of_alternatives(report);  // and is named
+    if (outcome == Outcome::Stopped || option_helps) return answer;
     answer.advice.push_back(fmt::format(
         "Every layer is needed in high precision, so there is nothing to gain: ask for less (everything in {}{} gives "
         "{}), or try another format.",

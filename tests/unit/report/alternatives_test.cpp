@@ -120,6 +120,17 @@ TEST(Alternatives, TheAdoptedOneIsTheAnswer) {
   EXPECT_EQ(report_to_json(again), json);
 }
 
+TEST(Alternatives, AreNotDeniedWhereNothingElseIsLeft) {
+  DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 12, 1000)});
+  report.kept->layers.clear();
+  for (const LayerRow& layer : report.layers) report.kept->layers.push_back(layer.name);
+  EXPECT_NE(report_to_text(report, {.width = 1000}).find("there is nothing to gain"), std::string::npos);
+  report.alternatives.push_back(row("‹bf16›", AlternativeEnd::Met, 0, 0));
+  const std::string text = report_to_text(report, {.width = 1000});
+  EXPECT_EQ(text.find("there is nothing to gain"), std::string::npos) << text;
+  EXPECT_NE(text.find("--bf16 meets the requirement"), std::string::npos) << text;
+}
+
 TEST(Alternatives, AreATableAndWhatToDoNext) {
   Alternative late = row("‹target› openvino", AlternativeEnd::NotMeasured, 0, 0);
   late.why = "its time was up before it was measured";
