@@ -25,8 +25,8 @@ std::string answer_of(const CheckPlacementReport& report) {
   const std::size_t unfused = report.findings.size() - otherwise;
   std::string answer;
   if (otherwise > 0) {
-    answer = fmt::format("{} that {} computes otherwise than the file says.", plural(otherwise, "layer"),
-                         word_of(report.target));
+    answer = fmt::format("{} computes {} differently from what the file says.", word_of(report.target),
+                         plural(otherwise, "layer"));
   }
   if (unfused > 0) {
     answer += fmt::format("{}{} of Q/DQ pairs that {} cannot fuse as they stand.", answer.empty() ? "" : " ",
@@ -61,8 +61,8 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
                                             plural(report.quantizers_left, "QuantizeLinear node"),
                                             plural(report.dequantizers_left, "DequantizeLinear node"))
                    : report.target == Target::TensorRt
-                       ? "documented for TensorRT, not run; with each place, what TensorRT-RTX 1.7.1 "
-                         "was seen to make of its kind, compiled for 8.9, not run unless it says so"
+                       ? "documented for TensorRT, not run. Each place shows what TensorRT-RTX 1.7.1 compiled for "
+                         "compute capability 8.9. It was run only where that is stated"
                        : "documented, not run",
                    options.width);
   if (report.compiled) text += engine_section(*report.compiled, options);
