@@ -95,7 +95,7 @@ OF_OTHER_PROGRAMS = {
     # Keys in journals of users, which stay as they are.
     "src/jobs/search/chosen_objective.cpp": ["--check"],
     "src/jobs/search/label_objective.cpp": ["--label-offset", "--min-top"],
-    "src/jobs/search/metric_objective.cpp": ["--max", "--metric-script", " --min "],
+    "src/jobs/search/metric_objective.cpp": ["--metric-script"],
     "src/jobs/scripting/templates.cpp": ["#   vernier "],  # files for those who use the command
 }
 

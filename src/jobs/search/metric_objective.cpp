@@ -82,20 +82,23 @@ Trial judged(const Wanted& wanted, double value) {
   return trial;
 }
 
+/// `before` and `behind`: what stands around the name of an option.
+template <class Wanted>
+std::string limits(const Wanted& wanted, const char* before, const char* behind) {
+  std::string text;
+  if (wanted.min) text += fmt::format(" {}min{} {}", before, behind, *wanted.min);
+  if (wanted.max) text += fmt::format(" {}max{} {}", before, behind, *wanted.max);
+  return text;
+}
+
 template <class Wanted>
 std::string limits_key(const Wanted& wanted) {
-  std::string key;
-  if (wanted.min) key += fmt::format(" --min {}", *wanted.min);
-  if (wanted.max) key += fmt::format(" --max {}", *wanted.max);
-  return key;
+  return limits(wanted, "--", "");
 }
 
 template <class Wanted>
 std::string limits_text(const Wanted& wanted) {
-  std::string text;
-  if (wanted.min) text += fmt::format(" ‹min› {}", *wanted.min);
-  if (wanted.max) text += fmt::format(" ‹max› {}", *wanted.max);
-  return text;
+  return limits(wanted, "‹", "›");
 }
 
 class ScriptObjective : public Objective {

@@ -185,6 +185,16 @@ TEST(PartStarts, MergeNeighboursOfOneScale) {
   EXPECT_LE(starts(turns, true).size(), 31U);
 }
 
+const Tensor kScores = bell({1, 5, 8}, 1, 0.2F);
+
+ErrorStats error_of(const Tensor& got) {
+  ErrorStats sums;
+  accumulate_error(kScores.floats(), got.floats(), sums);
+  return sums;
+}
+
+const ErrorStats kDead = error_of(Tensor(Dtype::Float32, {1, 5, 8}));
+
 TEST(HidingPairs, AreThoseOnTheWayOfThePart) {
   const Model file = model_of(
       "g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)"
@@ -193,17 +203,12 @@ TEST(HidingPairs, AreThoseOnTheWayOfThePart) {
       "  sq = QuantizeLinear (s, os, qz) sd = DequantizeLinear (sq, os, qz)"
       "  c = Concat <axis = 1> (ad, sd) cq = QuantizeLinear (c, qs, qz) y = DequantizeLinear (cq, qs, qz) }");
   const SimulatedFile simulated = simulate_typed(file);
-  const Tensor scores = bell({1, 5, 8}, 1, 0.2F);
-  ErrorStats dead;
-  accumulate_error(scores.floats(), Tensor(Dtype::Float32, {1, 5, 8}).floats(), dead);
-  const std::vector<HidingPair> hiding = pairs_hiding(simulated, parse_part("y[:,4:]").value(), dead);
+  const std::vector<HidingPair> hiding = pairs_hiding(simulated, parse_part("y[:,4:]").value(), kDead);
   ASSERT_EQ(hiding.size(), 1U);
   EXPECT_EQ(hiding[0].pair->tensor, "c");
   EXPECT_NEAR(hiding[0].step, 2.5, 1e-6);
   EXPECT_EQ(hiding[0].levels, 1);
-  ErrorStats fine;
-  accumulate_error(scores.floats(), scores.floats(), fine);
-  EXPECT_TRUE(pairs_hiding(simulated, parse_part("y[:,4:]").value(), fine).empty());
+  EXPECT_TRUE(pairs_hiding(simulated, parse_part("y[:,4:]").value(), error_of(kScores)).empty());
 }
 
 TEST(HidingPairs, AreFoundInFrontOfAFlatten) {
@@ -213,10 +218,7 @@ TEST(HidingPairs, AreFoundInFrontOfAFlatten) {
       "{ c = Concat <axis = 1> (a, b) cq = QuantizeLinear (c, qs, qz) d = DequantizeLinear (cq, qs, qz)"
       "  y = Flatten (d) }");
   const SimulatedFile simulated = simulate_typed(file);
-  const Tensor scores = bell({1, 5, 8}, 1, 0.2F);
-  ErrorStats dead;
-  accumulate_error(scores.floats(), Tensor(Dtype::Float32, {1, 5, 8}).floats(), dead);
-  const std::vector<HidingPair> hiding = pairs_hiding(simulated, parse_part("y[:,32:]").value(), dead);
+  const std::vector<HidingPair> hiding = pairs_hiding(simulated, parse_part("y[:,32:]").value(), kDead);
   ASSERT_EQ(hiding.size(), 1U);
   EXPECT_EQ(hiding[0].pair->tensor, "c");
 }
