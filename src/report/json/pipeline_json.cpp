@@ -90,8 +90,9 @@ std::span<const std::string_view> words_of(StageKind /*which*/) {
 }
 
 PipelineReport pipeline_report_from_json(const std::string& text, const std::string& where) {
-  PipelineReport report = from_document<PipelineReport>(ReportKind::Pipeline, text, where);
   const Json json = parse_document(ReportKind::Pipeline, text, where);
+  PipelineReport report;
+  read_json(json, Place(where), report);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     const Json& stage = json.at("stages").at(i);
     if (!stage.contains("kind")) read_former_words(stage.at("is").text(), report.stages[i]);
