@@ -15,12 +15,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "arrays.h"
 #include "calls.h"
 #include "parts.h"
+#include "table/bench.h"
+#include "table/diagnose.h"
+#include "table/engine.h"
+#include "table/entries.h"
+#include "table/measure.h"
+#include "table/precision.h"
+#include "table/row.h"
+#include "table/search.h"
+#include "table/task.h"
 #include "vernier/arithmetic.h"
 #include "vernier/bench.h"
 #include "vernier/calibrate.h"
@@ -72,6 +83,25 @@ MetricFunction metric_of(nb::object function, std::string name, std::optional<do
   return metric;
 }
 
+/// The members of the rows that Python has arguments for, under the arguments' names.
+template <class Class, class Options, class... Values>
+void bind(Class& made, const table::Table<Options, Values...>& rows) {
+  rows.each([&]<class Value>(const table::Row<Options, Value>& row) {
+    if constexpr (!std::is_void_v<Value>) {
+      if (*row.words.jobs != '\0') made.def_rw(row.words.argument, row.member);
+    }
+  });
+}
+
+template <class Options, class... Tables>
+nb::class_<Options> of_table(nb::module_& module, const Tables&... tables) {
+  const char* const name = std::get<0>(std::tie(tables...)).name;
+  nb::class_<Options> made(module, name);
+  made.def(nb::init<>());
+  (bind(made, tables), ...);
+  return made;
+}
+
 template <Worded Enum>
 void add_words(nb::dict& all, const char* name) {
   nb::list words;
@@ -87,22 +117,17 @@ void add_data(nb::module_& module) {
       .def_rw("scale", &ImageOptions::scale)
       .def_rw("color", &ImageOptions::color)
       .def_rw("layout", &ImageOptions::layout);
-  nb::class_<SourceOptions>(module, "SourceOptions")
-      .def(nb::init<>())
+  of_table<SourceOptions>(module, table::kSource)
       .def_prop_rw(
           "source", [](const SourceOptions& options) { return std::const_pointer_cast<SampleSource>(options.source); },
           [](SourceOptions& options, std::shared_ptr<SampleSource> source) { options.source = std::move(source); })
       .def("set_arrays", [](SourceOptions& options, const Arrays& arrays) { options.arrays = tensors_of(arrays); })
       .def_rw("location", &SourceOptions::location)
       .def_rw("further", &SourceOptions::further)
-      .def_rw("split_batch", &SourceOptions::split_batch)
       .def_rw("spare_names", &SourceOptions::spare_names)
-      .def_rw("limit", &SourceOptions::limit)
       .def_rw("image", &SourceOptions::image)
       .def_rw("value_ranges", &SourceOptions::value_ranges)
-      .def_rw("seed", &SourceOptions::seed)
       .def_rw("random_samples", &SourceOptions::random_samples)
-      .def_rw("shapes", &SourceOptions::shapes)
       .def_rw("carried", &SourceOptions::carried)
       .def_rw("python", &SourceOptions::python);
 }
@@ -124,22 +149,12 @@ void add_measuring(nb::module_& module) {
       .def_rw("limits", &Requirement::limits)
       .def_ro("margin_db", &Requirement::margin_db);
   module.def("with_margin", &with_margin);
-  nb::class_<MeasureOptions>(module, "MeasureOptions")
-      .def(nb::init<>())
+  of_table<MeasureOptions>(module, table::kRunning, table::kCalibration, table::kJudged, table::kBatch)
+      .def_rw(table::kOutputs.words.argument, table::kOutputs.member)
       .def_rw("data", &MeasureOptions::data)
       .def_rw("calibration_data", &MeasureOptions::calibration_data)
-      .def_rw("calibration_cache", &MeasureOptions::calibration_cache)
-      .def_rw("outputs", &MeasureOptions::outputs)
-      .def_rw("output_parts", &MeasureOptions::output_parts)
-      .def_rw("carries", &MeasureOptions::carries)
       .def_rw("requirement", &MeasureOptions::requirement)
-      .def_rw("top1_axes", &MeasureOptions::top1_axes)
-      .def_rw("split", &MeasureOptions::split)
-      .def_rw("threads", &MeasureOptions::threads)
-      .def_rw("batch", &MeasureOptions::batch)
-      .def_rw("partial_folder", &MeasureOptions::partial_folder)
-      .def_rw("custom_operators", &MeasureOptions::custom_operators)
-      .def_rw("external_data_dir", &MeasureOptions::external_data_dir);
+      .def_rw("partial_folder", &MeasureOptions::partial_folder);
 }
 
 void add_precision(nb::module_& module) {
@@ -152,38 +167,11 @@ void add_precision(nb::module_& module) {
         }
         new (made) CalibrationChoice(*choice);
       });
-  nb::class_<QuantizationRules>(module, "QuantizationRules")
-      .def(nb::init<>())
-      .def_rw("weights_only", &QuantizationRules::weights_only)
-      .def_rw("block_size", &QuantizationRules::block_size)
-      .def_rw("weights_per_channel", &QuantizationRules::weights_per_channel)
-      .def_rw("symmetric_activations", &QuantizationRules::symmetric_activations)
-      .def_rw("integer_bias", &QuantizationRules::integer_bias)
-      .def_rw("paired_weights", &QuantizationRules::paired_weights)
-      .def_rw("reduce_range", &QuantizationRules::reduce_range);
-  nb::class_<LayerSelection>(module, "LayerSelection")
-      .def(nb::init<>())
-      .def_rw("op_types", &LayerSelection::op_types)
-      .def_rw("excluded_op_types", &LayerSelection::excluded_op_types)
-      .def_rw("nodes", &LayerSelection::nodes)
-      .def_rw("excluded_nodes", &LayerSelection::excluded_nodes)
-      .def_rw("subgraphs", &LayerSelection::subgraphs);
-  nb::class_<Arithmetic>(module, "Arithmetic")
-      .def(nb::init<>())
-      .def_rw("accumulate", &Arithmetic::accumulate)
-      .def_rw("tf32", &Arithmetic::tf32);
-  nb::class_<PrecisionOptions>(module, "PrecisionOptions")
-      .def(nb::init<>())
-      .def_rw("low", &PrecisionOptions::low)
-      .def_rw("high", &PrecisionOptions::high)
-      .def_rw("target", &PrecisionOptions::target)
-      .def_rw("calibration", &PrecisionOptions::calibration)
-      .def_rw("layer_precisions", &PrecisionOptions::layer_precisions)
-      .def_rw("constraints", &PrecisionOptions::constraints)
+  of_table<QuantizationRules>(module, table::kRules);
+  of_table<LayerSelection>(module, table::kSelection);
+  of_table<PrecisionOptions>(module, table::kPrecision, table::kCalibrationMethod)
       .def_rw("rules", &PrecisionOptions::rules)
-      .def_rw("arithmetic", &PrecisionOptions::arithmetic)
-      .def_rw("selection", &PrecisionOptions::selection)
-      .def_rw("even_if_slower", &PrecisionOptions::even_if_slower);
+      .def_rw("selection", &PrecisionOptions::selection);
 }
 
 void add_searching(nb::module_& module) {
@@ -204,33 +192,11 @@ void add_searching(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("labels", &TaskRequirement::labels)
       .def_rw("function", &TaskRequirement::function);
-  nb::class_<SearchOptions>(module, "SearchOptions")
-      .def(nb::init<>())
-      .def_rw("mode", &SearchOptions::mode)
-      .def_rw("direction", &SearchOptions::direction)
-      .def_rw("step", &SearchOptions::step)
-      .def_rw("cost", &SearchOptions::cost)
-      .def_rw("confidence", &SearchOptions::confidence)
-      .def_rw("whole_groups", &SearchOptions::whole_groups)
-      .def_rw("prove_minimum", &SearchOptions::prove_minimum)
-      .def_rw("max_evaluations", &SearchOptions::max_evaluations)
-      .def_rw("max_seconds", &SearchOptions::max_seconds)
-      .def_rw("journal", &SearchOptions::journal)
-      .def_rw("resume", &SearchOptions::resume)
-      .def_rw("task", &SearchOptions::task)
-      .def_rw("validate", &SearchOptions::validate)
-      .def_rw("minimal_too", &SearchOptions::minimal_too)
-      .def_rw("pareto", &SearchOptions::pareto);
+  of_table<SearchOptions>(module, table::kSearch).def_rw("task", &SearchOptions::task);
 }
 
 void add_engines(nb::module_& module) {
-  nb::class_<CompileOptions>(module, "CompileOptions")
-      .def(nb::init<>())
-      .def_rw("engine", &CompileOptions::engine)
-      .def_rw("compute_capability", &CompileOptions::compute_capability)
-      .def_rw("shapes", &CompileOptions::shapes)
-      .def_rw("python", &CompileOptions::python)
-      .def_rw("seconds", &CompileOptions::seconds);
+  of_table<CompileOptions>(module, table::kEngine, table::kEngineProcess);
   nb::class_<EngineRunOptions>(module, "EngineRunOptions")
       .def(nb::init<>())
       .def_rw("engine", &EngineRunOptions::engine)
@@ -240,25 +206,20 @@ void add_engines(nb::module_& module) {
 }
 
 void add_job_options(nb::module_& module) {
-  nb::class_<DiagnoseOptions>(module, "DiagnoseOptions")
-      .def(nb::init<>())
+  of_table<DiagnoseOptions>(module, table::kDiagnosis, table::kAlternatives)
       .def_rw("model", &DiagnoseOptions::model)
       .def_rw("quantized", &DiagnoseOptions::from)
       .def_rw("output", &DiagnoseOptions::output)
       .def_rw("measure", &DiagnoseOptions::measure)
       .def_rw("precision", &DiagnoseOptions::precision)
       .def_rw("command", &DiagnoseOptions::command)
-      .def_rw("latency", &DiagnoseOptions::latency)
-      .def_rw("rank", &DiagnoseOptions::rank)
       .def_rw("search", &DiagnoseOptions::search)
       .def_rw("compile", &DiagnoseOptions::compile)
       .def_rw("confirm_on", &DiagnoseOptions::confirm_on)
       .def_rw("engine", &DiagnoseOptions::engine)
-      .def_rw("alternatives", &DiagnoseOptions::alternatives)
       .def_rw("sample_pictures", &DiagnoseOptions::sample_pictures)
       .def_rw("cache_folder", &DiagnoseOptions::cache_folder)
       .def_rw("causes", &DiagnoseOptions::causes)
-      .def_rw("pictures", &DiagnoseOptions::pictures)
       .def("share_out", [](DiagnoseOptions& options) { options.measure.split = fitting_split(options); });
   nb::class_<RepairOptions>(module, "RepairOptions")
       .def(nb::init<>())
@@ -272,7 +233,6 @@ void add_job_options(nb::module_& module) {
       .def_rw("typed_model", &VerifyOptions::typed_model)
       .def_rw("measure", &VerifyOptions::measure)
       .def_rw("target", &VerifyOptions::target)
-      .def_rw("arithmetic", &VerifyOptions::arithmetic)
       .def_rw("task", &VerifyOptions::task)
       .def_rw("on", &VerifyOptions::on)
       .def_rw("engine", &VerifyOptions::engine)
@@ -299,40 +259,18 @@ void add_job_options(nb::module_& module) {
       .def_rw("model", &CheckDataOptions::model)
       .def_rw("task", &CheckDataOptions::task)
       .def_rw("measure", &CheckDataOptions::measure);
-  nb::class_<EvalOptions>(module, "EvalOptions")
-      .def(nb::init<>())
+  of_table<EvalOptions>(module, table::kEvaluation, table::kDetection, table::kLimits, table::kOn)
       .def_rw("model", &EvalOptions::model)
       .def_rw("against", &EvalOptions::against)
-      .def_rw("task", &EvalOptions::task)
       .def_rw("labels", &EvalOptions::labels)
-      .def_rw("label_offset", &EvalOptions::label_offset)
-      .def_rw("ignored_label", &EvalOptions::ignored_label)
-      .def_rw("boxes", &EvalOptions::boxes)
-      .def_rw("box_order", &EvalOptions::box_order)
-      .def_rw("scores", &EvalOptions::scores)
-      .def_rw("box_units", &EvalOptions::box_units)
-      .def_rw("fit", &EvalOptions::fit)
-      .def_rw("background_classes", &EvalOptions::background_classes)
-      .def_rw("overlap", &EvalOptions::overlap)
-      .def_rw("least_score", &EvalOptions::least_score)
       .def_rw("function", &EvalOptions::function)
-      .def_rw("on", &EvalOptions::on)
       .def_rw("engine", &EvalOptions::engine)
-      .def_rw("min", &EvalOptions::min)
-      .def_rw("max", &EvalOptions::max)
-      .def_rw("max_loss", &EvalOptions::max_loss)
       .def_rw("measure", &EvalOptions::measure)
       .def_rw("command", &EvalOptions::command);
-  nb::class_<BenchOptions>(module, "BenchOptions")
-      .def(nb::init<>())
+  of_table<BenchOptions>(module, table::kTiming, table::kOnnxRuntime)
       .def("add_runner", [](BenchOptions& options, const RunnerOptions& runner) { options.runners.push_back(runner); })
       .def_rw("measure", &BenchOptions::measure)
-      .def_rw("batches", &BenchOptions::batches)
-      .def_rw("seconds", &BenchOptions::seconds)
-      .def_rw("iterations", &BenchOptions::iterations)
-      .def_rw("providers", &BenchOptions::providers)
       .def_rw("engine", &BenchOptions::engine)
-      .def_rw("layers", &BenchOptions::layers)
       .def_rw("command", &BenchOptions::command);
   nb::class_<InspectEngineOptions>(module, "InspectEngineOptions")
       .def(nb::init<>())
@@ -356,27 +294,19 @@ void add_options(nb::module_& module) {
   add_searching(module);
   add_engines(module);
   add_job_options(module);
+  nb::list rows;
+  for (const table::Entry& entry : table::entries()) {
+    if (*entry.words.jobs == '\0' && *entry.words.argument == '\0') continue;
+    nb::list choices;
+    for (const std::string& choice : entry.choices) choices.append(choice);
+    rows.append(nb::make_tuple(entry.options, entry.words.argument, entry.kind, entry.words.names, entry.words.off,
+                               entry.words.least, entry.words.most, choices));
+  }
+  module.attr("TABLE") = rows;
   nb::dict words;
   add_words<Format>(words, "Format");
-  add_words<Target>(words, "Target");
   add_words<Metric>(words, "Metric");
-  add_words<CostUnit>(words, "CostUnit");
-  add_words<SearchMode>(words, "SearchMode");
-  add_words<PrecisionConstraints>(words, "PrecisionConstraints");
-  add_words<Accumulate>(words, "Accumulate");
-  add_words<MeasureOn>(words, "MeasureOn");
-  add_words<EngineChoice>(words, "EngineChoice");
-  add_words<RangesForm>(words, "RangesForm");
-  add_words<ImageColor>(words, "ImageColor");
-  add_words<ImageLayout>(words, "ImageLayout");
-  add_words<GraphOptimization>(words, "GraphOptimization");
   add_words<DiffMetric>(words, "DiffMetric");
-  add_words<Task>(words, "Task");
-  add_words<BoxForm>(words, "BoxForm");
-  add_words<BoxOrder>(words, "BoxOrder");
-  add_words<ScoreFunction>(words, "ScoreFunction");
-  add_words<BoxUnits>(words, "BoxUnits");
-  add_words<ImageFit>(words, "ImageFit");
   module.attr("WORDS") = words;
 }
 

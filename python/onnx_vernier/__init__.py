@@ -17,21 +17,23 @@ import importlib.util as _util
 import os as _os
 
 from . import _core, formats, polygraphy
-from ._diagnosis import diagnose, fix
-from ._engines import bench, inspect_engine
-from ._errors import BackendError, Error, InputError, InternalError, Interrupted, UsageError
-from ._figures import compare, evaluate
-from ._jobs import (
+from ._calls import (
+    bench,
     calibrate,
     check_data,
     check_placement,
+    diagnose,
+    evaluate,
     explain_quantized,
-    inspect,
-    lint,
+    fix,
+    inspect_engine,
     quantize,
     run,
     verify,
 )
+from ._errors import BackendError, Error, InputError, InternalError, Interrupted, UsageError
+from ._figures import compare
+from ._jobs import inspect, lint
 from ._model import Model
 from ._progress import VernierWarning
 from ._report import DiagnoseReport, Record, Report, Table, VerifyReport

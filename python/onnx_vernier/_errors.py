@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import re
 
+from . import _core
+
 
 class Error(RuntimeError):
     """Vernier could not go on.
@@ -56,41 +58,17 @@ class Interrupted(Error):
     kind = "interrupted"
 
 
-# Arguments that texts of the library mark as ‹name› and that are called otherwise here; of all others dashes become
-# underscores.
-_ARGUMENTS = {
-    "data": "samples",
-    "calibration-data": "calibration_samples",
-    "calibration-method": "calibration",
-    "int8": 'low="int8"',
-    "fp16": 'low="float16"',
-    "bf16": 'low="bfloat16"',
-    "fp8": 'low="float8e4m3fn"',
-    "max-abs-error": "max_abs",
-    "min-top1-agreement": "min_same_top1",
-    "metric-script": "metric",
-    "min": "min_metric",
-    "max": "max_metric",
-    "image": 'image["geometry"]',
-    "image-mean": 'image["mean"]',
-    "image-std": 'image["scale"]',
-    "image-color": 'image["color"]',
-    "image-layout": 'image["layout"]',
-    "no-split": "share_out=False",
-    "no-cache": "cache=None",
-    "options": "alternatives",
-    "samples": "limit",
-    "graph-optimization-level": "graph_optimization",
-    "nms": "overlap",
-    "min-score": "least_score",
-    "ignore-label": "ignored_label",
-    "per-tensor": "per_channel=False",
-    "reduce-range": "reduce_range=True",
-    "op-types-to-quantize": "op_types",
-    "op-types-to-exclude": "excluded_op_types",
-    "nodes-to-quantize": "nodes",
-    "nodes-to-exclude": "excluded_nodes",
-}
+def _arguments() -> dict[str, str]:
+    """Options of the command that texts of the library mark as ‹name›, as the arguments that they are here; of all others
+    dashes become underscores."""
+    said = {"min": "min_metric", "max": "max_metric"}
+    for _, argument, kind, names, off, *_ in _core.TABLE:
+        for name in re.findall(r"--([\w-]+)", names.split(" ")[0]):
+            said.setdefault(name, f"{argument}={not off}" if kind == "flag" and argument != name.replace("-", "_") else argument)
+    return said
+
+
+_ARGUMENTS = _arguments()
 
 # Commands that are functions here.
 _COMMANDS = {

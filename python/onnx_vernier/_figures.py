@@ -1,4 +1,4 @@
-"""Figures of tasks, and of outputs beside each other."""
+"""Figures of tasks, and of outputs beside each other. `_calls.py` gives evaluate() all its arguments."""
 from __future__ import annotations
 
 import os
@@ -21,32 +21,9 @@ def evaluate(
     labels: Any = None,
     *,
     against: Any = None,
-    task: str = "classification",
-    label_offset: int = 0,
-    ignored_label: int = 255,
-    boxes: str = "yolox",
-    box_order: str | None = None,
-    scores: str = "none",
-    box_units: str = "input",
-    fit: str = "letterbox",
-    background_classes: int = 0,
-    overlap: float = 0.65,
-    least_score: float = 0.01,
     metric: Callable[..., float] | None = None,
-    on: str | None = None,
-    min_metric: float | None = None,
-    max_metric: float | None = None,
-    max_loss: float | None = None,
-    outputs: Iterable[str] = (),
-    carry: Mapping[str, str] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    batch: int = 1,
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
+    **given: Any,
 ) -> Report:
     """What a network is worth for its task, against labels: a float model, a typed one, or both side by side.
 
@@ -55,18 +32,9 @@ def evaluate(
             Language: the next tokens, [N, tokens]; None: those of the input itself. Detection: COCO's annotations, a dict
             or a file, whose images are in the order of the samples. A path is read as the command's ``--labels``.
         against: a second model on the same samples.
-        task: "classification" (top-1, top-5), "detection" (mAP), "segmentation" (mIoU), "language" (perplexity), "custom".
         metric: of task "custom": ``metric(outputs, references)``, lists over the samples of {output: array}; references are
             empty without ``against``.
-        label_offset: is added to each label. ignored_label: of segmentation: pixels that count for nothing.
-        boxes: of detection, how they come out: "yolox", "yolov5", "plain", "rows". ``box_order``: "xyxy", "yxyx",
-            "cxcywh", "xywh". ``scores``: what the network left out: "none", "sigmoid", "softmax". ``box_units``: "input",
-            "unit", "image". ``fit``: "letterbox", "letterbox-center", "stretch".
-        on: the engine that runs the models: "onnxruntime", "tensorrt", "openvino"; None: float32 kernels with our
-            rounding behind them.
-        min_metric: of the first figure, at least; ``max_metric``: at most. ``max_loss``: it may be worse than that of
-            ``against`` by so much. A metric of yours is better when larger, unless ``max_metric`` alone is given.
-        batch: as of ``verify``.
+        {arguments}
 
     Returns:
         A report with ``models``: for each its ``figures``, {name: value}, shares from 0 to 1 but for perplexity; and
@@ -78,37 +46,22 @@ def evaluate(
         >>> evaluate(report.model, images, labels, against=digits, max_loss=0.01).passed
         True
     """
-    given = dict(locals())
     options = _core.EvalOptions()
     options.model = model_of(model)
     if against is not None:
         options.against = model_of(against)
-    options.task = _options.word("Task", "task", task)
+    _options.fill(options, given)
+    task = options.task
     if labels is not None:
         options.labels = _options.label_values(labels)
-    elif options.task not in ("language", "custom"):
+    elif task not in ("language", "custom"):
         raise UsageError(f"task={task!r} needs labels", "what is right, one a sample")
-    if (metric is not None) != (options.task == "custom"):
+    if (metric is not None) != (task == "custom"):
         raise UsageError("metric and task='custom' go together")
     if metric is not None:
         options.function = _options.metric_function(metric)
-    options.label_offset, options.ignored_label = label_offset, ignored_label
-    options.boxes = _options.word("BoxForm", "boxes", boxes)
-    if box_order is not None:
-        options.box_order = _options.word("BoxOrder", "box_order", box_order)
-    options.scores = _options.word("ScoreFunction", "scores", scores)
-    options.box_units = _options.word("BoxUnits", "box_units", box_units)
-    options.fit = _options.word("ImageFit", "fit", fit)
-    options.background_classes = _options.count(background_classes, "background_classes")
-    options.overlap = _options.number(overlap, "overlap", 0, 1)
-    options.least_score = _options.number(least_score, "least_score")
-    if on is not None:
-        options.on = _options.word("MeasureOn", "on", on)
-    for name, limit_of in (("min_metric", min_metric), ("max_metric", max_metric), ("max_loss", max_loss)):
-        if limit_of is not None:
-            setattr(options, name.removesuffix("_metric"), _options.number(limit_of, name))
     options.command = "onnx_vernier.evaluate"
-    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
+    _options.measure(options.measure, samples, names_of_inputs(model), given)
     return Report(call(_core.evaluate, options, progress))
 
 
@@ -135,7 +88,7 @@ def compare(
         InputError: no output has the same name in both, or the numbers of samples differ.
     """
     options = _core.DiffOptions()
-    options.metric = _options.word("DiffMetric", "metric", metric or "sqnr")
+    options.metric = _options.word(_core.WORDS["DiffMetric"], "metric", metric or "sqnr")
     options.metric_chosen = metric is not None
     if threshold is not None:
         options.threshold = _options.number(threshold, "threshold")

@@ -1,8 +1,8 @@
-"""The other jobs."""
+"""The other jobs. `_calls.py` gives them all their arguments."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,55 +11,29 @@ from . import _core, _options
 from ._arrays import sample_from_core
 from ._call import call, names_of_inputs
 from ._errors import UsageError
-from ._experiments import Calibration
 from ._model import model_of
-from ._options import Limits
 from ._progress import Progress
 from ._report import Report, VerifyReport
 
 
 def verify(
-    float_model: Any,
-    typed_model: Any,
-    samples: Any = None,
-    *,
-    target: str = "tensorrt",
-    min_sqnr: Limits | None = None,
-    max_abs: Limits | None = None,
-    max_mse: Limits | None = None,
-    min_cosine: Limits | None = None,
-    min_same_top1: Limits | None = None,
-    margin: float = 0,
-    outputs: Iterable[str] = (),
-    output_parts: bool = True,
-    carry: Mapping[str, str] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    batch: int = 1,
-    seed: int = 1,
-    input_shapes: Mapping[str, Iterable[int]] | None = None,
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
-    progress: bool | Progress | None = None,
+    float_model: Any, typed_model: Any, samples: Any = None, *, progress: bool | Progress | None = None, **given: Any
 ) -> VerifyReport:
     """Measures, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model.
 
-    ``batch``: so many samples run as one where the network allows it and the answers are those of single samples; a
-    warning of the report says where not.
+    Args:
+        {arguments}
 
     Returns a report with ``figures`` (of the outputs), ``layers`` and, with a requirement, ``passed``.
     Other arguments and errors: as ``diagnose``.
     """
-    given = dict(locals())
     options = _core.VerifyOptions()
     options.float_model = model_of(float_model)
     options.typed_model = model_of(typed_model)
-    options.target = _options.word("Target", "target", target)
+    options.target = _options.choice("target", given["target"])
     options.command = "onnx_vernier.verify"
-    _options.measure(options.measure, input_names=names_of_inputs(float_model), **_options.group(_options.measure, given))
-    wanted = _options.requirement(**_options.group(_options.requirement, given))
+    _options.measure(options.measure, samples, names_of_inputs(float_model), given)
+    wanted = _options.requirement(given)
     if wanted is not None:
         options.measure.requirement = wanted
     return VerifyReport(call(_core.verify, options, progress))
@@ -72,22 +46,9 @@ def run(
     simulated: bool = True,
     graph_optimization: str = "ORT_ENABLE_ALL",
     low: str | Iterable[str] = (),
-    high: str = "float32",
-    target: str = "tensorrt",
-    calibration: Calibration = "minmax",
-    calibration_samples: Any = None,
-    layer_precisions: Mapping[str, str] | None = None,
     outputs: Iterable[str] = (),
-    carry: Mapping[str, str] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    seed: int = 1,
-    input_shapes: Mapping[str, Iterable[int]] | None = None,
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
+    **given: Any,
 ) -> list[dict[str, np.ndarray]]:
     """What a model gives for each sample: [{output: array}].
 
@@ -100,58 +61,32 @@ def run(
 
     Others and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
     """
-    given = dict(locals())
     runner = _core.RunnerOptions()
     runner.model = model_of(model)
     runner.simulate(simulated)
     if low:
         if not simulated:
             raise UsageError("low with simulated=False: ONNX Runtime runs a model as it is", "quantize it first")
-        _options.precision(runner.precision, **_options.group(_options.precision, given))
+        _options.precision(runner.precision, {**given, "low": low})
     options = _core.RunOptions()
     options.add_runner(runner)
-    options.optimization = _options.word("GraphOptimization", "graph_optimization", graph_optimization)
-    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given, "outputs"))
+    options.optimization = _options.choice("graph_optimization", graph_optimization)
+    _options.measure(options.measure, samples, names_of_inputs(model), given)
     choice = _core.OutputChoice()
     choice.names = _options.names(outputs, "outputs")
     options.onnx_outputs = choice
     return [sample_from_core(iteration) for iteration in call(_core.run_all, options, progress)]
 
 
-def quantize(
-    model: Any,
-    samples: Any = None,
-    *,
-    low: str | Iterable[str] = "int8",
-    high: str = "float32",
-    target: str = "tensorrt",
-    calibration: Calibration = "minmax",
-    calibration_cache: str | os.PathLike[str] = "",
-    layer_precisions: Mapping[str, str] | None = None,
-    op_types: Iterable[str] = (),
-    excluded_op_types: Iterable[str] = (),
-    nodes: Iterable[str] = (),
-    excluded_nodes: Iterable[str] = (),
-    weights_only: bool = False,
-    per_channel: bool = True,
-    block_size: int = 128,
-    reduce_range: bool = False,
-    even_if_slower: bool = False,
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    image: Mapping[str, Any] | None = None,
-    progress: bool | Progress | None = None,
-) -> Report:
+def quantize(model: Any, samples: Any = None, *, progress: bool | Progress | None = None, **given: Any) -> Report:
     """A typed model with every layer as low as ``low`` allows; nothing is measured. ``report.model`` is the model.
 
     Arguments and errors: as ``diagnose``.
     """
-    given = dict(locals())
     options = _core.QuantizeOptions()
     options.model = model_of(model)
-    _options.precision(options.precision, **_options.group(_options.precision, given))
-    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
+    _options.precision(options.precision, given)
+    _options.measure(options.measure, samples, names_of_inputs(model), given)
     return Report(call(_core.quantize, options, progress))
 
 
@@ -159,72 +94,50 @@ def calibrate(
     model: Any,
     samples: Any,
     *,
-    low: str | Iterable[str] = "int8",
-    target: str = "tensorrt",
-    calibration: Calibration = "minmax",
     output: str | os.PathLike[str] = "",
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    batch: int = 1,
-    image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
+    **given: Any,
 ) -> Report:
     """The range of every tensor that low precision quantizes, and whether the samples were enough to know it.
 
-    Returns a report with ``tensors`` (one row a tensor: min, max, clipped, ...) and ``sufficiency``. ``output``: a file
-    of ranges; TensorRT's form under ``.cache`` and ``.calib``. ``batch``: as of ``verify``. Other arguments and errors: as
-    ``diagnose``.
+    Args:
+        output: a file of ranges; TensorRT's form under ``.cache`` and ``.calib``.
+        {arguments}
+
+    Returns a report with ``tensors`` (one row a tensor: min, max, clipped, ...) and ``sufficiency``. Other arguments and
+    errors: as ``diagnose``.
     """
-    given = dict(locals())
     options = _core.CalibrateOptions()
     options.model = model_of(model)
     options.output = os.fspath(output)
     options.command = "onnx_vernier.calibrate"
-    _options.precision(options.precision, **_options.group(_options.precision, given))
-    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
+    _options.precision(options.precision, given)
+    _options.measure(options.measure, samples, names_of_inputs(model), given)
     return Report(call(_core.calibrate, options, progress))
 
 
-def check_data(
-    model: Any,
-    samples: Any,
-    labels: Any = None,
-    *,
-    label_offset: int = 0,
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    image: Mapping[str, Any] | None = None,
-    progress: bool | Progress | None = None,
-) -> Report:
+def check_data(model: Any, samples: Any, labels: Any = None, *, progress: bool | Progress | None = None, **given: Any) -> Report:
     """Do the samples look like what the network was trained on? Tries the usual mistakes of image inputs; with ``labels``,
     right classes, one a sample, also those of labels: counted from another number, in another order.
 
-    Arguments and errors: as ``diagnose``.
+    Args:
+        {arguments}
+
+    Other arguments and errors: as ``diagnose``.
     """
-    given = dict(locals())
     options = _core.CheckDataOptions()
     options.model = model_of(model)
     if labels is not None:
         task = _core.EvalOptions()
         task.labels = _options.label_values(labels)
-        task.label_offset = label_offset
+        task.label_offset = given["label_offset"]
         options.task = task
-    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
+    _options.measure(options.measure, samples, names_of_inputs(model), given)
     return Report(call(_core.check_data, options, progress))
 
 
 def explain_quantized(
-    float_model: Any,
-    quantized_model: Any,
-    samples: Any,
-    *,
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    image: Mapping[str, Any] | None = None,
-    progress: bool | Progress | None = None,
+    float_model: Any, quantized_model: Any, samples: Any, *, progress: bool | Progress | None = None, **given: Any
 ) -> Report:
     """What is wrong with a quantized model of any tool's (ModelOpt, ONNX Runtime, ...): what each tensor and each
     quantizer loses, and mistakes in its Q/DQ pairs.
@@ -232,12 +145,11 @@ def explain_quantized(
     Returns a report with ``outputs``, ``tensors`` (largest loss first), ``quantizers`` and ``defects``.
     Arguments and errors: as ``diagnose``; UsageError for operators that are quantized themselves (QLinearConv).
     """
-    given = dict(locals())
     options = _core.DebugLossOptions()
     options.float_model = model_of(float_model)
     options.quantized_model = model_of(quantized_model)
     options.command = "onnx_vernier.explain_quantized"
-    _options.measure(options.measure, input_names=names_of_inputs(float_model), **_options.group(_options.measure, given))
+    _options.measure(options.measure, samples, names_of_inputs(float_model), given)
     return Report(call(_core.debug_loss, options, progress))
 
 
@@ -260,7 +172,10 @@ def lint(model: Any, *, progress: bool | Progress | None = None) -> LintReport:
     return LintReport(call(_core.lint, model_of(model), progress))
 
 
-def check_placement(model: Any, *, target: str = "tensorrt", progress: bool | Progress | None = None) -> Report:
-    """Which Q/DQ pairs of a model an engine cannot fuse, why, and what would let it: ``report.findings``."""
-    rules = _options.word("Target", "target", target)
+def check_placement(model: Any, *, progress: bool | Progress | None = None, **given: Any) -> Report:
+    """Which Q/DQ pairs of a model an engine cannot fuse, why, and what would let it: ``report.findings``.
+
+    ``target``: as of ``diagnose``.
+    """
+    rules = _options.choice("target", given["target"])
     return Report(call(lambda given, listener: _core.check_placement(given, rules, listener), model_of(model), progress))

@@ -7,38 +7,50 @@ import math
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core, _experiments
 from ._arrays import as_array, sample_from_core, to_core
 from ._errors import UsageError
-from ._experiments import Calibration
 from ._samples import read_into
 
 Limits = float | Mapping[str, float]
 _SHORT = {"trt": "tensorrt", "ort": "onnxruntime", "onnxrt": "onnxruntime", "ov": "openvino"}
-# What a requirement may ask for.
-_RANGES = {
-    "min_sqnr": (-math.inf, math.inf),
-    "max_abs": (0, math.inf),
-    "max_mse": (0, math.inf),
-    "min_cosine": (-1, 1),
-    "min_same_top1": (0, 1),
-}
 
 
-def word(kind: str, argument: str, given: str) -> str:
-    """``given`` if it is one of the words of ``kind``."""
-    known = _core.WORDS[kind]
+class Row(NamedTuple):
+    """An option of the table in apps/table that is an argument here."""
+
+    options: str  # the class of options
+    argument: str
+    kind: str  # how its value is read; "": the function does it
+    names: str  # of the command line
+    off: bool  # there it is a flag that switches this off
+    least: float
+    most: float
+    choices: list[str]
+
+
+TABLE = [Row(*row) for row in _core.TABLE]
+
+
+def word(known: Sequence[str], argument: str, given: str) -> str:
+    """``given`` if it is one of ``known``."""
     if given in known:
         return given
     near = difflib.get_close_matches(str(given).lower(), known, 1) or [
         each for each in known if str(given).lower() in _SHORT and _SHORT[str(given).lower()] == each
     ]
     raise UsageError(f"{argument}={given!r}: none of {', '.join(known)}", f"did you mean {near[0]!r}?" if near else "")
+
+
+def choice(argument: str, given: str, options: str = "") -> str:
+    """``given`` if the row of ``argument`` lists it."""
+    row = next(row for row in TABLE if row.argument == argument and options in ("", row.options))
+    return word(row.choices, argument, given)
 
 
 def formats(low: str | Iterable[str]) -> list[str]:
@@ -93,101 +105,68 @@ def set_format(options: Any, field: str, value: Any, argument: str) -> None:
         ) from None
 
 
-def group(take: Callable[..., Any], arguments: Mapping[str, Any], leave: str = "") -> dict[str, Any]:
-    """Those of a job's arguments that ``take`` has under the same name: groups of arguments are alike in all jobs."""
-    names_taken = [name for name in take.__annotations__ if name in arguments and name != leave]
-    return {name: arguments[name] for name in names_taken}
+def fill(options: Any, given: Mapping[str, Any]) -> None:
+    """The arguments that the table has for this class of options, into its members."""
+    classes = {each.__name__ for each in type(options).__mro__}
+    for row in TABLE:
+        argument = row.argument
+        if row.options not in classes or not row.kind or argument not in given:
+            continue
+        value = given[argument]
+        if row.kind.endswith("?") and value is None:
+            continue
+        match row.kind.rstrip("?"):
+            case "word":
+                value = word(row.choices, argument, value)
+            case "count":
+                value = count(value, argument)
+            case "number":
+                value = number(value, argument, row.least, row.most)
+            case "names":
+                value = names(value, argument)
+            case "path":
+                value = os.fspath(value)
+            case "formats":
+                value = formats(value)
+            case "pairs" | "formats_of":
+                value = list((value or {}).items())
+            case "shapes":
+                value = {name: list(shape) for name, shape in (value or {}).items()}
+        if row.kind.startswith("format"):
+            set_format(options, argument, value, argument)
+        else:
+            setattr(options, argument, value)
 
 
-def precision(
-    options: _core.PrecisionOptions,
-    *,
-    low: str | Iterable[str],
-    high: str = "float32",
-    target: str = "tensorrt",
-    calibration: Calibration = "minmax",
-    layer_precisions: Mapping[str, str] | None = None,
-    op_types: Iterable[str] = (),
-    excluded_op_types: Iterable[str] = (),
-    nodes: Iterable[str] = (),
-    excluded_nodes: Iterable[str] = (),
-    weights_only: bool = False,
-    per_channel: bool = True,
-    block_size: int = 128,
-    reduce_range: bool = False,
-    even_if_slower: bool = False,
-) -> None:
-    set_format(options, "low", formats(low), "low")
-    set_format(options, "high", high, "high")
-    options.target = word("Target", "target", target)
-    options.calibration = _experiments.calibration(calibration)
-    set_format(options, "layer_precisions", list((layer_precisions or {}).items()), "layer_precisions")
-    options.even_if_slower = even_if_slower
-    options.rules.weights_only = weights_only
-    options.rules.weights_per_channel = per_channel
-    options.rules.reduce_range = reduce_range
-    if block_size not in (32, 64, 128):
-        raise UsageError(f"block_size={block_size!r}: 32, 64 or 128")
-    options.rules.block_size = block_size
-    options.selection.op_types = names(op_types, "op_types")
-    options.selection.excluded_op_types = names(excluded_op_types, "excluded_op_types")
-    options.selection.nodes = names(nodes, "nodes")
-    options.selection.excluded_nodes = names(excluded_nodes, "excluded_nodes")
+def precision(options: _core.PrecisionOptions, given: Mapping[str, Any]) -> None:
+    fill(options, given)
+    fill(options.rules, given)
+    fill(options.selection, given)
+    if "calibration" in given:
+        options.calibration = _experiments.calibration(given["calibration"])
+    if options.rules.block_size not in (32, 64, 128):
+        raise UsageError(f"block_size={options.rules.block_size!r}: 32, 64 or 128")
 
 
 def measure(
-    options: _core.MeasureOptions,
-    *,
-    samples: Any,
-    input_names: Callable[[], list[str]],
-    calibration_samples: Any = None,
-    calibration_cache: str | os.PathLike[str] = "",
-    outputs: Iterable[str] = (),
-    output_parts: bool = True,
-    carry: Mapping[str, str] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    threads: int = 0,
-    batch: int = 1,
-    seed: int = 1,
-    input_shapes: Mapping[str, Iterable[int]] | None = None,
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
+    options: _core.MeasureOptions, samples: Any, input_names: Callable[[], list[str]], given: Mapping[str, Any]
 ) -> None:
-    options.data = source(samples, input_names, limit, split_batch, seed, input_shapes, image)
-    if calibration_samples is not None:
-        options.calibration_data = source(calibration_samples, input_names, 0, split_batch, seed, input_shapes, image)
-    options.calibration_cache = os.fspath(calibration_cache)
-    options.outputs = names(outputs, "outputs")
-    options.output_parts = output_parts
-    options.carries = list((carry or {}).items())
-    options.threads = count(threads, "threads")
-    options.batch = count(batch, "batch")
-    options.custom_operators = names(custom_ops, "custom_ops")
-    options.external_data_dir = os.fspath(external_data_dir)
+    options.data = source(samples, input_names, given)
+    if (calibration := given.get("calibration_samples")) is not None:
+        options.calibration_data = source(calibration, input_names, {**given, "limit": 0})
+    fill(options, given)
 
 
-def source(
-    samples: Any,
-    input_names: Callable[[], list[str]],
-    limit: int,
-    split_batch: bool,
-    seed: int,
-    input_shapes: Mapping[str, Iterable[int]] | None,
-    image: Mapping[str, Any] | None,
-) -> _core.SourceOptions:
+def source(samples: Any, input_names: Callable[[], list[str]], given: Mapping[str, Any]) -> _core.SourceOptions:
     options = _core.SourceOptions()
-    read_into(options, samples, input_names, split_batch)
-    options.limit = count(limit, "limit")
+    read_into(options, samples, input_names, given.get("split_batch", False))
+    fill(options, given)
     options.random_samples = options.limit or 1
-    options.split_batch = split_batch
-    options.seed = count(seed, "seed")
     options.python = sys.executable or "python3"  # of data loader scripts
-    options.shapes = {name: list(shape) for name, shape in (input_shapes or {}).items()}
-    if unknown := set(options.shapes) - set(input_names() if options.shapes else ()):
+    shapes = options.input_shapes
+    if unknown := set(shapes) - set(input_names() if shapes else ()):
         raise UsageError(f"input_shapes: {sorted(unknown)[0]!r} is no input of the network", ", ".join(input_names()))
-    for name, value in (image or {}).items():
+    for name, value in (given["image"] or {}).items():
         if name in ("mean", "scale"):
             value = [float(each) for each in np.atleast_1d(value)]
         if name not in ("geometry", "mean", "scale", "color", "layout"):
@@ -196,39 +175,25 @@ def source(
     return options
 
 
-def requirement(
-    *,
-    min_sqnr: Limits | None,
-    max_abs: Limits | None,
-    max_mse: Limits | None,
-    min_cosine: Limits | None,
-    min_same_top1: Limits | None,
-    margin: float = 0,
-) -> _core.Requirement | None:
-    given = {
-        name: limits
-        for name, limits in {
-            "min_sqnr": min_sqnr,
-            "max_abs": max_abs,
-            "max_mse": max_mse,
-            "min_cosine": min_cosine,
-            "min_same_top1": min_same_top1,
-        }.items()
-        if limits is not None
-    }
-    if not given:
-        if margin:
+def requirement(given: Mapping[str, Any]) -> _core.Requirement | None:
+    rows = [row for row in TABLE if row.options == "Requirement" and row.argument != "margin"]
+    wanted = [row for row in rows if given[row.argument] is not None]
+    if not wanted:
+        if given["margin"]:
             raise UsageError("margin without a requirement", "give min_sqnr, max_abs, max_mse or min_cosine")
         return None
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)}: one requirement decides", "leave out the others")
-    (name, limits), = given.items()
-    metric = _core.WORDS["Metric"][["min_sqnr", "max_abs", "max_mse", "min_cosine", "min_same_top1"].index(name)]
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(row.argument for row in wanted)}: one requirement decides", "leave out the others")
+    (row,) = wanted
+    limits = given[row.argument]
     each = list(limits.items()) if isinstance(limits, Mapping) else [("", limits)]
     if not each:
-        raise UsageError(f"{name}={{}}: no output has a limit", "a number, or {output: number}")
-    low, high = _RANGES[name]
-    made = _core.Requirement(metric, [_core.Limit(number(value, name, low, high), output) for output, value in each])
+        raise UsageError(f"{row.argument}={{}}: no output has a limit", "a number, or {output: number}")
+    made = _core.Requirement(
+        row.names.removeprefix("--").split(" ")[0],
+        [_core.Limit(number(value, row.argument, row.least, row.most), output) for output, value in each],
+    )
+    margin = given["margin"]
     return _core.with_margin(made, number(margin, "margin", 0)) if margin else made
 
 
@@ -264,23 +229,16 @@ def label_values(labels: Any) -> _core.Labels:
     return _core.Labels.of_values(to_core(array), "labels in memory")
 
 
-def task(
-    options: _core.TaskRequirement,
-    *,
-    labels: Any,
-    min_top1: float | None,
-    label_offset: int,
-    metric: Callable[..., float] | None,
-    min_metric: float | None,
-    max_metric: float | None,
-) -> bool:
+def task(options: _core.TaskRequirement, given: Mapping[str, Any]) -> bool:
     """Whether the task decides."""
+    labels, min_top1, metric = given["labels"], given["min_top1"], given["metric"]
+    min_metric, max_metric = given["min_metric"], given["max_metric"]
     if labels is not None:
         wanted = _core.LabelRequirement()
         wanted.labels = label_values(labels if isinstance(labels, (str, os.PathLike)) else np.asarray(labels).reshape(-1))
         if min_top1 is None:
             raise UsageError("labels without min_top1: what share of them must be right?", "min_top1=0.7")
-        wanted.offset = label_offset
+        wanted.offset = given["label_offset"]
         wanted.min_share = number(min_top1, "min_top1", 0, 1)
         options.labels = wanted
     elif min_top1 is not None:

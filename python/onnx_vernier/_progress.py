@@ -17,6 +17,14 @@ class VernierWarning(UserWarning):
     """Something about a result that its reader should know; it is in the report's ``warnings`` as well."""
 
 
+def _caller() -> int:
+    """The stacklevel, for whoever calls this, of the first frame that is not of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class Listener:
     """Called on the thread that called the job."""
 
@@ -31,7 +39,7 @@ class Listener:
 
     def __call__(self, kind: str, text: str, done: int, total: int) -> None:
         if kind == "warning":
-            warnings.warn(in_python_words(text), VernierWarning, stacklevel=4)
+            warnings.warn(in_python_words(text), VernierWarning, stacklevel=_caller())
         elif kind == "step":
             self._step = f"{done} of {total}  "
         elif kind == "progress":

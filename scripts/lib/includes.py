@@ -114,7 +114,7 @@ def own_header(path, text):
     """The header of the same name, if the source includes it."""
     for name in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE):
         if pathlib.Path(name).stem in (path.stem, path.stem.removesuffix("_test")):
-            for base in (ROOT / "include", ROOT / "src", ROOT / "apps/vernier", path.parent, ROOT / "tests/support"):
+            for base in (ROOT / "include", ROOT / "src", ROOT / "apps", ROOT / "apps/vernier", path.parent, ROOT / "tests/support"):
                 if path.suffix == ".cpp" and (base / name).exists():
                     return base / name
     return None
@@ -163,7 +163,7 @@ def mend(path, missing, superfluous):
     path.write_text(text, encoding="utf-8")
 
 
-BASES = [ROOT / "include", ROOT / "src", ROOT / "apps/vernier", ROOT / "apps/python", ROOT / "tests/support", ROOT / "tests", ROOT]
+BASES = [ROOT / "include", ROOT / "src", ROOT / "apps", ROOT / "apps/vernier", ROOT / "apps/python", ROOT / "tests/support", ROOT / "tests", ROOT]
 # namespace of a library: how its headers begin. A forward declaration is enough for what is only passed on.
 LIBRARIES = {"CLI": "CLI/", "fmt": "fmt/", "onnx": "onnx/", "simdjson": "simdjson", "nlohmann": "nlohmann/", "testing": "gtest/"}
 # How headers of others begin: what brings them, as scripts/bootstrap calls it.

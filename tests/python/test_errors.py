@@ -200,3 +200,10 @@ def test_an_oracle_that_counts():
         vernier.search(5, lambda kept: int(2 in kept))
     with pytest.raises(ValueError, match="above 0"):
         vernier.search(5, lambda kept: True, costs=[-1] * 5)
+
+
+def test_warnings_point_at_the_line_that_called(model, images):
+    for job in (lambda: vernier.verify(model, model, {"image": images}), lambda: vernier.diagnose(model, None, low="int8")):
+        with pytest.warns(vernier.VernierWarning) as told:
+            job()
+        assert {warning.filename for warning in told} == {__file__}

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -20,14 +21,14 @@
 #include "options/engine_settings.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "options/rows.h"
 #include "options/runner_options.h"
 #include "options/trtexec_words.h"
+#include "table/bench.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
 namespace {
-
-const char* const kTiming = "Timing";
 
 struct BenchLine {
   std::vector<std::string> models;
@@ -35,38 +36,18 @@ struct BenchLine {
   RunnerGroup runners;
   EngineSettingsGroup engine;
   DataGroup data;
-  std::vector<std::string> batches, percentiles, threads;
-  std::string warm_up = "200", iterations = "10", duration = "3";
-  bool cuda_graph = false, no_copies = false, layers = false, kernels = false, markdown = false;
+  Texts timing;
+  bool kernels = false, markdown = false;
   std::string export_times, export_profile, export_layers;
   ResultGroup result;
   MessageGroup messages;
 };
 
 void add_timing_options(CLI::App& app, BenchLine& line) {
-  add_values(app, "--batch", line.batches, "N",
-             "Sizes of the first dimension where the model leaves it open, a row each (default: that of the sample)")
-      .group(kTiming);
-  add_value(app, "--warm-up,--warmUp", line.warm_up, "MS", "Milliseconds of each row that do not count (default: 200)")
-      .group(kTiming);
-  add_value(app, "--iterations", line.iterations, "N", "Runs of each row, at least (default: 10)").group(kTiming);
-  add_value(app, "--duration", line.duration, "SECONDS", "Seconds of each row, at least (default: 3)").group(kTiming);
-  add_values(app, "--percentile", line.percentiles, "P",
-             "Percentiles beside the median and the range of 10 to 90 % (default: 99)")
-      .group(kTiming);
-  add_values(app, "--threads", line.threads, "N",
-             "Threads of --onnxrt and --openvino, up to 4096; 0: all usable cores, and what OpenVINO takes (default: "
-             "0)")
-      .values(0, 1)
-      .group(kTiming);
-  add_flag(app, "--use-cuda-graph,--useCudaGraph", line.cuda_graph,
-           "Launch TensorRT's engine as one CUDA graph: what the host does for each kernel is done once")
-      .group(kTiming);
-  add_flag(app, "--no-data-transfers,--noDataTransfers", line.no_copies, "Do not also time copies to the GPU and back")
-      .group(kTiming);
-  add_flag(app, "--layers,--dumpProfile", line.layers,
-           "Also time layers, in runs of their own: kernels with the layers of the model that they compute")
-      .group(kTiming);
+  table::kTiming.each([&](const auto& row) {
+    Option option = add_row(app, row, table::kTiming.group, line.timing);
+    if (OptionNames(row.words.names).option == "--threads") option.values(0, 1);
+  });
 }
 
 void add_output_options(CLI::App& app, BenchLine& line) {
@@ -95,12 +76,6 @@ std::vector<double> percentiles_of(const std::vector<std::string>& texts) {
     }
   }
   return percentiles.empty() ? std::vector<double>{99} : percentiles;
-}
-
-double at_least_zero(const char* option, const std::string& text) {
-  const double value = parse_number(option, text);
-  if (value < 0) throw Error(ErrorKind::Usage, fmt::format("{} {}: must not be below 0", option, printable(text)));
-  return value;
 }
 
 void choose_runner(BenchLine& line, const std::vector<std::string>& models) {
@@ -135,24 +110,23 @@ BenchOptions options_of(BenchLine& line, const std::string& command) {
   options.runners = line.runners.every(models);
   options.measure = line.data.values();
   constexpr std::uint64_t kMostThreads = 4096;
-  if (!line.threads.empty() && !line.threads.back().empty())
-    options.measure.threads = parse_count("--threads", line.threads.back(), 0, kMostThreads);
+  if (const std::string& threads = line.timing.last("--threads"); !threads.empty())
+    options.measure.threads = parse_count("--threads", threads, 0, kMostThreads);
   options.engine = line.engine.values();
   // As in trtexec: what engines are built for is what runs.
   for (const auto& [name, range] : options.engine.shapes) options.measure.data.shapes.try_emplace(name, range.opt);
   options.providers = line.runners.providers();
   options.optimization = line.runners.optimization();
-  for (const std::string& text : line.batches) {
+  for (const std::string& text : line.timing.all("--batch")) {
     const std::uint64_t most = std::numeric_limits<std::int32_t>::max();
     options.batches.push_back(static_cast<std::int64_t>(parse_count("--batch", text, 1, most)));
   }
-  options.warm_up_ms = at_least_zero("--warm-up", line.warm_up);
-  options.iterations = parse_count("--iterations", line.iterations, 0, std::numeric_limits<std::int32_t>::max());
-  options.seconds = at_least_zero("--duration", line.duration);
-  options.percentiles = percentiles_of(line.percentiles);
-  options.copies = !line.no_copies;
-  options.cuda_graph = line.cuda_graph;
-  options.layers = line.layers || !line.export_profile.empty();
+  read_rows(table::kTiming, line.timing, options);
+  for (const auto& [option, value] : {std::pair{"--warm-up", options.warm_up_ms}, {"--duration", options.seconds}}) {
+    if (value < 0) throw Error(ErrorKind::Usage, fmt::format("{} {}: must not be below 0", option, value));
+  }
+  options.percentiles = percentiles_of(line.timing.all("--percentile"));
+  options.layers |= !line.export_profile.empty();
   require_one_row(line, options);
   return options;
 }
@@ -197,7 +171,7 @@ Command add_bench(CLI::App& root, const std::string& command) {
             const BenchOptions options = options_of(*line, command);
             for (const std::string& text : line->data.without_effect(line->runners.any_process()))
               console.warning(text);
-            if (!line->threads.empty() && line->threads.back().empty()) {
+            if (line->timing.given("--threads") && line->timing.last("--threads").empty()) {
               console.warning("--threads without a number has no effect here: inferences are timed one at a time");
             }
             for (const std::string& path :

@@ -44,7 +44,7 @@ Command add_calibrate(CLI::App& root, const std::string& command) {
       root, "calibrate",
       "Learn the ranges of the tensors that low precision quantizes, and say whether the samples were enough");
   add_argument(app, "MODEL", line->model, "ONNX file, float");
-  line->precision.add(app, "--method,--calibration-method");
+  line->precision.add(app, "--method,--calibration-method METHOD");
   line->data.add(app, "Samples to learn ranges from");
   line->data.add_calibration(app);
   line->data.add_batch(app);

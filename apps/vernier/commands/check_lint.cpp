@@ -1,13 +1,13 @@
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/file.h"
 #include "commands/commands.h"
 #include "console/console.h"
-#include "options/custom_ops_option.h"
 #include "options/gate_group.h"
 #include "options/options.h"
+#include "options/rows.h"
+#include "table/measure.h"
 #include "vernier/lint.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/lint.h"
@@ -17,7 +17,7 @@ namespace {
 
 struct LintLine {
   std::string model, output;
-  std::vector<std::string> custom_ops;
+  Texts texts;
   bool json = false;
   GateGroup gate;
   MessageGroup messages;
@@ -30,7 +30,7 @@ Command add_check_lint(CLI::App& root) {
   CLI::App& app = add_command(command_group(root, "check", "Judge what was saved, and model files"), "lint",
                               "Find everything that is wrong with a model file, in one run");
   add_argument(app, "MODEL", line->model, "ONNX file");
-  add_custom_ops_option(app, line->custom_ops, "Engine");
+  add_row(app, table::kCustomOps, "Engine", line->texts);
   add_value(app, "-o,--output", line->output, "FILE", "Also write the report as JSON (default: not written)")
       .writes()
       .group("Output");
@@ -46,7 +46,7 @@ Command add_check_lint(CLI::App& root) {
           [line](Console& console) {
             LintOptions options;
             options.model = line->model;
-            options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
+            read_value(table::kCustomOps, line->texts, options.custom_operators);
             if (!line->output.empty()) require_writable_file(line->output);
             line->gate.check();
             const LintReport report = lint(options, console.sinks());

@@ -3,14 +3,14 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"
-#include "options/custom_ops_option.h"
 #include "options/engine_group.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "options/rows.h"
+#include "table/measure.h"
 #include "vernier/report/check_placement.h"
 
 namespace vernier::cli {
@@ -18,7 +18,7 @@ namespace {
 
 struct PlacementLine {
   std::string model, target = "tensorrt";
-  std::vector<std::string> custom_ops;
+  Texts texts;
   bool json = false;
   EngineGroup engine;
   MessageGroup messages;
@@ -35,7 +35,7 @@ Command add_check_placement(CLI::App& root) {
             "tensorrt, onnxruntime or openvino. onnxruntime: checked against the graph that its optimizer makes; the "
             "others: by their documentation (default: tensorrt)")
       .group("Rules");
-  add_custom_ops_option(app, line->custom_ops, "Rules");
+  add_row(app, table::kCustomOps, "Rules", line->texts);
   line->engine.add_with_compile(app);
   add_flag(app, "--json", line->json, "Print the findings as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
@@ -48,7 +48,7 @@ Command add_check_placement(CLI::App& root) {
   return {&app, &line->messages, [line](Console& console) {
             CheckPlacementOptions options;
             options.model = line->model;
-            options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
+            read_value(table::kCustomOps, line->texts, options.custom_operators);
             options.target = parse_choice<Target>("--target", line->target);
             options.compile = line->engine.values_if_asked();
             for (const std::string& text : line->engine.without_effect()) console.warning(text);

@@ -1,17 +1,23 @@
-// `vernier completion bash|zsh|fish`: a script for the shell, made from the commands and options that there are.
+// `vernier completion bash|zsh|fish`: a script for the shell, made from the commands and options that there are. With
+// json they are data, for scripts/update_options.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands/commands.h"
+#include "console/command_line.h"
 #include "console/console.h"
+#include "console/help.h"
 #include "console/option_values.h"
+#include "json/json.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "table/entries.h"
 
 namespace vernier::cli {
 namespace {
@@ -87,7 +93,59 @@ void collect_fish(const CLI::App& app, const std::string& path, const std::strin
   }
 }
 
+/// Every command with its options, in the order of the help; then the table, with what Python has of it.
+Json as_data(const CLI::App& app) {
+  Json data = Json::object();
+  data["name"] = full_name(app);
+  data["about"] = app.get_description();
+  data["footer"] = app.get_footer();
+  data["arguments"] = Json::array();
+  data["options"] = Json::array();
+  data["commands"] = Json::array();
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    Json one = Json::object();
+    one["help"] = option->get_description();
+    if (option->get_positional()) {
+      one["name"] = option->get_name(/*positional=*/true);
+      data["arguments"].add(std::move(one));
+      continue;
+    }
+    if (option->get_group().empty()) continue;  // hidden
+    one["names"] = names_of(*option);
+    one["group"] = option->get_group();
+    data["options"].add(std::move(one));
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!command->get_group().empty()) data["commands"].add(as_data(*command));
+  }
+  return data;
+}
+
+Json table_as_data() {
+  Json rows = Json::array();
+  for (const table::Entry& entry : table::entries()) {
+    Json row = Json::object();
+    row["options"] = entry.options;
+    row["names"] = entry.words.names;
+    row["argument"] = entry.words.argument;
+    row["jobs"] = entry.words.jobs;
+    row["help"] = entry.words.help;
+    row["kind"] = entry.kind;
+    row["default"] = entry.shown;
+    row["type"] = entry.type;
+    row["initial"] = entry.initial;
+    row["doc"] = entry.words.doc;
+    rows.add(std::move(row));
+  }
+  return rows;
+}
+
 std::string script(const CLI::App& root, const std::string& shell) {
+  if (shell == "json") {  // for scripts/update_options
+    Json data = as_data(root);
+    data["table"] = table_as_data();
+    return json_text(data);
+  }
   if (shell == "fish") {
     std::string text;
     collect_fish(root, "vernier", "", text);
@@ -124,7 +182,9 @@ Command add_completion(CLI::App& root) {
   add_message_options(app, line->messages);
   add_footer(app, "Example: vernier completion bash > ~/.local/share/bash-completion/completions/vernier");
   return {&app, &line->messages, [line, &root](Console& console) {
-            print_result(console, script(root, parse_choice("SHELL", line->shell, {"bash", "zsh", "fish"})));
+            print_result(console, script(root, line->shell == "json"
+                                                   ? "json"
+                                                   : parse_choice("SHELL", line->shell, {"bash", "zsh", "fish"})));
             return 0;
           }};
 }

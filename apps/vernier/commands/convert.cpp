@@ -11,8 +11,10 @@
 #include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
-#include "options/residuals_option.h"
+#include "options/rows.h"
+#include "options/rules_options.h"
 #include "scripts/script_location.h"
+#include "table/precision.h"
 #include "vernier/error.h"
 #include "vernier/quantize.h"
 #include "vernier/report/quantize.h"
@@ -22,7 +24,8 @@ namespace {
 
 struct ConvertLine {
   std::string model, output, plan, kind;
-  bool residuals = false, json = false;
+  Texts texts;
+  bool json = false;
   ExternalDataGroup external_data;
   EngineGroup engine;
   PrecisionGroup precision;
@@ -63,7 +66,7 @@ QuantizeOptions options_of(const ConvertLine& line) {
   options.output = line.output;
   options.plan = line.plan;
   options.precision = line.precision.values();
-  apply_residuals(line.residuals, options.precision);
+  apply_residuals(line.texts.given("--quantize-residuals"), options.precision);
   options.measure = line.data.values();
   options.external_data = line.external_data.values();
   options.compile = line.engine.values_if_asked(options.measure.data);
@@ -93,7 +96,7 @@ Command add_convert(CLI::App& root) {
   add_value(app, "--plan", line->plan, "FILE", "Plan as written by diagnose, instead of low formats (default: none)")
       .group("Precision");
   line->precision.add(app);
-  add_residuals_option(app, line->residuals, "Precision");
+  add_row(app, table::kResiduals, "Precision", line->texts);
   line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
   line->data.add_calibration_cache(app);
   line->data.add_no_cache(app);

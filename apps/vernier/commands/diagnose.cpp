@@ -6,7 +6,8 @@
 #include "commands/diagnosis_line.h"
 #include "console/console.h"
 #include "options/gate_group.h"
-#include "options/parse_values.h"
+#include "options/rows.h"
+#include "table/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
@@ -18,9 +19,6 @@ namespace vernier::cli {
 namespace {
 
 struct DiagnoseLine : DiagnosisLine {
-  bool no_latency = false;
-  std::string options;
-  bool no_options = false;
   GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
@@ -28,12 +26,11 @@ struct DiagnoseLine : DiagnosisLine {
 
 DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command) {
   DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*journals=*/{});
-  options.latency = !line.no_latency;
-  if (line.no_options && !line.options.empty()) {
+  read_rows(table::kAlternatives, line.typed, options);
+  if (line.typed.given("--no-options") && line.typed.given("--options")) {
     throw Error(ErrorKind::Usage, "--options and --no-options say both", "leave one out");
   }
-  options.alternatives =
-      line.no_options ? 0 : parse_count("--options", line.options.empty() ? "2" : line.options, 0, 16);
+  if (!line.typed.given("--options")) options.alternatives = line.typed.given("--no-options") ? 0 : 2;
   return options;
 }
 
@@ -50,15 +47,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   line->add_quantized(app);
   line->add_requirement(app);
   line->search.add(app);
-  add_flag(app, "--no-latency", line->no_latency,
-           "Do not time the models (default: on ONNX Runtime, or the engine of --confirm-on)")
-      .group("Search");
-  add_value(
-      app, "--options", line->options, "N",
-      "If layers have to be kept, also measure N other ways: repairs, another engine's placement, another format. "
-      "Repairs that keep less become the answer (default: 2)")
-      .group("Search");
-  add_flag(app, "--no-options", line->no_options, "The same as --options 0").group("Search");
+  add_rows(app, table::kAlternatives, line->typed);
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);
   line->add_no_split(app);

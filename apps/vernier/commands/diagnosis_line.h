@@ -27,16 +27,10 @@ std::string diagnosis_words(const DiagnoseReport& report, bool json, const TextO
 struct DiagnosisLine {
   virtual ~DiagnosisLine() = default;
   std::string model, output;
-  std::string float_model, quantized;  // of the commands that add them
-  std::vector<std::string> outputs;
+  Texts typed;  // of options that the commands add
   ExternalDataGroup external_data;
-  EngineGroup engine;  // of the commands that add it
-  bool per_tensor = false;
-  bool rank = false;  // of the commands that add it
-  bool reduce_range = false;
-  bool sample_pictures = false;
-  bool no_split = true;  // of the commands that add it: whether it was given
-  bool no_cache = true;  // likewise
+  EngineGroup engine;                   // of the commands that add it
+  bool splits = false, caches = false;  // of the commands that add what says otherwise
   PrecisionGroup precision;
   RequirementGroup requirement;
   ScoreGroup task;

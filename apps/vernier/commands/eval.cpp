@@ -8,8 +8,9 @@
 #include "console/console.h"
 #include "options/engine_settings.h"
 #include "options/options.h"
-#include "options/parse_values.h"
+#include "options/rows.h"
 #include "options/task_group.h"
+#include "table/task.h"
 #include "vernier/error.h"
 #include "vernier/report/eval.h"
 #include "vernier/report/text.h"
@@ -18,8 +19,9 @@ namespace vernier::cli {
 namespace {
 
 struct EvalLine {
-  std::string model, against, min, max, max_loss;
+  std::string model, against;
   std::vector<std::string> outputs;
+  Texts limits;
   bool onnxruntime = false;
   MeasureOnGroup on;
   TaskGroup task;
@@ -27,11 +29,6 @@ struct EvalLine {
   MessageGroup messages;
   ResultGroup result;
 };
-
-std::optional<double> optional_number(const char* option, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  return parse_number(option, text);
-}
 
 EvalOptions options_of(const EvalLine& line, const std::string& command) {
   EvalOptions options = line.task.values();
@@ -42,9 +39,7 @@ EvalOptions options_of(const EvalLine& line, const std::string& command) {
     if (options.on) throw Error(ErrorKind::Usage, "--onnxrt and --on: where shall it run?", "leave one out");
     options.on = MeasureOn::OnnxRuntime;
   }
-  options.min = optional_number("--min", line.min);
-  options.max = optional_number("--max", line.max);
-  options.max_loss = optional_number("--max-loss", line.max_loss);
+  read_rows(table::kLimits, line.limits, options);
   options.measure = line.data.values();
   options.measure.outputs = line.outputs;
   options.engine = line.on.values(options.measure.data);
@@ -65,10 +60,7 @@ Command add_eval(CLI::App& root, const std::string& command) {
       .group("Task");
   add_values(app, "--outputs", line->outputs, "NAME", "Outputs to look at, in this order (default: all of the model)")
       .group("Task");
-  const char* const requirement = "Requirement (on the first figure; default: none)";
-  add_value(app, "--min", line->min, "V", "At least V; shares are 0 to 1").group(requirement);
-  add_value(app, "--max", line->max, "V", "At most V, for perplexity").group(requirement);
-  add_value(app, "--max-loss", line->max_loss, "V", "With --against: worse than there by at most V").group(requirement);
+  add_rows(app, table::kLimits, line->limits);
   add_flag(app, "--onnxrt", line->onnxruntime,
            "The same as --on onnxruntime, whose kernels do not round float16 (default: simulate what the file says)")
       .group("Task");

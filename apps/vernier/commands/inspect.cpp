@@ -8,9 +8,10 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
-#include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "options/rows.h"
+#include "table/measure.h"
 #include "vernier/error.h"
 #include "vernier/report/scheme.h"
 #include "vernier/report/text.h"
@@ -24,7 +25,8 @@ struct InspectLine {
   std::vector<std::string> show;
   bool csv = false;
   ResultGroup result;
-  std::string visual, report, external_data_dir, display_as = "onnx";
+  std::string visual, report, display_as = "onnx";
+  Texts texts;
   bool unbounded = false;
   MessageGroup messages;
 };
@@ -55,7 +57,7 @@ Command add_inspect(CLI::App& root) {
   add_value(app, "--report", line->report, "FILE",
             "With --visual: report.json of diagnose, for each layer's own error as colour (default: formats as colour)")
       .group("Output");
-  add_external_data_dir_option(app, line->external_data_dir, "Model");
+  add_row(app, table::kExternalDataDir, "Model", line->texts);
   add_message_options(app, line->messages);
   add_footer(app, "Example: vernier inspect model model.onnx --show layers formats");
 
@@ -91,7 +93,7 @@ Command add_inspect(CLI::App& root) {
         const TextOptions text = line->result.values();
         InspectOptions options;
         options.model = line->model;
-        options.external_data_dir = line->external_data_dir;
+        read_value(table::kExternalDataDir, line->texts, options.external_data_dir);
         options.nodes = shows.contains("layers");
         options.attributes = shows.contains("attrs");
         options.weights = shows.contains("weights");

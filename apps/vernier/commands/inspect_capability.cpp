@@ -4,10 +4,11 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
-#include "options/custom_ops_option.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "options/plugins_option.h"
+#include "options/rows.h"
+#include "table/measure.h"
 #include "vernier/capability.h"
 #include "vernier/report/capability.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 struct CapabilityLine {
   std::string model, target = "tensorrt", output, python = "python3";
-  std::vector<std::string> custom_ops, plugins;
+  Texts texts;
+  std::vector<std::string> plugins;
   bool json = false, partitions = false;
   MessageGroup messages;
 };
@@ -36,7 +38,7 @@ Command add_inspect_capability(CLI::App& root) {
   add_value(app, "--python", line->python, "PROGRAM",
             "Python that TensorRT or OpenVINO is looked for in (default: python3)")
       .group("Engine");
-  add_custom_ops_option(app, line->custom_ops, "Engine");
+  add_row(app, table::kCustomOps, "Engine", line->texts);
   add_plugins_option(app, line->plugins, "Engine");
   add_flag(app, "--with-partitioning", line->partitions, "Accepted; the parts are always found").group("Engine");
   add_value(app, "-o,--output", line->output, "DIR",
@@ -54,7 +56,7 @@ Command add_inspect_capability(CLI::App& root) {
           [line](Console& console) {
             CapabilityOptions options;
             options.model = line->model;
-            options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
+            read_value(table::kCustomOps, line->texts, options.custom_operators);
             options.plugins.assign(line->plugins.begin(), line->plugins.end());
             options.target = parse_choice<Target>("--target", line->target);
             options.output = line->output;

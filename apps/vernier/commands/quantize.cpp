@@ -14,8 +14,9 @@
 #include "options/modelopt_words.h"
 #include "options/options.h"
 #include "options/parse_values.h"
-#include "options/reduce_range_option.h"
-#include "options/residuals_option.h"
+#include "options/rows.h"
+#include "options/rules_options.h"
+#include "table/precision.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -26,10 +27,9 @@ namespace vernier::cli {
 namespace {
 
 struct QuantizeLine {
-  std::string model, output, mode, bias, overrides, block_size;
-  bool per_tensor = false, per_channel = false, symmetric = false, asymmetric = false;
-  bool reduce_range = false, dq_only = false, paired_weights = false, residuals = false, json = false;
-  LayerSelection selection;
+  std::string model, output;
+  Texts texts;
+  bool json = false;
   ExternalDataGroup external_data;
   EngineGroup engine;
   PrecisionGroup precision;
@@ -38,51 +38,11 @@ struct QuantizeLine {
   MessageGroup messages;
 };
 
-const char* const kWhich = "Which layers";
-const char* const kHow = "How";
-
 void add_options(CLI::App& app, QuantizeLine& line) {
-  add_value(app, "--quantize-mode", line.mode, "MODE",
-            "int8, fp8, int4 or int8-weight-only, beside or instead of the formats below (default: int8)")
-      .group("Precision");
+  add_row(app, table::kQuantizeMode, "Precision", line.texts);
   line.precision.add(app);
-  add_values(app, "--op-types-to-quantize", line.selection.op_types, "OP", "Only these operators (default: all)")
-      .group(kWhich);
-  add_values(app, "--op-types-to-exclude", line.selection.excluded_op_types, "OP",
-             "Not these operators (default: none)")
-      .group(kWhich);
-  add_values(app, "--nodes-to-quantize", line.selection.nodes, "NAME",
-             "Only these layers: names, shell wildcards, or regular expressions between slashes (default: all)")
-      .group(kWhich);
-  add_values(app, "--nodes-to-exclude", line.selection.excluded_nodes, "NAME", "Not these layers (default: none)")
-      .group(kWhich);
-  add_values(app, "--subgraph", line.selection.subgraphs, "IN:OUT",
-             "Only layers between these tensors, each list with commas; an empty one stands for those of the graph "
-             "(default: all)")
-      .group(kWhich);
-  add_flag(app, "--per-channel", line.per_channel, "A scale for each output channel of a weight (this is the default)")
-      .group(kHow);
-  add_flag(app, "--per-tensor", line.per_tensor, "One scale for each weight").group(kHow);
-  add_reduce_range_option(app, line.reduce_range, kHow);
-  add_flag(app, "--symmetric", line.symmetric, "Ranges of activations around zero (default with --target tensorrt)")
-      .group(kHow);
-  add_flag(app, "--asymmetric", line.asymmetric, "Ranges from minimum to maximum (default with --target onnxruntime)")
-      .group(kHow);
-  add_value(app, "--block-size", line.block_size, "N",
-            "int4: values that share a scale, 32, 64 or 128; halved where it does not divide (default: 128)")
-      .group(kHow);
-  add_value(app, "--bias", line.bias, "TYPE",
-            "int32 or float (default: float with --target tensorrt, int32 with --target onnxruntime)")
-      .group(kHow);
-  add_flag(app, "--dq-only", line.dq_only, "Weights as codes with a DequantizeLinear alone (this is the default)")
-      .group(kHow);
-  add_flag(app, "--add-qdq-pair-to-weight", line.paired_weights,
-           "Weights stay float32 with a QuantizeLinear and a DequantizeLinear behind")
-      .group(kHow);
-  add_residuals_option(app, line.residuals, kHow);
-  add_value(app, "--tensor-overrides", line.overrides, "FILE",
-            "JSON with scale and zero_point, or rmin and rmax, of single tensors (default: none)")
-      .group(kHow);
+  add_rows(app, table::kSelection, line.texts);
+  add_rows(app, table::kRules, line.texts);
 }
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint) {
@@ -103,16 +63,17 @@ void apply_mode(const std::string& mode, PrecisionOptions& precision) {
                    [](Format a, Format b) { return bits_of(a) < bits_of(b); });
 }
 
-void apply_activations(const QuantizeLine& line, PrecisionOptions& precision) {
-  if (line.symmetric && line.asymmetric) refuse("--symmetric and --asymmetric: choose one", "leave out one of them");
-  if (!line.symmetric && !line.asymmetric) return;
+void apply_activations(const Texts& texts, PrecisionOptions& precision) {
+  const bool symmetric = texts.given("--symmetric"), asymmetric = texts.given("--asymmetric");
+  if (symmetric && asymmetric) refuse("--symmetric and --asymmetric: choose one", "leave out one of them");
+  if (!symmetric && !asymmetric) return;
   const bool has_codes_from_zero =
       std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
-  if (line.asymmetric && precision.target == Target::TensorRt && !has_codes_from_zero) {
+  if (asymmetric && precision.target == Target::TensorRt && !has_codes_from_zero) {
     refuse("--asymmetric: TensorRT knows zero point 0 alone",
            "--target openvino and --target onnxruntime take asymmetric activations");
   }
-  precision.rules.symmetric_activations = line.symmetric;
+  precision.rules.symmetric_activations = symmetric;
 }
 
 void apply_bias(const std::string& text, PrecisionOptions& precision) {
@@ -128,27 +89,25 @@ void apply_bias(const std::string& text, PrecisionOptions& precision) {
 
 QuantizeOptions options_of(const QuantizeLine& line) {
   if (line.output.empty()) refuse("vernier quantize: -o is missing", "-o out.onnx");
-  if (line.per_tensor && line.per_channel)
+  const Texts& texts = line.texts;
+  if (texts.given("--per-tensor") && texts.given("--per-channel"))
     refuse("--per-tensor and --per-channel: choose one", "leave out one of them");
-  if (line.dq_only && line.paired_weights) {
+  if (texts.given("--dq-only") && texts.given("--add-qdq-pair-to-weight")) {
     refuse("--dq-only and --add-qdq-pair-to-weight: weights are either codes or float", "leave out one of them");
   }
   QuantizeOptions options;
   options.model = line.model;
   options.output = line.output;
   options.precision = line.precision.values();
-  apply_mode(line.mode, options.precision);
-  apply_activations(line, options.precision);
-  apply_bias(line.bias, options.precision);
+  apply_mode(texts.last("--quantize-mode"), options.precision);
+  apply_activations(texts, options.precision);
+  apply_bias(texts.last("--bias"), options.precision);
   QuantizationRules& rules = options.precision.rules;
-  rules.weights_per_channel = !line.per_tensor;
-  rules.paired_weights = line.paired_weights;
-  apply_reduce_range(line.reduce_range, options.precision);
-  if (!line.block_size.empty()) {
-    rules.block_size = static_cast<int>(parse_count("--block-size", line.block_size, 32, 128));
-    if (std::ranges::find(options.precision.low, Format::Int4) == options.precision.low.end()) {
-      refuse("--block-size: no weight is stored in int4", "add --quantize-mode int4");
-    }
+  read_rows(table::kRules, texts, rules);
+  apply_reduce_range(texts.given("--reduce-range"), options.precision);
+  if (texts.given("--block-size") &&
+      std::ranges::find(options.precision.low, Format::Int4) == options.precision.low.end()) {
+    refuse("--block-size: no weight is stored in int4", "add --quantize-mode int4");
   }
   if (rules.block_size % 32 != 0 || rules.block_size == 96) {
     refuse(fmt::format("--block-size {}: engines take blocks of 32, 64 or 128", rules.block_size), "--block-size 64");
@@ -157,10 +116,10 @@ QuantizeOptions options_of(const QuantizeLine& line) {
     refuse("--add-qdq-pair-to-weight: with --high-precision-dtype float16 or bfloat16 weights are stored as codes",
            "leave out one of them");
   }
-  options.precision.selection = line.selection;
-  apply_residuals(line.residuals, options.precision);
+  read_rows(table::kSelection, texts, options.precision.selection);
+  apply_residuals(texts.given("--quantize-residuals"), options.precision);
   options.measure = line.data.values();
-  options.tensor_overrides = line.overrides;
+  options.tensor_overrides = texts.last("--tensor-overrides");
   options.external_data = line.external_data.values();
   options.compile = line.engine.values_if_asked(options.measure.data);
   return options;

@@ -12,10 +12,11 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "console/console.h"
-#include "options/custom_ops_option.h"
 #include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "options/rows.h"
+#include "table/measure.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -97,7 +98,7 @@ struct ExtractLine {
   Files files;
   std::vector<std::string> inputs, outputs, input_shapes;
   std::string with_data;
-  std::vector<std::string> custom_ops;
+  Texts texts;
   MessageGroup messages;
 };
 
@@ -159,7 +160,7 @@ Command add_surgeon_extract(CLI::App& root) {
             "Run the whole model on these samples, in any form of --data, and write what the part's inputs and outputs "
             "hold to STEM_inputs.json and STEM_outputs.json (default: not run)")
       .group("Part");
-  add_custom_ops_option(app, line->custom_ops, "Part");
+  add_row(app, table::kCustomOps, "Part", line->texts);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
@@ -179,7 +180,7 @@ Command add_surgeon_extract(CLI::App& root) {
                           "--inputs NAME:auto:auto, --outputs NAME:auto, or both");
             }
             if (!line->with_data.empty()) options.with_data.emplace().data.location = line->with_data;
-            options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
+            read_value(table::kCustomOps, line->texts, options.custom_operators);
             return finish(console, extract_model(options, console.sinks()));
           },
           ignored};

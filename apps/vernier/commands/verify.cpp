@@ -9,7 +9,9 @@
 #include "options/gate_group.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "options/rows.h"
 #include "options/score_group.h"
+#include "table/precision.h"
 #include "vernier/error.h"
 #include "vernier/explain_file.h"
 #include "vernier/report/gate.h"
@@ -22,8 +24,7 @@ namespace {
 
 struct VerifyLine {
   std::string float_model, typed_model, target = "tensorrt";
-  ArithmeticText arithmetic;
-  std::vector<std::string> outputs;
+  Texts arithmetic;
   RequirementGroup requirement;
   ScoreGroup task;
   DataGroup data;
@@ -44,16 +45,13 @@ Command add_verify(CLI::App& root, const std::string& command) {
   add_argument(app, "FLOAT", line->float_model, "ONNX file, float: the reference");
   add_argument(app, "TYPED", line->typed_model, "ONNX file, typed: simulated as its casts and Q/DQ say");
   line->requirement.add(app);
-  add_values(app, "--outputs", line->outputs, "NAME",
-             "Outputs to judge, or slices of them: 'output0[:,4:]' (default: every float output that carries no state)")
-      .group("Requirement (one metric; default: none; must hold for each judged output)");
   line->task.add(app);
   add_value(
       app, "--target", line->target, "TARGET",
       "The engine that the file is for. tensorrt: where layers are in FP16 or BF16, figures with sums in float32 and "
       "in float16; openvino, onnxruntime: with float32 (default: tensorrt)")
       .group("Arithmetic");
-  add_arithmetic_options(app, "Arithmetic", [line]() -> ArithmeticText& { return line->arithmetic; });
+  add_rows(app, table::kArithmetic, line->arithmetic, "Arithmetic");
   line->data.add(app, "Samples to measure on");
   line->data.add_batch(app);
   line->on.add(app);
@@ -86,10 +84,9 @@ Command add_verify(CLI::App& root, const std::string& command) {
             options.float_model = line->float_model;
             options.typed_model = line->typed_model;
             options.measure = line->data.values();
-            options.measure.outputs = line->outputs;
             line->requirement.read_into(options.measure);
             options.target = parse_choice<Target>("--target", line->target);
-            options.arithmetic = line->arithmetic.values(options.target);
+            options.arithmetic = arithmetic_of(line->arithmetic, options.target);
             options.task = line->task.values();
             if (line->task.given() && options.measure.requirement) {
               throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",

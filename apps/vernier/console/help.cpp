@@ -31,17 +31,6 @@ std::string row(const std::string& left, const std::string& description, std::si
   return text + wrap(description, kColumn, width) + "\n";
 }
 
-std::string names_of(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  std::string text = fmt::format("{}", fmt::join(names, ", "));
-  const bool is_flag = option.get_expected_max() == 0;
-  if (!is_flag) text += " " + option.get_type_name();
-  if (!is_flag && option.get_items_expected_max() > 1) text += " ...";
-  return text;
-}
-
 // In lines: what is longer is not read, but searched.
 constexpr std::size_t kTwoScreens = 60;
 constexpr std::size_t kMostOften = 15;
@@ -135,6 +124,17 @@ std::string short_footer(const std::string& footer, std::size_t width) {
 }
 
 }  // namespace
+
+std::string names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  std::string text = fmt::format("{}", fmt::join(names, ", "));
+  const bool is_flag = option.get_expected_max() == 0;
+  if (!is_flag) text += " " + option.get_type_name();
+  if (!is_flag && option.get_items_expected_max() > 1) text += " ...";
+  return text;
+}
 
 std::string wrap(const std::string& text, std::size_t indent, std::size_t width) {
   std::istringstream words(text);

@@ -16,6 +16,9 @@ class HelpFormatter : public CLI::FormatterBase {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
 
+/// "-o, --output FILE", as the help shows it.
+std::string names_of(const CLI::Option& option);
+
 /// `text` in lines of at most `width` columns, broken at spaces; lines after the first start with `indent` spaces.
 /// The first is thought to start there already. Words longer than a line stay whole.
 std::string wrap(const std::string& text, std::size_t indent, std::size_t width);

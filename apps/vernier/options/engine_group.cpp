@@ -4,6 +4,7 @@
 
 #include "options/parse_values.h"
 #include "options/plugins_option.h"
+#include "table/engine.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
@@ -15,24 +16,13 @@ constexpr const char* kEngineGroup = "Engine";
 }  // namespace
 
 void EngineGroup::add_choice(CLI::App& app) {
-  add_value(app, "--engine", engine, "ENGINE",
-            "tensorrt, tensorrt-rtx, or any: the first that is there and can compile (default: any)")
-      .group(kEngineGroup);
-  add_value(app, "--compute-capability", capability, "X.Y",
-            "What to compile for, such as 8.9 (default: the GPU that is here, else 8.9)")
-      .group(kEngineGroup);
-  add_values(app, "--shapes", shapes, "NAME:SHAPE",
-             "Shapes of inputs with open dimensions, such as x:[1,3,224,224] (default: open dimensions are 1)")
-      .group(kEngineGroup);
+  add_rows(app, table::kEngine, texts);
   add_plugins_option(app, plugins, kEngineGroup);
 }
 
 void EngineGroup::add(CLI::App& app) {
   add_choice(app);
-  add_value(app, "--python", python, "PROGRAM", "Python that has the engine's packages (default: python3)")
-      .group(kEngineGroup);
-  add_value(app, "--timeout", timeout, "SECONDS", "Longest time for an answer of the engine (default: 600)")
-      .group(kEngineGroup);
+  add_rows(app, table::kEngineProcess, texts);
 }
 
 void EngineGroup::add_flag_to_compile(CLI::App& app, const char* what) {
@@ -53,35 +43,20 @@ void EngineGroup::add_with_compile(CLI::App& app) {
   add(app);
 }
 
-void EngineGroup::add_confirm_on(CLI::App& app) {
-  add_value(app, "--confirm-on", confirm_on, "ENGINE",
-            "End only when the written file meets the requirement on tensorrt (or TensorRT-RTX), openvino or "
-            "onnxruntime themselves, too (default: in simulation)")
-      .group(kEngineGroup);
-  add_value(app, "--device", device, "DEVICE", "With --confirm-on openvino: CPU, GPU.1, NPU, ... (default: CPU)")
-      .group(kEngineGroup);
-  add_value(app, "--inference-precision", inference_precision, "TYPE",
-            "With --confirm-on openvino: the type that float layers compute in, such as f32 (default: its own)")
-      .group(kEngineGroup);
-}
+void EngineGroup::add_confirm_on(CLI::App& app) { add_rows(app, table::kConfirm, texts); }
 
 CompileOptions EngineGroup::values() const {
   CompileOptions options;
-  options.engine = parse_choice<EngineChoice>("--engine", engine);
-  options.compute_capability = capability;
+  read_rows(table::kEngine, texts, options);
+  read_rows(table::kEngineProcess, texts, options);
   options.plugins.assign(plugins.begin(), plugins.end());
-  for (const std::string& text : shapes) options.shapes.insert(parse_input_shape("--shapes", text));
-  if (!python.empty()) options.python = python;
-  if (!timeout.empty()) {
-    options.seconds = parse_number("--timeout", timeout);
-    if (options.seconds <= 0) throw Error(ErrorKind::Usage, "--timeout: must be above 0");
-  }
+  if (options.seconds <= 0) throw Error(ErrorKind::Usage, "--timeout: must be above 0");
   return options;
 }
 
 std::optional<CompileOptions> EngineGroup::values_if_asked() const {
   if (compile) return values();
-  if ((engine != "any" && confirm_on.empty()) || !capability.empty() || !shapes.empty()) {
+  if ((texts.given("--engine") && !confirms()) || texts.given("--compute-capability") || texts.given("--shapes")) {
     throw Error(ErrorKind::Usage, "--engine, --compute-capability and --shapes belong to --compile", "add --compile");
   }
   return std::nullopt;
@@ -97,22 +72,26 @@ std::optional<CompileOptions> EngineGroup::values_if_asked(const SourceOptions& 
 }
 
 std::vector<std::string> EngineGroup::without_effect(bool engine_file) const {
-  const bool confirms = !confirm_on.empty() && confirms_on() == MeasureOn::TensorRt;
-  return plugins_without_effect(plugins, compile || engine_file || confirms);
+  const bool on_tensorrt = confirms() && confirms_on() == MeasureOn::TensorRt;
+  return plugins_without_effect(plugins, compile || engine_file || on_tensorrt);
 }
 
 std::optional<MeasureOn> EngineGroup::confirms_on() const {
-  if (!confirm_on.empty()) return parse_choice<MeasureOn>("--confirm-on", confirm_on);
-  if (device.empty() && inference_precision.empty()) return std::nullopt;
+  if (confirms()) return parse_choice<MeasureOn>("--confirm-on", texts.last("--confirm-on"));
+  if (!texts.given("--device") && !texts.given("--inference-precision")) return std::nullopt;
   throw Error(ErrorKind::Usage, "--device and --inference-precision belong to --confirm-on", "add --confirm-on ENGINE");
 }
 
 EngineRunOptions EngineGroup::run_values(const SourceOptions& scripts) const {
   EngineRunOptions options;
-  options.engine = parse_choice<EngineChoice>("--engine", engine);
-  options.device = device;
+  CompileOptions chosen;
+  read_rows(table::kEngine, texts, chosen);
+  options.engine = chosen.engine;
+  options.device = texts.last("--device");
   options.plugins.assign(plugins.begin(), plugins.end());
-  if (!inference_precision.empty()) options.settings["inference-precision"] = {inference_precision};
+  if (texts.given("--inference-precision")) {
+    options.settings["inference-precision"] = texts.all("--inference-precision");
+  }
   options.python = scripts.python;
   if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;
   return options;

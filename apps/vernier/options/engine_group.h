@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "options/rows.h"
 #include "options/syntax.h"
 #include "vernier/engine.h"
 #include "vernier/samples.h"
@@ -13,9 +14,10 @@ namespace vernier::cli {
 
 struct EngineGroup {
   bool compile = false;
-  std::string engine = "any", capability, python, timeout;
-  std::string confirm_on, device, inference_precision;
-  std::vector<std::string> shapes, plugins;
+  Texts texts;
+  std::vector<std::string> plugins;
+
+  bool confirms() const { return texts.given("--confirm-on"); }
 
   /// Of a command that compiles.
   void add(CLI::App& app);

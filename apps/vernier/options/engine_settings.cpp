@@ -12,6 +12,7 @@
 
 #include "options/parse_values.h"
 #include "options/plugins_option.h"
+#include "table/engine.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
@@ -174,10 +175,7 @@ EngineRunOptions EngineSettingsGroup::values() const {
 }
 
 void MeasureOnGroup::add(CLI::App& app) {
-  add_value(app, "--on", on_, "ENGINE",
-            "Measure on tensorrt (or TensorRT-RTX), openvino or onnxruntime themselves, not in simulation alone "
-            "(default: simulation)")
-      .group(kEngineFound);
+  add_row(app, table::kMeasureOn, kEngineFound, texts_);
   add_without_on(app, "--on tensorrt", "--on openvino");
 }
 
@@ -201,11 +199,11 @@ std::vector<std::string> MeasureOnGroup::without_effect(bool tensorrt) const {
 }
 
 std::optional<MeasureOn> MeasureOnGroup::on() const {
-  if (on_.empty()) {
+  if (!texts_.given("--on")) {
     if (engine_ == "any" && device_.empty() && precision_.empty()) return std::nullopt;
     throw Error(ErrorKind::Usage, "--engine, --device and --inference-precision belong to --on", "add --on ENGINE");
   }
-  return parse_choice<MeasureOn>("--on", on_);
+  return parse_choice<MeasureOn>("--on", texts_.last("--on"));
 }
 
 EngineRunOptions MeasureOnGroup::values(const SourceOptions& scripts) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "options/rows.h"
 #include "options/syntax.h"
 #include "vernier/engine.h"
 #include "vernier/samples.h"
@@ -41,7 +42,8 @@ class MeasureOnGroup {
   std::vector<std::string> without_effect(bool tensorrt) const;
 
  private:
-  std::string on_, engine_ = "any", device_, precision_;
+  Texts texts_;
+  std::string engine_ = "any", device_, precision_;
   std::vector<std::string> plugins_;
 };
 

@@ -40,12 +40,6 @@ std::int64_t parse_bytes(const char* option, const std::string& text) {
   return static_cast<std::int64_t>(bytes);
 }
 
-void add_external_data_dir_option(CLI::App& app, std::string& folder, const char* group) {
-  add_value(app, "--external-data-dir,--load-external-data,--ext", folder, "DIR",
-            "Where the weights lie that models keep in files of their own (default: beside each model)")
-      .group(group);
-}
-
 void ExternalDataGroup::add(CLI::App& app) {
   add_values(
       app, "--save-external-data,--external-data-path",

@@ -12,9 +12,6 @@ namespace vernier::cli {
 /// "1024", "16M", "1e9"; K, M and G are powers of 1024. Errors: Usage.
 std::int64_t parse_bytes(const char* option, const std::string& text);
 
-/// --external-data-dir, for commands that read models.
-void add_external_data_dir_option(CLI::App& app, std::string& folder, const char* group);
-
 class ExternalDataGroup {
  public:
   void add(CLI::App& app);

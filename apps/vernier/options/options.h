@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "options/rows.h"
 #include "options/syntax.h"
 #include "vernier/arithmetic.h"
 #include "vernier/format.h"
@@ -22,49 +23,34 @@
 
 namespace vernier::cli {
 
-/// How the target computes within a layer, as typed.
-struct ArithmeticText {
-  std::string accumulate = "float32";
-  bool tf32 = false;
-  Arithmetic values(Target target) const;
-};
+/// How the target computes within a layer. Errors: Usage.
+Arithmetic arithmetic_of(const Texts& texts, Target target);
 
 /// Precision options as typed.
 struct PrecisionText {
+  Texts texts;
   std::vector<Format> flags;  // --int8 ...
-  std::vector<std::string> low;
-  std::string high = "float32";
-  std::string target;  // empty: tensorrt
-  bool even_if_slower = false;
-  ArithmeticText arithmetic;
-  std::string calibration = "minmax";
-  std::vector<std::string> layer_precisions;
-  std::string constraints = "prefer";
-  std::vector<std::string> network_scripts;  // file.py[:function]
 
   /// True when a low format was asked for.
-  bool any_low() const { return !flags.empty() || !low.empty(); }
+  bool any_low() const { return !flags.empty() || texts.given("--low"); }
+  bool any_script() const { return texts.given("--trt-network-postprocess-script"); }
   PrecisionOptions values() const;
 };
 
 /// Adds the options; each occurrence goes, as it is parsed, into what `into` returns at that moment. `method`: the
 /// names of the option that says how ranges are chosen.
-void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into,
-                           const char* method = "--calibration-method");
-
-/// Adds --accumulate and --tf32 to `group`; where they go as for the options above.
-void add_arithmetic_options(CLI::App& app, const std::string& group, const std::function<ArithmeticText&()>& into);
+void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into, const char* method = nullptr);
 
 /// For commands with one precision.
 class PrecisionGroup {
  public:
-  void add(CLI::App& app, const char* method = "--calibration-method") {
+  void add(CLI::App& app, const char* method = nullptr) {
     add_precision_options(
         app, [this]() -> PrecisionText& { return text_; }, method);
   }
   PrecisionOptions values() const { return text_.values(); }
   bool any_low() const { return text_.any_low(); }
-  bool any_script() const { return !text_.network_scripts.empty(); }
+  bool any_script() const { return text_.any_script(); }
 
  private:
   PrecisionText text_;
@@ -77,15 +63,8 @@ class RequirementGroup {
   void read_into(MeasureOptions& options) const;
 
  private:
-  struct Row {
-    Metric metric;
-    std::vector<std::string> texts;
-  };
   std::optional<Requirement> requirement() const;
-  std::vector<Row> rows_;
-  std::vector<std::string> top1_axes_;
-  bool no_output_parts_ = false;
-  std::string margin_;
+  Texts texts_;
 };
 
 class DataGroup {
@@ -118,12 +97,7 @@ class DataGroup {
   std::size_t limit() const;
   void check_one_source() const;
 
-  std::string data_, loader_script_, calibration_data_, calibration_cache_, samples_, iterations_, seed_,
-      threads_ = "0", batch_ = "1";
-  std::string python_, timeout_, external_data_dir_;
-  std::string geometry_, color_ = "rgb", layout_;
-  std::vector<std::string> custom_ops_, load_inputs_, mean_, std_, val_range_, shapes_, carries_;
-  bool split_batch_ = false, no_cache_ = false;
+  Texts texts_;
 };
 
 /// -v -q --log-file: how much is said on stderr.

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "options/parse_values.h"
+#include "table/bench.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 
@@ -101,13 +102,7 @@ void RunnerGroup::add(CLI::App& app, bool timed) {
       "Of --trt with TensorRT 10: the builder chooses among the formats, by flags, ranges, constraints and scripts "
       "(default: a typed file)")
       .group(kRunnersGroup);
-  add_values(app, "--providers,--execution-providers", providers_, "NAME",
-             "Execution providers of --onnxrt, best first, by any part of their names (default: CPU)")
-      .group(kRunnersGroup);
-  add_value(app, "--graph-optimization-level", optimization_, "LEVEL",
-            "Of --onnxrt: ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED or ORT_ENABLE_ALL (default: "
-            "ORT_ENABLE_ALL)")
-      .group(kRunnersGroup);
+  add_rows(app, table::kOnnxRuntime, texts_);
 }
 
 void RunnerGroup::add_exec(CLI::App& app) {
@@ -157,9 +152,8 @@ PrecisionText& RunnerGroup::precision() {
 }
 
 bool RunnerGroup::any_script() const {
-  return !common_.network_scripts.empty() || std::any_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
-    return !typed.precision.network_scripts.empty();
-  });
+  return common_.any_script() ||
+         std::any_of(runners_.begin(), runners_.end(), [](const Typed& typed) { return typed.precision.any_script(); });
 }
 
 bool RunnerGroup::any_process() const {
@@ -171,7 +165,9 @@ bool RunnerGroup::any_process() const {
 }
 
 GraphOptimization RunnerGroup::optimization() const {
-  return parse_choice<GraphOptimization>("--graph-optimization-level", optimization_);
+  GraphOptimization level = GraphOptimization::EnableAll;
+  read_value(table::kOptimization, texts_, level);
+  return level;
 }
 
 void RunnerGroup::add_first(RunnerKind kind) {
@@ -189,7 +185,7 @@ void RunnerGroup::check_precision(const char* takers) const {
     throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs a model as it is",
                 fmt::format("add {}; vernier convert writes a typed model for --onnxrt", takers));
   }
-  if (!common_.network_scripts.empty() && !any_takes) {
+  if (common_.any_script() && !any_takes) {
     throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs a model as it is",
                 fmt::format("add {}: they run each layer in the precision that the script sets", takers));
   }
@@ -200,7 +196,7 @@ RunnerOptions RunnerGroup::value(const Typed& typed, const std::string& model, b
   value.model = model;
   PrecisionText precision = typed.precision;
   // A file placed for TensorRT would be slower there, and its codes may have other results.
-  if (for_openvino && precision.target.empty()) precision.target = "openvino";
+  if (for_openvino && !precision.texts.given("--target")) precision.texts.add("--target", {"openvino"});
   value.precision = precision.values();
   return value;
 }

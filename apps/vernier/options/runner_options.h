@@ -33,7 +33,7 @@ class RunnerGroup {
   bool empty() const { return runners_.empty(); }
   bool any_script() const;
 
-  std::vector<std::string> providers() const { return providers_; }
+  const std::vector<std::string>& providers() const { return texts_.all("--providers"); }
   GraphOptimization optimization() const;
   OutputChoice onnx_outputs() const { return onnx_; }
   OutputChoice trt_outputs() const { return trt_; }
@@ -53,8 +53,7 @@ class RunnerGroup {
 
   std::vector<Typed> runners_;
   PrecisionText common_;
-  std::vector<std::string> providers_;
-  std::string optimization_ = "ORT_ENABLE_ALL";
+  Texts texts_;
   OutputChoice onnx_, trt_;
   bool weakly_typed_ = false;
 };

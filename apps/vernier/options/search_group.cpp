@@ -10,12 +10,11 @@
 #include "base/text.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "table/search.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
 namespace {
-
-const char* const kSearchGroup = "Search";
 
 /// "50" evaluations, or "90s", "10m", "2h".
 struct Budget {
@@ -37,82 +36,29 @@ Budget parse_budget(const std::string& text) {
 
 }  // namespace
 
-void SearchGroup::add(CLI::App& app) {
-  add_value(app, "--cost", cost_, "UNIT",
-            "What keeping a layer costs: layers macs bytes time; tensors that are converted where kept layers meet "
-            "others count too. time: measured on the engine that --confirm-on, or --on of debug "
-            "precision, names; else on ONNX Runtime's kernels, INT8 only (default: layers)")
-      .group(kSearchGroup);
-  add_value(app, "--budget", budget_, "N|TIME",
-            "Stop after N runs over the samples, or after 90s, 10m, 2h of searching, with the best set so far "
-            "(default: no limit)")
-      .group(kSearchGroup);
-  add_value(app, "--max-evaluations", max_evaluations_, "N", "The same as --budget N; 0: no limit (default: 0)")
-      .group(kSearchGroup);
-  add_value(app, "--confidence", confidence_, "P",
-            "A trial may fail as soon as that is this certain, above 0.5 to 1; what passes has run on all samples "
-            "(default: 1)")
-      .group(kSearchGroup);
-  add_flag(app, "--whole-groups", whole_groups_,
-           "Keep or lower together: layers that read one quantized tensor, or whose results meet in an Add or a "
-           "Concat")
-      .group(kSearchGroup);
-  add_flag(app, "--prove-minimum", prove_minimum_,
-           "minimal: also look for a cheaper set, or prove how much cheaper one could be; takes more evaluations")
-      .group(kSearchGroup);
-  journal_given_ =
-      add_value(app, "--journal", journal_, "FILE",
-                "Every trial as one line of JSON, and FILE.best.json the plan of the best set so far; "
-                "without --resume trials of an earlier search are moved to FILE.1 (default: none; of debug "
-                "precision: MODEL-12345678.precision.jsonl in the folder of -o, or in ~/.cache/vernier)")
-          .writes();
-  journal_given_.group(kSearchGroup);
-  add_flag(app, "--resume", resume_, "Go on where a search with the same journal stopped: no trial is repeated")
-      .group(kSearchGroup);
-  add_flag(app, "--pareto", pareto_, "Print accuracy against cost, from the trials made and up to six more")
-      .group(kSearchGroup);
-  add_value(app, "--pareto-csv", pareto_csv, "FILE", "Write it as CSV (default: not written)")
-      .writes()
-      .group(kSearchGroup);
-  add_value(app, "--pareto-svg", pareto_svg, "FILE", "Draw it as SVG (default: not drawn)")
-      .writes()
-      .group(kSearchGroup);
-}
+void SearchGroup::add(CLI::App& app) { add_rows(app, table::kSearch, texts_); }
 
-void SearchGroup::add_modes(CLI::App& app) {
-  add_value(app, "--mode", mode_, "MODE",
-            "Which set to look for. minimal: a set of which no layer can be dropped. bisect, linear: the first N "
-            "layers, N by halving or "
-            "counting up. worst-first: the layers whose error rises most over their inputs' (default: minimal)")
-      .group(kSearchGroup);
-  add_value(app, "--direction,--dir", direction_, "DIRECTION",
-            "bisect, linear: forward: the first N layers, reverse: the last N (default: forward)")
-      .group(kSearchGroup);
-  add_value(app, "--top", top_, "N", "worst-first: layers added at a time (default: 5)").group(kSearchGroup);
-  add_flag(app, "--no-minimal", no_minimal_, "Other modes: do not also say what minimal needs instead")
-      .group(kSearchGroup);
-}
+void SearchGroup::add_modes(CLI::App& app) { add_rows(app, table::kSearchModes, texts_); }
 
 void SearchGroup::add_direction_as_mode(CLI::App& app, SearchMode mode, bool top) {
   fixed_mode_ = mode;
-  add_value(app, "--mode", direction_, "DIRECTION",
-            "forward: from the first layer on, reverse: from the last (default: forward)")
-      .group(kSearchGroup);
-  if (top) add_value(app, "--top", top_, "N", "Layers added at a time (default: 5)").group(kSearchGroup);
-  add_flag(app, "--no-minimal", no_minimal_, "Do not also say what debug precision --mode minimal needs instead")
-      .group(kSearchGroup);
+  add_row(app, table::kDirectionAsMode, table::kSearch.group, texts_);
+  if (top) add_row(app, table::kLayersAtATime, table::kSearch.group, texts_);
+  add_row(app, table::kNoMinimalAlone, table::kSearch.group, texts_);
 }
 
-void SearchGroup::add_golden(CLI::App& app) {
-  add_value(app, "--golden", golden_, "FILE",
-            "Saved outputs to compare with, one iteration a sample (default: the float32 model's own)")
-      .group("Reference");
-}
+void SearchGroup::add_golden(CLI::App& app) { add_rows(app, table::kGolden, texts_); }
 
 SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
   SearchOptions options;
-  options.mode = mode_.empty() ? fixed_mode_ : parse_choice<SearchMode>("--mode", mode_);
-  options.direction = parse_choice<SearchDirection>("--direction", direction_);
+  read_rows(table::kSearch, texts_, options);
+  read_rows(table::kGolden, texts_, options);
+  if (fixed_mode_) {
+    options.mode = *fixed_mode_;
+    read_rows(table::kSearchDirection, texts_, options);
+  } else {
+    read_rows(table::kSearchModes, texts_, options);
+  }
   const bool list = options.mode == SearchMode::Bisect || options.mode == SearchMode::Linear;
   if (options.direction == SearchDirection::Reverse && !list) {
     throw Error(ErrorKind::Usage,
@@ -120,19 +66,14 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
                             word_of(options.mode)),
                 "--mode bisect or --mode linear");
   }
-  options.step = parse_count("--top", top_, 1, 1'000'000);
-  options.cost = parse_choice<CostUnit>("--cost", cost_);
-  options.confidence = parse_number("--confidence", confidence_);
   if (!(options.confidence > 0.5 && options.confidence <= 1)) {
-    throw Error(ErrorKind::Usage, fmt::format("--confidence: {} is not above 0.5 and at most 1", confidence_), "0.99");
+    throw Error(ErrorKind::Usage,
+                fmt::format("--confidence: {} is not above 0.5 and at most 1", texts_.last("--confidence")), "0.99");
   }
-  options.whole_groups = whole_groups_;
-  options.prove_minimum = prove_minimum_;
-  if (prove_minimum_ && options.mode != SearchMode::Minimal) {
+  if (options.prove_minimum && options.mode != SearchMode::Minimal) {
     throw Error(ErrorKind::Usage, "--prove-minimum needs --mode minimal: other modes look at lists only");
   }
-  const Budget budget = parse_budget(budget_);
-  options.max_evaluations = parse_count("--max-evaluations", max_evaluations_, 0, 1'000'000'000);
+  const Budget budget = parse_budget(texts_.last("--budget"));
   if (budget.evaluations > 0) {
     if (options.max_evaluations > 0) {
       throw Error(ErrorKind::Usage, "--budget and --max-evaluations both say how many", "leave one out");
@@ -140,18 +81,16 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
     options.max_evaluations = budget.evaluations;
   }
   options.max_seconds = budget.seconds;
-  if (!journal_given_.given()) {
+  const std::string& journal = texts_.last("--journal");
+  if (journal.empty()) {
     options.journal_folder = journals;
-  } else if (journal_ != "none") {
-    options.journal = journal_;
+  } else if (journal != "none") {
+    options.journal = journal;
   }
-  options.resume = resume_;
-  if (resume_ && options.journal.empty() && options.journal_folder.empty()) {
+  if (options.resume && options.journal.empty() && options.journal_folder.empty()) {
     throw Error(ErrorKind::Usage, "--resume needs the journal of the search that stopped", "--journal FILE");
   }
-  options.golden = golden_;
-  options.minimal_too = !no_minimal_;
-  options.pareto = wants_pareto();
+  options.pareto |= texts_.given("--pareto-csv") || texts_.given("--pareto-svg");
   return options;
 }
 

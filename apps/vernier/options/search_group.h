@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "options/rows.h"
 #include "options/syntax.h"
 #include "vernier/search_options.h"
 
@@ -22,18 +24,12 @@ class SearchGroup {
 
   /// `journals`: the folder where trials go unless said otherwise; empty: nowhere. Errors: Usage.
   SearchOptions values(const std::filesystem::path& journals) const;
-  /// Writes --pareto-csv and --pareto-svg.
-  std::string pareto_csv, pareto_svg;
+  const std::string& pareto_csv() const { return texts_.last("--pareto-csv"); }
+  const std::string& pareto_svg() const { return texts_.last("--pareto-svg"); }
 
  private:
-  bool wants_pareto() const { return pareto_ || !pareto_csv.empty() || !pareto_svg.empty(); }
-
-  SearchMode fixed_mode_ = SearchMode::Minimal;
-  std::string mode_, direction_ = "forward", top_ = "5", cost_ = "layers", max_evaluations_ = "0", budget_, golden_;
-  std::string confidence_ = "1";
-  std::string journal_;
-  Option journal_given_;
-  bool resume_ = false, prove_minimum_ = false, pareto_ = false, no_minimal_ = false, whole_groups_ = false;
+  std::optional<SearchMode> fixed_mode_;  // of the older commands
+  Texts texts_;
 };
 
 }  // namespace vernier::cli

@@ -1,4 +1,4 @@
-#include "options/residuals_option.h"
+#include "options/rules_options.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,18 @@
 
 namespace vernier::cli {
 
-void add_residuals_option(CLI::App& app, bool& residuals, const char* group) {
-  add_flag(app, "--quantize-residuals", residuals,
-           "--target tensorrt: quantize the skip branch of an Add behind a weighted operator too, so that both and "
-           "the quantizer behind become one kernel; costs accuracy (default: it stays float)")
-      .group(group);
+void apply_reduce_range(bool reduce_range, PrecisionOptions& precision) {
+  if (!reduce_range) return;
+  if (precision.target == Target::TensorRt) {
+    throw Error(ErrorKind::Usage, "--reduce-range: TensorRT sums products in 32 bits, no weight saturates there",
+                "leave it out, or choose --target onnxruntime");
+  }
+  const bool eight = std::ranges::any_of(
+      precision.low, [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
+  if (!eight || precision.rules.weights_only) {
+    throw Error(ErrorKind::Usage, "--reduce-range: no product of int8 weights and uint8 data is summed", "add --int8");
+  }
+  precision.rules.reduce_range = true;
 }
 
 void apply_residuals(bool residuals, PrecisionOptions& precision) {

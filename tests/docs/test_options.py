@@ -1,0 +1,67 @@
+"""The table of options (apps/table) and what follows from it agree: the command line, the structs, Python, docs/options.md.
+
+    VERNIER_PROGRAM=build/release/apps/vernier/vernier .deps/venv/bin/python -m pytest tests/docs/test_options.py
+"""
+import importlib.util
+import re
+from importlib.machinery import SourceFileLoader
+
+import documents
+import pytest
+
+
+def load_script(name):
+    loader = SourceFileLoader(name, str(documents.ROOT / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+SCRIPT = load_script("update_options")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return SCRIPT.read()
+
+
+def test_what_is_generated_is_what_would_be(data):
+    for path, text in ((documents.ROOT / "docs/options.md", SCRIPT.reference(data)),
+                       (SCRIPT.PACKAGE / "_calls.py", SCRIPT.calls(data))):
+        assert path.read_text(encoding="utf-8") == text, f"{path}: scripts/update_options writes it anew"
+
+
+def test_every_row_is_an_option_of_a_command(data):
+    taken = {name for node in SCRIPT.commands(data) for option in node["options"] for name in re.findall(r"-[\w-]+", option["names"])}
+    rows = [row for row in data["table"] if row["names"]]
+    assert len(rows) > 100
+    for row in rows:
+        assert set(row["names"].split(" ")[0].split(",")) <= taken, row["names"]
+
+
+def test_no_two_rows_with_a_member_share_a_name_and_a_struct(data):
+    seen = set()
+    for row in data["table"]:
+        if row["names"] and row["options"] != "SearchOptions":  # the older commands have --mode for a direction
+            assert (row["options"], row["names"]) not in seen, row["names"]
+            seen.add((row["options"], row["names"]))
+
+
+def test_help_tells_the_default_of_the_struct(data):
+    """Where the help names one number or one word; --options is 2 on the command line and 0 in Python."""
+    held = 0
+    for row in data["table"]:
+        told = re.search(r"\(default: (-?[\w.]+)\)$", row["help"])
+        if told and row["kind"] in ("count", "whole", "number", "word") and row["default"] != "" and "--options" not in row["names"]:
+            alone = {"never": "0", "all": "0"}.get(told[1], told[1])
+            assert row["default"] == alone, row["names"]
+            held += 1
+    assert held > 20
+
+
+def test_every_argument_of_python_is_told_and_taken(data):
+    jobs = {job for row in data["table"] for job in row["jobs"].split()}
+    text = (SCRIPT.PACKAGE / "_calls.py").read_text(encoding="utf-8")
+    assert jobs == set(re.findall(r"^def (\w+)\(", text, re.MULTILINE))
+    for row in data["table"]:
+        assert bool(row["jobs"]) <= bool(row["doc"] and row["type"] and row["initial"]), row["argument"]
