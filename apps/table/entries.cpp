@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "table/bench.h"
+#include "table/check.h"
 #include "table/diagnose.h"
 #include "table/engine.h"
 #include "table/measure.h"
@@ -121,7 +122,9 @@ const std::vector<Entry>& entries() {
             kSearchModes, kGolden, kEvaluation, kDetection, kLimits, kOn, kEngine, kEngineProcess, kConfirm, kTiming,
             kOnnxRuntime, table("PrecisionOptions", "Precision", kQuantizeMode),
             table("DiagnoseOptions", "Data", kNoSplit, kNoCache, kSamplePictures),
-            table("MeasureOptions", kMetricGroup, kOutputs), kNoPartial, kSearchDirection);
+            table("MeasureOptions", kMetricGroup, kOutputs), kNoPartial, kSearchDirection, kCheck, kCheckOutput,
+            kArtifacts, table("CheckOptions", "Artifacts and replay", kCandidate, kKeepCandidate),
+            table("CheckOptions", "Check", kCheckTimeout));
     return made;
   }();
   return all;

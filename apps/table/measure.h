@@ -16,7 +16,8 @@ inline constexpr auto kData =
         .python("samples");
 inline constexpr auto kTimeoutOfEngine =
     row(&SourceOptions::script_seconds, "--timeout SECONDS",
-        "End a script, or an answer of an engine, that takes longer (default: 600 for engines)");
+        "End a script, or an answer of an engine, that takes longer (default: 600 for engines)")
+        .unsaid();
 
 inline constexpr auto kSource = table(
     "SourceOptions", "Data", kData,

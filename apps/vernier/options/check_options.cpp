@@ -8,17 +8,16 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <vector>
 
 #include "console/console.h"
-#include "options/options.h"
 #include "options/parse_values.h"
+#include "options/rows.h"
+#include "table/check.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
 namespace {
-
-constexpr const char* kCheck = "Check";
-constexpr const char* kArtifacts = "Artifacts and replay";
 
 /// Exit codes, or minus a signal as Python writes it.
 std::vector<int> parse_codes(const char* option, const std::vector<std::string>& texts) {
@@ -57,74 +56,40 @@ bool can_be_asked() {
 
 void CheckGroup::add(CLI::App& app, const std::string& candidate) {
   candidate_ = candidate;
-  add_value(app, "--check,--check-inference", command_, "CMD...",
-            "The check: a program and its arguments, to the end of the line; started without a shell. Exit code 0 is "
-            "good. 2, 3, 4 and 70 of vernier itself mean that it could not judge (default: you are asked)")
-      .group(kCheck);
-  add_values(app, "--fail-code,--fail-returncode", fail_codes_, "N",
-             "Only these exit codes are bad; -N for signal N (default: every code but 0)")
-      .group(kCheck);
-  add_values(app, "--ignore-fail-code,--ignore-fail-returncode", ignored_codes_, "N",
-             "These exit codes are good (default: only 0)")
-      .group(kCheck);
-  add_values(app, "--fail-regex", fail_regexes_, "RE",
-             "Bad when a line of the check's output holds this ECMAScript expression, in any case behind (?i); with "
-             "--fail-code both are needed (default: none)")
-      .group(kCheck);
+  table::kCheck.each([&](const auto& row) {
+    const bool one = OptionNames(row.words.names).option == "--check";  // command_line.cpp makes its words one
+    add_words(app, row.words, one ? Arity::One : Arity::Many, "", table::kCheck.group, texts_);
+  });
   timeout_ = find_option(app, "--timeout");
-  if (!timeout_) {
-    timeout_ = add_value(app, "--timeout", timeout_text_, "SECONDS",
-                         "Time for one check; one that takes longer is neither good nor bad (default: none)")
-                   .group(kCheck);
-  }
-  add_flag(app, "--show-output", show_output_, "Show the output of every check").group(kCheck);
-  add_flag(app, "--hide-fail-output", hide_fail_output_, "Show the output of no check (default: of those not good)")
-      .group(kCheck);
+  if (!timeout_) timeout_ = add_row(app, table::kCheckTimeout, table::kCheck.group, texts_);
+  add_rows(app, table::kCheckOutput, texts_);
   if (!candidate.empty()) {
-    add_value(app, "--iter-artifact,--intermediate-artifact", candidate_, "FILE",
-              "Where the check finds what it judges (default: " + candidate + ")")
-        .writes()
-        .group(kArtifacts);
-    add_flag(app, "--no-remove-intermediate", keep_, "Keep the last of these files").group(kArtifacts);
+    auto row = table::kCandidate;
+    const std::string help = "Where the check finds what it judges (default: " + candidate + ")";
+    row.words.help = help.c_str();
+    add_words(app, row.words, Arity::One, candidate, table::kArtifacts.group, texts_);
+    add_row(app, table::kKeepCandidate, table::kArtifacts.group, texts_);
   }
-  add_value(app, "--iter-info,--iteration-info", iteration_info_, "FILE",
-            "Write {\"iteration\": N} here before each check (default: nowhere)")
-      .writes()
-      .group(kArtifacts);
-  add_values(app, "--artifacts", artifacts_, "PATH",
-             "What a check leaves behind: moved to good/, bad/ or invalid/ (default: none)")
-      .writes()
-      .group(kArtifacts);
-  add_value(app, "--art-dir,--artifacts-dir", artifacts_dir_, "DIR",
-            "Where they are moved to (default: polygraphy_artifacts)")
-      .writes()
-      .group(kArtifacts);
-  add_value(app, "--load-debug-replay", load_replay_, "FILE",
-            "Believe the verdicts of an earlier run on the same model (default: none)")
-      .group(kArtifacts);
-  add_value(app, "--save-debug-replay", save_replay_, "FILE",
-            "Record verdicts here (default: polygraphy_debug_replay.json)")
-      .writes()
-      .group(kArtifacts);
+  add_rows(app, table::kArtifacts, texts_);
 }
 
 CheckOptions CheckGroup::values(bool built_in) const {
   CheckOptions options;
-  options.command = words_of(command_);
-  if (!command_.empty() && options.command.empty()) {
+  options.command = words_of(texts_.last("--check"));
+  if (given() && options.command.empty()) {
     throw Error(ErrorKind::Usage, "--check: the command is missing", "--check python check.py, at the end of the line");
   }
-  if (command_.empty() && !built_in && !can_be_asked()) {
+  if (!given() && !built_in && !can_be_asked()) {
     throw Error(ErrorKind::Usage, "--check is missing, and there is no terminal to ask at",
                 "--check CMD..., at the end of the line; exit code 0 is good");
   }
-  options.fail_codes = parse_codes("--fail-code", fail_codes_);
-  options.ignored_codes = parse_codes("--ignore-fail-code", ignored_codes_);
-  options.fail_regexes = fail_regexes_;
-  if (show_output_ && hide_fail_output_) {
+  options.fail_codes = parse_codes("--fail-code", texts_.all("--fail-code"));
+  options.ignored_codes = parse_codes("--ignore-fail-code", texts_.all("--ignore-fail-code"));
+  const bool always = texts_.given("--show-output"), never = texts_.given("--hide-fail-output");
+  if (always && never) {
     throw Error(ErrorKind::Usage, "--show-output and --hide-fail-output: only one of them can be meant");
   }
-  options.show = show_output_ ? CheckOutput::Always : hide_fail_output_ ? CheckOutput::Never : CheckOutput::WhenBad;
+  options.show = always ? CheckOutput::Always : never ? CheckOutput::Never : CheckOutput::WhenBad;
   if (timeout_.given()) {
     options.timeout_seconds = parse_number("--timeout", timeout_.last());
     if (options.timeout_seconds <= 0) {
@@ -132,12 +97,10 @@ CheckOptions CheckGroup::values(bool built_in) const {
     }
   }
   options.candidate = candidate_;
-  options.keep_candidate = keep_;
-  options.iteration_info = iteration_info_;
-  options.artifacts.assign(artifacts_.begin(), artifacts_.end());
-  options.artifacts_dir = artifacts_dir_;
-  options.load_replay = load_replay_;
-  options.save_replay = save_replay_;
+  read_value(table::kCandidate, texts_, options.candidate);
+  read_value(table::kKeepCandidate, texts_, options.keep_candidate);
+  read_rows(table::kCheck, texts_, options);
+  read_rows(table::kArtifacts, texts_, options);
   return options;
 }
 
