@@ -208,3 +208,42 @@ def test_doctor_names_engines(model):
     assert "TensorRT 11.0.0 (package tensorrt in" in said
     assert "compiles for compute capability 8.9, 12.0" in said
     assert "TensorRT-RTX: not found" in said
+
+
+@pytest.fixture
+def quantized(model):
+    """Beside m.onnx: the same with pairs."""
+    done = subprocess.run([PROGRAM, "convert", "m.onnx", "--int8", "-o", "int8.onnx", "-q"], cwd=model.parent)
+    assert done.returncode == 0
+    return model.parent
+
+
+def verdict(folder, mode, *options):
+    environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": mode, "MARK": str(folder)}
+    return subprocess.run([PROGRAM, "verify", "m.onnx", "int8.onnx", "--val-range", "x:[-1,1]", "--python", sys.executable,
+                           *options], cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
+
+
+def test_the_verdict_on_a_file_has_what_the_compiler_made_of_it(quantized):
+    done = verdict(quantized, "", "--compile", "--json", "-o", "out")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0 and report["compiled"]["engine"]["name"] == "TensorRT" and report["compiled"]["kernels"]
+    assert "refused" not in report["compiled"] and report["placements"]
+    assert '"compiled"' in (quantized / "out/report.html").read_text()
+    again = subprocess.run([PROGRAM, "report", "out/report.json"], cwd=quantized, capture_output=True, text=True).stdout
+    assert "TensorRT 11.0.0, compiled for compute capability 8.9, not run" in " ".join(again.split())
+
+
+def test_a_file_that_the_compiler_refuses_is_no_good_whatever_was_measured(quantized):
+    done = verdict(quantized, "refuse@build", "--compile", "--min-sqnr", "5")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 1 and "no, TensorRT refuses this file: its words are below" in text
+    assert "its builder refuses the file: Error Code 10: no kernel for mm" in text
+
+
+def test_a_compiler_that_nobody_asked_is_not_run_and_not_claimed(quantized):
+    done = verdict(quantized, "crash@start")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 0 and "no engine's compiler was (--compile asks it)" in text
+    assert verdict(quantized, "", "--shapes", "x:[2,2]").returncode == 2
+    assert verdict(quantized, "", "--compile", "--target", "onnxruntime").returncode == 2

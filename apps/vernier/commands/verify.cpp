@@ -55,6 +55,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
   line->data.add(app, "Samples to measure on");
   line->data.add_batch(app);
   line->on.add(app);
+  line->on.add_compile(app);
   add_flag(app, "--no-explain", line->no_explain,
            "Measure only (default: of a file with Q/DQ pairs also say which pairs do the damage, and what each engine "
            "makes of them)")
@@ -70,13 +71,15 @@ Command add_verify(CLI::App& root, const std::string& command) {
              "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
              "Example: vernier verify model.onnx quantized.onnx --data samples.npz --min-sqnr 20 -o verdict\n"
              "Example: vernier verify model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\n"
+             "Example: vernier verify model.onnx quantized.onnx --data samples.npz --compile --python venv/bin/python\n"
              "Exit code: 0 no requirement, or met; 1 missed, not judged because FLOAT is quantized, or refused by "
              "an engine; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
   return {&app,
           &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect(line->task.any_script() || line->on.on()))
+            for (const std::string& text :
+                 line->data.without_effect(line->task.any_script() || line->on.on() || line->on.compiles()))
               console.warning(text);
             for (const std::string& text : line->on.without_effect(line->on.on() == MeasureOn::TensorRt))
               console.warning(text);
@@ -100,6 +103,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
             if (!line->output.empty()) require_writable_folder(line->output);
             options.explain = !line->no_explain;
             options.output = line->output;
+            options.compile = line->on.compile(options.measure.data);
             const VerifyReport report = explain_file(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             line->gate.tell(gate_of(report));

@@ -179,6 +179,20 @@ void MeasureOnGroup::add(CLI::App& app) {
   add_without_on(app, "--on tensorrt", "--on openvino");
 }
 
+void MeasureOnGroup::add_compile(CLI::App& app) {
+  add_flag(app, "--compile", compile_,
+           "Also compile TYPED with the compiler of --target's engine, found in --python, and say what became of each "
+           "layer")
+      .group(kEngineFound);
+  add_value(app, "--compute-capability", capability_, "X.Y",
+            "With --compile: what to compile for, such as 8.9 (default: the GPU that is here, else 8.9)")
+      .group(kEngineFound);
+  add_values(app, "--shapes", shapes_, "NAME:SHAPE",
+             "With --compile: shapes of inputs with open dimensions, such as x:[1,3,224,224] (default: those of the "
+             "first sample)")
+      .group(kEngineFound);
+}
+
 void MeasureOnGroup::add_without_on(CLI::App& app, const std::string& on_tensorrt, const std::string& on_openvino) {
   add_value(app, "--engine", engine_, "ENGINE",
             fmt::format("With {}: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)", on_tensorrt))
@@ -195,15 +209,30 @@ void MeasureOnGroup::add_without_on(CLI::App& app, const std::string& on_tensorr
 }
 
 std::vector<std::string> MeasureOnGroup::without_effect(bool tensorrt) const {
-  return plugins_without_effect(plugins_, tensorrt);
+  return plugins_without_effect(plugins_, tensorrt || compile_);
 }
 
 std::optional<MeasureOn> MeasureOnGroup::on() const {
   if (!texts_.given("--on")) {
-    if (engine_ == "any" && device_.empty() && precision_.empty()) return std::nullopt;
+    if ((engine_ == "any" || compile_) && device_.empty() && precision_.empty()) return std::nullopt;
     throw Error(ErrorKind::Usage, "--engine, --device and --inference-precision belong to --on", "add --on ENGINE");
   }
   return parse_choice<MeasureOn>("--on", texts_.last("--on"));
+}
+
+std::optional<CompileOptions> MeasureOnGroup::compile(const SourceOptions& scripts) const {
+  if (!compile_) {
+    if (capability_.empty() && shapes_.empty()) return std::nullopt;
+    throw Error(ErrorKind::Usage, "--compute-capability and --shapes belong to --compile", "add --compile");
+  }
+  CompileOptions options;
+  options.engine = parse_choice<EngineChoice>("--engine", engine_);
+  options.compute_capability = capability_;
+  for (const std::string& text : shapes_) options.shapes.insert(parse_input_shape("--shapes", text));
+  options.plugins.assign(plugins_.begin(), plugins_.end());
+  options.python = scripts.python;
+  if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;
+  return options;
 }
 
 EngineRunOptions MeasureOnGroup::values(const SourceOptions& scripts) const {

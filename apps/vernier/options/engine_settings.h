@@ -32,19 +32,25 @@ class EngineSettingsGroup {
 class MeasureOnGroup {
  public:
   void add(CLI::App& app);
+  /// Of a command that compiles, too, behind that: --compile and what belongs to it.
+  void add_compile(CLI::App& app);
   /// Of a command that says otherwise where it measures, in those words.
   void add_without_on(CLI::App& app, const std::string& on_tensorrt, const std::string& on_openvino);
   /// Errors of both: Usage: a value; an option that belongs to --on without it.
   std::optional<MeasureOn> on() const;
   /// Python and time are those of the scripts.
   EngineRunOptions values(const SourceOptions& scripts) const;
+  /// The same. Errors: Usage: a value; an option that belongs to --compile without it.
+  std::optional<CompileOptions> compile(const SourceOptions& scripts) const;
+  bool compiles() const { return compile_; }
   /// Options that were given and do nothing, in words. `tensorrt`: something runs on TensorRT, by --on or otherwise.
   std::vector<std::string> without_effect(bool tensorrt) const;
 
  private:
   Texts texts_;
-  std::string engine_ = "any", device_, precision_;
-  std::vector<std::string> plugins_;
+  std::string engine_ = "any", device_, precision_, capability_;
+  std::vector<std::string> plugins_, shapes_;
+  bool compile_ = false;
 };
 
 }  // namespace vernier::cli

@@ -10,6 +10,7 @@
 
 #include "vernier/export.h"
 #include "vernier/report/defects.h"
+#include "vernier/report/engine.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/text.h"
@@ -59,6 +60,7 @@ struct VerifyReport {
   std::vector<ExactOutput> exact_outputs;
   std::optional<EngineFigures> engine;      // measured on one; it decides
   std::vector<EnginePlacement> placements;  // explain_file(): one for each target; empty: not asked, or no pairs
+  std::optional<EngineReport> compiled;     // explain_file(): the typed file, by an engine's own compiler
   std::vector<FoundDefect> defects;         // of the file's Q/DQ pairs and of the values that it stores
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;
@@ -71,9 +73,14 @@ struct VerifyReport {
 inline const RunFigures& deciding_figures(const VerifyReport& report) {
   return report.engine ? report.engine->figures : report.figures;
 }
-/// Some engine refuses the typed file for its Q/DQ pairs: the answer is no, whatever was measured.
+/// An engine's own compiler was asked, and made nothing of the typed file.
+inline bool compiler_refuses(const VerifyReport& report) {
+  return report.compiled && !report.compiled->refused.empty();
+}
+/// Some engine refuses the typed file, for its Q/DQ pairs or when it compiles it: the answer is no, whatever was
+/// measured.
 inline bool is_refused(const VerifyReport& report) {
-  return std::ranges::any_of(report.defects, &FoundDefect::refused);
+  return compiler_refuses(report) || std::ranges::any_of(report.defects, &FoundDefect::refused);
 }
 /// By labels or a script, where those were asked; null elsewhere.
 inline const TestRow* deciding_test(const VerifyReport& report) {

@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "base/text.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
+#include "jobs/common/typed_file.h"
+#include "jobs/engine/compiler.h"
 #include "jobs/verify/stored_values.h"
 #include "model/contents.h"
 #include "vernier/check_placement.h"
@@ -114,17 +117,29 @@ void write_record(VerifyReport& report, const std::filesystem::path& folder) {
   replace_file(folder / kReport, report_to_json(report));
 }
 
+  if (compiled) {
+    report.compiled = std::move(*compiled);
+    report.compiled->file = report.typed_file;
+  }
 }  // namespace
 
 VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sinks) {
   keep_inputs_safe(options);
   const OutputFolder folder(options.output);
-  bool quantized = false, large = false;
+  std::optional<Compiler> compiler;
+  if (options.compile) compiler.emplace(for_target(*options.compile, options.target), sinks);
+  bool quantized = false;
+  std::optional<EngineReport> compiled;
   {
     Sources sources(options.measure, sinks);
     const std::shared_ptr<const Model> file = sources.model(options.typed_model);
     quantized = holds_quantized_values(*file);
-    large = static_cast<std::size_t>(weight_bytes(*file)) > kLargeWeights;
+    if (compiler) {
+      const bool open = std::ranges::any_of(model_inputs(*file), [](const InputInfo& input) {
+        return std::ranges::any_of(input.shape, [](std::int64_t size) { return size < 0; });
+      });
+      compiled = compiler->try_compile(as_typed_file(*file), open ? sources.samples(*file)->at(0) : Sample{});
+    }
   }
   std::vector<FoundDefect> invalid = large ? std::vector<FoundDefect>() : defects_of_lint(options, sinks);
   VerifyReport report = verify(options, sinks);

@@ -32,10 +32,11 @@ function finding(defect) {
 (function engines() {
   const rows = page.words.placements || [];
   if (!rows.length) return;
-  section("engine", "What engines make of it", "By their rules of placement; ONNX Runtime's optimizer was run, the others were not.",
+  section("placement", "What engines make of it", page.words.placement_evidence,
     scrolling("Engines", h("table", {}, h("thead", {}, h("tr", {}, ["engine", "its Q/DQ pairs"].map(t => h("th", {scope: "col"}, t)))),
       h("tbody", {}, rows.map(row => h("tr", {}, h("td", {class: "whole"}, row.target), h("td", {}, h("span", {class: row.fused ? "good" : null}, row.fused ? "\u2713 " : ""), shown(row.text))))))));
 })();
+engineSection(report.compiled);
 
 figuresSection([[report.engine ? "simulated" : "the tested model", report.figures], [sumsText(report.other_sums), (report.other_sums || {}).figures], report.engine ? ["on the engine", report.engine.figures] : ["", null]],
   `Against ${shown(report.float_file)}, over all samples; samples count from 0.`);

@@ -59,6 +59,7 @@ Json page_words(const VerifyReport& report) {
                                       {"fused", row.refused.empty() && row.not_fused == 0}});
   }
   words["placements"] = std::move(placements);
+  words["placement_evidence"] = placement_evidence(report);
   return words;
 }
 

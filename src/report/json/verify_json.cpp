@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "report/json/document.h"
+#include "report/json/fields_engine.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
 #include "vernier/report/outcome.h"
@@ -64,6 +65,7 @@ struct Fields<VerifyReport> {
       Field{"exact_outputs", &R::exact_outputs, exact},
       Field{"engine", &R::engine, on_engine},
       Field{"placements", &R::placements, explained},
+      Field{"compiled", &R::compiled},
       Field{"defects", &R::defects, defective},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},

@@ -32,7 +32,9 @@ std::string sentence_of(const VerifyReport& report) {
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::Refused) {
     const auto refused = static_cast<std::size_t>(std::ranges::count_if(report.defects, &FoundDefect::refused));
-    return fmt::format("{}: no, an engine refuses this file: {}, listed below.{}", file, plural(refused, "defect"),
+    const std::string by = compiler_refuses(report) ? printable(report.compiled->engine.name) : "an engine";
+    const std::string why = refused > 0 ? plural(refused, "defect") + ", listed below" : "its words are below";
+    return fmt::format("{}: no, {} refuses this file: {}.{}", file, by, why,
                        report.figures.outputs.empty() ? "" : " Simulated all the same: " + figure + ".");
   }
   std::string text;
@@ -104,6 +106,12 @@ std::string placement_text(const EnginePlacement& row) {
   if (row.pairs == 0) return "no pair at an activation: there is nothing to fuse";
   if (row.not_fused == 0) return fmt::format("can fuse all {}", plural(row.pairs, "pair"));
   return fmt::format("{} it cannot fuse; the first: {}", plural(row.not_fused, "place"), told(row.first));
+}
+
+std::string placement_evidence(const VerifyReport& report) {
+  return std::string("By their rules: ONNX Runtime's optimizer was run, ") +
+         (report.compiled ? "the others were not; one was asked to compile the file:"
+                          : told("no engine's compiler was (‹compile› asks it)."));
 }
 
 }  // namespace vernier

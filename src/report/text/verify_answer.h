@@ -16,5 +16,7 @@ bool plainly_met(const VerifyReport& report);
 
 /// "can fuse all 7 pairs", "5 places it cannot fuse; the first: ..."
 std::string placement_text(const EnginePlacement& row);
+/// How what the rows of placement say is known.
+std::string placement_evidence(const VerifyReport& report);
 
 }  // namespace vernier

@@ -13,6 +13,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/text/engine_section.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
@@ -166,6 +167,11 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
   if (!report.placements.empty()) text += heading("What engines make of its Q/DQ pairs", options.color);
   for (const EnginePlacement& row : report.placements) {
     text += labelled(std::string(word_of(row.target)), placement_text(row), options.width);
+  }
+  if (!report.placements.empty()) text += wrap(placement_evidence(report), options.width, "  ");
+  if (report.compiled) {
+    text += engine_section(*report.compiled, options);
+    text += remarks(report.compiled->words, report.compiled->notes, options);
   }
   const Answer answer = answer_of(report);
   if (answer.commands.empty()) return text;
