@@ -21,6 +21,7 @@
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/image_size.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
@@ -239,6 +240,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   if (const auto text = batch_as_one_sample(original, *loaded.samples, options.data)) {
     loaded.warnings.push_back(*text);
   }
+  if (const auto text = other_image_size(original, *loaded.samples)) loaded.warnings.push_back(*text);
   if (loaded.samples->is_random()) {
     loaded.warnings.emplace_back(kRandomInputs);
   }
