@@ -20,6 +20,7 @@ struct CheckPlacementOptions {
   Target target = Target::TensorRt;
   std::optional<CompileOptions> compile;                // the file, by the engine's own compiler, too
   std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
+  bool checked = false;                                 // verify() or lint() has checked the model
 };
 
 /// Errors: Input; Backend when ONNX Runtime refuses the file, or an engine is to compile and is not there, crashes or

@@ -17,6 +17,7 @@ struct DebugLossOptions {
   OnnxModel quantized_model;
   MeasureOptions measure;
   std::string command;
+  bool checked = false;  // verify() or lint() has checked the quantized model
 };
 
 /// Errors: Input, Backend; Usage for a file whose operators are quantized themselves (QLinearConv), with what to do.

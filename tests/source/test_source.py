@@ -139,7 +139,7 @@ NO_PROSE = {
     "src/report/html/page.cpp": ["{{", "}}"],  # the template
     "src/report/html/words.cpp": [". "],  # the first sentence stands apart
     "src/jobs/data_check/check_inputs.cpp": [". "],  # the same
-    "src/jobs/inspect/lint.cpp": ["ai.onnx", "(op_type:", "(", "Name:'"],  # messages of onnx and ONNX Runtime
+    "src/jobs/common/lint.cpp": ["ai.onnx", "(op_type:", "(", "Name:'"],  # messages of onnx and ONNX Runtime
     "src/jobs/inspect/check_placement.cpp": ["QuantizeLinear", "Name:'"],
     "src/jobs/inspect/draw.cpp": ["<svg"],  # what Graphviz writes
     "src/jobs/verify/stored_values.cpp": ["/unrounded"],  # a tensor's name

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -23,6 +24,7 @@
 #include "analysis/match_layers.h"
 #include "analysis/quantizer_loss.h"
 #include "base/text.h"
+#include "jobs/common/invalid_nodes.h"
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/debug/lost_layers.h"
@@ -236,13 +238,17 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
 }  // namespace
 
 DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
-  const Model typed = read_typed_file(options.quantized_model);
+  const auto read = std::make_shared<const Model>(read_model(options.quantized_model));
+  const Model typed = as_typed_file(*read);
   refuse_quantized_operators(typed);
   DebugLossReport report;
   report.command = options.command;
   report.float_file = options.float_model.name();
   report.quantized_file = options.quantized_model.name();
   report.defects = defects_of_pairs(normalized_file(typed), /*perhaps_meant=*/true);
+  if (!options.checked && std::ranges::none_of(report.defects, &FoundDefect::refused)) {
+    merge_defects(report.defects, invalid_nodes(read, options.measure.custom_operators, sinks));
+  }
   try {
     measure_loss(typed, options, sinks, report);
   } catch (const Error& error) {

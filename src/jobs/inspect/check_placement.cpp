@@ -18,6 +18,7 @@
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/runtime.h"
+#include "jobs/common/invalid_nodes.h"
 #include "jobs/common/model_file.h"
 #include "jobs/common/runtime_check.h"
 #include "jobs/common/sources.h"
@@ -109,13 +110,19 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
   }
 }
 
-/// Pairs that no engine takes, whatever its rules are.
-std::vector<PlacementFinding> refused_pairs(const Model& file) {
+/// What no engine takes, whatever its rules are: pairs, else nodes.
+std::vector<PlacementFinding> refused_places(const std::shared_ptr<const Model>& given, const Model& file,
+                                             const CheckPlacementOptions& options, const JobSinks& sinks) {
   std::vector<PlacementFinding> findings;
   for (QdqDefect& defect : find_qdq_defects(file)) {
     if (defect.refused)
       findings.push_back(
           {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure)});
+  }
+  if (!findings.empty() || options.checked) return findings;
+  for (FoundDefect& defect : invalid_nodes(given, options.custom_operators, sinks)) {
+    findings.push_back(
+        {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure)});
   }
   return findings;
 }
@@ -151,7 +158,8 @@ void run_once(const std::shared_ptr<const Runtime>& runtime, const Model& file, 
 CheckPlacementReport check_placement(const CheckPlacementOptions& options, const JobSinks& sinks) {
   std::optional<Compiler> compiler;
   if (options.compile) compiler.emplace(for_target(*options.compile, options.target), sinks);
-  const Model read = read_typed_file(options.model);
+  const auto given = std::make_shared<const Model>(read_model(options.model));
+  const Model read = as_typed_file(*given);
   const Model file = normalized_file(read);
   const std::vector<QdqGraph> graphs = QdqGraph::all_of(file);
   CheckPlacementReport report;
@@ -161,7 +169,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
     count_pairs(graph, report);
     std::ranges::move(apply_rules(graph, options.target), std::back_inserter(report.findings));
   }
-  std::vector<PlacementFinding> refused = refused_pairs(file);
+  std::vector<PlacementFinding> refused = refused_places(given, file, options, sinks);
   if (options.target == Target::OnnxRuntime) {
     const std::shared_ptr<const Runtime> runtime = Runtime::load(options.custom_operators);
     try {

@@ -24,9 +24,7 @@
 #include "vernier/check_placement.h"
 #include "vernier/debug_loss.h"
 #include "vernier/error.h"
-#include "vernier/lint.h"
 #include "vernier/report/defects.h"
-#include "vernier/report/lint.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/verify.h"
 #include "vernier/target.h"
@@ -44,6 +42,7 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
   CheckPlacementOptions wanted;
   wanted.model = options.typed_model;
   wanted.target = target;
+  wanted.checked = true;
   wanted.custom_operators = options.measure.custom_operators;
   try {
     const CheckPlacementReport placed = check_placement(wanted, sinks);
@@ -57,33 +56,12 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
   return row;
 }
 
-/// What ONNX's checker says against a file that ONNX Runtime does not load either. A file without kernels there, as one
-/// in bfloat16, is no fault of the file.
-std::vector<FoundDefect> defects_of_lint(const VerifyOptions& options, const JobSinks& sinks) {
-  LintOptions wanted;
-  wanted.model = options.typed_model;
-  wanted.custom_operators = options.measure.custom_operators;
-  wanted.run = false;
-  const LintReport found = lint(wanted, sinks);
-  const auto is_error_of = [](const char* source) {
-    return [source](const LintEntry& entry) { return entry.error && entry.source == source; };
-  };
-  std::vector<FoundDefect> defects;
-  if (std::ranges::none_of(found.entries, is_error_of("onnxruntime"))) return defects;
-  for (const LintEntry& entry : found.entries) {
-    if (!is_error_of("onnx_checker")(entry)) continue;
-    defects.push_back({"invalid-node", entry.nodes.empty() ? std::string() : entry.nodes.front(), entry.message,
-                       "all that is wrong with the file: ‹vernier check lint MODEL›", /*refused=*/true});
-  }
-  return defects;
-}
-
 /// Which pairs do the damage, and what engines make of them.
 void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
   if (const Outcome outcome = outcome_of(report);
       !report.reference_quantized && (outcome == Outcome::FileMisses || outcome == Outcome::NoRequirement)) {
-    DebugLossOptions loss{options.float_model, options.typed_model, options.measure, options.command};
+    DebugLossOptions loss{options.float_model, options.typed_model, options.measure, options.command, /*checked=*/true};
     std::size_t& limit = loss.measure.data.limit;
     limit = limit == 0 ? kMostSamples : std::min(limit, kMostSamples);
     loss.measure.requirement.reset();
@@ -117,10 +95,6 @@ void write_record(VerifyReport& report, const std::filesystem::path& folder) {
   replace_file(folder / kReport, report_to_json(report));
 }
 
-  if (compiled) {
-    report.compiled = std::move(*compiled);
-    report.compiled->file = report.typed_file;
-  }
 }  // namespace
 
 VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sinks) {
@@ -141,10 +115,12 @@ VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sin
       compiled = compiler->try_compile(as_typed_file(*file), open ? sources.samples(*file)->at(0) : Sample{});
     }
   }
-  std::vector<FoundDefect> invalid = large ? std::vector<FoundDefect>() : defects_of_lint(options, sinks);
   VerifyReport report = verify(options, sinks);
-  if (!is_refused(report)) merge_defects(report.defects, std::move(invalid));
   if (options.explain && quantized) explain(options, report, sinks);
+  if (compiled) {
+    report.compiled = std::move(*compiled);
+    report.compiled->file = report.typed_file;
+  }
   write_record(report, options.output);
   return report;
 }

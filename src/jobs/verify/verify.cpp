@@ -28,6 +28,7 @@
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/invalid_nodes.h"
 #include "jobs/common/load.h"
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
@@ -255,10 +256,14 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (options.measure.requirement) require_valid(*options.measure.requirement);
   Sources sources(options.measure, sinks);
   sources.load_runtime_ahead();
-  const Model typed = as_typed_file(*sources.model(options.typed_model));
+  const std::shared_ptr<const Model> read = sources.model(options.typed_model);
+  const Model typed = as_typed_file(*read);
   const std::shared_ptr<const Model> reference = sources.model(options.float_model);
   const bool reference_low = any_low(simulate_typed(*reference));
   std::vector<FoundDefect> defects = defects_of_pairs(normalized_file(typed), /*perhaps_meant=*/false);
+  if (std::ranges::none_of(defects, &FoundDefect::refused)) {
+    merge_defects(defects, invalid_nodes(read, options.measure.custom_operators, sinks));
+  }
   VerifyReport report;
   try {
     report = verify_model(typed, options, sources, sinks);

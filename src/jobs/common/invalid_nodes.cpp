@@ -1,0 +1,36 @@
+#include "jobs/common/invalid_nodes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "model/contents.h"
+#include "vernier/lint.h"
+#include "vernier/onnx_model.h"
+#include "vernier/report/lint.h"
+
+namespace vernier {
+
+std::vector<FoundDefect> invalid_nodes(const std::shared_ptr<const Model>& model,
+                                       const std::vector<std::filesystem::path>& custom_operators,
+                                       const JobSinks& sinks) {
+  if (static_cast<std::size_t>(weight_bytes(*model)) > kLargeWeights) return {};
+  LintOptions wanted;
+  wanted.model = OnnxModel::of_model(model, model->path.string());
+  wanted.custom_operators = custom_operators;
+  wanted.run = false;
+  const LintReport found = lint(wanted, sinks);
+  const auto is_error_of = [](const char* by) {
+    return [by](const LintEntry& entry) { return entry.error && entry.source == by; };
+  };
+  std::vector<FoundDefect> defects;
+  if (std::ranges::none_of(found.entries, is_error_of("onnxruntime"))) return defects;
+  for (const LintEntry& entry : found.entries) {
+    if (!is_error_of("onnx_checker")(entry)) continue;
+    defects.push_back({"invalid-node", entry.nodes.empty() ? std::string() : entry.nodes.front(), entry.message,
+                       "all that is wrong with the file: ‹vernier check lint MODEL›", /*refused=*/true});
+  }
+  return defects;
+}
+
+}  // namespace vernier
