@@ -298,6 +298,10 @@ void Diagnosis::load_model() {
   if (loaded_.calibration) report_.calibrated_on_evaluation_samples = false;
   for (const std::string& text : loaded_.warnings) warn(text);
   // Beside what builds sessions, which is work of one thread. Until it has ended nobody else asks the store.
+  if (precision_.target == Target::TensorRt) {
+    const std::string refused = shared_names_text(*loaded_.original, loaded_.samples->at(0));
+    if (!refused.empty()) warn(refused);
+  }
   input_warning_ = std::async(std::launch::async, [this, whom = works_for()] {
     works_for() = whom;
     return warning_of_inputs();

@@ -150,6 +150,31 @@ std::string shared_names_text(const Model& file, const std::map<std::string, Sha
   return "";
 }
 
+std::string shared_names_text(const Model& file, const Sample& sample) {
+  std::map<std::string, ShapeRange> shapes;
+  for (const auto& [input, value] : sample) shapes[input] = {value.shape(), value.shape(), value.shape()};
+  return shared_names_text(file, shapes);
+}
+
+std::string shared_names_text(const Model& file) {
+  for (const onnx::ValueInfoProto& input : file.proto.graph().input()) {
+    const auto& dims = input.type().tensor_type().shape().dim();
+    for (int axis = 1; axis < dims.size(); ++axis) {
+      const auto same = std::ranges::find_if(dims.begin(), dims.begin() + axis, [&](const auto& dim) {
+        return dim.dim_param() == dims[axis].dim_param();
+      });
+      if (dims[axis].dim_param().empty() || same == dims.begin() + axis) continue;
+      return fmt::format(
+          "the name '{}' stands at axes {} and {} of input '{}', and TensorRT takes one size for a name: if the two "
+          "differ, give one of them another name, or fix the shape (‹vernier surgeon sanitize --override-input-shapes "
+          "{}:[...]›)",
+          printable(dims[axis].dim_param()), same - dims.begin(), axis, printable(input.name()),
+          printable(input.name()));
+    }
+  }
+  return "";
+}
+
 CompileOptions for_target(const CompileOptions& options, Target target) {
   CompileOptions chosen = options;
   if (target == Target::OpenVino && options.engine == EngineChoice::Any) chosen.engine = EngineChoice::OpenVino;

@@ -182,6 +182,9 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
   }
   report.findings.insert(report.findings.begin(), std::make_move_iterator(refused.begin()),
                          std::make_move_iterator(refused.end()));
+  if (options.target == Target::TensorRt) {
+    if (std::string text = shared_names_text(*given); !text.empty()) report.notes.push_back(std::move(text));
+  }
   if (compiler) report.compiled = compiler->compile(ModelFile(options.model).path());
   return report;
 }

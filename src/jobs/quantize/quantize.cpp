@@ -333,6 +333,12 @@ class Conversion {
     if (!options_.tensor_overrides.empty()) {
       override_tensors(planned_.plan, read_text(options_.tensor_overrides), options_.tensor_overrides.string());
     }
+    if (planned_.plan.target == Target::TensorRt) {
+      const std::string refused = planned_.calibrated
+                                      ? shared_names_text(*original, planned_.calibrated->samples->at(0))
+                                      : shared_names_text(*original);
+      if (!refused.empty()) warn(refused);
+    }
     const std::vector<PlannedLayer>& planned = planned_.plan.layers;
     const bool none_low =
         std::ranges::all_of(planned, [&](const PlannedLayer& layer) { return layer.format == precision.high; });

@@ -35,6 +35,7 @@ struct Fields<PlacementFinding> {
 template <>
 struct Fields<CheckPlacementReport> {
   using R = CheckPlacementReport;
+  static constexpr bool (*noted)(const R&) = [](const R& report) { return !report.notes.empty(); };
   static std::string evidence(const R& report) { return report.ran ? "optimized graph" : "documented, not run"; }
   static std::optional<LeftInGraph> left(const R& report) {
     if (!report.ran) return std::nullopt;
@@ -49,7 +50,8 @@ struct Fields<CheckPlacementReport> {
                                           Field{"stored_constants", &R::stored_constants},
                                           Field{"findings", &R::findings},
                                           Derived{"left", left},
-                                          Field{"compiled", &R::compiled}};
+                                          Field{"compiled", &R::compiled},
+                                          Prose{"notes", &R::notes, noted}};
 };
 
 std::string report_to_json(const CheckPlacementReport& report) {

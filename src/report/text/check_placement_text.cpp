@@ -84,7 +84,7 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
     text += wrap(told(finding->change), options.width, "  change: ");
     if (!finding->compiled.empty()) text += wrap(told(finding->compiled), options.width, "  TensorRT-RTX: ");
   }
-  return text;
+  return text + remarks({}, report.notes, options);
 }
 
 }  // namespace vernier
