@@ -21,6 +21,8 @@
 #include "model/model.h"
 #include "model/operator_traits.h"
 #include "plan/constant_codes.h"
+#include "plan/engine_limits.h"
+#include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -202,13 +204,14 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   }
   TypedSource found = raise_typed_source(source, sources, precision);  // float16 and bfloat16
   const std::shared_ptr<const Model> network = sources.model(source);
-  const Model given = normalized_file(*sources.model(quantized));
-  require_usable_pairs(quantized, given);
+  const Model read = normalized_file(*sources.model(quantized));
+  require_usable_pairs(quantized, read);
+  const Model given = in_pair_form(read);
   const SimulatedFile file = simulate_typed(given);
   std::set<std::string> high;
   if (low_formats(file, high).empty() && !holds_quantized_values(given)) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
-                "‹from› reads a model with Q/DQ pairs or casts");
+                "‹from› reads a model with Q/DQ pairs, operators on codes, or casts");
   }
   const FileTwins twins(*network, given);
   std::map<std::string, QuantParams> behind, wide_behind;  // by what a pair makes

@@ -1,0 +1,300 @@
+#include "plan/pair_form.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
+#include "plan/constant_codes.h"
+#include "plan/normalized_file.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+using Node = onnx::NodeProto;
+using Nodes = std::vector<Node>;
+
+constexpr int kNone = -1;
+
+/// Where an operator on codes has what: places among its inputs. Codes are followed by their scale and zero point.
+struct Form {
+  std::string_view op_type, becomes;
+  int data = 0, second = kNone;
+  int result = kNone;  // its scale; left out: the result is float
+  int bias = kNone;    // of int32: its scale is that of the product
+  int plain = kNone;   // in front of the data, no codes
+};
+
+constexpr std::array kForms{
+    Form{"QLinearConv", "Conv", 0, 3, 6, 8},
+    Form{"QLinearMatMul", "MatMul", 0, 3, 6},
+    Form{"QGemm", "Gemm", 0, 3, 7, 6},
+    Form{"QLinearAdd", "Add", 0, 3, 6},
+    Form{"QLinearMul", "Mul", 0, 3, 6},
+    Form{"QLinearWhere", "Where", 1, 4, 7, kNone, 0},
+    Form{"QLinearAveragePool", "AveragePool", 0, kNone, 3},
+    Form{"QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNone, 3},
+    Form{"QLinearLeakyRelu", "LeakyRelu", 0, kNone, 3},
+    Form{"QLinearReduceMean", "ReduceMean", 0, kNone, 3},
+    Form{"QLinearSigmoid", "Sigmoid", 0, kNone, 3},
+    Form{"QLinearSoftmax", "Softmax", 0, kNone, 3},
+};
+
+std::string input_of(const Node& node, int index) {
+  return index >= 0 && index < node.input_size() ? node.input(index) : std::string();
+}
+
+std::string without(std::string name, std::string_view ending) {
+  if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
+  return name;
+}
+
+class PairForm {
+ public:
+  explicit PairForm(const Model& file) : model_(file), names_(file), nodes_(file.proto.graph().node()) {
+    for (const Node& node : nodes_) {
+      for (const std::string& output : node.output()) made_by_[output] = &node;
+    }
+  }
+
+  Model run() {
+    find_scaled_products();
+    onnx::GraphProto& graph = *model_.proto.mutable_graph();
+    graph.clear_node();
+    for (const Node& node : nodes_) {
+      if (node.output_size() > 0 && absorbed_.contains(node.output(0))) continue;
+      made_.clear();
+      if (!rewrite(node)) made_ = {node};
+      for (Node& step : made_) graph.add_node()->Swap(&step);
+    }
+    return std::move(model_);
+  }
+
+ private:
+  struct Scaled {
+    const Node* product = nullptr;
+    std::string data_scale, weight_scale;
+  };
+
+  const Node* maker(const std::string& tensor) const {
+    const auto found = made_by_.find(tensor);
+    return found == made_by_.end() ? nullptr : found->second;
+  }
+
+  /// Mul(Cast(MatMulInteger), Mul(scale of the data, scale of the weight)), by what the outer Mul makes.
+  void find_scaled_products() {
+    const std::map<std::string, int> readers = count_readers(model_);
+    for (const Node& node : nodes_) {
+      if (!is_onnx(node, "Mul") || node.input_size() != 2) continue;
+      for (const int side : {0, 1}) {
+        const Node* const cast = maker(node.input(side));
+        const Node* const scales = maker(node.input(1 - side));
+        if (cast == nullptr || scales == nullptr || !is_onnx(*cast, "Cast") || !is_onnx(*scales, "Mul")) continue;
+        const Node* const product = maker(cast->input(0));
+        if (product == nullptr || (!is_onnx(*product, "MatMulInteger") && !is_onnx(*product, "ConvInteger"))) continue;
+        if (readers.at(cast->output(0)) != 1 || readers.at(product->output(0)) != 1) continue;
+        const bool weight_last = is_initializer(model_, scales->input(1));
+        scaled_[node.output(0)] = {product, scales->input(weight_last ? 0 : 1), scales->input(weight_last ? 1 : 0)};
+        absorbed_.insert({cast->output(0), product->output(0)});
+      }
+    }
+  }
+
+  bool rewrite(const Node& node) {
+    if (node.output_size() == 0) return false;
+    if (const auto scaled = scaled_.find(node.output(0)); scaled != scaled_.end()) {
+      scaled_product(node, scaled->second);
+      return true;
+    }
+    if (is_quantization(node, "QuantizeLinear") && node.input_size() > 1) {
+      remember(node.output(0), node.input(1), input_of(node, 2));
+    } else if (is_onnx(node, "DynamicQuantizeLinear") && node.output_size() == 3) {
+      remember(node.output(0), node.output(1), node.output(2));
+    }
+    if (has(node, Trait::ComputesOnCodes)) return on_codes(node);
+    if (node.op_type() == "DynamicQuantizeMatMul" && node.input_size() >= 3) {
+      dynamic_product(node);
+      return true;
+    }
+    return moves_codes(node);
+  }
+
+  void remember(const std::string& codes, const std::string& scale, const std::string& zero) {
+    grids_[codes] = {scale, zero};
+  }
+
+  bool on_codes(const Node& node) {
+    if (attribute_int(node, "channels_last", 0) != 0 || node.domain() == "com.ms.internal.nhwc") return false;
+    if (node.op_type() == "MatMulIntegerToFloat" && node.input_size() >= 4) {
+      const std::string data = dequantized(node.input(0), node.input(2), input_of(node, 4), kNone);
+      const std::string weight = dequantized(node.input(1), node.input(3), input_of(node, 5), kNone);
+      product(node, data, weight, input_of(node, 6));
+      return true;
+    }
+    if (node.op_type() == "QLinearConcat") return concat(node);
+    const auto* const form = std::ranges::find(kForms, node.op_type(), &Form::op_type);
+    if (form == kForms.end()) return false;
+    std::optional<std::string> bias;
+    if (!input_of(node, form->bias).empty() && !(bias = dequantized_bias(node, *form))) return false;
+    Node becomes = float_node(node, form->becomes);
+    if (form->plain != kNone) becomes.add_input(node.input(form->plain));
+    for (const int place : {form->data, form->second}) {
+      if (place == kNone) continue;
+      const bool by_rows = form->becomes == "Conv" || attribute_int(node, "transB", 0) != 0;
+      becomes.add_input(dequantized(input_of(node, place), input_of(node, place + 1), input_of(node, place + 2),
+                                    place == form->second && by_rows ? 0 : kNone));
+    }
+    if (bias) becomes.add_input(*bias);
+    finish(std::move(becomes), node.output(0), input_of(node, form->result), input_of(node, form->result + 1));
+    return true;
+  }
+
+  bool concat(const Node& node) {
+    Node becomes = float_node(node, "Concat");
+    for (int i = 2; i + 2 < node.input_size(); i += 3) {
+      becomes.add_input(dequantized(node.input(i), node.input(i + 1), node.input(i + 2), kNone));
+    }
+    finish(std::move(becomes), node.output(0), node.input(0), node.input(1));
+    return true;
+  }
+
+  bool moves_codes(const Node& node) {
+    const auto grid = node.input_size() > 0 ? grids_.find(node.input(0)) : grids_.end();
+    if (grid == grids_.end() || node.output_size() != 1 || has(node, Trait::Quantizes)) return false;
+    if (!has(node, Trait::Moves | Trait::Selects)) return false;
+    const auto [scale, zero] = grid->second;
+    Node becomes = node;
+    becomes.set_input(0, dequantized(node.input(0), scale, zero, kNone));
+    finish(std::move(becomes), node.output(0), scale, zero);
+    return true;
+  }
+
+  void scaled_product(const Node& node, const Scaled& scaled) {
+    const Node& product = *scaled.product;
+    const bool convolves = is_onnx(product, "ConvInteger");
+    Node becomes = float_node(product, convolves ? "Conv" : "MatMul");
+    becomes.add_input(dequantized(product.input(0), scaled.data_scale, input_of(product, 2), kNone));
+    becomes.add_input(dequantized(product.input(1), scaled.weight_scale, input_of(product, 3), convolves ? 0 : kNone));
+    becomes.add_output(node.output(0));
+    made_.push_back(std::move(becomes));
+  }
+
+  void dynamic_product(const Node& node) {
+    Node quantize;
+    quantize.set_op_type("DynamicQuantizeLinear");
+    quantize.set_name(names_.unique(node.name() + "/quantize"));
+    quantize.add_input(node.input(0));
+    for (const char* part : {"/codes", "/scale", "/zero"}) quantize.add_output(names_.unique(node.input(0) + part));
+    made_.push_back(quantize);
+    const std::string data = dequantized(quantize.output(0), quantize.output(1), quantize.output(2), kNone);
+    product(node, data, dequantized(node.input(1), node.input(2), input_of(node, 3), kNone), input_of(node, 4));
+  }
+
+  /// A MatMul of what is dequantized, with its bias.
+  void product(const Node& node, const std::string& data, const std::string& weight, const std::string& bias) {
+    Node becomes = float_node(node, "MatMul");
+    becomes.add_input(data);
+    becomes.add_input(weight);
+    becomes.add_output(bias.empty() ? node.output(0) : names_.unique(node.output(0) + "/product"));
+    const std::string result = becomes.output(0);
+    made_.push_back(std::move(becomes));
+    if (bias.empty()) return;
+    Node add;
+    add.set_op_type("Add");
+    add.set_name(names_.unique(node.name() + "/bias"));
+    add.add_input(result);
+    add.add_input(bias);
+    add.add_output(node.output(0));
+    made_.push_back(std::move(add));
+  }
+
+  /// The float operator in the place of `node`, without inputs and outputs.
+  Node float_node(const Node& node, std::string_view op_type) {
+    Node becomes;
+    becomes.set_op_type(std::string(op_type));
+    const std::string name = without(node.name(), "_quant");
+    becomes.set_name(name == node.name() ? name : names_.unique(name));
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.name() != "channels_last" && attribute.name() != "opset") *becomes.add_attribute() = attribute;
+    }
+    return becomes;
+  }
+
+  /// What `codes` stand for. `axis`: that several scales run along; kNone: the last one.
+  std::string dequantized(const std::string& codes, const std::string& scale, const std::string& zero, int axis) {
+    Node node;
+    node.set_op_type("DequantizeLinear");
+    node.set_name(names_.unique(codes + "_DequantizeLinear"));
+    for (const std::string& input : {codes, scale, zero}) {
+      if (!input.empty()) node.add_input(input);
+    }
+    node.add_output(names_.unique(without(codes, "_quantized") + "/dequantized"));
+    const auto scales = initializer(model_, scale);
+    if (scales && scales->count() > 1) set_attribute(node, "axis", std::int64_t{axis});
+    std::string values = node.output(0);
+    made_.push_back(std::move(node));
+    return values;
+  }
+
+  /// An int32 bias has the scale of what it is added to. Absent where no constants say that.
+  std::optional<std::string> dequantized_bias(const Node& node, const Form& form) {
+    const auto data = initializer(model_, input_of(node, form.data + 1));
+    const auto weight = initializer(model_, input_of(node, form.second + 1));
+    if (!data || !weight || data->count() != 1) return std::nullopt;
+    std::vector<float> scales = scales_of(*weight);
+    for (float& scale : scales) scale *= scales_of(*data).front();
+    const std::string& bias = node.input(form.bias);
+    const std::string scale = names_.unique(bias + "_scale");
+    const Shape shape = scales.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(scales.size())};
+    add_initializer(model_, *model_.proto.mutable_graph(), scale, Tensor::of(shape, scales));
+    return dequantized(bias, scale, "", 0);
+  }
+
+  /// `node` makes values, and these become `codes` unless they are the result.
+  void finish(Node node, const std::string& codes, const std::string& scale, const std::string& zero) {
+    if (scale.empty()) {
+      node.clear_output();
+      node.add_output(codes);
+      made_.push_back(std::move(node));
+      return;
+    }
+    const std::string values = names_.unique(without(codes, "_quantized"));
+    node.clear_output();
+    node.add_output(values);
+    made_.push_back(std::move(node));
+    Node quantize;
+    quantize.set_op_type("QuantizeLinear");
+    quantize.set_name(names_.unique(values + "_QuantizeLinear"));
+    for (const std::string& input : {values, scale, zero}) {
+      if (!input.empty()) quantize.add_input(input);
+    }
+    quantize.add_output(codes);
+    remember(codes, scale, zero);
+    made_.push_back(std::move(quantize));
+  }
+
+  Model model_;
+  NamePool names_;
+  const google::protobuf::RepeatedPtrField<Node>& nodes_;  // of the file
+  std::map<std::string, const Node*> made_by_;
+  std::map<std::string, Scaled> scaled_;                              // by what the outer Mul makes
+  std::set<std::string> absorbed_;                                    // what nodes make whose work a product does
+  std::map<std::string, std::pair<std::string, std::string>> grids_;  // of codes: scale and zero point
+  Nodes made_;                                                        // in the place of one node
+};
+
+}  // namespace
+
+Model in_pair_form(const Model& file) { return PairForm(file).run(); }
+
+}  // namespace vernier

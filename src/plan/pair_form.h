@@ -1,0 +1,20 @@
+// Files in operator form, whose layers compute on codes (QLinearConv, MatMulInteger), as files with Q/DQ pairs.
+#pragma once
+
+#include "model/model.h"
+
+namespace vernier {
+
+/// `file`, as normalized_file() gives it, with a float operator between Q/DQ pairs in the place of each operator on
+/// codes, where those have one meaning:
+///
+///   QLinearConv(x, x scale, x zero, w, ..., y scale, y zero) -> Q(Conv(DQ(x), DQ(w))), and the other QLinear operators
+///   Mul(Cast(MatMulInteger(x, w, ...)), x scale * w scale)   -> MatMul(DQ(x), DQ(w)), and ConvInteger
+///   MatMulIntegerToFloat, DynamicQuantizeMatMul, QGemm       -> the same
+///
+/// What moves codes moves values. Names are those that ONNX Runtime's quantizers made them of: "conv_quant" is "conv"
+/// again, "y_quantized" is made of "y". Other operators on codes, and those in bodies, stay. Not for running: opsets
+/// are as they were.
+Model in_pair_form(const Model& file);
+
+}  // namespace vernier
