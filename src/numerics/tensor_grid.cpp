@@ -98,6 +98,16 @@ bool scales_fit(const QuantParams& params, const Shape& shape) {
   return element_count(scale_shape(params, shape)) == static_cast<std::int64_t>(params.scale.size());
 }
 
+std::size_t scale_index(const QuantParams& params, const Shape& shape, std::size_t index) {
+  if (params.scale.size() == 1) return 0;
+  const AxisGeometry g = geometry_along(shape, params.axis);
+  const auto inner = static_cast<std::size_t>(g.inner), length = static_cast<std::size_t>(g.channels);
+  const std::size_t row = index / inner, along = row % length;
+  if (params.block == 0) return along;
+  const auto block = static_cast<std::size_t>(params.block);
+  return (row / length * ((length + block - 1) / block) + along / block) * inner + index % inner;
+}
+
 void round_tensor(const QuantParams& params, const Shape& shape, std::span<const float> values, std::span<float> out,
                   RoundEvents* events) {
   if (params.block == 0) {

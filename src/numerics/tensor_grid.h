@@ -33,6 +33,9 @@ void round_tensor(const QuantParams& params, const Shape& shape, std::span<const
 std::vector<std::byte> encode_tensor(const QuantParams& params, const Shape& shape, std::span<const float> values);
 std::vector<float> decode_tensor(const QuantParams& params, const Shape& shape, std::span<const std::byte> codes);
 
+/// Which of the scales element `index` of a constant of `shape` has: its place in `params.scale`.
+std::size_t scale_index(const QuantParams& params, const Shape& shape, std::size_t index);
+
 /// Absolute maximum of what shares a scale under the axis and block of `params`, in the order of its scales; values
 /// that are not finite are left out.
 std::vector<float> absmax_of_scales(const QuantParams& params, const Shape& shape, std::span<const float> values);

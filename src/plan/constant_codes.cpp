@@ -16,6 +16,9 @@
 namespace vernier {
 namespace {
 
+/// uint4 0 .. 15 is the grid int4 -8 .. 7 with another zero point.
+constexpr int kMovedBy = 8;
+
 std::optional<Format> format_of_codes(Dtype dtype) {
   switch (dtype) {
     case Dtype::Int8:
@@ -23,6 +26,7 @@ std::optional<Format> format_of_codes(Dtype dtype) {
     case Dtype::UInt8:
       return Format::UInt8;
     case Dtype::Int4:
+    case Dtype::UInt4:  // the same grid, moved by kMovedBy codes
       return Format::Int4;
     case Dtype::Float8E4M3FN:
       return Format::Float8E4M3FN;
@@ -49,12 +53,13 @@ Dtype codes_type(const Model& model, const onnx::NodeProto& node, const ValueTyp
   return node.op_type() == "QuantizeLinear" ? Dtype::UInt8 : Dtype::Undefined;
 }
 
-/// One byte a code.
+/// One byte a code; those of uint4 as int4.
 std::vector<std::byte> unpacked(const Tensor& codes) {
-  if (codes.dtype() != Dtype::Int4) return {codes.bytes().begin(), codes.bytes().end()};
+  const bool is_signed = codes.dtype() == Dtype::Int4;
+  if (!is_signed && codes.dtype() != Dtype::UInt4) return {codes.bytes().begin(), codes.bytes().end()};
   std::vector<std::byte> bytes(static_cast<std::size_t>(codes.count()));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(nibble(codes.bytes(), i, /*is_signed=*/true));
+    bytes[i] = static_cast<std::byte>(nibble(codes.bytes(), i, is_signed) - (is_signed ? 0 : kMovedBy));
   }
   return bytes;
 }
@@ -164,10 +169,10 @@ std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeP
   if (has_input(node, 2)) {
     params.zero_point = zero_points_of(*initializer(model, node.input(2)));
     if (params.zero_point.size() != params.scale.size()) return std::nullopt;
-    if (std::all_of(params.zero_point.begin(), params.zero_point.end(), [](std::int32_t z) { return z == 0; })) {
-      params.zero_point.clear();
-    }
+  } else if (codes_type(model, node, codes) == Dtype::UInt4) {
+    params.zero_point.assign(params.scale.size(), -kMovedBy);
   }
+  if (std::ranges::all_of(params.zero_point, [](std::int32_t zero) { return zero == 0; })) params.zero_point.clear();
   return params;
 }
 

@@ -47,12 +47,16 @@ std::string readers_of(const Model& file, const std::string& tensor) {
 /// One channel of a constant, counted: how far its stored values are off.
 struct Channel {
   double energy = 0, error = 0;
-  std::size_t values = 0, off = 0;  // off: by more than a step
+  double steps = 0, squared_steps = 0;  // sums of the signed differences
+  std::size_t values = 0, off = 0;      // off: by more than a step
   float worst = 0, reference = 0, stored = 0;
   void add(float a, float b, float step) {
     const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
     energy += static_cast<double>(a) * static_cast<double>(a);
     error += difference * difference;
+    const double in_steps = (static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step);
+    steps += in_steps;
+    squared_steps += in_steps * in_steps;
     ++values;
     if (difference > kNextStep * static_cast<double>(step)) ++off;
     if (static_cast<float>(difference) >= worst) {
@@ -60,6 +64,13 @@ struct Channel {
       reference = a;
       stored = b;
     }
+  }
+  /// By how many steps all values are off together; 0: they are not. Rounding leaves a variance of 1 / 12.
+  double shift() const {
+    constexpr std::size_t kFewest = 4;
+    const double mean = steps / static_cast<double>(values);
+    const double variance = squared_steps / static_cast<double>(values) - mean * mean;
+    return values >= kFewest && std::abs(mean) > kNextStep && variance < 0.5 ? mean : 0;
   }
   bool wrong() const {
     return error > kLostEnergy * energy && static_cast<double>(off) > kOffValues * static_cast<double>(values);
@@ -199,13 +210,12 @@ class Comparison {
 
   void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
                       const FloatWeight& weight) {
-    if (params.block > 0 || !scales_fit(params, stored.shape())) return;
-    const AxisGeometry geometry = geometry_along(stored.shape(), params.axis);
+    if (!scales_fit(params, stored.shape())) return;
+    const char* const part = params.block > 0 ? "block" : "channel";
     std::vector<Channel> channels(params.scale.size());
     const std::span<const float> wanted = weight.values.floats();
     const std::span<const float> held = stored.floats();
-    const auto inner = static_cast<std::size_t>(std::max<std::int64_t>(geometry.inner, 1));
-    const auto channel_of = [&](std::size_t i) { return channels.size() == 1 ? 0 : i / inner % channels.size(); };
+    const auto channel_of = [&](std::size_t i) { return scale_index(params, stored.shape(), i); };
     FarCodes far(far_steps(params.format));
     std::vector<std::pair<float, float>> ends;
     const bool wide = params.format == Format::Float32;
@@ -224,11 +234,22 @@ class Comparison {
     }
     const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &Channel::wrong));
     const std::string where = fmt::format("'{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
+    const auto shifted = std::ranges::find_if(channels, [](const Channel& channel) { return channel.shift() != 0; });
+    if (is_integer(params.format) && shifted != channels.end()) {
+      const std::string place =
+          channels.size() == 1 ? "all values" : fmt::format("all values in {} {}", part, shifted - channels.begin());
+      defects_.push_back(
+          {"shifted-codes", node.name(),
+           fmt::format("{} of {} are off by {:.3g} steps together: they were stored with another zero point", place,
+                       where, shifted->shift()),
+           "quantize the float model again, or write the zero point that the codes were made with"});
+      return;
+    }
     if (wrong == 0) {
       if (far.any()) {
         add_wrong_codes(node, far, where, weight.values, stored,
                         channels.size() == 1 ? fmt::format("value {}", far.worst_index())
-                                             : fmt::format("in channel {}", channel_of(far.worst_index())));
+                                             : fmt::format("in {} {}", part, channel_of(far.worst_index())));
       }
       return;
     }
@@ -240,7 +261,7 @@ class Comparison {
                      "model and {:g} in the file",
                      channels.size() == 1
                          ? std::string("in ")
-                         : fmt::format("{} of {} channels, first channel {}, of ", wrong, channels.size(), index),
+                         : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", wrong, channels.size(), part, index),
                      where, first->off, first->values, params.scale[index], first->reference, first->stored),
          kCure});
   }
