@@ -62,7 +62,7 @@ std::vector<std::string> tensors_of_products(const Layer& layer, const onnx::Nod
 /// input and state); Einsum (each operand behind the first with each combination of labels) and Attention (queries with
 /// keys, scores with values); Attention, MultiHeadAttention, FusedMatMul, FusedGemm, DynamicQuantizeMatMul and
 /// MatMulNBits of com.microsoft. 0 for other operators, and for those beside the first four where a shape is not known;
-/// the body of a Loop or Scan counts once. Units: multiply-accumulates, batch included.
+/// the body of a Loop or Scan counts once here (trip_counts.h). Units: multiply-accumulates, batch included.
 std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const onnx::NodeProto& node,
                                   const std::map<std::string, Shape>& shapes);
 /// The same with a function that knows the shapes.

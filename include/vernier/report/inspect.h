@@ -76,6 +76,7 @@ struct ModelInspection {
   std::int64_t parameter_bytes = 0;                                // of both
   std::int64_t multiply_accumulates = 0;                           // of layers whose shapes are known
   std::size_t layers_of_unknown_shape = 0;                         // weighted ones
+  std::size_t layers_counted_once = 0;                             // in loops whose number of steps is not known
   bool open_sizes_as_one = false;                                  // the inputs have some, counted as 1
   std::vector<std::pair<std::string, std::size_t>> operators;      // most frequent first
   std::optional<InspectedGraph> main;                              // where nodes were asked for

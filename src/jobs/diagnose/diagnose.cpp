@@ -334,6 +334,7 @@ void Diagnosis::load_model() {
   report_.reference = prove_prepared(loaded_);
   note(notes_of_unmeasured(subject().layers, all_low_plan()));
 }
+  note(notes_of_loops(subject().model, subject().layers));
 
 /// As far as is known by now: rewriting gives the network another hash.
 void Diagnosis::refuse_wrong_journal() const {

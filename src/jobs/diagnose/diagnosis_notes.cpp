@@ -3,8 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
+#include "model/trip_counts.h"
 #include "plan/simulate_typed.h"
 
 namespace vernier {
@@ -29,6 +31,19 @@ std::vector<std::string> notes_of_unmeasured(const std::vector<Layer>& layers, c
   note(lowered, "lowered, but not measured one by one");
   note(left, fmt::format("left in {}", format_name(plan.high)));
   return notes;
+}
+
+std::vector<std::string> notes_of_loops(const Model& model, const std::vector<Layer>& layers) {
+  const TripCounts trips(model, [](const std::string&) { return std::optional(Shape{1}); });  // of Scans a run says it
+  std::vector<std::string> names;
+  for (const Layer& layer : layers) {
+    if (layer.weighted && !trips.of(layer.graph)) names.push_back("'" + printable(layer.name) + "'");
+  }
+  if (names.empty()) return {};
+  return {
+      fmt::format("{} in loops: how often these run is no constant of the file, and their multiply-accumulates "
+                  "count once: {}",
+                  plural(names.size(), "layer"), list_some(names, 6))};
 }
 
 std::vector<std::string> notes_of_known(const std::vector<std::string>& must, Format high) {

@@ -14,6 +14,9 @@ namespace vernier {
 /// ones.
 std::vector<std::string> notes_of_unmeasured(const std::vector<Layer>& layers, const Plan& plan);
 
+/// Layers in loops of `model` whose number of steps is no constant, so that their work counts once.
+std::vector<std::string> notes_of_loops(const Model& model, const std::vector<Layer>& layers);
+
 /// `must`: layers that alone make an output not finite. Empty when there are none.
 std::vector<std::string> notes_of_known(const std::vector<std::string>& must, Format high);
 

@@ -17,6 +17,7 @@
 #include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/raw_proto.h"
+#include "model/trip_counts.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/inspect.h"
@@ -210,13 +211,20 @@ void count_costs(const Model& model, const std::vector<Layer>& layers, const std
     return type != known_types.end() && type->second.rank_known &&
            std::none_of(type->second.shape.begin(), type->second.shape.end(), [](std::int64_t dim) { return dim < 0; });
   };
+  const TripCounts trips(model, [&](const std::string& tensor) {
+    const auto type = known_types.find(tensor);
+    return type == known_types.end() || !type->second.rank_known ? std::nullopt : std::optional(type->second.shape);
+  });
   for (const Layer& layer : layers) {
     const onnx::NodeProto& node = *nodes.at(layer.name);
     const std::vector<std::string> tensors = tensors_of_products(layer, node);
     if (tensors.empty()) continue;
     if (std::ranges::all_of(tensors, known)) {
-      report.multiply_accumulates +=
+      const std::int64_t once =
           multiply_accumulates(layer, node, [&](const std::string& name) { return known_types.at(name).shape; });
+      const auto count = trips.of(layer.graph);
+      report.multiply_accumulates += once * count.value_or(1);
+      if (!count) ++report.layers_counted_once;
     } else {
       ++report.layers_of_unknown_shape;
     }

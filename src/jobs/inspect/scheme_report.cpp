@@ -20,6 +20,7 @@
 #include "jobs/common/typed_file.h"
 #include "model/graph_edit.h"
 #include "model/prepare.h"
+#include "model/trip_counts.h"
 #include "plan/lower_typed.h"
 #include "plan/rules/qdq_graph.h"
 #include "plan/scheme.h"
@@ -179,10 +180,15 @@ SchemeReport formats_of(const Model& typed) {
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
   const std::vector<Layer> layers = find_layers(simulated.model);
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(simulated.model.proto.graph());
+  const TripCounts trips(simulated.model, [&](const std::string& tensor) {
+    const auto known = shapes.find(tensor);
+    return known == shapes.end() ? std::nullopt : std::optional(known->second);
+  });
   for (const Layer& layer : layers) {
     const auto format = formats.find(layer.name);
     if (layer.follows || format == formats.end()) continue;
-    const std::int64_t macs = work_of(simulated.model, layer, *nodes.at(layer.name), shapes);
+    const std::int64_t macs =
+        work_of(simulated.model, layer, *nodes.at(layer.name), shapes) * trips.of(layer.graph).value_or(1);
     report.layers.push_back({layer.name, layer.op_type, format->second, macs, {}});
   }
   sum_up(report, stored_bytes(file));

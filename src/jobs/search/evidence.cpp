@@ -11,6 +11,7 @@
 
 #include "analysis/figures.h"
 #include "model/graph_edit.h"
+#include "model/trip_counts.h"
 #include "numerics/metrics.h"
 #include "vernier/format.h"
 
@@ -73,13 +74,51 @@ std::vector<std::string> must_be_kept(const Experiment& experiment, const Eviden
   return layers;
 }
 
+namespace {
+
+/// Shapes inside bodies, which no run shows: as far as they are fixed.
+class ShapesInside {
+ public:
+  explicit ShapesInside(const Experiment& experiment) {
+    const auto inside = [](const Layer& layer) { return !layer.graph.empty(); };
+    if (std::ranges::any_of(experiment.subject().layers, inside)) types_ = infer_types(experiment.subject().model);
+  }
+
+  std::int64_t macs(const Layer& layer, const onnx::NodeProto& node) const {
+    const bool known = std::ranges::all_of(tensors_of_products(layer, node), [&](const std::string& tensor) {
+      const Shape shape = of(tensor);
+      return !shape.empty() && std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; });
+    });
+    return known ? multiply_accumulates(layer, node, [&](const std::string& tensor) { return of(tensor); }) : 0;
+  }
+
+ private:
+  Shape of(const std::string& tensor) const {
+    const auto type = types_.find(tensor);
+    return type == types_.end() || !type->second.rank_known ? Shape() : type->second.shape;
+  }
+
+  std::map<std::string, ValueType> types_;
+};
+
+}  // namespace
+
 std::map<std::string, std::int64_t> macs_by_layer(const Experiment& experiment) {
   const Model& model = experiment.subject().model;
   const std::map<std::string, Shape>& shapes = experiment.reference.shapes;
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   std::map<std::string, std::int64_t> macs;
+  const ShapesInside inside(experiment);
+  const TripCounts trips(model, [&](const std::string& tensor) {
+    const auto seen = shapes.find(tensor);
+    return seen == shapes.end() ? std::nullopt : std::optional(seen->second);
+  });
   for (const Layer& layer : experiment.subject().layers) {
-    macs[layer.name] = shapes.empty() ? 0 : multiply_accumulates(model, layer, *nodes.at(layer.name), shapes);
+    const onnx::NodeProto& node = *nodes.at(layer.name);
+    const std::int64_t once = shapes.empty()        ? 0
+                              : layer.graph.empty() ? multiply_accumulates(model, layer, node, shapes)
+                                                    : inside.macs(layer, node);
+    macs[layer.name] = once * trips.of(layer.graph).value_or(1);
   }
   return macs;
 }

@@ -108,6 +108,7 @@ std::string report_to_json(const ModelInspection& report) {
                            {"parameter_bytes", report.parameter_bytes},
                            {"multiply_accumulates", report.multiply_accumulates},
                            {"layers_of_unknown_shape", report.layers_of_unknown_shape},
+                           {"layers_counted_once", report.layers_counted_once},
                            {"open_sizes_as_one", report.open_sizes_as_one},
                            {"operators", std::move(operators)}};
   if (report.main) json["main"] = graph_json(*report.main, report.with_attributes);

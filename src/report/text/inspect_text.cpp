@@ -119,6 +119,9 @@ std::string report_to_text(const ModelInspection& report) {
   if (report.layers_of_unknown_shape > 0) {
     text += fmt::format(", without {} of unknown shape", plural(report.layers_of_unknown_shape, "layer"));
   }
+  if (report.layers_counted_once > 0) {
+    text += fmt::format(", {} in loops of unknown length counted once", plural(report.layers_counted_once, "layer"));
+  }
   std::vector<std::string> operators;
   for (const auto& [name, count] : report.operators) operators.push_back(fmt::format("{} {}", printable(name), count));
   text += fmt::format("\n  operators  {}\n", fmt::join(operators, ", "));
