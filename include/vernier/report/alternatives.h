@@ -28,6 +28,13 @@ enum class AlternativeEnd {
 /// "met", "unfinished", "missed", "not-measured".
 VERNIER_API std::span<const std::string_view> words_of(AlternativeEnd which);
 
+/// A figure that nobody asked for, which an option makes worse.
+struct WorseFigure {
+  std::string output;          // or part of one
+  bool top1 = false;           // its top-1 agreement, a share; else its SQNR in dB
+  double before = 0, now = 0;  // of what was found first, and of the option
+};
+
 /// One way to meet the requirement.
 struct Alternative {
   /// What differs from the command of the report: "keep", nothing; "fix", the command; else arguments that replace
@@ -47,6 +54,7 @@ struct Alternative {
   std::optional<double> ms, float_ms;  // median of one sample on ONNX Runtime; absent where its kernels say nothing
   double seconds = 0;                  // that measuring it took
   bool adopted = false;                // the answer of the report, in place of what was found first
+  std::optional<WorseFigure> worse{};  // why a repaired network with the least work was not adopted
 };
 
 /// The one that meets the requirement at the least cost, of equal ones the first; null if none does. The cost is the

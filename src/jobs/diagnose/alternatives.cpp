@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,9 +12,12 @@
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
+#include "vernier/report/alternatives.h"
 #include "vernier/report/causes.h"
+#include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/outcome.h"
+#include "vernier/requirement.h"
 #include "vernier/target.h"
 
 namespace vernier {
@@ -204,11 +208,40 @@ void add_latency(DiagnoseReport& report) {
   }
 }
 
+namespace {
+
+/// A figure of `option` that is shown, that no limit asks for, and that is worse than in `plain`. Limits decide how
+/// much worse what they are about may be.
+std::optional<WorseFigure> worse_figure(const RunFigures& plain, const RunFigures& option,
+                                        const std::optional<Requirement>& requirement) {
+  constexpr double kShownDb = 0.1;  // what is not seen in the figures is no reason
+  const bool by_top1 = requirement && requirement->metric == Metric::MinTop1Agreement;
+  for (const OutputFigure& output : option.outputs) {
+    const auto was = std::ranges::find(plain.outputs, output.name, &OutputFigure::name);
+    if (was == plain.outputs.end()) continue;
+    const bool limited = requirement && requirement->limit_for(output.name);
+    if (!(limited && by_top1) && was->top1_agreement > output.top1_agreement && output.top1_agreement) {
+      return WorseFigure{output.name, /*top1=*/true, *was->top1_agreement, *output.top1_agreement};
+    }
+    if (!(limited && !by_top1) && was->sqnr_db - output.sqnr_db >= kShownDb) {
+      return WorseFigure{output.name, /*top1=*/false, was->sqnr_db, output.sqnr_db};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool adopt_best(const DiagnoseOptions& options, DiagnoseReport& report) {
   const Alternative* best = best_alternative(report);
   if (best == nullptr || best->repairs == 0 || options.from) return false;
   const auto row = std::ranges::find(report.alternatives, "fix", &Alternative::change);
   if (best != &*row) return false;
+  const Alternative& plain = report.alternatives.front();
+  if (meets(plain) && plain.figures && row->figures) {
+    row->worse = worse_figure(*plain.figures, *row->figures, report.requirement);
+  }
+  if (row->worse) return false;
   row->adopted = true;
   return true;
 }

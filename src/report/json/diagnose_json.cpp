@@ -153,6 +153,13 @@ struct Fields<SampleShares> {
 };
 
 template <>
+struct Fields<WorseFigure> {
+  using R = WorseFigure;
+  static constexpr auto list = std::tuple{Field{"output", &R::output}, Field{"top1", &R::top1},
+                                          Field{"before", &R::before}, Field{"now", &R::now}};
+};
+
+template <>
 struct Fields<Alternative> {
   using R = Alternative;
   static constexpr bool (*is_adopted)(const R&) = [](const R& row) { return row.adopted; };
@@ -171,7 +178,8 @@ struct Fields<Alternative> {
                                           Field{"ms", &R::ms},
                                           Field{"float_ms", &R::float_ms},
                                           Field{"seconds", &R::seconds},
-                                          Field{"adopted", &R::adopted, is_adopted}};
+                                          Field{"adopted", &R::adopted, is_adopted},
+                                          Field{"worse", &R::worse}};
 };
 
 template <>

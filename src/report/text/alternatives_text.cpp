@@ -61,6 +61,13 @@ std::string figure_cell(const DiagnoseReport& report, const Alternative& row) {
   return row.figures->outputs.size() > 1 ? printable(figure->name) + " " + text : text;
 }
 
+/// Why the option with the least work is not the answer.
+std::string worse_text(const WorseFigure& worse) {
+  const auto text = [&](double value) { return worse.top1 ? percent_text(value) : db_text(value) + " dB"; };
+  return fmt::format("not adopted, because the {} of '{}' falls from {} to {}", worse.top1 ? "top-1 agreement" : "SQNR",
+                     printable(worse.output), text(worse.before), text(worse.now));
+}
+
 }  // namespace
 
 std::string alternative_text(const DiagnoseReport& report, const Alternative& alternative) {
@@ -151,7 +158,7 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     words.option = alternative_text(report, row);
     words.end = end_text(row);
     words.best = &row == best;
-    words.why = told(row.why);
+    words.why = row.worse ? worse_text(*row.worse) : told(row.why);
     if (row.end != AlternativeEnd::NotMeasured) {
       words.result = figure_cell(report, row);
       const std::optional<double> share = row.figures ? same_top1(*row.figures) : std::nullopt;

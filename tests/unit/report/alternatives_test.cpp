@@ -120,6 +120,17 @@ TEST(Alternatives, TheAdoptedOneIsTheAnswer) {
   EXPECT_EQ(report_to_json(again), json);
 }
 
+TEST(Alternatives, ARowSaysWhyItIsNotTheAnswer) {
+  DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 9, 460), row("fix", AlternativeEnd::Met, 3, 120)});
+  report.alternatives[1].worse = WorseFigure{"scores", /*top1=*/true, 0.95, 0.875};
+  EXPECT_EQ(alternative_words(report)[1].why,
+            "not adopted, because the top-1 agreement of 'scores' falls from 95.0 % to 87.5 %");
+  const std::string json = report_to_json(report);
+  EXPECT_EQ(report_to_json(diagnose_report_from_json(json, "report.json")), json);
+  report.alternatives[1].worse = WorseFigure{"boxes", /*top1=*/false, 30, 25};
+  EXPECT_EQ(alternative_words(report)[1].why, "not adopted, because the SQNR of 'boxes' falls from 30.0 dB to 25.0 dB");
+}
+
 TEST(Alternatives, AreNotDeniedWhereNothingElseIsLeft) {
   DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 12, 1000)});
   report.kept->layers.clear();
