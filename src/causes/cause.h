@@ -75,6 +75,8 @@ Finding mask_constant(const LayerFacts&);
 Finding added_masks(const LayerFacts&);
 Finding masked_scores(const LayerFacts&);
 Finding all_masked_softmax(const LayerFacts&);
+// lost_limits.cpp
+std::vector<Cause> lost_limits(const NetworkFacts&);
 // float_sums.cpp
 Finding absorption(const LayerFacts&);
 Finding cancellation(const LayerFacts&);

@@ -97,6 +97,7 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
 std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseFinder> own) {
   if (!facts.needed) return {};
   std::vector<Cause> found = causes::close_decisions(facts);
+  std::ranges::move(causes::lost_limits(facts), std::back_inserter(found));
   for (const LayerFacts& layer : facts.layers) {
     std::vector<Cause> of_layer;
     for (const causes::Row& row : causes::kCauses) {

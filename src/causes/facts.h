@@ -91,6 +91,8 @@ struct LayerFacts {
   bool last = false, first = false;  // of the layers in the low format
   std::vector<std::string> read_by;  // operators behind, those that only move values looked through
   std::string angle_of;              // operator behind that takes the sine or cosine of the result; empty: none
+  /// Of the angles that a sine or cosine takes behind sums and factors of the result: root of their mean square.
+  std::optional<double> angle_rms;
   std::vector<std::string> made_by;  // operator that makes each data input; empty for graph inputs
   bool gates = false;                // its result goes through a Sigmoid into a Mul with a larger tensor
   double norm_spread = 0;  // largest by smallest factor of a BatchNormalization that reads the result; 0: none
@@ -108,9 +110,16 @@ struct DecisionFacts {
   double noise = 0;    // over signal of what it reads then
 };
 
+/// A Clip of which TensorRT-RTX loses a limit (plan/engine_limits.h).
+struct LostLimitFacts {
+  std::string layer;
+  bool given = false;  // in the file that was given; else if it were written as it stands
+};
+
 struct NetworkFacts {
   std::vector<LayerFacts> layers;  // those examined, most damaging first
   std::vector<DecisionFacts> decisions;
+  std::vector<LostLimitFacts> lost_limits;
   double output_noise = 0;               // of the worst output, all low
   std::optional<double> top1_agreement;  // of outputs that hold class scores
   double largest_share = 0;              // of all layers' damage

@@ -235,7 +235,25 @@ Finding large_integers(const LayerFacts& layer) {
   return {};
 }
 
+namespace {
+
+/// Of a layer that is quantized: the error that a good figure stands for is one of turns in the angles behind it.
+Finding quantized_phase(const LayerFacts& layer) {
+  if (!layer.angle_rms || layer.effect_noise.value_or(0) < kPoorNoise || !std::isfinite(layer.own_noise)) return {};
+  const double off = std::sqrt(layer.own_noise) * *layer.angle_rms;
+  if (off < 0.1) return {};
+  return of(layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name, off > 0.5 ? 0.9 : 0.75,
+            {{"typical angle", *layer.angle_rms, "radians"}, {"off by", off, "radians"}},
+            fmt::format("what it makes becomes angles of about {:.4g} radians for a sine or cosine: its {:.1f} dB are "
+                        "{:.2g} radians there. It has to stay in float32 up to there, or be reduced to one turn",
+                        *layer.angle_rms, db_of(layer.own_noise), off),
+            {});
+}
+
+}  // namespace
+
 Finding large_phase(const LayerFacts& layer) {
+  if (is_scaled(layer)) return quantized_phase(layer);
   if (!is_narrow_float(layer)) return {};
   const bool takes = layer.op_type == "Sin" || layer.op_type == "Cos";
   if (!takes && layer.angle_of.empty()) return {};

@@ -156,11 +156,13 @@ LostLimit lost_limit(const QdqGraph& graph, const Node& node) {
   return has_limit(node, 1) ? LostLimit::None : LostLimit::Both;  // without the upper 0 it is a Relu again
 }
 
-void spell_out_limits(Model& typed, NamePool& names) {
-  if (!may_lose_limits(typed)) return;
+std::vector<std::string> spell_out_limits(Model& typed, NamePool& names) {
+  std::vector<std::string> lost;
+  if (!may_lose_limits(typed)) return lost;
   const QdqGraph graph(typed);
   Replacements replacements;
   for (const Node& node : graph.graph().node()) {
+    if (lost_limit(graph, node) != LostLimit::None) lost.push_back(node.name());
     if (node.output_size() != 1 || !is_half(graph.type(node.output(0)))) continue;
     const std::string& result = node.output(0);
     if (lacks_a_limit(graph, node)) {
@@ -181,6 +183,7 @@ void spell_out_limits(Model& typed, NamePool& names) {
     }
   }
   replace_makers(typed, std::move(replacements));
+  return lost;
 }
 
 std::vector<std::string> lose_limits(Model& typed) {

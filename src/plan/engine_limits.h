@@ -23,8 +23,8 @@ enum class LostLimit { None, Upper, Absent, Both };
 LostLimit lost_limit(const QdqGraph& graph, const onnx::NodeProto& node);
 
 /// Rewrites `typed` so that no limit is lost: a Clip whose result is read in float32 becomes a Relu and a Min, one with
-/// one limit in bfloat16 a Relu, Max or Min. No value changes.
-void spell_out_limits(Model& typed, NamePool& names);
+/// one limit in bfloat16 a Relu, Max or Min. No value changes. Gives the names of those that would have lost one.
+std::vector<std::string> spell_out_limits(Model& typed, NamePool& names);
 
 /// Cheap: types are inferred only where there is reason to.
 bool may_lose_limits(const Model& typed);

@@ -45,7 +45,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   weights.remove_unused();
   index_initializers(typed.model);
   fit_batched_weights(typed.model, names);
-  if (plan.target == Target::TensorRt) spell_out_limits(typed.model, names);
+  if (plan.target == Target::TensorRt) typed.spelled_limits = spell_out_limits(typed.model, names);
   sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;

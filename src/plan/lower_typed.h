@@ -24,6 +24,8 @@ struct TypedModel {
   std::vector<std::string> notes;
   std::size_t lowered = 0;        // layers of the plan that are in a format below float32
   std::set<std::string> refused;  // layers of the plan that could not take their format and stay float32
+  /// Layers of which TensorRT-RTX would lose a limit if they were not written otherwise (engine_limits.h).
+  std::vector<std::string> spelled_limits;
 };
 
 /// New tensors are named after the old: `x.float16` (the name `x` stays with the float32 version, where one is needed),

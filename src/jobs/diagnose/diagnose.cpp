@@ -52,6 +52,7 @@
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
 #include "jobs/verify/verify.h"
+#include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/scheme.h"
 #include "search/journal.h"
@@ -297,11 +298,11 @@ void Diagnosis::load_model() {
   }
   if (loaded_.calibration) report_.calibrated_on_evaluation_samples = false;
   for (const std::string& text : loaded_.warnings) warn(text);
-  // Beside what builds sessions, which is work of one thread. Until it has ended nobody else asks the store.
   if (precision_.target == Target::TensorRt) {
     const std::string refused = shared_names_text(*loaded_.original, loaded_.samples->at(0));
     if (!refused.empty()) warn(refused);
   }
+  // Beside what builds sessions, which is work of one thread. Until it has ended nobody else asks the store.
   input_warning_ = std::async(std::launch::async, [this, whom = works_for()] {
     works_for() = whom;
     return warning_of_inputs();
@@ -333,8 +334,8 @@ void Diagnosis::load_model() {
   refuse_wrong_journal();
   report_.reference = prove_prepared(loaded_);
   note(notes_of_unmeasured(subject().layers, all_low_plan()));
-}
   note(notes_of_loops(subject().model, subject().layers));
+}
 
 /// As far as is known by now: rewriting gives the network another hash.
 void Diagnosis::refuse_wrong_journal() const {
@@ -432,6 +433,18 @@ RunFigures Diagnosis::given_file() {
   return verify_model(as_typed_file(*sources_.model(*options_.from)), options, sources_, quiet).figures;
 }
 
+/// Of the file that was given, and of the network if it were written as it stands.
+std::vector<LostLimitFacts> Diagnosis::lost_limits() {
+  std::vector<LostLimitFacts> lost;
+  if (precision_.target != Target::TensorRt) return lost;
+  for (const std::string& layer : typed_source_.lost_limits) lost.push_back({layer, /*given=*/true});
+  if (!may_lose_limits(subject().model)) return lost;
+  for (const std::string& layer : typed_->lowered(all_low_plan()).spelled_limits) {
+    if (std::ranges::find(lost, layer, &LostLimitFacts::layer) == lost.end()) lost.push_back({layer, /*given=*/false});
+  }
+  return lost;
+}
+
 void Diagnosis::causes() {
   std::set<std::string> kept;
   if (report_.kept) kept.insert(report_.kept->layers.begin(), report_.kept->layers.end());
@@ -441,6 +454,7 @@ void Diagnosis::causes() {
   for (const OutputFigure& output : report_.all_low.outputs) {
     if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
   }
+  how.lost_limits = lost_limits();
   report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);
 }
 

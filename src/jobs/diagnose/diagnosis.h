@@ -14,6 +14,7 @@
 
 #include "analysis/subject.h"
 #include "base/text.h"
+#include "causes/facts.h"
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
@@ -176,6 +177,7 @@ class Diagnosis {
 
   /// Of the network as it is: before it is repaired, or once the layers to keep are known.
   void causes();
+  std::vector<LostLimitFacts> lost_limits();
 
   /// From here on the repaired network is the one that layers are kept in; it is judged against the float model as
   /// ever.

@@ -112,11 +112,12 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   Explanation explanation;
   const bool fine = !needs_explanation(measured.experiment(), ranked, options.missed || !kept.empty());
   const std::vector<const LayerRow*> rows = chosen_rows(ranked, kept, options.most_layers, fine);
-  if (fine && rows.empty()) return explanation;
+  if (fine && rows.empty() && options.lost_limits.empty()) return explanation;
   const MeasuredFacts found = measure_facts(measured, evidence, rows, options.samples);
   NetworkFacts facts = found.network;
   facts.needed = true;
   facts.top1_agreement = options.top1_agreement;
+  facts.lost_limits = options.lost_limits;
   for (const LayerRow& row : ranked) {
     facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));
     if (const double usual = causes::usual_noise(row.format); row.own_sqnr_db && usual > 0) {

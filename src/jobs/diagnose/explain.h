@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "causes/facts.h"
 #include "jobs/search/evidence.h"
 #include "jobs/search/measured.h"
 #include "vernier/experiments.h"
@@ -21,6 +22,7 @@ struct ExplainOptions {
   bool missed = false;                   // the requirement is missed with everything low
   std::optional<double> top1_agreement;  // with everything low, the least of the outputs that hold class scores
   std::vector<CauseFinder> own;          // causes of the caller's
+  std::vector<LostLimitFacts> lost_limits;
 };
 
 /// The network as a whole needs an explanation when a requirement is missed, or when its output is far below what the

@@ -1,6 +1,7 @@
 #include "jobs/diagnose/layer_facts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -91,6 +93,7 @@ class FactFinder {
       if (needs_scale(row->format)) {
         quantized.insert(layer.inputs.begin(), layer.inputs.end());
         for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
+        if (const auto angles = angles_behind(layer.outputs.front())) wanted.insert(*angles);
       }
       scaled = scaled || needs_scale(row->format);
     }
@@ -232,6 +235,29 @@ class FactFinder {
     return {};
   }
 
+  /// What the Sin or Cos behind `tensor` reads, behind what moves, joins, adds up or scales it.
+  std::optional<std::string> angles_behind(const std::string& tensor, int steps = 8) const {
+    for (const auto& [user, read] : walk_.uses(tensor)) {
+      if (is_onnx(*user, "Sin") || is_onnx(*user, "Cos")) return read;
+      static constexpr std::array<std::string_view, 7> kLinear{"Mul", "Div", "Add", "Sub", "Neg", "Abs", "CumSum"};
+      const bool linear = user->domain().empty() && std::ranges::find(kLinear, user->op_type()) != kLinear.end();
+      if (steps == 0 || !(linear || has(*user, Trait::Joins))) continue;
+      if (auto found = angles_behind(user->output(0), steps - 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+  /// Root mean square of the angles of a sine or cosine behind a quantized layer.
+  std::optional<double> angle_rms(const Layer& layer) const {
+    const auto angles = angles_behind(layer.outputs.front());
+    const auto counted = angles ? reference_.histograms.find(*angles) : reference_.histograms.end();
+    if (counted == reference_.histograms.end()) return std::nullopt;
+    ValueHistogram all = counted->second[0];
+    all += counted->second[1];
+    const Distribution values = distribution_of(all);
+    return std::sqrt(causes::energy_of(values) / static_cast<double>(std::max<std::int64_t>(values.count, 1)));
+  }
+
   void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) const {
     for (const auto& [user, tensor] : walk_.uses(layer.outputs.front())) {
       facts.read_by.push_back(user->op_type());
@@ -249,6 +275,7 @@ class FactFinder {
     }
     facts.norm_spread = norm_spread(node);
     facts.angle_of = angle_of(layer.outputs.front());
+    if (needs_scale(facts.format)) facts.angle_rms = angle_rms(layer);
     const Shape* out = nullptr;
     if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
       out = &shape->second;

@@ -208,6 +208,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   require_usable_pairs(quantized, read);
   const Model given = in_pair_form(read);
   const SimulatedFile file = simulate_typed(given);
+  found.lost_limits = file.lost_limits;
   std::set<std::string> high;
   if (low_formats(file, high).empty() && !holds_quantized_values(given)) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
@@ -293,6 +294,10 @@ TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, Precis
     return found;
   }
   found.raised = true;
+  if (may_lose_limits(*given)) {
+    Model file = normalized_file(*given);
+    found.lost_limits = lose_limits(file);
+  }
   // Without its pair a tensor may go by either name.
   for (const QuantizedTensor& tensor : raised.quantized) {
     found.scales[tensor.tensor] = tensor.params;

@@ -25,6 +25,7 @@ struct TypedSource {
   std::map<std::string, QuantParams> ranges;
   std::set<std::string> pairs;  // activations that a quantized file of the network has pairs on; empty: there is none
   std::set<std::string> high;   // layers that the file has in float32
+  std::vector<std::string> lost_limits;  // layers of the file of which TensorRT-RTX loses a limit
   std::vector<std::string> notes;
 };
 

@@ -81,6 +81,22 @@ TEST(FloatEvents, WhatMakesAnAngleOfManyTurns) {
   EXPECT_EQ(first_cause(facts), "large-phase");
 }
 
+// 40 dB are a hundredth of the angle, and that of 300 radians is half a turn.
+TEST(FloatEvents, WhatIsQuantizedAndBecomesAnAngleOfManyTurns) {
+  LayerFacts facts = layer("MatMul", Format::Int8);
+  facts.outputs = {tensor("rates", ramp(1))};
+  facts.own_noise = 1e-4;
+  facts.effect_noise = 0.9;
+  EXPECT_EQ(first_cause(facts), "");
+  facts.angle_rms = 300;
+  EXPECT_EQ(first_cause(facts), "large-phase");
+  facts.angle_rms = 3;
+  EXPECT_EQ(first_cause(facts), "") << "less than a turn";
+  facts.angle_rms = 300;
+  facts.effect_noise = 1e-4;
+  EXPECT_EQ(first_cause(facts), "") << "the output is fine";
+}
+
 TEST(FloatEvents, AnAngleOfManyTurns) {
   for (const char* op_type : {"Sin", "Cos"}) {
     LayerFacts facts = layer(op_type, Format::Float16);
