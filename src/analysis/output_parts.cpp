@@ -58,7 +58,8 @@ class PartAxes {
       if (many && std::ranges::find(axes, axis, &PartAxis::axis) == axes.end()) axes.push_back({axis, {}});
     }
     std::erase_if(axes, [&](const PartAxis& axis) {
-      return axis.axis < 1 || compared_.contains(axis.axis) || compared_.contains(std::nullopt);
+      const bool batch = axis.axis == 0 && axis.ends.empty();  // what a Concat joined there is none
+      return axis.axis < 0 || batch || compared_.contains(axis.axis) || compared_.contains(std::nullopt);
     });
     return axes;
   }

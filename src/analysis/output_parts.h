@@ -9,7 +9,8 @@
 //     parts where every channel on one side is ten times as large as every channel on the other.
 // Rms is measured on a few samples, so that every part is there because of its values.
 //
-// No parts: axes that a Softmax, ArgMax or TopK compares (a row is one whole), the batch, states of recurrent layers,
+// No parts: axes that a Softmax, ArgMax or TopK compares (a row is one whole), the batch (but what a Concat joins along
+// the first axis is none), states of recurrent layers,
 // channels of many scales one among the other (x, y, z, x, ...), operands that are zero, and channels below 1e-6 of the
 // largest.
 #pragma once
