@@ -1,0 +1,354 @@
+"""Files that somebody gave: quantized in other forms than Q/DQ pairs, with codes of four bits that were damaged, with
+inputs of any size, with loops. What is said of them is right."""
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
+
+import networks
+from test_traits import vernier
+
+
+class Images(CalibrationDataReader):
+    def __init__(self, images):
+        self.left = iter(images)
+
+    def get_next(self):
+        image = next(self.left, None)
+        return None if image is None else {"x": image[None]}
+
+
+def small_network(folder):
+    b = networks.Builder(51)
+    b.conv("x", "first", 3, 8)
+    b.add("Relu", ["first"], "one")
+    b.conv("one", "second", 8, 8)
+    b.add("Add", ["second", "one"], "sum")
+    b.add("Sigmoid", ["sum"], "gate")
+    b.add("GlobalAveragePool", ["gate"], "pooled")
+    b.add("Flatten", ["pooled"], "flat")
+    b.linear("flat", "y", 8, 5)
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3, 16, 16])], [("y", networks.FLOAT, [1, 5])]), folder / "float.onnx")
+    images = b.normal(8, 3, 16, 16)
+    np.savez(folder / "x.npz", x=images)
+    return images
+
+
+def taken_over(quantized, folder):
+    """What `fix --from` says that it took, and the layers that it quantizes."""
+    done = vernier("fix", "float.onnx", "--from", quantized, "--int8", "--target", "onnxruntime", "--even-if-slower",
+                   "--data", "x.npz", "--min-sqnr", "5", "--no-latency", "--json", folder=folder, codes=(0, 1))
+    report = json.loads(done.stdout)
+    note = next(text for text in report["notes"] if text.startswith(f"from {quantized}"))
+    return note, {row["name"]: row["format"] for row in report["layers"]}, report["notes"]
+
+
+def test_ranges_and_exclusions_of_a_file_in_operator_form_are_those_of_its_twin_in_pairs(tmp_path):
+    images = small_network(tmp_path)
+    for name, form in {"operators.onnx": QuantFormat.QOperator, "pairs.onnx": QuantFormat.QDQ}.items():
+        quantize_static(tmp_path / "float.onnx", tmp_path / name, Images(images), quant_format=form, per_channel=True,
+                        nodes_to_exclude=["second"], weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8)
+    operators, layers, notes = taken_over("operators.onnx", tmp_path)
+    _, expected, _ = taken_over("pairs.onnx", tmp_path)
+    assert "first" in layers and "second" not in layers and layers == expected
+    assert not any("quantized operators" in text for text in notes), notes
+    assert "the ranges of 0 tensors" not in operators
+    scales = {}
+    for name in ("operators", "pairs"):
+        vernier("fix", "float.onnx", "--from", f"{name}.onnx", "--int8", "--target", "onnxruntime", "--even-if-slower",
+                "--data", "x.npz", "--min-sqnr", "5", "--no-latency", "-o", name + "-fixed", folder=tmp_path, codes=(0, 1))
+        plan = json.loads((tmp_path / f"{name}-fixed" / "plan.json").read_text())
+        scales[name] = {tensor: plan["tensors"][tensor]["scale"] for tensor in ("x", "gate", "sum") if tensor in plan["tensors"]}
+    assert len(scales["pairs"]) == 3 and scales["operators"] == scales["pairs"]
+
+
+def test_layers_of_a_dynamically_quantized_file_are_found(tmp_path):
+    small_network(tmp_path)
+    quantize_dynamic(tmp_path / "float.onnx", tmp_path / "dynamic.onnx", weight_type=QuantType.QInt8,
+                     nodes_to_exclude=["second"])
+    _, layers, notes = taken_over("dynamic.onnx", tmp_path)
+    assert set(layers) == {"first", "y.product"}
+    assert not any("quantized operators" in text for text in notes), notes
+
+
+def four_bits(folder, kind, block, damaged):
+    """A MatMul whose weight is stored in 4 bits, with two codes changed perhaps."""
+    b = networks.Builder(52, opset=21)
+    weight = b.normal(64, 32) / 8
+    onnx.save(model_of_product(weight), folder / "float.onnx")
+    blocks = weight.reshape(64 // block, block, 32) if block else weight[None]
+    if kind == TensorProto.INT4:
+        scale, zero = np.abs(blocks).max(1) / 7, None
+        codes = np.clip(np.round(blocks / scale[:, None]), -8, 7)
+    else:
+        low, high = blocks.min(1), blocks.max(1)
+        scale = (high - low) / 15
+        zero = np.round(-low / scale)
+        codes = np.clip(np.round(blocks / scale[:, None]) + zero[:, None], 0, 15)
+    codes = codes.reshape(64, 32)
+    if damaged:
+        for place in ((3, 5), (40, 9)):
+            codes[place] = (codes[place] + 8) % 16 if kind == TensorProto.UINT4 else (codes[place] + 16) % 16 - 8
+    if not block:
+        scale, zero = scale[0], None if zero is None else zero[0]
+    inputs = ["codes", "scale"] + (["zero"] if zero is not None else [])
+    nodes = [helper.make_node("DequantizeLinear", inputs, ["w"], "dequantize", axis=0 if block else 1,
+                              **({"block_size": block} if block else {})),
+             helper.make_node("MatMul", ["x", "w"], ["y"], "product")]
+    stored = [helper.make_tensor("codes", kind, codes.shape, codes.astype(int).flatten().tolist()),
+              numpy_helper.from_array(scale.astype(np.float32), "scale")]
+    if zero is not None:
+        stored.append(helper.make_tensor("zero", kind, zero.shape, zero.astype(int).flatten().tolist()))
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, [4, 64])],
+                              [helper.make_tensor_value_info("y", 1, [4, 32])], stored)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), folder / "four.onnx")
+    np.savez(folder / "x.npz", x=b.normal(6, 4, 64))
+
+
+def model_of_product(weight):
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"], "product")], "g",
+                              [helper.make_tensor_value_info("x", 1, [4, 64])],
+                              [helper.make_tensor_value_info("y", 1, [4, 32])], [numpy_helper.from_array(weight, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("block", [0, 16])
+@pytest.mark.parametrize("kind", [TensorProto.INT4, TensorProto.UINT4])
+def test_weights_in_four_bits_are_compared_with_the_float_model(kind, block, damaged, tmp_path):
+    four_bits(tmp_path, kind, block, damaged)
+    verdict = json.loads(vernier("verify", "float.onnx", "four.onnx", "--data", "x.npz", "--json", folder=tmp_path).stdout)
+    found = [(defect["kind"], defect["node"]) for defect in verdict.get("defects", [])]
+    assert found == ([("wrong-codes", "dequantize")] if damaged else [])
+    assert verdict["layers"][0]["format"] == "int4"
+
+
+def of_any_size(folder, tail, records=(), metadata=()):
+    b = networks.Builder(53)
+    b.conv("x", "first", 3, 8, strides=[2, 2])
+    b.add("Relu", ["first"], "one")
+    rows = "N"
+    if tail == "rows":
+        b.add("Reshape", ["one", b.constant("rows", np.array([-1, 8 * 8 * 8], np.int64))], "flat")
+        b.linear("flat", "y", 8 * 8 * 8, 4)
+        rows = "R"
+    elif tail == "boxes":  # four numbers a place, of any number of places
+        b.conv("one", "boxes", 8, 4, size=1)
+        b.add("Transpose", ["boxes"], "last", perm=[0, 2, 3, 1])
+        b.add("Reshape", ["last", b.constant("four", np.array([-1, 4], np.int64))], "flat")
+        b.linear("flat", "y", 4, 4)
+        rows = "R"
+    else:
+        b.add("GlobalAveragePool", ["one"], "pooled")
+        b.add("Flatten", ["pooled"], "flat")
+        b.linear("flat", "y", 8, 4)
+    model = b.model([("x", networks.FLOAT, ["N", 3, "H", "W"])], [("y", networks.FLOAT, [rows, 4])])
+    for name, shape in records:
+        model.graph.value_info.append(helper.make_tensor_value_info(name, networks.FLOAT, shape))
+    for key, value in metadata:
+        model.metadata_props.add(key=key, value=value)
+    onnx.save(model, folder / "net.onnx")
+
+
+@pytest.mark.parametrize("size", [16, 32])
+@pytest.mark.parametrize("how, warns, says", [
+    ({"tail": "pooled"}, False, ""),
+    ({"tail": "boxes"}, False, ""),
+    ({"tail": "rows"}, True, "makes rows of 512 values, and a map of 1x8x16x16 of these images has 2048"),
+    ({"tail": "pooled", "records": [("one", ["N", 8, 8, 8])]}, True,
+     "the file records 'one' as ?x8x8x8, and these images make it 1x8x16x16"),
+    ({"tail": "pooled", "metadata": [("imgsz", "[16, 16]")]}, True, "its metadata (imgsz) say 16x16"),
+    ({"tail": "pooled", "metadata": [("imgsz", "any")]}, False, ""),
+])
+def test_images_of_another_size_get_one_warning_where_it_can_be_known(how, warns, says, size, tmp_path):
+    of_any_size(tmp_path, **how)
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(1).normal(0, 1, (4, 1, 3, size, size)).astype(np.float32))
+    done = vernier("diagnose", "net.onnx", "--int8", "--data", "x.npz", "--no-latency", "--json", folder=tmp_path)
+    told = [text for text in json.loads(done.stdout)["warnings"] if "not of the size" in text]
+    assert len(told) == (1 if warns and size == 32 else 0)
+    assert all(says in text and text.startswith("images of 32x32 at 'x'") for text in told), told
+
+
+@pytest.mark.parametrize("width", [16, 24])
+def test_one_name_for_two_sizes_is_told_before_tensorrt_refuses_it(width, tmp_path):
+    b = networks.Builder(54)
+    b.conv("x", "first", 3, 4)
+    b.add("GlobalAveragePool", ["first"], "y")
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3, "D", "D"])], [("y", networks.FLOAT, [1, 4, 1, 1])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(4, 1, 3, 16, width))
+    cure = "vernier surgeon sanitize --override-input-shapes"
+
+    def warnings(*command, target="tensorrt"):
+        done = vernier(*command, "--target", target, "--json", folder=tmp_path)
+        return [text for text in json.loads(done.stdout)["warnings"] if "takes one size for a name" in text]
+    diagnosed = warnings("diagnose", "net.onnx", "--int8", "--data", "x.npz", "--no-latency")
+    converted = vernier("convert", "net.onnx", "--int8", "--data", "x.npz", "-o", "int8.onnx", folder=tmp_path).stderr
+    assert len(diagnosed) == (width != 16) and ("takes one size for a name" in converted) == (width != 16)
+    assert all(cure in text and "24 at axis 3 of input 'x'" in text for text in diagnosed)
+    assert not warnings("diagnose", "net.onnx", "--int8", "--data", "x.npz", "--no-latency", target="openvino")
+    placed = json.loads(vernier("check", "placement", "int8.onnx", "--json", folder=tmp_path, codes=(0, 1)).stdout)
+    assert ["axes 2 and 3 of input 'x'" in text and cure in text for text in placed["notes"]] == [True]
+
+
+@pytest.mark.parametrize("steps, ends, once", [(5, False, False), (None, False, True), (5, True, True)])
+def test_products_in_loops_count_by_the_steps(steps, ends, once, tmp_path):
+    """`ends`: the condition may stop it."""
+    b = networks.Builder(55)
+    body = [helper.make_node("MatMul", ["state", "w"], ["product"], "product"),
+            helper.make_node("Tanh", ["product"], ["next"], "next")]
+    if ends:
+        body += [helper.make_node("ReduceMax", ["next"], ["most"], "most", keepdims=0),
+                 helper.make_node("Less", ["most", "limit"], ["again"], "again")]
+    else:
+        body += [helper.make_node("Identity", ["go"], ["again"], "again")]
+    inner = helper.make_graph(body, "body", [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                                             helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+                                             helper.make_tensor_value_info("state", 1, [4, 32])],
+                              [helper.make_tensor_value_info("again", TensorProto.BOOL, []),
+                               helper.make_tensor_value_info("next", 1, [4, 32])])
+    stored = [numpy_helper.from_array(b.normal(32, 32) / 6, "w"), numpy_helper.from_array(np.array(True), "go_on"),
+              numpy_helper.from_array(np.float32(9), "limit")]
+    inputs = [helper.make_tensor_value_info("x", 1, [4, 32])]
+    if steps is None:
+        inputs.append(helper.make_tensor_value_info("steps", TensorProto.INT64, []))
+    else:
+        stored.append(numpy_helper.from_array(np.int64(steps), "steps"))
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["first"], "first"),
+             helper.make_node("Loop", ["steps", "go_on", "first"], ["y"], "loop", body=inner)]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("y", 1, [4, 32])], stored)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    seen = json.loads(vernier("inspect", "model", "net.onnx", "--json", folder=tmp_path).stdout)
+    one = 4 * 32 * 32
+    assert seen["multiply_accumulates"] == one + one * (1 if once else steps)
+    assert seen["layers_counted_once"] == (1 if once else 0)
+    arrays = {"x": b.normal(3, 4, 32)}
+    if steps is None:
+        arrays["steps"] = np.array([2, 2, 2])
+    np.savez(tmp_path / "x.npz", **arrays)
+    report = json.loads(vernier("diagnose", "net.onnx", "--fp16", "--data", "x.npz", "--no-latency", "--json", folder=tmp_path).stdout)
+    assert report["work"]["total_macs"] == seen["multiply_accumulates"]
+    assert any("no constant of the file" in text for text in report["notes"]) == once
+
+
+def test_what_onnx_does_not_allow_is_told_by_the_library_too(tmp_path):
+    """The checks of `check lint` are part of each job: a Softmax with an attribute that it does not have."""
+    small_network(tmp_path)
+    vernier("convert", "float.onnx", "--int8", "--data", "x.npz", "-o", "int8.onnx", folder=tmp_path)
+    model = onnx.load(tmp_path / "int8.onnx")
+    model.graph.node[-1].attribute.append(helper.make_attribute("sharpness", 3))
+    onnx.save(model, tmp_path / "int8.onnx")
+    broken = model.graph.node[-1].name
+    both = ["float.onnx", "int8.onnx", "--data", "x.npz", "--json"]
+    for command in (["verify", *both], ["verify", *both, "--no-explain"]):
+        verdict = json.loads(vernier(*command, folder=tmp_path, codes=(1,)).stdout)
+        assert verdict["outcome"] == "refused"
+        assert ("invalid-node", broken) in [(defect["kind"], defect["node"]) for defect in verdict["defects"]]
+    loss = json.loads(vernier("debug", "loss", *both, folder=tmp_path, codes=(1,)).stdout)
+    assert ("invalid-node", broken) in [(defect["kind"], defect["node"]) for defect in loss["defects"]]
+    placed = json.loads(vernier("check", "placement", "int8.onnx", "--json", folder=tmp_path, codes=(1,)).stdout)
+    assert ("invalid-node", broken) in [(finding["rule"], finding["node"]) for finding in placed["findings"]]
+
+
+def pooled_clip(folder):
+    b = networks.Builder(56)
+    b.conv("x", "first", 3, 16)
+    b.add("Clip", ["first", b.constant("low", np.float32(0)), b.constant("high", np.float32(1))], "bounded")
+    b.add("AveragePool", ["bounded"], "pooled", kernel_shape=[16, 16])
+    b.add("Flatten", ["pooled"], "flat")
+    b.linear("flat", "y", 16, 4)
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3, 16, 16])], [("y", networks.FLOAT, [1, 4])]), folder / "net.onnx")
+    np.savez(folder / "x.npz", x=b.normal(4, 3, 16, 16))
+
+
+def typed_by_others(folder):
+    """The network in bfloat16 with its Clip, as other exporters write it."""
+    model = onnx.load(folder / "net.onnx")
+    half = TensorProto.BFLOAT16
+    for tensor in model.graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        tensor.CopyFrom(helper.make_tensor(tensor.name, half, values.shape, values.flatten().tolist()))
+    for node in model.graph.node:
+        node.input[:] = ["x.half" if name == "x" else name for name in node.input]
+        node.output[:] = ["y.half" if name == "y" else name for name in node.output]
+    model.graph.node.insert(0, helper.make_node("Cast", ["x"], ["x.half"], "cast.x", to=half))
+    model.graph.node.append(helper.make_node("Cast", ["y.half"], ["y"], "cast.y", to=TensorProto.FLOAT))
+    del model.graph.value_info[:]
+    onnx.save(model, folder / "half.onnx")
+
+
+def test_a_limit_that_tensorrt_loses_is_a_cause(tmp_path):
+    pooled_clip(tmp_path)
+    typed_by_others(tmp_path)
+
+    def causes(model, *options):
+        done = vernier("diagnose", model, "--bf16", "--data", "x.npz", "--no-latency", "--json", *options, folder=tmp_path)
+        explanation = json.loads(done.stdout).get("explanation", {"causes": []})
+        return {(c["id"], c["layer"]): c for c in explanation["causes"] if c["id"] == "lost-limit"}
+    would, does = causes("net.onnx"), causes("half.onnx")
+    assert list(would) == list(does) == [("lost-limit", "bounded")]
+    assert "would lose" in would["lost-limit", "bounded"]["sentence"] and "that was given" in does["lost-limit", "bounded"]["sentence"]
+    assert not causes("net.onnx", "--target", "openvino")
+    vernier("diagnose", "half.onnx", "--bf16", "--data", "x.npz", "--no-latency", "-o", "out", folder=tmp_path)
+    assert {"Relu", "Min"} <= {node.op_type for node in onnx.load(tmp_path / "out/model.onnx").graph.node}
+    placed = json.loads(vernier("check", "placement", "out/model.onnx", "--json", folder=tmp_path).stdout)
+    assert placed["findings"] == []
+
+
+def test_what_is_joined_along_the_first_axis_is_judged_part_by_part(tmp_path):
+    b = networks.Builder(57)
+    b.conv("x", "first", 3, 16)
+    b.add("Relu", ["first"], "one")
+    b.conv("one", "small", 16, 4, size=1)
+    b.add("Mul", ["small", b.constant("size", np.float32(640))], "boxes")
+    b.conv("one", "raw", 16, 4, size=1)
+    b.add("Sigmoid", ["raw"], "scores")
+    b.add("Concat", ["boxes", "scores"], "y", axis=0)
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3, 8, 8])], [("y", networks.FLOAT, [2, 4, 8, 8])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(8, 1, 3, 8, 8))
+    done = vernier("diagnose", "net.onnx", "--int8", "--target", "onnxruntime", "--even-if-slower", "--data", "x.npz",
+                   "--min-sqnr", "25", "--no-latency", "--no-options", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    figures = {output["name"]: output["sqnr_db"] for output in report["all_low"]["outputs"]}
+    assert list(figures) == ["y", "y[:1]", "y[1:]"] and figures["y"] < figures["y[1:]"]
+
+
+def test_angles_of_many_turns_are_the_cause_in_int8(tmp_path):
+    b = networks.Builder(58)
+    b.constant("w", b.normal(32, 32) / 6)
+    b.add("MatMul", ["x", "w"], "rates")
+    b.add("Abs", ["rates"], "positive")
+    b.add("CumSum", ["positive", b.constant("axis", np.int64(0))], "turns")
+    b.add("Mul", ["turns", b.constant("turn", np.float32(2 * np.pi))], "phase")
+    b.add("Sin", ["phase"], "y")
+    onnx.save(b.model([("x", networks.FLOAT, [256, 32])], [("y", networks.FLOAT, [256, 32])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(4, 256, 32))
+    done = vernier("diagnose", "net.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "30", "--no-latency", "--no-options",
+                   "--json", folder=tmp_path, codes=(5,))
+    assert [(c["id"], c["layer"]) for c in json.loads(done.stdout)["explanation"]["causes"]][0] == ("large-phase", "rates")
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_zero_point_of_a_weight_that_is_not_that_of_its_codes_is_named(axis, wrong, tmp_path):
+    b = networks.Builder(59)
+    weight = b.normal(8, 3, 3, 3)
+    scale = np.abs(weight).max(axis=None if axis is None else (1, 2, 3)) / 127
+    codes = np.round(weight / np.reshape(scale, (-1, 1, 1, 1))).astype(np.int8)
+    zero = np.zeros(np.shape(scale), np.int8)
+    if wrong:
+        zero[... if axis is None else 2] = 5
+    for name, nodes in {"float": [], "quantized": [("codes", codes), ("scale", np.float32(scale)), ("zero", zero)]}.items():
+        n = networks.Builder(60)
+        if nodes:
+            n.add("DequantizeLinear", [n.constant(*row) for row in nodes], "w", **({} if axis is None else {"axis": axis}))
+        else:
+            n.constant("w", weight)
+        n.add("Conv", ["x", "w"], "y", pads=[1] * 4)
+        onnx.save(n.model([("x", networks.FLOAT, [1, 3, 8, 8])], [("y", networks.FLOAT, [1, 8, 8, 8])]), tmp_path / f"{name}.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(4, 1, 3, 8, 8))
+    verdict = json.loads(vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=tmp_path).stdout)
+    found = [(defect["kind"], defect["node"]) for defect in verdict.get("defects", [])]
+    assert found == ([("shifted-codes", "w")] if wrong else [])
