@@ -131,9 +131,9 @@ CheckAnswer judge(const CheckOptions& options, const ProcessEnd& end, std::strin
   }
   const int code = end.signal != 0 ? -end.signal : end.exit_code;
   answer.code = code;
-  if (!options.command.empty() && is_vernier(options.command.front()) &&
+  if (!options.command.empty() && is_vernier(options.command.front()) && !holds(options.fail_codes, code) &&
       (code < 0 || std::find(kOwnFailures.begin(), kOwnFailures.end(), code) != kOwnFailures.end())) {
-    answer.why += ", which says that vernier could not judge it";
+    answer.why += fmt::format(", which says that vernier could not judge it; ‹fail-code› {} takes it for bad", code);
     return answer;
   }
   answer.verdict = Verdict::Good;

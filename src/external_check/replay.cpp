@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kIdentity = "vernier";
+constexpr const char* kReduce = "debug reduce";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why, const std::string& hint = {}) {
@@ -64,6 +65,7 @@ void Replay::load(const fs::path& path, const std::function<void(const std::stri
 void Replay::take(const std::string& text, const fs::path& path, const std::function<void(const std::string&)>& warn) {
   const Json json = parse(text, path);
   loaded_ = path;
+  bool believed = true;
   if (const Json* const said = json.find(kIdentity); said != nullptr && said->is_object()) {
     if (text_of(*said, "command") != identity_.command) {
       refuse(path, fmt::format("a replay of 'vernier {}', not of 'vernier {}'", printable(text_of(*said, "command")),
@@ -86,13 +88,19 @@ void Replay::take(const std::string& text, const fs::path& path, const std::func
       warn(fmt::format("{}: its verdicts are those of another check: {}", path.string(),
                        printable(text_of(*said, "check"))));
     }
+  } else if (identity_.command == kReduce) {
+    warn(fmt::format(
+        "{}: Polygraphy's, whose search cuts the model elsewhere: none of its verdicts is of a part that is "
+        "asked about here, so every check runs",
+        path.string()));
+    believed = false;
   } else {
     warn(fmt::format("{}: does not say which model and options it belongs to: it is believed", path.string()));
   }
   for (const auto& [key, entry] : json.members()) {
     if (key == kIdentity) continue;
     if (!is_entry(entry)) refuse(path, fmt::format("no debug replay: '{}' has no verdict", printable(key)));
-    entries_[key] = entry;
+    if (believed) entries_[key] = entry;
   }
 }
 

@@ -105,6 +105,31 @@ def wrong_channels():
                  [value("y", [1, 2, 6, 6])], [weights("w", 2, 4, 3, 3)])
 
 
+def several_faults():
+    """Two products that do not fit, one for its weight and one for how many elements of x are not 0; what stands behind
+    them cannot be tried. An input and two nodes that no output needs."""
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name="narrow"),
+             helper.make_node("Relu", ["a"], ["b"], name="behind"),
+             helper.make_node("NonZero", ["x"], ["places"], name="places"),
+             helper.make_node("Cast", ["places"], ["floats"], name="floats", to=TensorProto.FLOAT),
+             helper.make_node("MatMul", ["floats", "w2"], ["c"], name="counted"),
+             helper.make_node("Neg", ["idle"], ["d"], name="first_idle"),
+             helper.make_node("Neg", ["d"], ["e"], name="second_idle")]
+    return model(nodes, [value("x", [1, 4]), value("idle", [2])], [value("b", [1, 8]), value("c", [2, 3])],
+                 [weights("w1", 5, 8), weights("w2", 7, 3)])
+
+
+def chosen_branch():
+    """y is x where flag holds; else it is x as a product with a weight of other size."""
+    def branch(name, node):
+        return helper.make_graph([node], name, [], [helper.make_empty_tensor_value_info(name + "_y")])
+    node = helper.make_node("If", ["flag"], ["a"], name="choose",
+                            then_branch=branch("then", helper.make_node("Identity", ["x"], ["then_y"], name="keep")),
+                            else_branch=branch("else", helper.make_node("Concat", ["x", "x"], ["else_y"], name="double", axis=1)))
+    return model([node, helper.make_node("MatMul", ["a", "w"], ["y"], name="product")],
+                 [value("flag", [1], TensorProto.BOOL), value("x", [1, 4])], [value("y", [1, 3])], [weights("w", 4, 3)])
+
+
 def codes():
     """A Conv whose int8 weights stand behind a DequantizeLinear, no group of four with two zeros."""
     stored = numpy_helper.from_array(np.arange(1, 65).reshape(4, 4, 2, 2).astype(np.int8), "codes")
@@ -159,7 +184,8 @@ def with_nan():
     return array
 
 
-MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channels.onnx": wrong_channels, "codes.onnx": codes,
+MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channels.onnx": wrong_channels,
+          "several_faults.onnx": several_faults, "chosen_branch.onnx": chosen_branch, "codes.onnx": codes,
           "quantized.onnx": quantized, "sliced.onnx": sliced, "external_missing.onnx": lambda: external("nowhere.bin"),
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),

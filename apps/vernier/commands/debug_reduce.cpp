@@ -31,7 +31,9 @@ struct ReduceLine {
 };
 
 ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
-  if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier debug reduce: -o is missing", "-o reduced.onnx");
+  if (line.output.empty() && line.min_good.empty()) {
+    throw Error(ErrorKind::Usage, "vernier debug reduce: -o is missing", "-o reduced.onnx");
+  }
   if (line.no_inputs && line.no_outputs) {
     throw Error(ErrorKind::Usage, "--no-reduce-inputs and --no-reduce-outputs: nothing is left to reduce",
                 "leave out one of them");
@@ -50,7 +52,7 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   options.reduce_inputs = !line.no_inputs;
   options.reduce_outputs = !line.no_outputs;
   for (const std::string& text : line.input_shapes) {
-    options.input_shapes.insert(parse_input_shape("--model-input-shapes", text));
+    options.input_shapes.insert(parse_input_shape("--model-input-shapes", text, Dims::MayBeOpen));
   }
   options.external_data = line.external_data.values();
   options.measure = line.data.values();
@@ -84,7 +86,8 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "reduce",
                               "Cut a model that fails a check down to the smallest part that does");
   add_argument(app, "MODEL", line->model, "ONNX file");
-  add_value(app, "-o,--output", line->output, "FILE", "Where the smallest bad model goes (required)")
+  add_value(app, "-o,--output", line->output, "FILE",
+            "Where the smallest bad model goes, or the whole one when nothing fails (required without --min-good)")
       .writes()
       .group("Output");
   add_value(app, "--min-good,--minimal-good", line->min_good, "FILE",
@@ -122,18 +125,19 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
       app,
       "Example: vernier debug reduce model.onnx -o reduced.onnx --check-sim int8 --min-sqnr 15 --data samples.npz\n"
       "Example: vernier debug reduce model.onnx -o reduced.onnx --check python check.py polygraphy_debug.onnx\n"
-      "Exit code: 0 reduced; 1 the whole model is good; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+      "Exit code: 0 reduced, or nothing fails; 1 no verdict: on the whole model, or an unstable check; 2 usage; "
+      "3 input; 4 backend; 70 our fault; 130 interrupted");
 
   return {&app, &line->messages,
           [line, command](Console& console) {
             const ReduceOptions options = options_of(*line, command);
             for (const std::string& text : line->engine.without_effect(line->engine.on() == MeasureOn::TensorRt))
               console.warning(text);
-            require_writable_file(options.output);
+            if (!options.output.empty()) require_writable_file(options.output);
             if (!options.min_good.empty()) require_writable_file(options.min_good);
             const ReduceReport report = debug_reduce(options, console.sinks(), check_sinks(console));
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
-            return report.reproduced && report.unstable.empty() ? 0 : 1;
+            return report.not_judged.empty() && report.unstable.empty() ? 0 : 1;
           },
           ignored};
 }

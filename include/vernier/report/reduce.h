@@ -27,7 +27,8 @@ struct ReduceReport {
   int version = 1;
   std::string command, model_file, output, min_good, check;
   ReduceMode mode = ReduceMode::Bisect;
-  bool reproduced = false;  // the whole model is bad; else nothing was written
+  bool reproduced = false;  // the whole model is bad; else it is good, and was written as it is, unless not_judged
+  std::string not_judged;   // why the check has no verdict on the whole model, so that nothing was written
   /// Without any one of its nodes, each tried, it is bad no more; by an outside check each answer was given twice.
   bool minimal = false;
   std::size_t unjudged = 0;  // of these nodes: without them it could not be judged

@@ -93,7 +93,11 @@ class Job {
       report_.checks = loop_->checks_run();
       say(loop_->summary() + "\n");
     }
-    if (report_.reproduced) write();
+    if (report_.reproduced) {
+      write();
+    } else if (report_.not_judged.empty()) {
+      write_whole();
+    }
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(report_);
   }
@@ -121,14 +125,18 @@ class Job {
     hooks.values = [this](const std::vector<std::string>& names) { return whole_.frozen_values(names); };
     hooks.say = [this](const std::string& text) { say(text + "\n"); };
     reducer_.emplace(whole_.model(), whole_.types(), hooks);
-    report_.reproduced = reducer_->reproduce();
-    if (!report_.reproduced && whole_.unfold()) {
+    Verdict whole = reducer_->reproduce();
+    if (whole == Verdict::Good && whole_.unfold()) {
       say("Without its constants the model is not bad: they are nodes now\n");
       report_.nodes_before = static_cast<std::size_t>(whole_.model().proto.graph().node_size());
       reducer_.emplace(whole_.model(), whole_.types(), std::move(hooks));
-      report_.reproduced = reducer_->reproduce();
+      whole = reducer_->reproduce();
     }
-    if (!report_.reproduced) return;
+    report_.reproduced = whole == Verdict::Bad;
+    if (!report_.reproduced) {
+      if (whole != Verdict::Good) report_.not_judged = last_why_;
+      return;
+    }
     const bool linear = options_.mode == ReduceMode::Linear;
     if (options_.reduce_outputs) {
       say("Reducing model outputs\n");
@@ -165,23 +173,12 @@ class Job {
 
   Verdict ask(const Model& model, const std::string& label) {
     const Json state = Json::Object{{"num_nodes", model.proto.graph().node_size()}, {"graph", structure_hash(model)}};
-    return loop_
-        ->check(state, label,
-                [&](const std::filesystem::path& path) {
-                  std::string why;
-                  if (whole_.loads() && !whole_.loads(model, &why)) throw Error(ErrorKind::Backend, why);
-                  if (!whole_.loads()) refuse_unsound(model);
-                  write_model(model, path, {.external_data = beside()});
-                })
-        .verdict;
-  }
-
-  static void refuse_unsound(const Model& model) {
-    try {
-      check_written_model(model);
-    } catch (const Error& error) {
-      throw Error(ErrorKind::Input, error.what());
-    }
+    const CheckLoop::Result result = loop_->check(state, label, [&](const std::filesystem::path& path) {
+      if (const std::string fault = whole_.fault_of(model); !fault.empty()) throw Error(ErrorKind::Input, fault);
+      write_model(model, path, {.external_data = beside()});
+    });
+    last_why_ = result.why;
+    return result.verdict;
   }
 
   // The simulated check: one look at all layers first, which spares most of the cuts.
@@ -219,7 +216,7 @@ class Job {
     if (!try_single_layers(guide)) {
       if (start_from_first_below(guide)) cut_inputs();
       if (reducer_->smallest_bad().nodes.empty() || !reducer_->confirm()) {
-        if (!reducer_->reproduce()) {
+        if (reducer_->reproduce() != Verdict::Bad) {
           throw Error(ErrorKind::Input,
                       "the whole model misses the threshold, and cut into parts it could not be measured");
         }
@@ -329,6 +326,14 @@ class Job {
     report_.samples = all.size();
   }
 
+  /// Nothing fails: whoever goes on with the output has a model that behaves as this one.
+  void write_whole() {
+    report_.nodes_after = report_.nodes_before;
+    report_.inputs = input_names(whole_.model());
+    report_.outputs = output_names(whole_.model());
+    report_.model = given_model(whole_.model(), options_.output, options_.external_data);
+  }
+
   void write() {
     const Candidate& bad = reducer_->smallest_bad();
     const Model& result = shrunk_ ? shrunk_->model : bad.model;
@@ -364,6 +369,7 @@ class Job {
   std::optional<CheckLoop> loop_;
   std::optional<Reducer> reducer_;
   std::optional<Shrunk> shrunk_;
+  std::string last_why_;  // of the last answer of the outside check
   ReduceReport report_;
   WholeModel whole_;  // warns into the report
 };

@@ -126,14 +126,14 @@ bool Reducer::take(std::optional<Candidate> candidate, const std::string& label)
   return verdict_of(std::move(candidate), label) == Verdict::Bad;
 }
 
-bool Reducer::reproduce() {
+Verdict Reducer::reproduce() {
   std::vector<std::string> outputs;
   for (const onnx::ValueInfoProto& output : whole_.proto.graph().output()) outputs.push_back(output.name());
   Candidate all;
   for (int i = 0; i < whole_.proto.graph().node_size(); ++i) all.nodes.push_back(i);
   all.outputs = outputs;
   all.model = whole_;
-  return take(std::move(all), "whole");
+  return verdict_of(std::move(all), "whole");
 }
 
 bool Reducer::start_from(const std::vector<int>& nodes, const std::vector<std::string>& outputs) {

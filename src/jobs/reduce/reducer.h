@@ -37,8 +37,8 @@ class Reducer {
 
   Reducer(const Model& whole, std::map<std::string, onnx::TypeProto> types, Hooks hooks);
 
-  /// True when the whole is bad. Called first.
-  bool reproduce();
+  /// The verdict on the whole. Called first.
+  Verdict reproduce();
 
   /// Earlier outputs: the shortest beginning of the node list that is bad, then only the outputs of its last node.
   void reduce_outputs(bool linear);

@@ -7,8 +7,10 @@
 
 #include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/peer_samples.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/static_types.h"
+#include "model/checker.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 
@@ -30,10 +32,11 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
     throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.name()));
   }
   if (!loads(model_, &load_failure_)) {
-    warn_(
-        fmt::format("ONNX Runtime does not load the model itself, so candidates are checked by ONNX's checker only: "
-                    "{}",
-                    load_failure_));
+    checked_ = !checker_complaint(model_).has_value();
+    warn_(fmt::format("{} the model itself, so {}: {}",
+                      checked_ ? "ONNX Runtime does not load" : "neither ONNX Runtime nor ONNX's checker accepts",
+                      checked_ ? "candidates are checked by ONNX's checker only" : "every candidate goes to the check",
+                      load_failure_));
   }
 }
 
@@ -43,6 +46,16 @@ bool WholeModel::unfold() {
   unfolded_.reset();
   values_.reset();
   return true;
+}
+
+std::string WholeModel::fault_of(const Model& part) const {
+  std::string why;
+  if (loads()) {
+    loads(part, &why);
+  } else if (checked_) {
+    why = checker_complaint(part).value_or("");
+  }
+  return why;
 }
 
 bool WholeModel::loads(const Model& model, std::string* why) const {
@@ -58,7 +71,7 @@ bool WholeModel::loads(const Model& model, std::string* why) const {
 
 TensorValues& WholeModel::values() {
   if (values_) return *values_;
-  SourceOptions source = options_.measure.data;
+  SourceOptions source = like_the_peer(options_.measure.data);
   if (source.is_random()) {
     for (const InputInfo& input : model_inputs(model_)) {
       if (!source.shapes.contains(input.name) && options_.input_shapes.contains(input.name)) {

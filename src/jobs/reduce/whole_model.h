@@ -34,8 +34,9 @@ class WholeModel {
 
   /// False: ONNX Runtime does not load the model itself; there are no values then.
   bool loads() const { return load_failure_.empty(); }
-  /// Whether it loads another one; `why` gets its reason where not.
-  bool loads(const Model& model, std::string* why) const;
+  /// What is wrong with a part of the model and not with the whole: ONNX Runtime, or else ONNX's checker, accepts the
+  /// whole and refuses the part. Empty: nothing.
+  std::string fault_of(const Model& part) const;
 
   /// The values on the samples, which are opened when the first is asked for: many reductions need none.
   TensorValues& values();
@@ -47,6 +48,9 @@ class WholeModel {
   std::map<std::string, Tensor> frozen_values(const std::vector<std::string>& names);
 
  private:
+  /// `why` gets ONNX Runtime's reason where it does not load `model`.
+  bool loads(const Model& model, std::string* why) const;
+
   const ReduceOptions& options_;
   const JobSinks& sinks_;
   std::function<void(const std::string&)> warn_;
@@ -54,6 +58,7 @@ class WholeModel {
   Model model_;
   std::optional<Model> unfolded_;
   std::string load_failure_;  // empty: ONNX Runtime loads the model
+  bool checked_ = true;       // ONNX's checker accepts it
   std::shared_ptr<const SampleSource> samples_;
   std::optional<TensorValues> values_;
 };

@@ -16,6 +16,7 @@ struct Fields<ReduceReport> {
                                           Field{"mode", &R::mode},
                                           Field{"check", &R::check},
                                           Field{"reproduced", &R::reproduced},
+                                          Field{"not_judged", &R::not_judged},
                                           Field{"minimal", &R::minimal},
                                           Field{"unjudged", &R::unjudged},
                                           Field{"repeated", &R::repeated},

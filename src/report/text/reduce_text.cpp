@@ -7,17 +7,21 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/told.h"
 #include "vernier/report/reduce.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
 
 std::string report_to_text(const ReduceReport& report, const TextOptions& options) {
+  if (!report.not_judged.empty()) {
+    return fmt::format("The check has no verdict on the whole model, so no file was written: {}\nCheck: {}\n",
+                       told(report.not_judged), report.check);
+  }
   if (!report.reproduced) {
-    return fmt::format(
-        "The whole model is not bad by this check, so there is nothing to reduce; no file was written.\n"
-        "Check: {}\n",
-        report.check);
+    return fmt::format("Nothing to reduce: the whole model passes this check. {}{}\nCheck: {}\n",
+                       report.output.empty() ? "The result is" : report.output + " is",
+                       fmt::format(" the whole model, {}.", plural(report.nodes_before, "node")), report.check);
   }
   std::string claim;
   if (report.minimal && report.nodes_after > 1) claim = "; without any one of them it is bad no more";
@@ -29,7 +33,8 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
   std::string text =
       painted(fmt::format("{}: {}, {} of {}{}\n",
                           report.unstable.empty() ? "Minimum bad model" : "Smallest model that was bad once",
-                          report.output, report.nodes_after, plural(report.nodes_before, "node"), claim),
+                          report.output.empty() ? "not written" : report.output, report.nodes_after,
+                          plural(report.nodes_before, "node"), claim),
               Paint::Bold, options.color);
   if (!report.unstable.empty()) {
     text += fmt::format("Asked again, the check said otherwise of {}. A check that answers at random proves nothing.\n",

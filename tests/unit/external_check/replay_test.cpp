@@ -89,10 +89,17 @@ TEST_F(ReplayFiles, ThePeersFileIsBelievedWithAWarning) {
   write_file(folder_ / "replay.json",
              R"({"_N0_outputs": {"state": {"num_nodes": 3}, "iteration_info": {"iteration": 0}, "success": true,
                  "polygraphy_class": "IterationContext"}})");
-  Replay replay(kReplayIdentity);
+  CheckIdentity repeated = kReplayIdentity;
+  repeated.command = "debug repeat";
+  Replay replay(repeated);
   replay.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; });
   EXPECT_EQ(replay.find("_N0_outputs", Json::Object{{"num_nodes", 3}}), Verdict::Good);
   EXPECT_NE(warned_.find("does not say which model"), std::string::npos);
+  // Its search of a smaller model asks about other parts.
+  Replay reduced(kReplayIdentity);
+  reduced.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; });
+  EXPECT_EQ(reduced.find("_N0_outputs", Json::Object{{"num_nodes", 3}}), std::nullopt);
+  EXPECT_NE(warned_.find("every check runs"), std::string::npos);
 }
 
 TEST_F(ReplayFiles, BrokenFilesAreRefused) {
