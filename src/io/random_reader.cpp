@@ -1,6 +1,6 @@
 // Random data, the numbers that Polygraphy's default data loader gives for the same seed, ranges and shapes: sample i
-// comes from numpy.random.RandomState(seed + i), inputs in the network's order. Indices are drawn within their limit,
-// which the peer does not know.
+// comes from numpy.random.RandomState(seed + i), inputs in the network's order. Indices stay within their limit, which
+// the peer does not know; without any range they are drawn from all of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -100,13 +100,15 @@ Shape fixed_shape(const InputInfo& input, const Shape* given) {
   if (given == nullptr) return shape;
   bool fits = given->size() == input.shape.size();
   for (std::size_t i = 0; fits && i < given->size(); ++i) {
-    fits = (*given)[i] >= 0 && (input.shape[i] < 0 || input.shape[i] == (*given)[i]);
+    if ((*given)[i] < 0) continue;  // left open: as if nothing was given
+    fits = input.shape[i] < 0 || input.shape[i] == (*given)[i];
+    shape[i] = (*given)[i];
   }
   if (!fits) {
     refuse_option(fmt::format("‹input-shapes›: input '{}' has shape {}, which {} does not fit", printable(input.name),
                               shape_text(input.shape), shape_text(*given)));
   }
-  return *given;
+  return shape;
 }
 
 // Drawn integers lie in [first, second], which must be numbers of the type.
@@ -124,19 +126,30 @@ void check_integer_range(const InputInfo& input, const Range& range) {
 
 Range range_of(const InputInfo& input, const SourceOptions& options) {
   const Range* own = entry_for(options.value_ranges, input.name);
+  const auto rest = options.value_ranges.find("");
   Range range{0, 1};
   if (own != nullptr) {
     range = *own;
+  } else if (rest != options.value_ranges.end()) {
+    range = rest->second;
+    if (input.index_limit > 0) {  // a range for all inputs is not about this one
+      const auto last = static_cast<double>(input.index_limit - 1);
+      range = {std::clamp(range.first, 0.0, last), std::clamp(range.second, 0.0, last)};
+    }
   } else if (input.index_limit > 0) {
     return {0, static_cast<double>(input.index_limit - 1)};
-  } else if (const auto rest = options.value_ranges.find(""); rest != options.value_ranges.end()) {
-    range = rest->second;
   }
   if (!(range.first <= range.second) || !std::isfinite(range.second - range.first)) {
     refuse_option(fmt::format("‹val-range› [{}, {}] of input '{}' is no range", range.first, range.second,
                               printable(input.name)));
   }
-  if (!is_float(input.dtype)) {  // as Python's int()
+  if (input.dtype == Dtype::Bool) {  // as Python's bool()
+    range = {range.first != 0 ? 1 : 0, range.second != 0 ? 1 : 0};
+    if (range.first > range.second) {
+      refuse_option(fmt::format("‹val-range› of input '{}', which is bool, begins with true and ends with false",
+                                printable(input.name)));
+    }
+  } else if (!is_float(input.dtype)) {  // as Python's int()
     range = {std::trunc(range.first), std::trunc(range.second)};
   }
   if (is_integer(input.dtype)) check_integer_range(input, range);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -118,19 +119,25 @@ std::pair<std::string, std::pair<double, double>> parse_value_range(std::string_
   wrong(option, text, "of the form [lo,hi] or name:[lo,hi]", "for example --val-range x:[-1,1]");
 }
 
-std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text) {
+std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text, Dims dims) {
   std::string name;
-  std::vector<std::string_view> dims;
+  std::vector<std::string_view> parts_of_shape;
   if (const auto parts = bracketed(text)) {
     name = parts->first;
-    if (!parts->second.empty()) dims = split(parts->second, ',');
+    if (!parts->second.empty()) parts_of_shape = split(parts->second, ',');
   } else if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
     name = text.substr(0, colon);
-    dims = split(std::string_view(text).substr(colon + 1), 'x');
+    parts_of_shape = split(std::string_view(text).substr(colon + 1), 'x');
   }
   Shape shape;
   bool valid = !name.empty();
-  for (const std::string_view dim : dims) {
+  for (const std::string_view dim : parts_of_shape) {
+    const bool named = !dim.empty() && (std::isalpha(static_cast<unsigned char>(dim.front())) != 0 ||
+                                        dim.front() == '"' || dim.front() == '\'' || dim.front() == '_');
+    if (dims == Dims::MayBeOpen && (named || dim == "-1")) {
+      shape.push_back(-1);
+      continue;
+    }
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
     valid = valid && error == std::errc() && end == dim.data() + dim.size() && value > 0 &&
@@ -144,13 +151,13 @@ std::pair<std::string, Shape> parse_input_shape(std::string_view option, const s
 }
 
 std::vector<std::pair<std::string, Shape>> parse_input_shapes(std::string_view option,
-                                                              const std::vector<std::string>& texts) {
+                                                              const std::vector<std::string>& texts, Dims dims) {
   std::vector<std::pair<std::string, Shape>> shapes;
   for (const std::string& text : texts) {
     std::string part;
     bool quoted = false, bracket = false, named = false;
     const auto end = [&] {
-      shapes.push_back(parse_input_shape(option, part));
+      shapes.push_back(parse_input_shape(option, part, dims));
       part.clear();
       named = false;
     };

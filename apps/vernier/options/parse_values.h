@@ -46,13 +46,18 @@ std::pair<std::string, std::string> parse_pair(std::string_view option, const st
 /// "x:[0,255]" -> {"x", {0, 255}}; "[0,255]" -> {"", ...}: all other inputs.
 std::pair<std::string, std::pair<double, double>> parse_value_range(std::string_view option, const std::string& text);
 
-/// "x:[1,3,224,224]" or "x:1x3x224x224" -> {"x", {1, 3, 224, 224}}; "x:[]" is a scalar.
-std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text);
+/// Whether a shape may leave dimensions open, as -1 or by a name: "x:[-1,3]", "x:[batch,3]".
+enum class Dims { Fixed, MayBeOpen };
+
+/// "x:[1,3,224,224]" or "x:1x3x224x224" -> {"x", {1, 3, 224, 224}}; "x:[]" is a scalar. Open dimensions become -1.
+std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text,
+                                                Dims dims = Dims::Fixed);
 
 /// Several of them, apart or as trtexec writes them, joined by commas, with names in single quotes where they hold a
 /// colon: "x:1x3,'y:0':1x4".
 std::vector<std::pair<std::string, Shape>> parse_input_shapes(std::string_view option,
-                                                              const std::vector<std::string>& texts);
+                                                              const std::vector<std::string>& texts,
+                                                              Dims dims = Dims::Fixed);
 
 /// One value or three (one a channel), apart or joined by commas: "0.485,0.456,0.406".
 std::vector<float> parse_channels(std::string_view option, const std::vector<std::string>& texts);

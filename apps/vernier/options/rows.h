@@ -102,7 +102,7 @@ void read_value(const table::Words& words, const std::vector<std::string>& texts
   } else if constexpr (std::is_same_v<Value, std::vector<float>>) {
     value = parse_channels(option, texts);
   } else if constexpr (std::is_same_v<Value, std::map<std::string, Shape>>) {
-    for (auto& [name, shape] : parse_input_shapes(option, texts)) value[name] = std::move(shape);
+    for (auto& [name, shape] : parse_input_shapes(option, texts, Dims::MayBeOpen)) value[name] = std::move(shape);
   } else if constexpr (std::is_same_v<Value, std::map<std::string, std::pair<double, double>>>) {
     for (const std::string& each : texts) {
       const auto [name, range] = parse_value_range(option, each);
