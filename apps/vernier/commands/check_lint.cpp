@@ -6,8 +6,6 @@
 #include "console/console.h"
 #include "options/gate_group.h"
 #include "options/options.h"
-#include "options/rows.h"
-#include "table/measure.h"
 #include "vernier/lint.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/lint.h"
@@ -17,7 +15,7 @@ namespace {
 
 struct LintLine {
   std::string model, output;
-  Texts texts;
+  DataGroup data;
   bool json = false;
   GateGroup gate;
   MessageGroup messages;
@@ -30,7 +28,7 @@ Command add_check_lint(CLI::App& root) {
   CLI::App& app = add_command(command_group(root, "check", "Judge what was saved, and model files"), "lint",
                               "Find everything that is wrong with a model file, in one run");
   add_argument(app, "MODEL", line->model, "ONNX file");
-  add_row(app, table::kCustomOps, "Engine", line->texts);
+  line->data.add(app, "Samples that the model has to run on");
   add_value(app, "-o,--output", line->output, "FILE", "Also write the report as JSON (default: not written)")
       .writes()
       .group("Output");
@@ -46,7 +44,7 @@ Command add_check_lint(CLI::App& root) {
           [line](Console& console) {
             LintOptions options;
             options.model = line->model;
-            read_value(table::kCustomOps, line->texts, options.custom_operators);
+            options.measure = line->data.values();
             if (!line->output.empty()) require_writable_file(line->output);
             line->gate.check();
             const LintReport report = lint(options, console.sinks());

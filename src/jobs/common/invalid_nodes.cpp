@@ -17,7 +17,7 @@ std::vector<FoundDefect> invalid_nodes(const std::shared_ptr<const Model>& model
   if (static_cast<std::size_t>(weight_bytes(*model)) > kLargeWeights) return {};
   LintOptions wanted;
   wanted.model = OnnxModel::of_model(model, model->path.string());
-  wanted.custom_operators = custom_operators;
+  wanted.measure.custom_operators = custom_operators;
   wanted.run = false;
   const LintReport found = lint(wanted, sinks);
   const auto is_error_of = [](const char* by) {

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -18,14 +20,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/peer_samples.h"
 #include "jobs/common/runtime_check.h"
 #include "jobs/common/sources.h"
+#include "jobs/common/lint_nodes.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
 #include "model/model.h"
@@ -54,7 +59,7 @@ constexpr const char* kPairs = "vernier";  // Q/DQ pairs: the peer looks at none
 
 class Linter {
  public:
-  explicit Linter(const LintOptions& options) : options_(options) {}
+  Linter(const LintOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
 
   LintReport run() {
     std::error_code ignored;
@@ -77,8 +82,8 @@ class Linter {
       return finish();
     }
     read();
-    infer();
     load();
+    infer();
     return finish();
   }
 
@@ -86,6 +91,12 @@ class Linter {
   void add(bool error, const char* source, std::string message, std::vector<std::string> nodes = {}) {
     if (!said_.emplace(message, nodes).second) return;
     report_.entries.push_back({error, source, std::move(message), std::move(nodes)});
+  }
+
+  bool is_refused(const std::string& node) const {
+    return std::ranges::any_of(report_.entries, [&](const LintEntry& entry) {
+      return entry.error && std::ranges::find(entry.nodes, node) != entry.nodes.end();
+    });
   }
 
   bool broken() const {
@@ -112,7 +123,7 @@ class Linter {
       add(true, kChecker, "model with IR version >= 3 must specify opset_import for ONNX");
     if (proto_.ir_version() <= 0) add(true, kChecker, "the model has no IR version");
     if (proto_.has_graph() && proto_.graph().node_size() == 0) {
-      add(false, kLoader, "the model is empty: it has no node");
+      add(false, kLoader, "ONNX model has no nodes");
     }
   }
 
@@ -144,22 +155,27 @@ class Linter {
     for (const onnx::NodeProto& node : graph.node()) {
       made_somewhere.insert(node.output().begin(), node.output().end());
     }
-    std::map<std::string, int> names;
+    std::map<std::string, std::vector<int>> names;
     std::set<std::string> values;
     for (const onnx::ValueInfoProto& value : graph.value_info()) {
       if (!values.insert(value.name()).second) {
         add(false, kGraph, fmt::format("{}value_info of '{}' is there twice", where, printable(value.name())));
       }
     }
-    std::set<std::string> read;
+    for (int i = 0; i < graph.node_size(); ++i) {
+      if (!graph.node(i).name().empty()) names[graph.node(i).name()].push_back(i);
+    }
+    for (const auto& [name, places] : names) {
+      if (places.size() < 2) continue;
+      add(true, kGraph,
+          fmt::format("{}Duplicate node name: '{}' for nodes with topological IDs: [{}] found.", where, printable(name),
+                      fmt::join(places, ", ")),
+          {name});
+    }
     for (const onnx::NodeProto& node : graph.node()) {
       const std::string name = where.empty() ? name_of(node) : node.name();
-      if (!node.name().empty() && ++names[node.name()] == 2) {
-        add(true, kGraph, fmt::format("{}Duplicate node name: '{}'", where, printable(node.name())), {node.name()});
-      }
       for (const std::string& input : node.input()) {
         if (input.empty()) continue;
-        read.insert(input);
         if (known.contains(input)) continue;
         if (made_somewhere.contains(input)) {
           add(false, kChecker,
@@ -176,32 +192,42 @@ class Linter {
       for (const std::string& output : node.output()) define(output, name, true);
       for_each_body(node, [&](const onnx::GraphProto& body) {
         look_at_names(body, known, fmt::format("{}body of '{}': ", where, printable(name)));
-        for_each_graph(body, [&](const onnx::GraphProto& inner) {
-          for (const onnx::NodeProto& deep : inner.node()) read.insert(deep.input().begin(), deep.input().end());
-          for (const onnx::ValueInfoProto& output : inner.output()) read.insert(output.name());
-        });
       });
     }
     for (const onnx::ValueInfoProto& output : graph.output()) {
-      read.insert(output.name());
       if (!known.contains(output.name())) {
         add(true, kGraph, fmt::format("{}graph output '{}' is made by nothing", where, printable(output.name())));
       }
     }
+    if (where.empty()) look_at_unused(graph);
+  }
+
+  /// Nodes and inputs that no output depends on, by whatever path.
+  void look_at_unused(const onnx::GraphProto& graph) {
+    std::map<std::string, const onnx::NodeProto*> maker;
     for (const onnx::NodeProto& node : graph.node()) {
-      const bool used = std::any_of(node.output().begin(), node.output().end(),
-                                    [&](const std::string& output) { return read.contains(output); });
-      if (!used && where.empty()) {
-        add(false, kGraph,
-            fmt::format("node {} does not affect any output: no tensor that it makes is read",
-                        printable(name_of(node))),
-            {name_of(node)});
-      }
+      for (const std::string& output : node.output()) maker.emplace(output, &node);
     }
-    for (const std::string& input : inputs) {
-      if (where.empty() && !read.contains(input)) {
-        add(false, kGraph, fmt::format("input '{}' does not affect any output", printable(input)));
-      }
+    std::set<std::string> needed;
+    std::set<const onnx::NodeProto*> used;
+    std::vector<std::string> open;
+    for (const onnx::ValueInfoProto& output : graph.output()) open.push_back(output.name());
+    while (!open.empty()) {
+      const std::string name = std::move(open.back());
+      open.pop_back();
+      if (!needed.insert(name).second) continue;
+      const auto made = maker.find(name);
+      if (made == maker.end() || !used.insert(made->second).second) continue;
+      for (const std::string& read : tensors_read(*made->second)) open.push_back(read);
+    }
+    std::set<std::string> constants;
+    for (const onnx::TensorProto& tensor : graph.initializer()) constants.insert(tensor.name());
+    for (const onnx::ValueInfoProto& input : graph.input()) {
+      if (needed.contains(input.name()) || constants.contains(input.name())) continue;
+      add(false, kGraph, fmt::format("Input: '{}' does not affect outputs, can be removed.", printable(input.name())));
+    }
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!used.contains(&node)) add(false, kGraph, "Does not affect outputs, can be removed.", {name_of(node)});
     }
   }
 
@@ -266,6 +292,9 @@ class Linter {
         const std::size_t at = node.name().empty() ? std::string::npos : text.find(mark);
         if (at == std::string::npos) continue;
         named = true;
+        const std::string name = name_of(node);
+        // Said in the engine's words, or behind a node that is refused.
+        if (is_refused(name) || (reached_ && !reached_->contains(name))) continue;
         std::size_t end = text.find("(op_type:", at);
         const std::size_t line = text.find('\n', at);
         end = std::min({end, line, text.size()});
@@ -299,6 +328,7 @@ class Linter {
       const std::int64_t group = attribute_int(node, "group", 1);
       const std::int64_t per_group = weight->second->dims(1);
       const std::int64_t made = weight->second->dims(0);
+      if (is_refused(name_of(node))) continue;
       if (group > 0 && channels % group == 0 && channels / group == per_group && made % group == 0) continue;
       add(true, kGraph,
           fmt::format("the weight [{}x{}] with group {} does not take the input's {} channels", made, per_group, group,
@@ -328,15 +358,9 @@ class Linter {
   /// Its optimizations make kernels that refuse at their first run what the file says correctly.
   void run_as_it_comes(const std::shared_ptr<const Runtime>& runtime) {
     if (!options_.run || run_refused_ || broken()) return;
-    std::optional<RuntimeCheck> check;
-    try {
-      const JobSinks quiet;
-      const std::shared_ptr<const SampleSource> samples = samples_for(*model_, SourceOptions(), quiet);
-      check = try_on_runtime(runtime, *model_, *samples);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Interrupted) throw;
-      return;  // inputs that nobody can make up
-    }
+    const std::shared_ptr<const SampleSource> samples = samples_of(*model_);
+    if (!samples) return;
+    const std::optional<RuntimeCheck> check = try_on_runtime(runtime, *model_, *samples);
     // Random inputs are not what it was made for: what it refuses of them without optimizations, too, tells nothing.
     if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
     add(false, kRuntime, refusal_text(*check, runtime->version()), nodes_named_in(check->refused));
@@ -357,7 +381,7 @@ class Linter {
   void read() {
     if (proto_.graph().node_size() == 0) return;
     try {
-      model_ = read_model(options_.model);
+      model_ = read_model(options_.model, options_.measure.external_data_dir);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input) throw;
       unread_ = error;
@@ -373,26 +397,97 @@ class Linter {
     std::free(room);
   }
 
+  /// Null: inputs that nobody can make up. Errors: those of samples that were given.
+  std::shared_ptr<const SampleSource> samples_of(const Model& model) const {
+    const SourceOptions source = like_the_peer(options_.measure.data);
+    try {
+      return samples_for(model, source, JobSinks());
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Interrupted || !source.is_random()) throw;
+      return nullptr;
+    }
+  }
+
+  /// Of samples that were given each has to run. What refuses random inputs alone may be right to.
+  void run_given(const std::shared_ptr<const Runtime>& runtime, const Session& session) {
+    if (options_.measure.data.is_random()) return;
+    const std::shared_ptr<const SampleSource> samples = samples_of(*model_);
+    for (std::size_t i = 0; i < samples->size(); ++i) {
+      if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+      const Sample sample = samples->at(i);
+      try {
+        session.run(sample);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Backend) throw;
+        if (!tell_of_nodes(try_nodes_alone(runtime, *model_, sample))) {
+          add(true, kRuntime, printable_text(error.what()), nodes_named_in(error.what()));
+        }
+        return;
+      }
+    }
+  }
+
+  /// Where ONNX Runtime refuses the whole, it tells of one node.
+  bool try_nodes(const std::shared_ptr<const Runtime>& runtime) {
+    Model bare;
+    bare.proto = proto_;
+    for (int i = 0; i < proto_.graph().node_size(); ++i) {
+      bare.proto.mutable_graph()->mutable_node(i)->set_name(name_of(proto_.graph().node(i)));
+    }
+    const Model& model = model_ ? *model_ : bare;
+    std::shared_ptr<const SampleSource> samples;
+    try {
+      samples = samples_of(model);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input) throw;
+      add(true, kLoader, printable_text(error.what()));  // neither the model nor its inputs can be used
+    }
+    return samples != nullptr && tell_of_nodes(try_nodes_alone(runtime, model, samples->at(0)));
+  }
+
+  /// Whether any node was refused.
+  bool tell_of_nodes(const std::vector<NodeTrial>& trials) {
+    reached_.emplace();
+    bool any = false;
+    for (const NodeTrial& trial : trials) {
+      reached_->insert(trial.node);
+      if (trial.refusal.empty() || is_refused(trial.node)) continue;
+      any = true;
+      // An engine may have the operator.
+      add(!trial.unknown, kRuntime, printable(trial.refusal), {trial.node});
+    }
+    return any;
+  }
+
   /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
   void load() {
-    const bool broken = this->broken();
     if (proto_.graph().node_size() == 0) return;
-    try {
-      if (unread_) throw Error(*unread_);
-      look_at_pairs(*model_);
-      const std::shared_ptr<const Runtime> runtime = Runtime::load(options_.custom_operators);
-      const Session session(runtime, *model_, {.optimize = false});
-      run_as_it_comes(runtime);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Internal) throw;
-      if (model_) require_memory_for(*model_);
-      std::string text = error.what();
-      const std::string prefix = options_.model.name() + ": ";
-      if (text.starts_with(prefix)) text.erase(0, prefix.size());
-      const std::vector<std::string> nodes = nodes_named_in(text);
-      const bool engine = error.kind() == ErrorKind::Backend;
-      if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable_text(text), nodes);
-    }
+    const bool broken = this->broken();
+    std::optional<Error> refused = unread_;
+    std::shared_ptr<const Runtime> runtime;
+    std::optional<Session> session;
+    const auto unless_refused = [&](const std::function<void()>& step) {
+      try {
+        step();
+      } catch (const Error& error) {
+        if (error.kind() == ErrorKind::Internal || error.kind() == ErrorKind::Interrupted) throw;
+        if (model_) require_memory_for(*model_);
+        refused = error;
+      }
+    };
+    unless_refused([&] {
+      if (model_) look_at_pairs(*model_);
+      runtime = Runtime::load(options_.measure.custom_operators);
+      if (model_) session.emplace(runtime, *model_, SessionOptions{.optimize = false});
+    });
+    if (session) run_given(runtime, *session);
+    if (session) unless_refused([&] { run_as_it_comes(runtime); });
+    if (!refused || (options_.run && runtime && try_nodes(runtime))) return;
+    std::string text = refused->what();
+    const std::string prefix = options_.model.name() + ": ";
+    if (text.starts_with(prefix)) text.erase(0, prefix.size());
+    const bool engine = refused->kind() == ErrorKind::Backend;
+    if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable_text(text), nodes_named_in(text));
   }
 
   LintReport finish() {
@@ -406,23 +501,29 @@ class Linter {
     for (const onnx::NodeProto& node : proto_.graph().node()) {
       const std::string name = name_of(node);
       if (!seen.insert(name).second) continue;
-      (failing.contains(name) ? report_.failing : report_.passing).push_back(name);
+      if (failing.contains(name)) {
+        report_.failing.push_back(name);
+      } else if (!reached_ || reached_->contains(name)) {
+        report_.passing.push_back(name);
+      }
     }
     return std::move(report_);
   }
 
   const LintOptions& options_;
+  const JobSinks& sinks_;
   onnx::ModelProto proto_;
   std::optional<Model> model_;                                         // as other jobs read it
   bool run_refused_ = false;                                           // a rule knows that ONNX Runtime does
   std::optional<Error> unread_;                                        // why they cannot
   std::unordered_map<const onnx::NodeProto*, std::ptrdiff_t> places_;  // of the main graph's nodes
+  std::optional<std::set<std::string>> reached_;  // nodes that were tried one by one; absent: the whole was enough
   std::set<std::pair<std::string, std::vector<std::string>>> said_;
   LintReport report_;
 };
 
 }  // namespace
 
-LintReport lint(const LintOptions& options, const JobSinks&) { return Linter(options).run(); }
+LintReport lint(const LintOptions& options, const JobSinks& sinks) { return Linter(options, sinks).run(); }
 
 }  // namespace vernier

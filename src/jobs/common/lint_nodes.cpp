@@ -1,0 +1,139 @@
+#include "jobs/common/lint_nodes.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
+#include "model/graph_edit.h"
+#include "vernier/error.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+bool is_unknown_operator(const std::string& text) {
+  return text.find("is not a registered function/op") != std::string::npos ||
+         text.find("No opset import for domain") != std::string::npos;
+}
+
+/// "net.onnx: ONNX Runtime 1.31.1: node 'a' (MatMul): reason (code 1)" -> "reason": the rest is said beside it.
+std::string reason_in(const std::string& text, const onnx::NodeProto& node) {
+  const std::string place = fmt::format("node '{}' ({}): ", node.name(), node.op_type());
+  const std::size_t at = text.find(place);
+  std::string reason = first_line(at == std::string::npos ? text : text.substr(at + place.size()));
+  if (const std::size_t code = reason.rfind(" (code "); code != std::string::npos) reason.erase(code);
+  return reason;
+}
+
+void declare(onnx::ValueInfoProto& value, const std::string& name, const Tensor& tensor) {
+  value.set_name(name);
+  onnx::TypeProto::Tensor& type = *value.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<int>(tensor.dtype()));
+  type.mutable_shape();
+  for (const std::int64_t dim : tensor.shape()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+}
+
+class Walk {
+ public:
+  Walk(std::shared_ptr<const Runtime> runtime, const Model& model, const Sample& inputs)
+      : runtime_(std::move(runtime)), model_(model), values_(inputs) {
+    for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) constants_[tensor.name()] = &tensor;
+    for (const onnx::NodeProto& node : model.proto.graph().node()) {
+      for (const std::string& name : tensors_read(node)) ++readers_[name];
+    }
+  }
+
+  std::vector<NodeTrial> run() {
+    const onnx::GraphProto& graph = model_.proto.graph();
+    std::vector<NodeTrial> trials;
+    std::set<int> left;
+    for (int i = 0; i < graph.node_size(); ++i) left.insert(left.end(), i);
+    for (bool any = true; any;) {  // files may hold their nodes in any order
+      any = false;
+      for (auto i = left.begin(); i != left.end();) {
+        const onnx::NodeProto& node = graph.node(*i);
+        const std::optional<Model> alone = node_alone(node);
+        if (!alone) {
+          ++i;
+          continue;
+        }
+        trials.push_back(trial(node, *alone));
+        i = left.erase(i);
+        any = true;
+      }
+    }
+    return trials;
+  }
+
+ private:
+  /// The node as a model; absent while a value that it reads is missing.
+  std::optional<Model> node_alone(const onnx::NodeProto& node) const {
+    Model alone;
+    alone.path = model_.path;
+    alone.proto.set_ir_version(model_.proto.ir_version());
+    *alone.proto.mutable_opset_import() = model_.proto.opset_import();
+    *alone.proto.mutable_functions() = model_.proto.functions();
+    onnx::GraphProto& graph = *alone.proto.mutable_graph();
+    graph.set_name("node");
+    *graph.add_node() = node;
+    for (const std::string& name : tensors_read(node)) {
+      if (name.empty()) continue;
+      if (const auto value = values_.find(name); value != values_.end()) {
+        declare(*graph.add_input(), name, value->second);
+      } else if (const auto constant = constants_.find(name); constant != constants_.end()) {
+        const auto weight = model_.weights.find(name);
+        const bool outside = constant->second->data_location() == onnx::TensorProto::EXTERNAL;
+        if (outside && weight == model_.weights.end()) return std::nullopt;  // its file is missing, which is said
+        *graph.add_initializer() = *constant->second;
+        if (weight != model_.weights.end()) alone.weights.insert(*weight);
+      } else {
+        return std::nullopt;
+      }
+    }
+    for (const std::string& name : node.output()) {
+      if (!name.empty()) graph.add_output()->set_name(name);
+    }
+    return alone;
+  }
+
+  NodeTrial trial(const onnx::NodeProto& node, const Model& alone) {
+    NodeTrial trial{node.name(), {}, false};
+    try {
+      const Session session(runtime_, alone, {.optimize = false});
+      std::vector<Tensor> made = session.run(values_);
+      for (std::size_t i = 0; i < made.size(); ++i) values_[session.output_names()[i]] = std::move(made[i]);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+      // What gives no tensors is not at fault; what it gives is missing behind it.
+      if (error.kind() == ErrorKind::Backend) trial.refusal = reason_in(error.what(), node);
+      trial.unknown = is_unknown_operator(trial.refusal);
+    }
+    for (const std::string& name : tensors_read(node)) {
+      if (--readers_[name] == 0) values_.erase(name);
+    }
+    return trial;
+  }
+
+  std::shared_ptr<const Runtime> runtime_;
+  const Model& model_;
+  std::map<std::string, const onnx::TensorProto*> constants_;
+  std::map<std::string, std::size_t> readers_;  // nodes that have not run
+  Sample values_;
+};
+
+}  // namespace
+
+std::vector<NodeTrial> try_nodes_alone(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                                       const Sample& inputs) {
+  return Walk(runtime, model, inputs).run();
+}
+
+}  // namespace vernier
