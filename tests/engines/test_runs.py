@@ -355,7 +355,7 @@ def test_a_part_that_goes_wrong_on_the_engine_alone(vernier, model, tmp_path):
     assert done.returncode == 0 and "float32 on tensorrt against float32, at least 60 dB" in done.stdout, done.stderr
     assert len(onnx.load(tmp_path / "part.onnx").graph.node) == 1 and not vernier.left()
     done = reduce("--check-sim", "float32", "--on", "tensorrt")
-    assert done.returncode == 1 and "nothing to reduce" in done.stdout
+    assert done.returncode == 0 and "Nothing to reduce" in done.stdout
     done = reduce("--check-sim", "float32")
     assert done.returncode == 2 and "--on ENGINE" in done.stderr
     done = reduce("--on", "tensorrt", "--check", "true")

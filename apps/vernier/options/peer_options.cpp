@@ -36,7 +36,7 @@ constexpr std::array<IgnoredRow, 22> kIgnored{{
     {"--sparse-weights --version-compatible --exclude-lean-runtime --refittable --strip-plan --direct-io "
      "--error-on-timing-cache-miss --disable-compilation-cache --allow-gpu-fallback --weight-streaming",
      Takes::Nothing, kBuilder},
-    {"--load-timing-cache --save-timing-cache --builder-optimization-level --hardware-compatibility-level "
+    {"--load-timing-cache --builder-optimization-level --hardware-compatibility-level "
      "--max-aux-streams --runtime-platform --tiling-optimization-level --engine-capability --maxTactics --workspace",
      Takes::One, kBuilder},
     {"--tactic-sources --pool-limit --memory-pool-limit --preview-features", Takes::Many, kBuilder},
@@ -54,7 +54,7 @@ constexpr std::array<IgnoredRow, 22> kIgnored{{
      "--sequential-runners --use-subprocess",
      Takes::Nothing, kRuntime},
     {"--trt-logger-severity", Takes::One, "there is no TensorRT logger here"},
-    {"--save-tactics --save-tactic-replay --load-tactics --load-tactic-replay", Takes::One,
+    {"--load-tactics --load-tactic-replay", Takes::One,
      "tactics are TensorRT's choice of kernels, and version 11 has no such files"},
     {"--calib-base-cls --calibration-base-class --quantile --regression-cutoff", Takes::One,
      "calibrators are TensorRT's up to version 10; the scheme line says how ranges are chosen here"},
@@ -181,6 +181,8 @@ constexpr std::array kRefusedOptions{
                {"no engine is built here; the model goes where -o says", "-o"},
                "--save-external-data"},
     RefusedRow{"--saveEngine --save-engine", {"no engine is kept here", "vernier run MODEL --trt --save-engine FILE"}},
+    RefusedRow{"--save-tactics --save-tactic-replay --save-timing-cache",
+               {"no engine is built here, so nothing would be written", "vernier run MODEL --trt builds one"}},
     RefusedRow{"--save-onnx --output-path", {"models are not written here", "vernier convert MODEL -o FILE.onnx"}},
     RefusedRow{"--output --save-external-data --external-data-path --external-data-size-threshold "
                "--no-save-all-tensors-to-one-file",

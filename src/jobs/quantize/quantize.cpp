@@ -28,6 +28,7 @@
 #include "jobs/data_check/check_inputs.h"
 #include "jobs/engine/compiler.h"
 #include "jobs/engine/engine_runner.h"
+#include "jobs/engine/host_files.h"
 #include "jobs/scripting/model_script.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/contents.h"
@@ -399,6 +400,7 @@ void find_running(std::optional<Compiler>& compiler, const QuantizeOptions& opti
       why = error.what();
     }
   }
+  refuse_unwritten(options.builder);
   if (!sinks.warning) return;
   sinks.warning(fmt::format(
       "{}: a typed ONNX model is written under this name, for no TensorRT runs here ({}); ‹compile› asks for an engine",
