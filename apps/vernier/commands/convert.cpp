@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "commands/commands.h"
@@ -16,14 +17,18 @@
 #include "scripts/script_location.h"
 #include "table/precision.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 #include "vernier/quantize.h"
 #include "vernier/report/quantize.h"
+#include "vernier/report/surgeon.h"
+#include "vernier/surgeon.h"
 
 namespace vernier::cli {
 namespace {
 
 struct ConvertLine {
   std::string model, output, plan, kind;
+  OutputChoice outputs;
   Texts texts;
   bool json = false;
   ExternalDataGroup external_data;
@@ -48,8 +53,25 @@ bool writes_engine(const ConvertLine& line) {
   return parse_choice("--convert-to", line.kind, {"onnx", "trt"}) == "trt";
 }
 
-QuantizeOptions options_of(const ConvertLine& line) {
+/// Without a plan or a format the model is written as it is: with other outputs, or its weights in other files.
+bool only_copies(const ConvertLine& line) {
+  return line.plan.empty() && !line.precision.any_low() && !line.precision.any_script() && !writes_engine(line) &&
+         !line.engine.compile && !script_location(line.model);
+}
+
+SanitizeOptions copy_of(const ConvertLine& line) {
+  SanitizeOptions options;
+  options.model = line.model;
+  options.outputs = line.outputs;
+  options.measure = line.data.values();
+  return options;
+}
+
+void require_output(const ConvertLine& line) {
   if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier convert: -o is missing", "-o out.onnx");
+}
+
+QuantizeOptions options_of(const ConvertLine& line) {
   if (line.plan.empty() == !line.precision.any_low()) {
     throw Error(
         ErrorKind::Usage,
@@ -96,6 +118,9 @@ Command add_convert(CLI::App& root) {
   add_value(app, "--plan", line->plan, "FILE", "Plan as written by diagnose, instead of low formats (default: none)")
       .group("Precision");
   line->precision.add(app);
+  add_flag(
+      app, "--fp-to-fp16", [line] { line->precision.add_low(Format::Float16); }, "")
+      .group("");  // Polygraphy's
   add_row(app, table::kResiduals, "Precision", line->texts);
   line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
   line->data.add_calibration_cache(app);
@@ -106,6 +131,14 @@ Command add_convert(CLI::App& root) {
       "is given, else a typed ONNX model (required)")
       .writes()
       .group("Output");
+  const auto outputs = [&](const char* names, std::vector<std::string>& chosen, const char* help) {
+    add_values(app, names, chosen, "NAME", help).group("Output");
+  };
+  outputs("--onnx-outputs", line->outputs.names,
+          "Tensors that become the outputs: names, wildcards, '*' or: mark all (default: the model's outputs)");
+  outputs("--onnx-exclude-outputs", line->outputs.excluded, "Tensors taken off that choice (default: none)");
+  outputs("--onnx-outputs-by-type", line->outputs.op_types,
+          "Also what nodes of these operator types give (default: none)");
   add_value(app, "--convert-to", line->kind, "KIND", "onnx or trt, whatever the file's name (default: by its name)")
       .group("Output");
   line->external_data.add(app);
@@ -115,6 +148,7 @@ Command add_convert(CLI::App& root) {
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
       app,
+      "Without a plan or a low format the model is written as it is, with the outputs that are chosen.\n"
       "Example: vernier convert model.onnx --int8 --data samples.npz --layer-precisions 'head*:fp32' -o typed.onnx\n"
       "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
@@ -124,7 +158,21 @@ Command add_convert(CLI::App& root) {
                  line->data.without_effect(line->precision.any_script() || line->engine.compile ||
                                            writes_engine(*line) || script_location(line->model).has_value()))
               console.warning(text);
-            const QuantizeOptions options = options_of(*line);
+            require_output(*line);
+            if (only_copies(*line)) {
+              require_writable_file(line->output);
+              if (line->json) throw Error(ErrorKind::Usage, "--json: a copy has no figures", "leave it out");
+              SanitizeOptions copy = copy_of(*line);
+              copy.output = line->output;
+              copy.external_data = line->external_data.values();
+              const SurgeonResult result = sanitize_model(copy, console.sinks());
+              print_result(console, result_to_text(result));
+              return 0;
+            }
+            QuantizeOptions options = options_of(*line);
+            const bool chosen =
+                !line->outputs.names.empty() || !line->outputs.excluded.empty() || !line->outputs.op_types.empty();
+            if (chosen) options.model = sanitize_model(copy_of(*line), console.sinks()).model;
             for (const std::string& text : line->engine.without_effect(options.as_engine)) console.warning(text);
             if (!options.plan.empty()) refuse_beside_plan(app);
             if (!options.plan.empty() && !options.measure.calibration_cache.empty()) {

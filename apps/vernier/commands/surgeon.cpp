@@ -128,7 +128,7 @@ SanitizeOptions options_of(const SanitizeLine& line) {
   options.cleanup = line.cleanup;
   options.simplify = line.simplify;
   for (const std::string& text : line.shapes) {
-    options.input_shapes.insert(parse_input_shape("--override-input-shapes", text));
+    options.input_shapes.insert(parse_input_shape("--override-input-shapes", text, Dims::MayBeOpen));
   }
   options.outputs.names = line.outputs;
   options.outputs.excluded = line.excluded;

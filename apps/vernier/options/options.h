@@ -48,6 +48,8 @@ class PrecisionGroup {
     add_precision_options(
         app, [this]() -> PrecisionText& { return text_; }, method);
   }
+  /// As if its flag were typed.
+  void add_low(Format format) { text_.flags.push_back(format); }
   PrecisionOptions values() const { return text_.values(); }
   bool any_low() const { return text_.any_low(); }
   bool any_script() const { return text_.any_script(); }

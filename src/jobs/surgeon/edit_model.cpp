@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,13 +14,14 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "jobs/common/model_file.h"
 #include "jobs/common/output_files.h"
-#include "json/json.h"
 #include "model/checker.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
@@ -39,28 +41,58 @@ namespace {
 constexpr const char* kWeightless = "TRT_WEIGHTLESS/";
 constexpr const char* kSparse = "SPARSE_2_4";
 constexpr std::size_t kStripBytes = 256;
+// What Polygraphy calls the output of a node that it puts behind a tensor: scripts go on with that name.
+constexpr const char* kInsertedSuffix = "_polygraphy_surgeon_insert_output";
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30U;
 
-void set_parsed_attribute(onnx::NodeProto& node, const std::string& name, const std::string& text) {
-  const Json value = try_parse_json(text).value_or(Json(text));
-  if (value.is_integer()) return set_attribute(node, name, value.integer<std::int64_t>());
-  if (value.is_number()) return set_attribute(node, name, static_cast<float>(value.number()));
-  if (value.is_array()) {
-    const Json::Array& items = value.items();
-    if (std::ranges::all_of(items, &Json::is_integer)) {
-      std::vector<std::int64_t> numbers;
-      for (const Json& item : items) numbers.push_back(item.integer<std::int64_t>());
-      return set_attribute(node, name, numbers);
-    }
-    if (std::ranges::all_of(items, &Json::is_number)) {
-      std::vector<float> numbers;
-      for (const Json& item : items) numbers.push_back(static_cast<float>(item.number()));
-      return set_attribute(node, name, numbers);
-    }
-    throw Error(ErrorKind::Usage,
-                fmt::format("‹attrs› {}: '{}' is no list of numbers", printable(name), printable(text)));
+template <class Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string_view without(std::string_view text, std::string_view characters) {
+  const std::size_t start = text.find_first_not_of(characters);
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(characters) - start + 1);
+}
+
+std::vector<std::string_view> items_of(std::string_view list) {
+  std::vector<std::string_view> items;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    items.push_back(without(list.substr(0, comma), " "));
+    list.remove_prefix(std::min(comma + 1, list.size()));
   }
-  set_attribute(node, name, value.is_text() ? value.text() : text);
+  return items;
+}
+
+/// As Polygraphy reads it: a whole number, a number, a list in brackets, else a text, in quotes or not.
+void set_parsed_attribute(onnx::NodeProto& node, const std::string& name, const std::string& given) {
+  constexpr std::string_view kQuotes = "\"'";
+  const std::string_view text = without(given, " ");
+  const bool is_list = text.starts_with('[') && text.ends_with(']');
+  const std::vector<std::string_view> items = is_list ? items_of(without(text, "[]")) : std::vector{text};
+  std::vector<std::int64_t> integers;
+  std::vector<float> numbers;
+  for (const std::string_view item : items) {
+    if (const auto value = whole_number<std::int64_t>(item)) integers.push_back(*value);
+    if (const auto value = whole_number<double>(item)) numbers.push_back(static_cast<float>(*value));
+  }
+  if (integers.size() == items.size()) {
+    return is_list ? set_attribute(node, name, integers) : set_attribute(node, name, integers.front());
+  }
+  if (numbers.size() == items.size()) {
+    return is_list ? set_attribute(node, name, numbers) : set_attribute(node, name, numbers.front());
+  }
+  if (!is_list) return set_attribute(node, name, std::string(without(text, kQuotes)));
+  set_attribute(node, name, std::string());
+  onnx::AttributeProto& attribute = *std::ranges::find(*node.mutable_attribute(), name, &onnx::AttributeProto::name);
+  attribute.clear_s();
+  attribute.set_type(onnx::AttributeProto::STRINGS);
+  for (const std::string_view item : items) attribute.add_strings(std::string(without(item, kQuotes)));
 }
 
 /// FNV-1a.
@@ -118,10 +150,21 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   node.set_name(names.unique(options.name.empty() ? "vernier_inserted_" + options.op_type : options.name));
   for (const std::string& input : options.inputs) node.add_input(input);
   for (const auto& [name, value] : options.attributes) set_parsed_attribute(node, name, value);
+  std::set<std::string> given_out;
+  for (const InputInfo& output : model_outputs(model)) given_out.insert(output.name);
   for (const std::string& output : options.outputs) {
-    if (known.contains(output)) {
+    const bool reads_it = std::ranges::find(options.inputs, output) != options.inputs.end();
+    if (known.contains(output) && !reads_it) {
       throw Error(ErrorKind::Usage,
-                  fmt::format("‹outputs›: '{}' is an input or a constant of the model", printable(output)));
+                  fmt::format("‹outputs›: '{}' is an input or a constant of the model", printable(output)),
+                  "name it in ‹inputs›, too, to put the node behind it");
+    }
+    if (reads_it && !given_out.contains(output)) {
+      // The tensor keeps its name, and whoever read it reads what the new node makes of it.
+      const std::string after = names.unique(output + kInsertedSuffix);
+      rename_reads(graph, output, after);
+      node.add_output(after);
+      continue;
     }
     node.add_output(output);
     const auto found = producer.find(output);
@@ -154,11 +197,11 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   }
   if (!is_needed(model, node.name())) {
     std::vector<std::string> made;
-    for (const std::string& output : options.outputs) made.push_back("'" + printable(output) + "'");
+    for (const std::string& output : node.output()) made.push_back("'" + printable(output) + "'");
     result.notes.push_back("no output of the model depends on it: nothing reads " + list_some(made));
   }
   // What was asked for stays, read or not.
-  for (std::string& note : passes::keep_nodes_for(model, {options.outputs.begin(), options.outputs.end()}).notes) {
+  for (std::string& note : passes::keep_nodes_for(model, {node.output().begin(), node.output().end()}).notes) {
     result.notes.push_back(std::move(note));
   }
   result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -18,6 +20,7 @@
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/model_file.h"
 #include "jobs/common/output_files.h"
+#include "jobs/common/peer_samples.h"
 #include "jobs/common/sources.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
@@ -174,11 +177,24 @@ class Sanitizer {
     return found;
   }
 
+  /// Inputs of other fixed sizes than the original's: it cannot run on them.
+  static bool has_other_sizes(const Model& original, const Model& model) {
+    const std::vector<InputInfo> before = model_inputs(original), after = model_inputs(model);
+    for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+      for (std::size_t d = 0; d < std::min(before[i].shape.size(), after[i].shape.size()); ++d) {
+        const std::int64_t wanted = after[i].shape[d];
+        if (before[i].shape[d] >= 0 && wanted >= 0 && before[i].shape[d] != wanted) return true;
+      }
+    }
+    return false;
+  }
+
   /// Runs both and says how the outputs differ.
   void compare(const Model& original, const Model& model) {
     if (changed_outputs_ || !options_.size_bounds.empty()) return;  // other outputs, or meant to compute something else
+    if (has_other_sizes(original, model)) return;
     try {
-      SourceOptions source = options_.measure.data;
+      SourceOptions source = like_the_peer(options_.measure.data);
       for (const auto& [name, shape] : options_.input_shapes) source.shapes.emplace(name, shape);
       const std::shared_ptr<const SampleSource> samples = samples_for(original, source, sinks_);
       ModelsCompared compared;
