@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 
+#include "base/text.h"
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/comparison_options.h"
@@ -15,7 +17,12 @@
 #include "options/options.h"
 #include "options/runner_options.h"
 #include "scripts/script_location.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/onnx_model.h"
+#include "vernier/quantize.h"
 #include "vernier/report/gate.h"
+#include "vernier/surgeon.h"
 
 namespace vernier::cli {
 namespace {
@@ -27,15 +34,17 @@ struct RunLine {
   DataGroup data;
   ComparisonGroup comparison;
   std::vector<std::string> load_outputs;
-  std::string save_outputs, save_inputs;
-  bool json = false;
+  std::string save_outputs, save_inputs, save_onnx;
+  bool json = false, to_float16 = false;
   GateGroup gate;
   MessageGroup messages;
 };
 
 RunOptions options_of(const RunLine& line) {
   RunOptions options;
-  options.runners = line.runners.values(line.models);
+  // As with Polygraphy: a model without a runner beside saved runs, which alone are compared.
+  const bool only_saved = line.runners.empty() && !line.load_outputs.empty();
+  if (!only_saved) options.runners = line.runners.values(line.models);
   options.load_outputs.assign(line.load_outputs.begin(), line.load_outputs.end());
   options.measure = line.data.values();
   options.onnx_outputs = line.runners.onnx_outputs();
@@ -60,6 +69,33 @@ RunOptions options_of(const RunLine& line) {
   options.each_iteration = line.messages.quiet < 2;
   options.statistics = line.messages.quiet == 0;
   return options;
+}
+
+/// Every runner gets the typed float16 file of its model, as Polygraphy converts what it loads.
+void convert_models(RunOptions& options, const JobSinks& sinks) {
+  std::map<std::string, OnnxModel> converted;
+  for (RunnerOptions& runner : options.runners) {
+    const std::string name = runner.model.name();
+    if (!converted.contains(name)) {
+      QuantizeOptions wanted;
+      wanted.model = runner.model;
+      wanted.precision.low = {Format::Float16};
+      wanted.measure.external_data_dir = options.measure.external_data_dir;
+      converted[name] = quantize(wanted, sinks).typed.model;
+    }
+    runner.model = converted.at(name);
+  }
+}
+
+/// The model that the runners get, with the outputs that they give.
+void save_model(const RunLine& line, const RunOptions& options, const JobSinks& sinks) {
+  SanitizeOptions copy;
+  copy.model = options.runners.empty() ? OnnxModel(line.models.front()) : options.runners.front().model;
+  copy.output = line.save_onnx;
+  copy.outputs = options.onnx_outputs;
+  copy.measure.external_data_dir = options.measure.external_data_dir;
+  copy.measure.custom_operators = options.measure.custom_operators;
+  sanitize_model(copy, sinks);
 }
 
 bool any_model_script(const std::vector<std::string>& models) {
@@ -111,6 +147,13 @@ Command add_run(CLI::App& root, const std::string& command) {
             "none)")
       .writes()
       .group("Saved runs");
+  add_value(app, "--save-onnx", line->save_onnx, "FILE",
+            "Save the model that is run, with the outputs that --onnx-outputs chooses (default: none)")
+      .writes()
+      .group("Saved runs");
+  add_flag(app, "--fp-to-fp16", line->to_float16,
+           "Convert the models to float16 first, whatever runs them: vernier convert --fp16")
+      .group("Runners");
   add_values(app, "--load-outputs,--load-results,--golden", line->load_outputs, "FILE",
              "Compare with saved runs: each is one more run behind the runners (default: none)")
       .group("Saved runs");
@@ -136,7 +179,19 @@ Command add_run(CLI::App& root, const std::string& command) {
                      !line->comparison.compare_script.empty() || !line->comparison.postprocess_script.empty()))
               console.warning(text);
             for (const std::string& text : line->comparison.without_effect()) console.warning(text);
-            const RunOptions options = options_of(*line);
+            if (line->runners.empty() && !line->load_outputs.empty() && !line->models.empty()) {
+              console.warning(fmt::format("{} is not run: no runner was chosen, so only saved runs are compared",
+                                          printable(line->models.front())));
+            }
+            RunOptions options = options_of(*line);
+            if (!line->save_onnx.empty()) {
+              if (line->models.size() != 1) {
+                throw Error(ErrorKind::Usage, "--save-onnx: one model is saved", "vernier convert MODEL -o FILE.onnx");
+              }
+              require_writable_file(line->save_onnx);
+            }
+            if (line->to_float16) convert_models(options, console.sinks());
+            if (!line->save_onnx.empty()) save_model(*line, options, console.sinks());
             for (const auto& path :
                  {options.save_inputs, options.save_outputs, options.save_accuracy, options.engine.save_engine}) {
               if (path.has_extension()) require_writable_file(path);

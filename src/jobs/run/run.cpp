@@ -17,7 +17,9 @@
 #include "base/text.h"
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
+#include "jobs/common/peer_samples.h"
 #include "jobs/common/sources.h"
+#include "jobs/engine/host_files.h"
 #include "jobs/run/error_pictures.h"
 #include "jobs/run/iteration_script.h"
 #include "jobs/run/live_run.h"
@@ -105,7 +107,10 @@ class Job {
       live_.push_back(live.get());
       runs_.push_back(std::move(live));
     }
-    if (!any_engine) warn_of_settings(warn);
+    if (!any_engine) {
+      refuse_unwritten(options_.engine.settings, options_.engine.save_engine);
+      warn_of_settings(warn);
+    }
     for (const std::filesystem::path& path : options_.load_outputs) {
       for (std::unique_ptr<Run>& saved : vernier::open_runs(path)) runs_.push_back(std::move(saved));
     }
@@ -118,7 +123,6 @@ class Job {
     std::vector<std::string> names;
     for (const auto& [name, values] : options_.engine.settings) names.push_back(fmt::format("‹{}›", name));
     if (!options_.engine.shapes.empty()) names.emplace_back("shapes of a profile");
-    if (!options_.engine.save_engine.empty()) names.emplace_back("‹save-engine›");
     if (!options_.engine.plugins.empty()) names.emplace_back("‹plugins›");
     if (names.empty()) return;
     warn(fmt::format("{} {} no effect here: nothing runs on an engine that could be told", fmt::join(names, ", "),
@@ -311,6 +315,7 @@ class Job {
 
 std::unique_ptr<Run> open_runner(const RunOptions& options, std::size_t runner, const JobSinks& sinks) {
   RunOptions resolved = options;
+  resolved.measure.data = like_the_peer(options.measure.data);
   const std::vector<ScriptedModel> scripted = run_model_scripts(resolved, sinks);
   const auto warn = [&](const std::string& text) {
     if (sinks.warning) sinks.warning(text);
@@ -323,6 +328,7 @@ std::unique_ptr<Run> open_runner(const RunOptions& options, std::size_t runner, 
 
 RunResult run(const RunOptions& options, const JobSinks& sinks, const RunEvents& events) {
   RunOptions resolved = options;
+  resolved.measure.data = like_the_peer(options.measure.data);
   const std::vector<ScriptedModel> scripted = run_model_scripts(resolved, sinks);  // kept while they are read
   return Job(resolved, sinks, events).run();
 }
