@@ -1,9 +1,10 @@
 // SmoothQuant: where a few channels of an activation are far larger than the others, one step for all of them leaves
 // the others few levels. They are scaled towards each other, and the weights that read them the other way round.
 //   before: (norm(x) g + b) W     after: (norm(x) g/s + b/s) (S W)     and the same between two convolutions
-// What makes the activation takes the factors: a convolution in front (channel_scaling.h), or the constants of a norm.
-// Factors are powers of two, so that the float model keeps its bits.
-// Source: G. Xiao et al., "SmoothQuant", ICML 2023.
+// What makes the activation takes the factors: a convolution in front (channel_scaling.h), or the constants of a norm,
+// also where a Reshape, a Transpose or a Gather between the two leaves the channels last. A constant that others read
+// as well, as exporters merge equal ones, gets a copy. Factors are powers of two, so that the float model keeps its
+// bits. Source: G. Xiao et al., "SmoothQuant", ICML 2023.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "model/operator_traits.h"
 #include "numerics/lattice.h"
 #include "repairs/channel_scaling.h"
+#include "vernier/error.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -29,9 +31,14 @@ namespace {
 
 constexpr double kSmallest = 1.0 / 64;  // factor: dead channels would get any
 
-/// Constants that are divided by the factors, and the node in front of the readers that they belong to.
+/// Constants that are divided by the factors, and the nodes that they belong to.
 struct NormScale {
-  std::vector<std::string> constants;  // [K] each, but for dimensions of 1
+  struct Constant {
+    std::string name;  // [K], but for dimensions of 1
+    std::string node;  // that reads it so
+    bool shared = false;
+  };
+  std::vector<Constant> constants;
   std::string why_not;
 };
 
@@ -75,34 +82,70 @@ NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const std
   if (op == "Add" || op == "Mul") {
     const int constant = constant_input(network, *maker);
     if (constant < 0) return {};
-    found.constants.push_back(maker->input(constant));
+    found.constants.push_back({maker->input(constant), maker->name()});
     if (op == "Add") {
       const std::string& scaled = maker->input(1 - constant);
       const onnx::NodeProto* front = walk.maker(scaled);
       const int scale = front == nullptr || front->op_type() != "Mul" ? -1 : constant_input(network, *front);
       if (scale < 0 || !alone(scaled)) return {};
-      found.constants.push_back(front->input(scale));
+      found.constants.push_back({front->input(scale), front->name()});
     }
   } else if (op == "LayerNormalization" || op == "BatchNormalization" || op == "RMSNormalization" ||
              op == "SimplifiedLayerNormalization") {
     if (maker->output_size() > 1 && op == "BatchNormalization") return {};
-    found.constants.push_back(maker->input(1));
+    found.constants.push_back({maker->input(1), maker->name()});
     if (op != "RMSNormalization" && op != "SimplifiedLayerNormalization" && maker->input_size() > 2 &&
         !maker->input(2).empty()) {
-      found.constants.push_back(maker->input(2));
+      found.constants.push_back({maker->input(2), maker->name()});
     }
   } else {
     return {};
   }
-  for (const std::string& constant : found.constants) {
-    const std::string reason = constant_of_channels(network, constant, channels);
-    if (!reason.empty()) {
-      found.why_not = fmt::format("'{}' of {} '{}' {}", constant, op, maker->name(), reason);
-    } else if (!alone(constant)) {
-      found.why_not = fmt::format("something else reads '{}' too", constant);
-    }
+  for (NormScale::Constant& constant : found.constants) {
+    const std::string reason = constant_of_channels(network, constant.name, channels);
+    if (!reason.empty()) found.why_not = fmt::format("'{}' of {} '{}' {}", constant.name, op, maker->name(), reason);
+    constant.shared = !alone(constant.name);
   }
   return found;
+}
+
+/// What stands between a norm and the weights that read its channels, which stay last in all of it.
+struct Passage {
+  std::string start;  // that the norm makes
+  std::set<const onnx::NodeProto*> nodes;
+};
+
+/// Back from `tensor`, whose last dimension are the channels, over nodes that only move values.
+Passage passage_to(const GraphWalk& walk, const std::map<std::string, ValueType>& types, const std::string& tensor,
+                   std::size_t channels) {
+  Passage passage{tensor, {}};
+  // Behind a Reshape of unknown sizes the channels may not be last any more: until the norm's constants say so only
+  // another Reshape leaves them where they are.
+  bool known = true;
+  const auto last_is_channels = [&](const std::string& name) {
+    const auto type = types.find(name);
+    return type != types.end() && type->second.rank_known && !type->second.shape.empty() &&
+           type->second.shape.back() == static_cast<std::int64_t>(channels);
+  };
+  for (;;) {
+    const onnx::NodeProto* node = walk.maker(passage.start);
+    if (node == nullptr || node->input_size() == 0 || brings_channels_last(*node)) return passage;
+    const std::string& op = node->op_type();
+    bool passes = op == "Reshape";
+    if (known && op == "Transpose") {
+      const std::vector<std::int64_t> order = attribute_ints(*node, "perm");
+      passes = !order.empty() && order.back() == static_cast<std::int64_t>(order.size()) - 1;
+    } else if (known && op == "Gather") {
+      const auto type = types.find(node->input(0));
+      const std::int64_t axis = attribute_int(*node, "axis", 0);
+      passes = type != types.end() && type->second.rank_known && axis >= 0 &&
+               axis + 1 < static_cast<std::int64_t>(type->second.shape.size());
+    }
+    if (!passes) return passage;
+    passage.nodes.insert(node);
+    passage.start = node->input(0);
+    known = op == "Reshape" ? last_is_channels(passage.start) : known;
+  }
 }
 
 /// Of a Gemm or MatMul weight of two dimensions: whether its rows are what it reads; absent for others.
@@ -111,6 +154,18 @@ std::optional<bool> reads_rows(const onnx::NodeProto& node, const Tensor& weight
   if (node.op_type() == "MatMul") return true;
   if (node.op_type() != "Gemm" || attribute_int(node, "transA", 0) != 0) return std::nullopt;
   return attribute_int(node, "transB", 0) == 0;
+}
+
+/// A copy of the constant that `node` alone reads. Errors: Internal when the node is not there any more.
+std::string own_copy(Model& model, const std::string& constant, const std::string& node) {
+  onnx::NodeProto* reader = find_node(*model.proto.mutable_graph(), node);
+  if (reader == nullptr) throw Error(ErrorKind::Internal, "a norm to be scaled is gone: " + node);
+  const std::string copy = NamePool(model).unique(constant);
+  set_initializer(model, *owner_of_initializer(model, constant), copy, initializer(model, constant).value());
+  for (std::string& input : *reader->mutable_input()) {
+    if (input == constant) input = copy;
+  }
+  return copy;
 }
 
 /// s[j] = max|X_j|^alpha / max|W_j|^(1 - alpha), the largest of them 1.
@@ -129,18 +184,45 @@ std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<
   return factors;
 }
 
+/// What a norm makes, and all weights that read it.
+struct BehindNorm {
+  std::vector<WeightedLayer> layers;
+  std::set<const onnx::NodeProto*> passed;  // on the way to them
+};
+
+/// The first tensor that is read by others than these; empty: none is.
+std::string read_by_others(const GraphWalk& walk, const std::map<std::string, int>& readers, const std::string& start,
+                           const BehindNorm& behind) {
+  std::vector<std::string> tensors{start};
+  for (const onnx::NodeProto* node : behind.passed) tensors.push_back(node->output(0));
+  for (const std::string& tensor : tensors) {
+    const auto expected = std::ranges::count(behind.layers, tensor, &WeightedLayer::data) +
+                          std::ranges::count_if(walk.readers(tensor), [&](const onnx::NodeProto* reader) {
+                            return has(*reader, Trait::ReadsShape) || behind.passed.contains(reader);
+                          });
+    if (readers.at(tensor) != static_cast<int>(expected)) return tensor;
+  }
+  return {};
+}
+
 /// One activation behind a norm, and all weights that read it.
 std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& walk,
                                     const std::map<std::string, int>& readers, const std::string& tensor,
-                                    const std::vector<WeightedLayer>& layers, double alpha) {
-  const auto seen = network.channel_absmax.find(tensor);
-  if (seen == network.channel_absmax.end() || seen->second.empty()) return std::nullopt;
-  const NormScale norm = norm_scale_of(network, walk, readers, tensor, seen->second.size());
+                                    const BehindNorm& behind, double alpha) {
+  std::vector<float> seen;
+  for (const WeightedLayer& layer : behind.layers) {
+    const auto own = network.channel_absmax.find(layer.data);
+    if (own == network.channel_absmax.end() || own->second.empty()) return std::nullopt;
+    if (seen.empty()) seen.resize(own->second.size());
+    if (seen.size() != own->second.size()) return std::nullopt;
+    for (std::size_t j = 0; j < seen.size(); ++j) seen[j] = std::max(seen[j], own->second[j]);
+  }
+  const NormScale norm = norm_scale_of(network, walk, readers, tensor, seen.size());
   if (norm.constants.empty()) return std::nullopt;
   Proposal proposal;
   std::vector<std::pair<std::string, bool>> weights;  // with whether they are read by rows
-  std::vector<float> read(seen->second.size());
-  for (const WeightedLayer& layer : layers) {
+  std::vector<float> read(seen.size());
+  for (const WeightedLayer& layer : behind.layers) {
     proposal.layers.push_back(layer.layer->name);
     const Tensor weight = *initializer(network.model, layer.weight);
     const std::optional<bool> rows = reads_rows(*layer.node, weight);
@@ -153,21 +235,20 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
     if (lattice_of(weight.floats())) proposal.why_not = "its weights lie on a grid, which scaling would break";
   }
   if (!norm.why_not.empty()) proposal.why_not = norm.why_not;
-  const auto shapes = std::ranges::count_if(
-      walk.readers(tensor), [](const onnx::NodeProto* reader) { return has(*reader, Trait::ReadsShape); });
-  if (readers.at(tensor) != static_cast<int>(layers.size()) + static_cast<int>(shapes)) {
-    proposal.why_not = fmt::format("'{}' is read by others than the weights that could take the factors", tensor);
+  if (const std::string other = read_by_others(walk, readers, tensor, behind); !other.empty()) {
+    proposal.why_not = fmt::format("'{}' is read by others than the weights that could take the factors", other);
   }
   if (!proposal.why_not.empty()) return proposal;
-  const std::vector<float> factors = factors_of(seen->second, read, alpha);
+  const std::vector<float> factors = factors_of(seen, read, alpha);
   const auto [low, high] = std::ranges::minmax(factors);
   if (low == high) return std::nullopt;
   proposal.what =
       fmt::format("activation '{}': {} channels times {:g} to {:g}, in {} of the norm in front", tensor, factors.size(),
                   1 / high, 1 / low, norm.constants.size() == 1 ? "the scale" : "scale and bias");
   proposal.rewrite = [norm, weights, factors](Model& model) {
-    for (const std::string& constant : norm.constants) {
-      scale_constant(model, constant, [&](std::size_t i) { return 1 / factors[i]; });
+    for (const NormScale::Constant& constant : norm.constants) {
+      const std::string own = constant.shared ? own_copy(model, constant.name, constant.node) : constant.name;
+      scale_constant(model, own, [&](std::size_t i) { return 1 / factors[i]; });
     }
     for (const auto& [name, rows] : weights) {
       const auto width = static_cast<std::size_t>(initializer(model, name).value().shape()[1]);
@@ -212,10 +293,18 @@ std::vector<Proposal> smooth_quant(const Network& network, int round) {
   smooth_convolutions(network, alpha, proposals);
   const GraphWalk walk(network.model);
   const std::map<std::string, int> readers = count_readers(network.model);
-  std::map<std::string, std::vector<WeightedLayer>> behind;
-  for (const WeightedLayer& layer : weighted_layers(network)) behind[layer.data].push_back(layer);
-  for (const auto& [tensor, layers] : behind) {
-    if (auto proposal = smooth_norm(network, walk, readers, tensor, layers, alpha)) {
+  const std::map<std::string, ValueType> types = infer_types(network.model);
+  std::map<std::string, BehindNorm> behind;
+  for (const WeightedLayer& layer : weighted_layers(network)) {
+    const auto seen = network.channel_absmax.find(layer.data);
+    if (seen == network.channel_absmax.end()) continue;
+    const Passage passage = passage_to(walk, types, layer.data, seen->second.size());
+    BehindNorm& group = behind[passage.start];
+    group.layers.push_back(layer);
+    group.passed.insert(passage.nodes.begin(), passage.nodes.end());
+  }
+  for (const auto& [tensor, group] : behind) {
+    if (auto proposal = smooth_norm(network, walk, readers, tensor, group, alpha)) {
       proposals.push_back(std::move(*proposal));
     }
   }

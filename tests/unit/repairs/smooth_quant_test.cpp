@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -17,9 +20,16 @@ struct Norm {
   explicit Norm(const std::string& nodes, Format format = Format::Int8) : bench(made(nodes), format) {
     bench.channels["n"] = {1, 16, 1, 1};
   }
+  static Tensor rows() {  // what a Reshape keeps four channels with
+    constexpr std::array<std::int64_t, 2> kShape{-1, 4};
+    Tensor tensor(Dtype::Int64, {2});
+    std::memcpy(tensor.mutable_bytes().data(), kShape.data(), sizeof(kShape));
+    return tensor;
+  }
   static Model made(const std::string& nodes) {
-    Model model = parsed("g (float[2,4] x) => (float[2,4] q, float[2,4] k) { " + nodes + " }",
-                         {{"g", zeros({4})}, {"b", zeros({4})}, {"wq", zeros({4, 4})}, {"wk", zeros({4, 4})}});
+    Model model =
+        parsed("g (float[2,4] x) => (float[2,4] q, float[2,4] k) { " + nodes + " }",
+               {{"g", zeros({4})}, {"b", zeros({4})}, {"wq", zeros({4, 4})}, {"wk", zeros({4, 4})}, {"rows", rows()}});
     onnx::GraphProto& graph = *model.proto.mutable_graph();
     set_initializer(model, graph, "g", filled({4}, [](int i) { return i == 1 ? 16.0F : 1.0F; }));
     set_initializer(model, graph, "b", filled({4}, [](int i) { return 0.5F * static_cast<float>(i); }));
@@ -74,12 +84,34 @@ TEST(SmoothQuant, ANormThatOthersReadIsRefusedWithAReason) {
   EXPECT_EQ(proposals[0].why_not, "'n' is read by others than the weights that could take the factors");
 }
 
-TEST(SmoothQuant, AScaleThatOthersReadIsRefusedWithAReason) {
+TEST(SmoothQuant, AScaleThatOthersReadIsCopied) {
   Norm net("[s] s = Relu(x)\n [mul] n = Mul(x, s)\n " + std::string(kTwoReaders));
-  Norm one("[mul] n = Mul(x, b)\n [a] a = Mul(x, b)\n [q] q = MatMul(n, wq)\n [k] k = MatMul(n, wk)");
-  ASSERT_EQ(one.proposals().size(), 1U);
-  EXPECT_EQ(one.proposals()[0].why_not, "something else reads 'b' too");
   EXPECT_TRUE(net.proposals().empty());  // no constant that could take them
+  Norm one("[mul] n = Mul(x, b)\n [a] a = Mul(x, b)\n [q] q = MatMul(n, wq)\n [k] k = MatMul(n, wk)");
+  const auto proposals = one.proposals();
+  ASSERT_EQ(proposals.size(), 1U);
+  ASSERT_EQ(proposals[0].why_not, "");
+  Model after = one.bench.model;
+  proposals[0].rewrite(after);
+  EXPECT_EQ(after.proto.graph().node(0).input(1), "b#2");
+  EXPECT_EQ(after.proto.graph().node(1).input(1), "b");
+  EXPECT_EQ(initializer(after, "b")->floats()[2], initializer(one.bench.model, "b")->floats()[2]);
+  EXPECT_NE(initializer(after, "b#2")->floats()[2], initializer(after, "b")->floats()[2]);
+}
+
+TEST(SmoothQuant, GoesThroughWhatLeavesTheChannelsLast) {
+  const std::string norm = "[norm] n0 = LayerNormalization(x, g, b)\n ";
+  for (const char* passage : {"[pass] n = Reshape(n0, rows)\n "}) {
+    const auto proposals = Norm(norm + passage + kTwoReaders).proposals();
+    ASSERT_EQ(proposals.size(), 1U) << passage;
+    EXPECT_EQ(proposals[0].why_not, "") << passage;
+    EXPECT_EQ(proposals[0].layers, (std::vector<std::string>{"q", "k"})) << passage;
+    const auto refused = Norm(norm + passage + "[q] q = MatMul(n, wq)\n [k] k = Relu(n0)").proposals();
+    ASSERT_EQ(refused.size(), 1U) << passage;
+    EXPECT_EQ(refused[0].why_not, "'n0' is read by others than the weights that could take the factors") << passage;
+  }
+  Norm swapped(norm + "[pass] n = Transpose<perm = [1, 0]>(n0)\n " + kTwoReaders);  // other channels come last
+  EXPECT_TRUE(swapped.proposals().empty());
 }
 
 TEST(SmoothQuant, ChannelsOfLikeSizeNeedNothing) {
