@@ -66,11 +66,13 @@ inline constexpr auto kDetection = table(
     "EvalOptions", "Detection",
     row(&EvalOptions::boxes, "--boxes FORM",
         "yolox: [cells, 5+classes] before decoding; plain: outputs [N,4] of corners and [N,classes]; rows: [N,6] of "
-        "corners, score, class; yolov5: [N,5+classes] of centre, size, objectness, classes (default: yolox)")
-        .python("boxes", "evaluate", "of detection, how they come out: \"yolox\", \"yolov5\", \"plain\", \"rows\"."),
+        "corners, score, class; yolov5: [N,5+classes] of centre, size, objectness, classes; yolov8: [4+classes,N] of "
+        "centre, size, classes (default: yolox)")
+        .python("boxes", "evaluate",
+                "of detection, how they come out: \"yolox\", \"yolov5\", \"yolov8\", \"plain\", \"rows\"."),
     row(&EvalOptions::box_order, "--box-order ORDER",
         "The four numbers of a box: xyxy, yxyx (corners), cxcywh (centre and size), xywh (upper left corner and size) "
-        "(default: xyxy; of yolov5 cxcywh; yolox has its own)")
+        "(default: xyxy; of yolov5 and yolov8 cxcywh; yolox has its own)")
         .python("box_order", "evaluate", "\"xyxy\", \"yxyx\", \"cxcywh\", \"xywh\"."),
     row(&EvalOptions::scores, "--scores FUNCTION",
         "What the network left out of its scores: none, sigmoid or softmax (default: none)")

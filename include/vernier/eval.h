@@ -25,8 +25,8 @@ namespace vernier {
 enum class Task { Classification, Detection, Segmentation, Language, Custom };
 VERNIER_API std::span<const std::string_view> words_of(Task which);
 
-/// How boxes come out of a detector (src/tasks/boxes.h). "yolox", "plain", "rows", "yolov5".
-enum class BoxForm { Yolox, Plain, Rows, Yolov5 };
+/// How boxes come out of a detector (src/tasks/boxes.h). "yolox", "plain", "rows", "yolov5", "yolov8".
+enum class BoxForm { Yolox, Plain, Rows, Yolov5, Yolov8 };
 VERNIER_API std::span<const std::string_view> words_of(BoxForm which);
 /// What the four numbers of a box are: two corners, those with y in front, the centre and the size, the upper left
 /// corner and the size. "xyxy", "yxyx", "cxcywh", "xywh".

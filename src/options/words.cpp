@@ -17,7 +17,7 @@
 namespace vernier {
 
 std::span<const std::string_view> words_of(BoxForm /*which*/) {
-  static constexpr std::array<std::string_view, 4> kWords{"yolox", "plain", "rows", "yolov5"};
+  static constexpr std::array<std::string_view, 5> kWords{"yolox", "plain", "rows", "yolov5", "yolov8"};
   return kWords;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "vernier/error.h"
 
@@ -109,20 +110,35 @@ std::vector<Detection> decode_rows(std::span<const float> rows, double least) {
   return detections;
 }
 
-std::vector<Detection> decode_yolov5(std::span<const float> rows, std::size_t columns, double least) {
-  if (columns < 6 || rows.size() % columns != 0) {
-    throw Error(ErrorKind::Input, fmt::format("{} values in rows of {} are no rows of box, objectness and classes",
-                                              rows.size(), columns));
+namespace {
+
+/// Rows of a box, an objectness where there is one, and classes.
+std::vector<Detection> decode_decoded(std::span<const float> rows, std::size_t columns, bool objectness, double least) {
+  const std::size_t first = objectness ? 5 : 4;
+  if (columns <= first || rows.size() % columns != 0) {
+    throw Error(ErrorKind::Input, fmt::format("{} values in rows of {} are no rows of box{} and classes", rows.size(),
+                                              columns, objectness ? ", objectness" : ""));
   }
   std::vector<Detection> detections;
   for (std::size_t i = 0; i < rows.size(); i += columns) {
     const std::span<const float> row = rows.subspan(i, columns);
-    const auto best = std::max_element(row.begin() + 5, row.end());
-    const double score = static_cast<double>(row[4]) * static_cast<double>(*best);
+    const auto best = std::max_element(row.begin() + static_cast<std::ptrdiff_t>(first), row.end());
+    const double score = (objectness ? static_cast<double>(row[4]) : 1.0) * static_cast<double>(*best);
     if (!(score >= least)) continue;
-    detections.push_back({{row[0], row[1], row[2], row[3]}, score, static_cast<std::size_t>(best - row.begin()) - 5});
+    const std::size_t category = static_cast<std::size_t>(best - row.begin()) - first;
+    detections.push_back({{row[0], row[1], row[2], row[3]}, score, category});
   }
   return detections;
+}
+
+}  // namespace
+
+std::vector<Detection> decode_yolov5(std::span<const float> rows, std::size_t columns, double least) {
+  return decode_decoded(rows, columns, /*objectness=*/true, least);
+}
+
+std::vector<Detection> decode_yolov8(std::span<const float> rows, std::size_t columns, double least) {
+  return decode_decoded(rows, columns, /*objectness=*/false, least);
 }
 
 Box from_centre(const Box& numbers) {

@@ -48,6 +48,10 @@ std::vector<Detection> decode_rows(std::span<const float> rows, double least);
 /// Each gives its best class, where that scores `least` or more. Errors: Input when there is no class.
 std::vector<Detection> decode_yolov5(std::span<const float> rows, std::size_t columns, double least);
 
+/// The same for rows [n, 4 + classes] without an objectness, as YOLOv8 and YOLOv11 have them: score = class. Errors:
+/// Input when there is no class.
+std::vector<Detection> decode_yolov8(std::span<const float> rows, std::size_t columns, double least);
+
 /// Corners of a box whose numbers are the centre and the size, or the upper left corner and the size.
 Box from_centre(const Box& numbers);
 Box from_size(const Box& numbers);

@@ -2,7 +2,7 @@
 
     make_detector.py FOLDER
 
-detector.onnx has outputs boxes [N,4] and scores [N,3]; rows.onnx has rows [N,8] of box, objectness and classes. The .npz
+detector.onnx has outputs boxes [N,4] and scores [N,3]; rows.onnx has rows [N,8] of box, objectness and classes; columns.onnx [7,N] of box and classes. The .npz
 say the same boxes in several ways.
 """
 import json
@@ -17,9 +17,9 @@ SIZE, IMAGES, BOXES, CLASSES = 64, 8, 6, 3
 WIDTH, HEIGHT = 128, 96  # of the images, which a letterbox halves
 
 
-def network(path, outputs):
-    tensors = [helper.make_tensor_value_info(f"given_{name}", TensorProto.FLOAT, [BOXES, columns]) for name, columns in outputs]
-    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [BOXES, columns]) for name, columns in outputs]
+def network(path, outputs, rows=BOXES):
+    tensors = [helper.make_tensor_value_info(f"given_{name}", TensorProto.FLOAT, [rows, columns]) for name, columns in outputs]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, columns]) for name, columns in outputs]
     nodes = [helper.make_node("Identity", [f"given_{name}"], [name]) for name, _ in outputs]
     image = helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, SIZE, SIZE])
     graph = helper.make_graph(nodes, "detector", [image, *tensors], results)
@@ -30,6 +30,7 @@ def main(folder):
     rng = np.random.default_rng(0)
     network(folder / "detector.onnx", [("boxes", 4), ("scores", CLASSES)])
     network(folder / "rows.onnx", [("rows", 5 + CLASSES)])
+    network(folder / "columns.onnx", [("columns", BOXES)], rows=4 + CLASSES)
     images = rng.random((IMAGES, 1, 3, SIZE, SIZE), dtype=np.float32)
     corner = rng.random((IMAGES, BOXES, 2)) * (WIDTH - 40, HEIGHT - 40)
     size = 8 + rng.random((IMAGES, BOXES, 2)) * (32, 16)  # wider than high
@@ -60,6 +61,7 @@ def main(folder):
     save("twice.npz", xyxy, 1 / (1 + np.exp(-shares)))
     rows = np.concatenate([middle, np.ones((IMAGES, BOXES, 1)), shares], -1)
     np.savez(folder / "rows.npz", image=images, given_rows=rows.astype(np.float32))
+    np.savez(folder / "columns.npz", image=images, given_columns=np.concatenate([middle, shares], -1).transpose(0, 2, 1).astype(np.float32))
 
 
 if __name__ == "__main__":

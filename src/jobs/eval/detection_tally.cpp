@@ -223,11 +223,15 @@ class DetectionTally : public TaskTally {
         for (std::size_t i = 4; i < values.size(); i += 6) values[i] = 1 / (1 + std::exp(-values[i]));
       }
       found = decode_rows(values, options_.least_score);
+    } else if (options_.boxes == BoxForm::Yolov8) {
+      const Rows rows = rows_of_anchors(outputs);
+      found = decode_yolov8(rows.values, rows.columns, options_.least_score);
     } else {
       const Rows rows = only_rows(outputs, 4);
       found = decode_yolov5(rows.values, rows.columns, options_.least_score);
     }
-    const BoxOrder own = options_.boxes == BoxForm::Yolov5 ? BoxOrder::Centre : BoxOrder::Corners;
+    const bool by_centre = options_.boxes == BoxForm::Yolov5 || options_.boxes == BoxForm::Yolov8;
+    const BoxOrder own = by_centre ? BoxOrder::Centre : BoxOrder::Corners;
     for (Detection& one : found) one.box = corners_of(one.box, options_.box_order.value_or(own));
     return found;
   }
@@ -241,6 +245,18 @@ class DetectionTally : public TaskTally {
     const Shape& shape = output.tensor.shape();
     Rows rows{as_floats(output), shape.empty() ? 0 : static_cast<std::size_t>(shape.back())};
     apply(options_.scores, rows.values, rows.columns, skipped);
+    return rows;
+  }
+  /// [4 + classes, anchors]: a row an anchor.
+  Rows rows_of_anchors(const std::vector<NamedTensor>& outputs) const {
+    need_outputs(outputs, 1, "detection");
+    const std::vector<float> values = as_floats(outputs.front());
+    const Shape& shape = outputs.front().tensor.shape();
+    const std::size_t anchors = shape.empty() ? 0 : static_cast<std::size_t>(shape.back());
+    const std::size_t columns = anchors == 0 ? 0 : values.size() / anchors;
+    Rows rows{std::vector<float>(values.size()), columns};
+    for (std::size_t i = 0; i < values.size(); ++i) rows.values[i % anchors * columns + i / anchors] = values[i];
+    apply(options_.scores, rows.values, rows.columns, 4);
     return rows;
   }
   Rows only_rows(const std::vector<NamedTensor>& outputs, std::size_t skipped) const {

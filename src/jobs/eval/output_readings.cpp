@@ -234,7 +234,8 @@ class TallyReadings : public OutputReadings {
 
   /// Boxes of an order in all units: networks are often wrong about both.
   void boxes(BoxForm form, BoxOrder order) {
-    const BoxOrder own = form == BoxForm::Yolov5 ? BoxOrder::Centre : BoxOrder::Corners;
+    const bool by_centre = form == BoxForm::Yolov5 || form == BoxForm::Yolov8;
+    const BoxOrder own = by_centre ? BoxOrder::Centre : BoxOrder::Corners;
     const bool as_is = form == task_.boxes && order == task_.box_order.value_or(own);
     for (const BoxUnits units : {BoxUnits::Input, BoxUnits::Unit, BoxUnits::Image}) {
       if (as_is && units == task_.box_units) continue;

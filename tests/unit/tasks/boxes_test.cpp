@@ -142,6 +142,16 @@ TEST(Boxes, DecodesRowsOfYolov5) {
   EXPECT_THROW(decode_yolov5(rows, 8, 0.3), Error);
 }
 
+TEST(Boxes, DecodesRowsOfYolov8) {
+  const std::vector<float> rows{10, 20, 4, 8, 0.2F, 0.8F,  // class 1
+                                1,  2,  3, 4, 0.1F, 0.2F};
+  const auto found = decode_yolov8(rows, 6, 0.3);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].category, 1U);
+  EXPECT_NEAR(found[0].score, 0.8, 1e-6);
+  EXPECT_THROW(decode_yolov8(rows, 4, 0.3), Error);
+}
+
 TEST(Boxes, MakesCornersOfOtherNumbers) {
   const Box numbers{10, 20, 4, 8};
   const Box centre = from_centre(numbers), size = from_size(numbers);
