@@ -2,12 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "vernier/export.h"
 #include "vernier/onnx_model.h"
 #include "vernier/report/inspect.h"
 #include "vernier/report/tactics.h"
 #include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -16,7 +19,8 @@ struct InspectOptions {
   bool nodes = false;       // every node, with what it reads and gives
   bool attributes = false;  // of the nodes, which are then listed too
   bool weights = false;
-  std::filesystem::path external_data_dir;  // as in MeasureOptions
+  std::filesystem::path external_data_dir;    // as in MeasureOptions
+  std::map<std::string, Shape> input_shapes;  // in the place of those in the file, for the sizes behind them
 };
 /// What is in a model file, float or typed. Values of weights are not read. Errors: Input.
 VERNIER_API ModelInspection inspect_model(const InspectOptions& options);

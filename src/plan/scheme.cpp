@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/module_paths.h"
 #include "plan/faster_on_codes.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
@@ -222,6 +223,39 @@ bool dilates(const onnx::NodeProto& node) {
   return std::ranges::any_of(attribute_ints(node, "dilations"), [](std::int64_t dilation) { return dilation != 1; });
 }
 
+/// What names modules of torch and no layer stands for the layers inside them.
+PrecisionOptions with_modules_resolved(const Model& model, const std::vector<Layer>& layers,
+                                       PrecisionOptions precision) {
+  const std::map<std::string, std::string> paths = module_paths(model);
+  if (paths.empty()) return precision;
+  const auto layers_of = [&](const std::string& text) {
+    const bool known = std::ranges::any_of(
+        layers, [&](const Layer& layer) { return layer.name == text || wildcard_match(text, layer.name); });
+    std::vector<std::string> inside = known ? std::vector<std::string>() : nodes_of_module(paths, text);
+    std::erase_if(inside, [&](const std::string& node) {
+      return std::ranges::none_of(layers, [&](const Layer& layer) { return layer.name == node; });
+    });
+    return inside;
+  };
+  std::vector<std::pair<std::string, Format>> formats;
+  for (const auto& [text, format] : precision.layer_precisions) {
+    const std::vector<std::string> inside = layers_of(text);
+    for (const std::string& layer : inside) formats.emplace_back(layer, format);
+    if (inside.empty()) formats.emplace_back(text, format);
+  }
+  precision.layer_precisions = std::move(formats);
+  for (std::vector<std::string>* names : {&precision.selection.nodes, &precision.selection.excluded_nodes}) {
+    std::vector<std::string> resolved;
+    for (const std::string& text : *names) {
+      const std::vector<std::string> inside = layers_of(text);
+      resolved.insert(resolved.end(), inside.begin(), inside.end());
+      if (inside.empty()) resolved.push_back(text);
+    }
+    *names = std::move(resolved);
+  }
+  return precision;
+}
+
 }  // namespace
 
 bool only_where_faster(const PrecisionOptions& precision) {
@@ -318,8 +352,8 @@ std::map<std::string, std::string> layers_of_other_types(const Model& model, con
   return found;
 }
 
-AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers,
-                               const PrecisionOptions& precision) {
+AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers, const PrecisionOptions& asked) {
+  const PrecisionOptions precision = with_modules_resolved(model, layers, asked);
   AssignedFormats assigned;
   if (precision.constraints != PrecisionConstraints::None) check_patterns(layers, precision, assigned.warnings);
   Plan& plan = assigned.plan;

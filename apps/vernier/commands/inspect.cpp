@@ -1,6 +1,7 @@
 
 #include "vernier/inspect.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -22,7 +23,7 @@ namespace {
 
 struct InspectLine {
   std::string model;
-  std::vector<std::string> show;
+  std::vector<std::string> show, input_shapes;
   bool csv = false;
   ResultGroup result;
   std::string visual, report, display_as = "onnx";
@@ -58,11 +59,17 @@ Command add_inspect(CLI::App& root) {
             "With --visual: report.json of diagnose, for each layer's own error as colour (default: formats as colour)")
       .group("Output");
   add_row(app, table::kExternalDataDir, "Model", line->texts);
+  add_values(app, "--input-shapes,--inputs", line->input_shapes, "NAME:[DIMS]",
+             "Shapes of inputs that the sizes and multiply-accumulates behind them are counted with, x:[1,3,224,224] "
+             "(default: those of the file; open sizes count as 1)")
+      .group("Model");
   add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app, "Example: vernier inspect model model.onnx --show layers formats");
 
   return {
-      &app, &line->messages, [line](Console& console) {
+      &app, &line->messages,
+      [line](Console& console) {
         if (parse_choice("--display-as", line->display_as, {"onnx", "trt"}) == "trt") {
           console.warning(
               "--display-as trt: the ONNX graph is shown; vernier inspect engine MODEL says what TensorRT makes of a "
@@ -94,6 +101,9 @@ Command add_inspect(CLI::App& root) {
         InspectOptions options;
         options.model = line->model;
         read_value(table::kExternalDataDir, line->texts, options.external_data_dir);
+        for (auto& [name, shape] : parse_input_shapes("--input-shapes", line->input_shapes, Dims::MayBeOpen)) {
+          options.input_shapes[name] = std::move(shape);
+        }
         options.nodes = shows.contains("layers");
         options.attributes = shows.contains("attrs");
         options.weights = shows.contains("weights");
@@ -110,7 +120,8 @@ Command add_inspect(CLI::App& root) {
         }
         print_result(console, printed);
         return 0;
-      }};
+      },
+      ignored};
 }
 
 }  // namespace vernier::cli

@@ -45,6 +45,7 @@ struct InspectedAttribute {
 struct InspectedNode {
   enum class Role { None, Layer, MovesData };
   std::string name, op_type;
+  std::string module{};  // of torch that it comes from: "model.layers.0.mlp"; empty: not known
   Role role = Role::None;
   std::vector<InspectedTensor> inputs, outputs;
   std::vector<InspectedAttribute> attributes;

@@ -16,6 +16,7 @@
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/layers.h"
+#include "model/module_paths.h"
 #include "model/raw_proto.h"
 #include "model/trip_counts.h"
 #include "model/type_protos.h"
@@ -74,7 +75,8 @@ std::vector<InspectedTensor> inspected(const Names& names, const TypeProtos& typ
 
 class Lister {
  public:
-  Lister(const std::vector<Layer>& layers, TypeProtos types) : types_(std::move(types)) {
+  Lister(const std::vector<Layer>& layers, TypeProtos types, std::map<std::string, std::string> modules)
+      : types_(std::move(types)), modules_(std::move(modules)) {
     for (const Layer& layer : layers) layers_[layer.name] = &layer;
   }
 
@@ -89,6 +91,7 @@ class Lister {
       if (const auto layer = layers_.find(node.name()); layer != layers_.end()) {
         entry.role = layer->second->follows ? InspectedNode::Role::MovesData : InspectedNode::Role::Layer;
       }
+      if (const auto module = modules_.find(node.name()); module != modules_.end()) entry.module = module->second;
       entry.inputs = inspected(node.input(), types_);
       entry.outputs = inspected(node.output(), types_);
       for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -130,6 +133,7 @@ class Lister {
 
   std::map<std::string, const Layer*> layers_;
   TypeProtos types_;
+  std::map<std::string, std::string> modules_;
 };
 
 std::vector<InspectedWeight> list_weights(const Model& model) {
@@ -240,6 +244,7 @@ UnboundedSizes list_unbounded_sizes(const OnnxModel& model) {
 ModelInspection inspect_model(const InspectOptions& options) {
   // Without the hash of weights beside the file: nothing here names the model, and they may be gigabytes.
   Model model = read_model_unhashed(options.model, options.external_data_dir);
+  override_input_shapes(model, options.input_shapes, "‹input-shapes›");
   const std::map<std::string, ValueType> types = infer_types_in_place(model);
   const std::vector<Layer> layers = find_layers(model, types);
   const onnx::GraphProto& graph = model.proto.graph();
@@ -261,7 +266,9 @@ ModelInspection inspect_model(const InspectOptions& options) {
   count_contents(model, report);
   count_costs(model, layers, types, report);
   report.with_attributes = options.attributes;
-  if (options.nodes || options.attributes) report.main = Lister(layers, infer_type_protos(model)).list(graph);
+  if (options.nodes || options.attributes) {
+    report.main = Lister(layers, infer_type_protos(model), module_paths(model)).list(graph);
+  }
   if (options.weights) report.weights = list_weights(model);
   return report;
 }

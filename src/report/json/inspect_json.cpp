@@ -69,6 +69,7 @@ Json graph_json(const InspectedGraph& graph, bool attributes) {
                             {"moves_data", node.role == InspectedNode::Role::MovesData},
                             {"inputs", json_of_tensors(node.inputs)},
                             {"outputs", json_of_tensors(node.outputs)}};
+    if (!node.module.empty()) one["module"] = node.module;
     Json values = Json::object();
     for (const InspectedAttribute& attribute : node.attributes) {
       const bool bodies = std::holds_alternative<InspectedAttribute::OfGraphs>(attribute.value);

@@ -69,8 +69,9 @@ std::string nodes_text(const InspectedGraph& graph, bool attributes, const std::
     const char* role = node.role == InspectedNode::Role::None    ? ""
                        : node.role == InspectedNode::Role::Layer ? "  (layer)"
                                                                  : "  (moves data)";
-    text += fmt::format("{}{} [Op: {}]{}\n{}    {} -> {}\n", indent, printable(node.name), printable(node.op_type),
-                        role, indent, names_text(node.inputs), names_text(node.outputs));
+    text += fmt::format("{}{} [Op: {}]{}{}\n{}    {} -> {}\n", indent, printable(node.name), printable(node.op_type),
+                        role, node.module.empty() ? "" : "  in " + printable(node.module), indent,
+                        names_text(node.inputs), names_text(node.outputs));
     for (const InspectedAttribute& attribute : node.attributes) {
       if (attributes) {
         text +=
