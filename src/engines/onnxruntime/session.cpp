@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/refuse.h"
+#include "base/text.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/optimizer_faults.h"
@@ -294,6 +295,7 @@ struct Session::State {
   bool all_numbers = true;  // between them
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  std::vector<std::string> open_inputs;  // "x [?, 3, ?, ?]": those whose sizes the model leaves open
 
   /// The inputs of a run, as the runtime reads them.
   Values values_of_inputs(const Sample& given) const {
@@ -322,9 +324,14 @@ struct Session::State {
     try {
       runtime->check(runtime->api().Run(part.session.get(), running.options(), input_names.data(), input_values.data(),
                                         input_values.size(), output_names.data(), output_names.size(), made.data()));
-    } catch (const Error&) {
+    } catch (const Error& error) {
       if (running.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
-      throw;
+      if (open_inputs.empty() || error.kind() != ErrorKind::Backend || !error.hint().empty()) throw;
+      throw Error(
+          error.kind(), error.what(),
+          fmt::format("the model leaves sizes open: {}; if those it got do not fit together, give ‹input-shapes› "
+                      "for random inputs, or real inputs with ‹data›",
+                      list_some(open_inputs, 3)));
     }
     for (std::size_t i = 0; i < made.size(); ++i) live[part.outputs[i]] = OwnedValue(runtime->api(), made[i]);
     for (const std::string& name : part.last_reads) live.erase(name);
@@ -353,6 +360,10 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   state_->memory = cpu_memory(*runtime);
   for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
+  for (const InputInfo& input : model_inputs(model)) {
+    if (std::ranges::all_of(input.shape, [](std::int64_t dim) { return dim >= 0; })) continue;
+    state_->open_inputs.push_back(fmt::format("{} {}", printable(input.name), shape_text(input.shape)));
+  }
   const bool at_starts = options.part_starts.size() > 1;
   const bool in_parts = level_of(options) == ORT_DISABLE_ALL && options.profile.empty() &&
                         (at_starts || static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes);

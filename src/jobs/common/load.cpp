@@ -60,8 +60,34 @@ std::optional<OutputPart> part_named(const std::string& text, const std::vector<
   return part;
 }
 
-std::vector<std::string> judged_outputs(const std::vector<std::string>& floats, const MeasureOptions& options) {
-  if (floats.empty() || options.outputs.empty()) return floats;
+/// "present.0.key", "present_key_values.0.value": what exporters of language models call the caches that the next step
+/// reads. They are states, as long as something else is there to judge.
+std::vector<std::string> caches_among(const std::vector<std::string>& floats) {
+  std::vector<std::string> caches;
+  for (const std::string& name : floats) {
+    if (name.starts_with("present.") || name.starts_with("present_")) caches.push_back(name);
+  }
+  return caches.size() == floats.size() ? std::vector<std::string>() : caches;
+}
+
+bool has_limit(const std::optional<Requirement>& requirement, const std::string& output) {
+  return requirement && std::ranges::find(requirement->limits, output, &Limit::output) != requirement->limits.end();
+}
+
+std::vector<std::string> judged_outputs(const std::vector<std::string>& floats, const MeasureOptions& options,
+                                        std::vector<std::string>& notes) {
+  if (floats.empty()) return floats;
+  if (options.outputs.empty()) {
+    std::vector<std::string> caches = caches_among(floats);
+    std::erase_if(caches, [&](const std::string& name) { return has_limit(options.requirement, name); });
+    if (caches.empty()) return floats;
+    notes.push_back(fmt::format("{} ({}) {} of a cache and not judged: ‹outputs› names what is",
+                                plural(caches.size(), "output"), list_some(caches, 2),
+                                caches.size() == 1 ? "is a state" : "are states"));
+    std::vector<std::string> others = floats;
+    std::erase_if(others, [&](const std::string& name) { return std::ranges::find(caches, name) != caches.end(); });
+    return others;
+  }
   std::vector<std::string> chosen;
   for (const std::string& pattern : options.outputs) {
     if (part_named(pattern, floats)) continue;
@@ -228,7 +254,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   subject.samples = loaded.samples.get();
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
   const std::vector<std::string> floats = float_outputs(subject.model, options);
-  subject.judged = judged_outputs(floats, options);
+  subject.judged = judged_outputs(floats, options, loaded.output_notes);
   subject.class_axes = class_axes(subject.model, subject.judged, options.top1_axes);
   subject.threads = options.threads == 0 ? usable_cores() : options.threads;
   subject.progress = progress_of(sources.sinks());

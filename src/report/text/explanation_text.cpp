@@ -59,12 +59,27 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
   return text;
 }
 
+/// Below this a layer's result is hardly there, whatever the figures of the outputs hide.
+constexpr double kLostSignalDb = 10;
+
+bool any_loses_signal(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {
+  return std::ranges::any_of(report.layers, [&](const LayerRow& row) {
+    if (!row.own_sqnr_db || *row.own_sqnr_db >= kLostSignalDb) return false;
+    return std::ranges::any_of(groups, [&](const CauseGroup& group) {
+      return std::ranges::find(group.layers, row.name) != group.layers.end();
+    });
+  });
+}
+
 /// What is found in a network that needs nothing is not what breaks it; where repairs made it so, it was.
 std::string causes_heading(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {
   const bool sure = groups.empty() || groups.front().first->confidence >= kLikelyCause;
-  std::string text = !report.repaired && outcome_of(report) == Outcome::NothingNeeded ? "Seen, and harmless here"
-                     : sure                                                           ? "Causes"
-                                                                                      : "Possible causes";
+  const bool fine = !report.repaired && outcome_of(report) == Outcome::NothingNeeded;
+  std::string text = fine && any_loses_signal(report, groups)
+                         ? "Layers that lose their signal, though the outputs hide it"
+                     : fine ? "Seen, and harmless here"
+                     : sure ? "Causes"
+                            : "Possible causes";
   if (report.repaired) text += ", before the repairs";
   const std::size_t examined = report.explanation->samples;
   if (examined > 0 && examined < report.samples) {
