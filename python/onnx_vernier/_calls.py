@@ -550,7 +550,7 @@ def evaluate(
             "custom".
         label_offset: is added to each label.
         ignored_label: of segmentation: pixels that count for nothing.
-        boxes: of detection, how they come out: "yolox", "yolov5", "plain", "rows".
+        boxes: of detection, how they come out: "yolox", "yolov5", "yolov8", "plain", "rows".
         box_order: "xyxy", "yxyx", "cxcywh", "xywh".
         scores: what the network left out: "none", "sigmoid", "softmax".
         box_units: "input", "unit", "image".

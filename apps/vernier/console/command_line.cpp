@@ -246,8 +246,34 @@ void turn_help_around(const CLI::App& root, std::vector<std::string>& arguments)
   arguments.push_back("--help");
 }
 
+/// "debug -v reduce MODEL" means "debug reduce -v MODEL": scripts for Polygraphy have options of messages there.
+void move_behind_command(const CLI::App& root, std::vector<std::string>& arguments) {
+  if (arguments.size() < 3 || !arguments[1].starts_with('-') || arguments[1] == "--") return;
+  const std::vector<const CLI::App*> groups = root.get_subcommands(
+      [&](const CLI::App* app) { return app->get_name() == arguments.front() && !command_names(*app).empty(); });
+  if (groups.empty()) return;
+  const std::vector<std::string> commands = command_names(*groups.front());
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--log-file" || arguments[i] == "--log_file") {
+      ++i;  // its value may have any name
+    } else if (arguments[i] == "--log-format" || arguments[i] == "--log_format" || arguments[i] == "--verbosity") {
+      // Behind the command its words would have no end. They change nothing here.
+      auto end = arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+      while (end != arguments.end() && !end->starts_with('-') && std::ranges::find(commands, *end) == commands.end())
+        ++end;
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i), end);
+      --i;
+    } else if (std::ranges::find(commands, arguments[i]) != commands.end()) {
+      std::rotate(arguments.begin() + 1, arguments.begin() + static_cast<std::ptrdiff_t>(i),
+                  arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      return;
+    }
+  }
+}
+
 void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
   turn_help_around(root, arguments);
+  move_behind_command(root, arguments);
   std::vector<std::string> reversed = normalize_arguments(std::move(arguments));
   std::reverse(reversed.begin(), reversed.end());  // the order that CLI11 wants
   try {
