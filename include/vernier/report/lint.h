@@ -14,6 +14,7 @@ struct LintEntry {
   std::string source;  // onnx_checker, onnx_loader, onnxruntime, onnx_graphsurgeon, in the peer's words; vernier: pairs
   std::string message;
   std::vector<std::string> nodes;  // that it is about; may be empty
+  bool forbidden = false;          // by ONNX as well as by the runtime that says it; not in the JSON
 };
 
 struct LintReport {

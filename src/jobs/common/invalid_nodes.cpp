@@ -26,7 +26,7 @@ std::vector<FoundDefect> invalid_nodes(const std::shared_ptr<const Model>& model
   std::vector<FoundDefect> defects;
   if (std::ranges::none_of(found.entries, is_error_of("onnxruntime"))) return defects;
   for (const LintEntry& entry : found.entries) {
-    if (!is_error_of("onnx_checker")(entry)) continue;
+    if (!is_error_of("onnx_checker")(entry) && !(entry.error && entry.forbidden)) continue;
     defects.push_back({"invalid-node", entry.nodes.empty() ? std::string() : entry.nodes.front(), entry.message,
                        "all that is wrong with the file: ‹vernier check lint MODEL›", /*refused=*/true});
   }

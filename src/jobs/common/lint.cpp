@@ -99,6 +99,13 @@ class Linter {
     });
   }
 
+  /// ONNX refuses the node, too.
+  void forbid(const std::string& node) {
+    for (LintEntry& entry : report_.entries) {
+      if (entry.error && std::ranges::find(entry.nodes, node) != entry.nodes.end()) entry.forbidden = true;
+    }
+  }
+
   bool broken() const {
     return std::ranges::any_of(report_.entries, [](const LintEntry& entry) { return entry.error; });
   }
@@ -294,7 +301,11 @@ class Linter {
         named = true;
         const std::string name = name_of(node);
         // Said in the engine's words, or behind a node that is refused.
-        if (is_refused(name) || (reached_ && !reached_->contains(name))) continue;
+        if (is_refused(name)) {
+          forbid(name);
+          continue;
+        }
+        if (reached_ && !reached_->contains(name)) continue;
         std::size_t end = text.find("(op_type:", at);
         const std::size_t line = text.find('\n', at);
         end = std::min({end, line, text.size()});

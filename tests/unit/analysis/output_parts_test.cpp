@@ -149,11 +149,12 @@ TEST(OutputParts, AreNoneOfAWholeOrOfOneScale) {
                      "{ y = Concat <axis = 1> (a, b) i = ArgMax <axis = 1, keepdims = 0> (y) }",
                      apart),
             Names{});
-  // Nothing at all is no part, and no batch is one.
+  // Nothing at all is no part.
   EXPECT_EQ(parts_of(joined, {{"a", kLarge}, {"b", Tensor(Dtype::Float32, {1, 5, 8})}}), Names{});
   EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,4,8] b) => (float[2,4,8] y) { y = Concat <axis = 0> (a, b) }",
                      {{"a", kLarge}, {"b", bell({1, 4, 8}, 2, 0.3F)}}),
-            Names{});
+            (Names{"y[:1]", "y[1:]"}))
+      << "joined samples are parts, too";
 }
 
 TEST(OutputParts, AreNoStatesOfARecurrentLayer) {

@@ -26,7 +26,7 @@ OutputFigure output(std::string name, double sqnr_db, std::optional<double> top1
 }
 
 /// Found first, and repaired with less work; `limit` asks for scores alone.
-DiagnoseReport with(OutputFigure scores, OutputFigure boxes, Limit limit = {"scores", 20}) {
+DiagnoseReport with(OutputFigure scores, OutputFigure boxes, Limit limit = {20, "scores"}) {
   DiagnoseReport report;
   report.requirement = Requirement{Metric::MinSqnrDb, {std::move(limit)}};
   report.kept.emplace();
@@ -66,7 +66,7 @@ TEST(Adopted, NoOutputThatNoLimitAsksFor) {
   EXPECT_FALSE(adopt_best({}, report));
   ASSERT_TRUE(report.alternatives[1].worse);
   EXPECT_EQ(report.alternatives[1].worse->output, "boxes");
-  report = with(output("scores", 32, 1.0), output("boxes", 25), {"", 20});
+  report = with(output("scores", 32, 1.0), output("boxes", 25), {20, ""});
   EXPECT_TRUE(adopt_best({}, report)) << "one limit for all";
   report = with(output("scores", 32, 1.0), output("boxes", 29.97));
   EXPECT_TRUE(adopt_best({}, report)) << "not seen in the figures";

@@ -12,6 +12,7 @@
 #include "tiny_networks.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
+#include "vernier/verdict.h"
 
 namespace vernier::testing {
 namespace {
@@ -51,7 +52,7 @@ TEST(Reducer, BisectFindsASingleNodeInLogarithmicallyManyChecks) {
   for (int node = 0; node < 32; ++node) {
     Judge judge{{node}, {}};
     Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
-    ASSERT_TRUE(reducer.reproduce());
+    ASSERT_EQ(reducer.reproduce(), Verdict::Bad);
     reducer.reduce_outputs(false);
     reducer.reduce_inputs(false);
     EXPECT_EQ(reducer.smallest_bad().nodes, std::vector<int>{node});
@@ -63,7 +64,7 @@ TEST(Reducer, ACandidateThatDoesNotLoadIsNeverTaken) {
   for (int node = 4; node < 32; node += 5) {
     Judge judge{{node}, {node, node - 1}};
     Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
-    ASSERT_TRUE(reducer.reproduce());
+    ASSERT_EQ(reducer.reproduce(), Verdict::Bad);
     reducer.reduce_outputs(false);
     reducer.reduce_inputs(false);
     reducer.drop_nodes();
@@ -79,7 +80,7 @@ TEST(Reducer, DroppingEndsOneMinimal) {
     Judge judge;
     while (judge.needed.size() < 3) judge.needed.insert(static_cast<int>(random() % 32));
     Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
-    ASSERT_TRUE(reducer.reproduce());
+    ASSERT_EQ(reducer.reproduce(), Verdict::Bad);
     reducer.reduce_outputs(false);
     reducer.reduce_inputs(false);
     reducer.drop_nodes();
@@ -92,7 +93,7 @@ TEST(Reducer, DroppingEndsOneMinimal) {
 TEST(Reducer, BranchesThatTheFirstNodeDoesNotReadAreFrozen) {
   Judge judge{{6, 7}, {}};
   Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
-  ASSERT_TRUE(reducer.reproduce());
+  ASSERT_EQ(reducer.reproduce(), Verdict::Bad);
   reducer.reduce_outputs(false);
   reducer.reduce_inputs(false);
   EXPECT_EQ(reducer.smallest_bad().nodes, (std::vector<int>{6, 7}));
@@ -126,13 +127,13 @@ TEST(Reducer, APartThatWasSeenToBeBadIsJudgedOnlyWhenNothingSmallerIs) {
   ASSERT_TRUE(wrong.start_from(wrong.ancestors(outputs), outputs));
   EXPECT_FALSE(wrong.confirm());
   EXPECT_TRUE(wrong.smallest_bad().nodes.empty());
-  EXPECT_TRUE(wrong.reproduce());
+  EXPECT_EQ(wrong.reproduce(), Verdict::Bad);
 }
 
 TEST(Reducer, KeepsAGoodModelNearIt) {
   Judge judge{{9}, {}};
   Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
-  ASSERT_TRUE(reducer.reproduce());
+  ASSERT_EQ(reducer.reproduce(), Verdict::Bad);
   reducer.reduce_outputs(false);
   reducer.reduce_inputs(false);
   const std::optional<Candidate> good = reducer.nearest_good();
@@ -143,7 +144,7 @@ TEST(Reducer, KeepsAGoodModelNearIt) {
 TEST(Reducer, AGoodModelIsNotReduced) {
   Judge judge{{99}, {}};
   Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
-  EXPECT_FALSE(reducer.reproduce());
+  EXPECT_NE(reducer.reproduce(), Verdict::Bad);
 }
 
 TEST(Shrink, ConvolutionsLoseChannelsAndInputsTheirSize) {
