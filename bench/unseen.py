@@ -1,0 +1,201 @@
+"""What `vernier` gives on samples that it was not shown, next to plain INT8; writes docs/benchmarks-unseen.md.
+
+    python bench/unseen.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--fit 10 30 60 100] [--seeds 3]
+                           [--target tensorrt] [--options=--per-tensor] [--limit 900] [--render]
+
+For each network, count of samples and seed: that many samples are drawn and given to the program, and all others, 100 at most, judge
+what it wrote: ONNX Runtime without optimizations runs each file and the float model, and SQNR is that of the worst output. Files:
+
+    plain      everything in INT8: `diagnose` without a requirement
+    fix        `fix` without a requirement
+    fix +3     `fix --min-sqnr P`, P three decibels beyond the plain file's figure in its own report
+    keep +3    `diagnose --options 0 --min-sqnr P`
+
+Networks with a state are left out, and so are splits that leave fewer than 30 samples to judge. A loss is *certain* where the
+gain over the plain file, sample by sample, is below zero by more than two standard errors. Results are merged into
+bench/results/unseen.json run by run; --render writes the page without measuring.
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import platform
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+
+from networks import ROOT, STATELESS, model_file, samples_of, save
+
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
+RESULTS = ROOT / "bench/results/unseen.json"
+PAGE = ROOT / "docs/benchmarks-unseen.md"
+MOST_JUDGES, FEWEST_JUDGES = 100, 30
+SLOW = {"style-candy"}  # seconds a sample
+WANTED_DB = 3
+
+
+def session(model):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def outputs_of(model, samples):
+    """Of each sample: all float outputs, flat."""
+    run = session(model)
+    name = run.get_inputs()[0].name
+    names = [o.name for o in run.get_outputs() if o.type == "tensor(float)"]
+    return [[np.asarray(o, np.float64).ravel() for o in run.run(names, {name: sample})] for sample in samples]
+
+
+def judged(reference, got):
+    """Decibels of the worst output, pooled; and noise over signal of each sample, in decibels, over all outputs."""
+    signal = np.array([[(r ** 2).sum() for r in sample] for sample in reference])
+    noise = np.array([[((r - g) ** 2).sum() for r, g in zip(one, other)] for one, other in zip(reference, got)])
+    pooled = 10 * np.log10(signal.sum(0) / np.maximum(noise.sum(0), 1e-30))
+    each = (10 * np.log10(np.maximum(noise, 1e-30) / np.maximum(signal, 1e-30))).mean(1)
+    top1 = None
+    if len(reference[0]) == 1 and 2 < reference[0][0].size <= 1001:
+        top1 = sum(int(r[0].argmax() == g[0].argmax()) for r, g in zip(reference, got)) / len(reference)
+    return {"db": round(float(pooled.min()), 3), "each": each, "top1": top1}
+
+
+def run(command, limit):
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return None, limit
+    return json.loads(done.stdout) if done.stdout.startswith("{") else None, round(time.perf_counter() - start, 2)
+
+
+def figures(run_figures):
+    """SQNR of the worst output, what it exceeds on new samples, and its 95 % interval."""
+    worst = min(run_figures["outputs"], key=lambda o: o["sqnr_db"] if isinstance(o["sqnr_db"], (int, float)) else math.inf)
+    between = worst.get("sqnr_db_95_percent")
+    return {"said": worst["sqnr_db"], "above": worst.get("sqnr_db_above"), "interval": [between["low"], between["high"]] if between else None}
+
+
+def one_split(program, network, fit, seed, options, limit):
+    everything = samples_of(network, 130)
+    order = np.random.default_rng(seed).permutation(len(everything))
+    shown, unseen = [everything[i] for i in order[:fit]], [everything[i] for i in order[fit:fit + MOST_JUDGES]]
+    if len(shown) < fit or len(unseen) < FEWEST_JUDGES:
+        return None
+    row = {"network": network, "fit": fit, "seed": seed, "unseen": len(unseen)}
+    with tempfile.TemporaryDirectory() as folder:
+        data = save(folder, network, shown)
+        reference = outputs_of(model_file(network), unseen)
+        common = [str(model_file(network)), "--int8", "--data", str(data), "--no-latency", "--json", *options]
+        jobs = [("plain", ["diagnose", *common]), ("fix", ["fix", *common])]
+        plain = None
+        while jobs:
+            name, command = jobs.pop(0)
+            out = pathlib.Path(folder) / name.replace(" ", "-")
+            report, seconds = run([program, *command, "-o", str(out)], limit)
+            if report is None or not (out / "model.onnx").exists():
+                row[name] = {"seconds": seconds, "file": False}
+                continue
+            got = judged(reference, outputs_of(out / "model.onnx", unseen))
+            entry = row[name] = {"seconds": seconds, "db": got["db"], "top1": got["top1"]}
+            claim = report.get("final_figures") or report["all_low"]
+            entry.update(figures(claim))
+            kept = report.get("kept")
+            if kept:
+                entry["kept"], entry["macs"] = len(kept["layers"]), round(kept["kept_macs"] / max(kept["total_macs"], 1), 4)
+                entry["passed"] = claim.get("passed")
+            if name == "plain":
+                plain = got
+                wanted = f"{entry['said'] + WANTED_DB:.2f}"
+                row["wanted"] = float(wanted)
+                jobs += [("fix +3", ["fix", *common, "--min-sqnr", wanted]), ("keep +3", ["diagnose", *common, "--options", "0", "--min-sqnr", wanted])]
+            elif plain is not None:
+                gain = plain["each"] - got["each"]
+                entry["gain"], entry["error"] = round(float(gain.mean()), 3), round(float(gain.std(ddof=1) / math.sqrt(len(gain))), 3)
+    return row
+
+
+def key_of(row):
+    return (row["network"], row["fit"], row["seed"], tuple(row.get("options", ())))
+
+
+def certain_loss(entry):
+    return entry.get("gain", 0) + 2 * entry.get("error", 0) < 0
+
+
+def text_of(rows, fit):
+    some = [r for r in rows if r["fit"] == fit and r.get("fix", {}).get("db") is not None and r["plain"].get("db") is not None]
+    if not some:
+        return None
+    gains = [r["fix"]["db"] - r["plain"]["db"] for r in some]
+    cells = [str(fit), str(len(some)), f"{np.mean(gains):+.2f}", str(sum(g < -0.3 for g in gains)), str(sum(certain_loss(r["fix"]) for r in some))]
+    for name in ("fix +3", "keep +3"):
+        asked = [r for r in some if name in r and r[name].get("passed")]
+        cells.append(f"{sum(r[name]['db'] >= r['wanted'] for r in asked)} of {len(asked)}")
+    kept = [r["keep +3"]["macs"] for r in some if r.get("keep +3", {}).get("macs") is not None]
+    cells.append(f"{100 * np.mean(kept):.0f} %" if kept else "-")
+    bounds = [(r[n]["db"], r[n]["interval"]) for r in some for n in ("plain", "fix") if r[n].get("interval")]
+    cells.append(f"{sum(low <= db <= high for db, (low, high) in bounds)} of {len(bounds)}")
+    seconds = [r["fix"]["seconds"] for r in some]
+    cells.append(f"{np.median(seconds):.1f}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def render():
+    kept = json.loads(RESULTS.read_text())
+    rows = [r for r in kept["rows"] if not r.get("options")]
+    lines = ["# On samples that nobody gave", "",
+             f"`bench/unseen.py` made this page on {kept['machine']}, with {kept['version']}. Its first lines say how. INT8, target TensorRT.", "",
+             "| samples given | splits | `fix` over plain INT8, dB | worse by 0.3 dB | certainly worse | `fix` meets what it claims | `diagnose` meets what it claims "
+             "| multiply-accumulates kept | figures inside the 95 % interval | seconds of `fix` |",
+             "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for fit in sorted({r["fit"] for r in rows}):
+        if text := text_of(rows, fit):
+            lines.append(text)
+    lines += ["", "Each split:", "", "| network | given | seed | judge | plain | `fix` | asked for | `fix` | `diagnose` | kept |",
+              "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    number = lambda entry: "-" if entry.get("db") is None else f"{entry['db']:.1f}" + ("" if entry.get("passed", True) else " (missed)")
+    for r in sorted(rows, key=key_of):
+        lines.append(f"| {r['network']} | {r['fit']} | {r['seed']} | {r['unseen']} | {number(r['plain'])} | {number(r['fix'])} | {r.get('wanted', math.nan):.1f} "
+                     f"| {number(r.get('fix +3', {}))} | {number(r.get('keep +3', {}))} | {r.get('keep +3', {}).get('kept', '-')} |")
+    PAGE.write_text("\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=str(ROOT / "build/release/apps/vernier/vernier"))
+    parser.add_argument("--only", nargs="*", default=[n for n in STATELESS if n not in SLOW])
+    parser.add_argument("--fit", nargs="*", type=int, default=[10, 30, 60, 100])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--options", nargs="*", default=[])
+    parser.add_argument("--limit", type=float, default=900)
+    parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
+    parser.add_argument("--render", action="store_true")
+    given = parser.parse_args()
+    if given.render:
+        return render()
+    kept = json.loads(given.results.read_text()) if given.results.exists() else {"rows": []}
+    kept["machine"] = platform.processor() or platform.machine()
+    kept["version"] = subprocess.run([given.program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
+    for network in given.only:
+        for fit in given.fit:
+            for seed in range(given.seeds):
+                row = one_split(given.program, network, fit, seed, given.options, given.limit)
+                if row is None:
+                    continue
+                if given.options:
+                    row["options"] = given.options
+                kept["rows"] = [r for r in kept["rows"] if key_of(r) != key_of(row)] + [row]
+                given.results.write_text(json.dumps(kept, indent=1) + "\n")
+                print(json.dumps({k: v for k, v in row.items()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
