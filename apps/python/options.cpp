@@ -147,6 +147,7 @@ void add_measuring(nb::module_& module) {
            })
       .def_rw("metric", &Requirement::metric)
       .def_rw("limits", &Requirement::limits)
+      .def_rw("confidence", &Requirement::confidence)
       .def_ro("margin_db", &Requirement::margin_db);
   module.def("with_margin", &with_margin);
   of_table<MeasureOptions>(module, table::kRunning, table::kCalibration, table::kJudged, table::kBatch)
@@ -220,7 +221,7 @@ void add_job_options(nb::module_& module) {
       .def_rw("sample_pictures", &DiagnoseOptions::sample_pictures)
       .def_rw("cache_folder", &DiagnoseOptions::cache_folder)
       .def_rw("causes", &DiagnoseOptions::causes)
-      .def("share_out", [](DiagnoseOptions& options) { options.measure.split = fitting_split(options); });
+      .def("cross_fit", [](DiagnoseOptions& options) { options.measure.cross_fit = true; });
   nb::class_<RepairOptions>(module, "RepairOptions")
       .def(nb::init<>())
       .def_rw("allow", &RepairOptions::allow)

@@ -83,7 +83,6 @@ VERNIER_WORDS(ReportKind);
 VERNIER_WORDS(ScoreFunction);
 VERNIER_WORDS(SearchDirection);
 VERNIER_WORDS(SearchMode);
-VERNIER_WORDS(Split);
 VERNIER_WORDS(Target);
 VERNIER_WORDS(Task);
 VERNIER_WORDS(Verdict);

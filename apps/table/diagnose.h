@@ -17,9 +17,13 @@ inline constexpr auto kRank =
                 "rank the layers by what each costs the output, even if everything low meets the requirement.");
 inline constexpr auto kNoSplit =
     row<DiagnoseOptions>("--no-split",
-                         "All samples calibrate, decide what is kept, and judge the result (default: from 60 samples "
-                         "on a third each, by lot, unless --calibration-data or scripts are given)")
-        .python("share_out=False");
+                         "Judge the network on the samples that taught it (default: from 10 samples on, each half is "
+                         "judged by what the other half taught; the written model learns from all)")
+        .python("cross_fit=False");
+inline constexpr auto kConfidence =
+    row<DiagnoseOptions>("--claim-confidence C",
+                         "Meet the requirement on new samples with this confidence, 0.5 to below 1; 0.5: the figure "
+                         "itself decides (default: 0.9)");
 inline constexpr auto kNoCache =
     row<DiagnoseOptions>("--no-cache",
                          "Measure all anew, and keep nothing (default: own errors, sensitivities and trials of the "
@@ -62,8 +66,15 @@ inline constexpr auto kQuantized = table(
 inline constexpr auto kDiagnosis = table(
     "DiagnoseOptions", "",
     row<DiagnoseOptions>("")
-        .python("share_out", kDiagnosing, "from 60 samples on a third each calibrates, decides, and judges, by lot.")
+        .python("cross_fit", kDiagnosing,
+                "from 10 samples on, judge each half of them by what the other half taught; the written model learns "
+                "from all.")
         .typed("bool", "True"),
+    row<DiagnoseOptions>("")
+        .python("claim_confidence", kDiagnosing,
+                "how sure the requirement has to be met on new samples, from 0.5 to below 1; with 0.5 the figure "
+                "itself decides.")
+        .typed("float", "0.9"),
     row<DiagnoseOptions>("")
         .python("cache", kDiagnosing,
                 "a folder in which measurements are kept, at most 256 MiB, and looked up: another call on the same "

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   options.measure.data.location = arguments[2];
   options.measure.requirement = vernier::Requirement{vernier::Metric::MinSqnrDb, {{std::atof(arguments[3]), ""}}};
   options.precision.low = {vernier::Format::Int8};
-  options.measure.split = vernier::fitting_split(options);
+  options.measure.cross_fit = true;
   try {
     const vernier::DiagnoseReport report = vernier::fix(options);
     std::cout << "all low: " << report.all_low.outputs.front().sqnr_db << " dB\n";

@@ -78,10 +78,6 @@ class VERNIER_API DiagnosisInterrupted : public Error {
   std::shared_ptr<const DiagnoseReport> report_;
 };
 
-/// How samples are best shared out for these options: none calibrates what another part calibrated already, and none
-/// where labels, saved outputs or answers of programs belong to the samples as they are given.
-VERNIER_API Split fitting_split(const DiagnoseOptions& options);
-
 /// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that
 /// file. Steps that a search mode other than Minimal has no use for are left out. Errors: Input, Backend, Usage;
 /// DiagnosisInterrupted; a missed requirement is a value (final_figures->passed == false or kept->end).

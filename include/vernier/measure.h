@@ -4,9 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,15 +13,6 @@
 #include "vernier/samples.h"
 
 namespace vernier {
-
-/// How the samples given are shared out, where there are enough (60) and they are neither random nor a sequence.
-///   None                     all of them calibrate, decide and are measured
-///   Calibration              a third calibrates, the others decide and are measured
-///   Judgement                two thirds decide, a third is measured alone
-///   CalibrationAndJudgement  a third each
-enum class Split { None, Calibration, Judgement, CalibrationAndJudgement };
-/// "none", "calibration", "judgement", "calibration-and-judgement".
-VERNIER_API std::span<const std::string_view> words_of(Split which);
 
 /// What all jobs that measure share (docs/contract.md, 1, 2, 4, 5).
 struct MeasureOptions {
@@ -42,8 +31,11 @@ struct MeasureOptions {
   /// (output, axis): along which axis the classes of an output lie; output "" for all judged ones. Where nothing is
   /// given the graph says it (docs/contract.md, 4). Axes count from 0, or from -1 backwards.
   std::vector<std::pair<std::string, int>> top1_axes;
-  /// Of diagnose() and fix(). Not with `calibration_data`, which shares out itself: then Judgement at most.
-  Split split = Split::None;
+  /// Of diagnose() and fix(): what is claimed of a network that samples taught, ranges and repairs, is measured on
+  /// samples that it has not seen. Each half of the samples is judged by the network that the other half taught; the
+  /// one that is written is taught by all. Not of fewer than ten samples, sequences, random ones or with
+  /// `calibration_data`, where nothing has to be halved. False: all samples teach and judge.
+  bool cross_fit = false;
   std::size_t threads = 0;  // 0: all usable cores
   /// Of calibrate(), verify() and evaluate(): so many samples of equal shapes run as one, where the network allows it
   /// and gives what it gives for each; a warning says where not. Memory: so many samples a thread.

@@ -41,8 +41,6 @@ class VERNIER_API SampleSource {
   virtual Sample at(std::size_t index) const = 0;
   /// One line for reports: "photos.npy, 20 samples".
   virtual std::string description() const = 0;
-  /// Which of the user's samples that is, where a source has some of them; reports name samples so.
-  virtual std::size_t number(std::size_t index) const { return index; }
   /// True for random data, whose figures say little.
   virtual bool is_random() const { return false; }
   /// True where images are read, which ImageOptions prepare.

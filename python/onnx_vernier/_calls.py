@@ -44,7 +44,8 @@ def diagnose(
     max_evaluations: int = 0,
     prove_minimum: bool = False,
     pareto: bool = False,
-    share_out: bool = True,
+    cross_fit: bool = True,
+    claim_confidence: float = 0.9,
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,
@@ -111,7 +112,10 @@ def diagnose(
         max_evaluations: runs of the search over the samples; 0: no limit.
         prove_minimum: also bounds from below what any passing set costs.
         pareto: up to six more sets are tried, so that accuracy against cost is a curve.
-        share_out: from 60 samples on a third each calibrates, decides, and judges, by lot.
+        cross_fit: from 10 samples on, judge each half of them by what the other half taught; the written model learns
+            from all.
+        claim_confidence: how sure the requirement has to be met on new samples, from 0.5 to below 1; with 0.5 the
+            figure itself decides.
         cache: a folder in which measurements are kept, at most 256 MiB, and looked up: another call on the same network
             and samples, with another limit or cost, then measures what is new to it. Those of another version are not
             taken.
@@ -198,7 +202,8 @@ def fix(
     max_evaluations: int = 0,
     prove_minimum: bool = False,
     pareto: bool = False,
-    share_out: bool = True,
+    cross_fit: bool = True,
+    claim_confidence: float = 0.9,
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,

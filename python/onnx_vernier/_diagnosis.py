@@ -28,14 +28,15 @@ def _read(options: Any, model: Any, samples: Any, given: Mapping[str, Any]) -> N
     if wanted is not None:
         if by_task:
             raise UsageError("labels, a metric, a requirement: only one can decide", "leave out the others")
+        wanted.confidence = given["claim_confidence"]
         options.measure.requirement = wanted
     _options.fill(options.search, given)
     _options.fill(options, given)
     options.causes = _experiments.causes(given["causes"])
     if given["cache"] is not None:
         options.cache_folder = options.measure.partial_folder = os.fspath(given["cache"])
-    if given["share_out"]:
-        options.share_out()
+    if given["cross_fit"]:
+        options.cross_fit()
 
 
 def diagnose(model: Any, samples: Any = None, *, progress: bool | Progress | None = None, **given: Any) -> DiagnoseReport:

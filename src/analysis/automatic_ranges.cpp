@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/judged_tensors.h"
 #include "analysis/kept_tries.h"
 #include "analysis/output_store.h"
 #include "analysis/own_error.h"
@@ -77,40 +78,6 @@ std::vector<Fold> folds_of(const Subject& subject) {
   return {fold(1, 0, middle, 2), fold(0, middle, all, 2)};
 }
 
-/// A judged output, and the Softmax that makes it, directly or behind layers that only move values.
-struct JudgedTensor {
-  std::string output;
-  std::string softmax;  // empty: none
-
-  /// What it is judged by in `model`, the subject's own or one lowered from it: behind a Softmax an error is as large
-  /// as its sample is undecided, so that a few samples hold all the noise and what a range does to the others does not
-  /// show. In front of it every sample counts.
-  std::string name_in(const Model& model) const {
-    for (const onnx::NodeProto& node : model.proto.graph().node()) {
-      if (!softmax.empty() && node.name() == softmax) return node.input(0);
-    }
-    return output;
-  }
-};
-
-std::vector<JudgedTensor> judged_tensors(const Subject& subject) {
-  std::map<std::string, const Layer*> makers;
-  for (const Layer& layer : subject.layers) {
-    if (!layer.graph.empty()) continue;
-    for (const std::string& output : layer.outputs) makers[output] = &layer;
-  }
-  std::vector<JudgedTensor> tensors;
-  for (const std::string& output : subject.judged) {
-    auto maker = makers.find(output);
-    while (maker != makers.end() && maker->second->follows && maker->second->inputs.size() == 1) {
-      maker = makers.find(maker->second->inputs.front());
-    }
-    const bool behind = maker != makers.end() && maker->second->op_type == "Softmax";
-    tensors.push_back({output, behind ? maker->second->name : ""});
-  }
-  return tensors;
-}
-
 /// What runs the candidates: the plan with the grids that their ranges give.
 class Tryout {
  public:
@@ -167,19 +134,7 @@ class Tryout {
 
  private:
   void run(Model model, const Fold& fold, const VisitTensors& visit) {
-    std::vector<std::string> names;  // each once: two outputs may be moved from one Softmax
-    std::vector<std::size_t> places;
-    for (const JudgedTensor& tensor : judged_) {
-      const std::string name = tensor.name_in(model);
-      places.push_back(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
-      if (places.back() == names.size()) names.push_back(name);
-    }
-    run_tensors(subject_, std::move(model), names, fold.network,
-                [&](std::size_t sample, const std::vector<Tensor>& got) {
-                  std::vector<Tensor> judged;
-                  for (const std::size_t place : places) judged.push_back(got[place]);
-                  return visit(sample, judged);
-                });
+    run_judged(subject_, judged_, std::move(model), fold.network, visit);
   }
 
   static double energy(std::size_t sample, const Tensor& ref, const Tensor& got) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -27,7 +28,30 @@ double sqnr_db_of(const SampleSums& sums) {
   return 10 * std::log10(sums.ref_energy / sums.error_energy);
 }
 
+/// Of what a figure exceeds on new samples, as Requirement::confidence wants; 0 where nothing says it.
+double damage_on_new_samples(const OutputFigure& figure, const OutputStats& stats, const Requirement& requirement) {
+  const std::optional<double> limit = requirement.limit_for(figure.name);
+  if (!limit) return 0;
+  switch (requirement.metric) {
+    case Metric::MinSqnrDb:
+    case Metric::MaxMse:
+    case Metric::MinCosine:  // all three are noise power
+      if (!figure.sqnr_above) return 0;
+      return damage_of(requirement.metric, *limit, stats) * std::pow(10.0, (figure.sqnr_db - *figure.sqnr_above) / 10);
+    case Metric::MinTop1Agreement:
+      if (!figure.top1_above || !can_show(*limit, stats.each.size(), requirement.confidence)) return 0;
+      return *limit < 1 ? (1 - *figure.top1_above) / (1 - *limit) : 0;
+    case Metric::MaxAbsError:
+      break;  // nothing is known beyond the largest of those that were seen
+  }
+  return 0;
+}
+
 }  // namespace
+
+bool can_show(double share, std::size_t samples, double confidence) {
+  return share_above(1, samples, confidence) >= share;
+}
 
 std::vector<SampleFigure> worst_samples(std::span<const SampleSums> samples, bool classes) {
   std::vector<SampleFigure> figures;
@@ -57,7 +81,7 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     figure.name = name;
     figure.sqnr_db = sqnr_db(s.pooled);
     figure.worst_sqnr_db = s.worst_sqnr_db;
-    figure.worst_sample = subject.samples->number(s.worst_sample);
+    figure.worst_sample = s.worst_sample;
     figure.max_abs_error = max_abs_error(s.pooled);
     figure.mse = mse(s.pooled);
     figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);
@@ -71,8 +95,11 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     if (subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && s.pooled.finite()) {
       figure.sqnr_interval = sqnr_interval(s.each);
       if (figure.top1_agreement) figure.top1_interval = agreement_interval(s.each);
+      if (requirement != nullptr && requirement->confidence > 0.5) {
+        figure.sqnr_above = sqnr_above(s.each, requirement->confidence);
+        if (figure.top1_agreement) figure.top1_above = agreement_above(s.each, requirement->confidence);
+      }
       figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());
-      for (SampleFigure& worst : figure.worst_samples) worst.sample = subject.samples->number(worst.sample);
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;
@@ -80,6 +107,9 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
   }
   if (requirement != nullptr) {
     figures.damage = damage_of_all(stats, requirement);
+    for (const OutputFigure& figure : figures.outputs) {
+      figures.damage = std::max(*figures.damage, damage_on_new_samples(figure, stats.at(figure.name), *requirement));
+    }
     figures.passed = *figures.damage <= 1;
   }
   return figures;

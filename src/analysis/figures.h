@@ -1,6 +1,7 @@
 // From measured sums to the figures of a report.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
@@ -13,7 +14,13 @@
 
 namespace vernier {
 
-/// Of the subject's judged outputs, in their order. `requirement`: may be null.
+/// Whether so many samples that all agree show an agreement of `share` with that confidence: if not, no result could.
+bool can_show(double share, std::size_t samples, double confidence);
+
+/// Of the subject's judged outputs, in their order. `requirement`: may be null. With Requirement::confidence above 0.5
+/// damage is that of what a figure exceeds on new samples: SQNR, mean squared error and cosine by sqnr_above(),
+/// agreement by agreement_above() where can_show() allows any; of the largest error, of too few samples and of
+/// sequences it is that of the figure itself.
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement);
 

@@ -14,20 +14,19 @@ namespace {
 constexpr std::size_t kDraws = 1000, kTail = 25;  // 2.5 % at either end
 constexpr double kLeastError = 0.5;               // of a draw, in that of all samples
 
-/// `figure(sums)` of the sums of each draw.
+/// `figure(sums)` of the sums of each draw, in ascending order; empty where there is none.
 template <class Figure>
-std::optional<SamplingInterval> drawn(std::span<const SampleSums> samples, const Figure& figure) {
-  if (samples.size() < kFewestForInterval) return std::nullopt;
+std::vector<double> drawn(std::span<const SampleSums> samples, const Figure& figure) {
   std::mt19937_64 random(1);
   std::vector<double> figures;
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
     SampleSums sums;
     for (std::size_t i = 0; i < samples.size(); ++i) sums += samples[random() % samples.size()];
     figures.push_back(figure(sums));
-    if (!std::isfinite(figures.back())) return std::nullopt;
+    if (!std::isfinite(figures.back())) return {};
   }
   std::ranges::sort(figures);
-  return SamplingInterval{figures[kTail], figures[kDraws - 1 - kTail]};
+  return figures;
 }
 
 /// A pooled signal-to-noise ratio in dB, and its standard error.
@@ -52,28 +51,43 @@ Studentized studentized(std::size_t count, const At& at) {
   return {10 * std::log10(signal / noise), 10 / std::numbers::ln10 * std::sqrt(squares * n / (n - 1))};
 }
 
-}  // namespace
+/// How far draws of the samples lie from all of them, in standard errors of the draw, in ascending order.
+struct Bootstrap {
+  Studentized all;
+  std::vector<double> distances;
 
-std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples) {
+  /// What the figure exceeds where so many draws lie below it.
+  double above(std::size_t draws) const { return all.db - distances[draws] * all.error; }
+};
+
+std::optional<Bootstrap> bootstrap_t(std::span<const SampleSums> samples) {
   if (samples.size() < kFewestForInterval) return std::nullopt;
-  const Studentized all = studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[i]; });
-  if (!std::isfinite(all.db) || !std::isfinite(all.error)) return std::nullopt;
+  Bootstrap found;
+  found.all = studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[i]; });
+  if (!std::isfinite(found.all.db) || !std::isfinite(found.all.error)) return std::nullopt;
   std::mt19937_64 random(1);
   std::vector<std::size_t> chosen(samples.size());
-  std::vector<double> distances;  // in standard errors
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
     for (std::size_t& sample : chosen) sample = random() % samples.size();
     const Studentized one =
         studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[chosen[i]]; });
     if (!std::isfinite(one.db)) return std::nullopt;
-    const double off = one.db - all.db;
-    distances.push_back(off == 0 ? 0 : off / std::max(one.error, kLeastError * all.error));
+    const double off = one.db - found.all.db;
+    found.distances.push_back(off == 0 ? 0 : off / std::max(one.error, kLeastError * found.all.error));
   }
-  std::ranges::sort(distances);
-  return SamplingInterval{all.db - distances[kDraws - 1 - kTail] * all.error, all.db - distances[kTail] * all.error};
+  std::ranges::sort(found.distances);
+  return found;
 }
 
-std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {
+std::size_t draws_of(double share) { return std::min(static_cast<std::size_t>(share * kDraws), kDraws - 1); }
+
+/// The share of all rows that agree, and the draws of it; none where Wilson's interval says it.
+struct Agreement {
+  double share = 0;
+  std::vector<double> draws;
+};
+
+std::optional<Agreement> agreement_of(std::span<const SampleSums> samples) {
   if (samples.size() < kFewestForInterval) return std::nullopt;
   std::int64_t rows = 0, agreed = 0;
   for (const SampleSums& sample : samples) {
@@ -81,22 +95,64 @@ std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> s
     agreed += sample.rows_agreed;
   }
   if (rows == 0) return std::nullopt;
+  Agreement found{static_cast<double>(agreed) / static_cast<double>(rows), {}};
   const bool one_each = std::ranges::all_of(samples, [](const SampleSums& sample) { return sample.rows == 1; });
-  if (one_each || agreed == 0 || agreed == rows) {
-    return share_interval(static_cast<double>(agreed) / static_cast<double>(rows), samples.size());
-  }
-  return drawn(samples, [](const SampleSums& sums) {
+  if (one_each || agreed == 0 || agreed == rows) return found;
+  found.draws = drawn(samples, [](const SampleSums& sums) {
     return static_cast<double>(sums.rows_agreed) / static_cast<double>(sums.rows);
   });
+  if (found.draws.empty()) return std::nullopt;
+  return found;
 }
 
-SamplingInterval share_interval(double p, std::size_t n) {
-  constexpr double z = 1.96;
+/// The c quantile of the normal distribution, c from 0.5 to below 1: by halves, its distribution is an erfc.
+double normal_quantile(double c) {
+  double low = 0, high = 40;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (0.5 * std::erfc(-middle / std::numbers::sqrt2) < c ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples) {
+  const std::optional<Bootstrap> found = bootstrap_t(samples);
+  if (!found) return std::nullopt;
+  return SamplingInterval{found->above(kDraws - 1 - kTail), found->above(kTail)};
+}
+
+std::optional<double> sqnr_above(std::span<const SampleSums> samples, double confidence) {
+  const std::optional<Bootstrap> found = bootstrap_t(samples);
+  if (!found) return std::nullopt;
+  return found->above(draws_of(confidence));
+}
+
+std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {
+  const std::optional<Agreement> found = agreement_of(samples);
+  if (!found) return std::nullopt;
+  if (found->draws.empty()) return share_interval(found->share, samples.size());
+  return SamplingInterval{found->draws[kTail], found->draws[kDraws - 1 - kTail]};
+}
+
+std::optional<double> agreement_above(std::span<const SampleSums> samples, double confidence) {
+  const std::optional<Agreement> found = agreement_of(samples);
+  if (!found) return std::nullopt;
+  if (found->draws.empty()) return share_above(found->share, samples.size(), confidence);
+  return found->draws[draws_of(1 - confidence)];
+}
+
+SamplingInterval share_interval(double p, std::size_t n, double z) {
   const auto count = static_cast<double>(n);
   const double middle = p + z * z / (2 * count);
   const double half = z * std::sqrt(p * (1 - p) / count + z * z / (4 * count * count));
   const double all = 1 + z * z / count;
   return {std::max((middle - half) / all, 0.0), std::min((middle + half) / all, 1.0)};
+}
+
+double share_above(double p, std::size_t n, double confidence) {
+  return share_interval(p, n, normal_quantile(confidence)).low;
 }
 
 }  // namespace vernier

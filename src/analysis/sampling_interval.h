@@ -24,13 +24,20 @@ inline constexpr std::size_t kFewestForInterval = 8;
 /// noise, and most draws miss them. nullopt with fewer than 8 samples, and where a ratio is not finite in any draw.
 /// Cost: O(1,000 n). Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), 12.5.
 std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples);
+/// What R exceeds with a confidence of c, from 0.5 to below 1: R - t[c] e, with t and e as above.
+std::optional<double> sqnr_above(std::span<const SampleSums> samples, double confidence);
 /// Of the share of rows that agree: the percentile bootstrap, from 2.5 to 97.5 % of such draws. nullopt without rows.
 /// Where every sample has one row, and where all rows agree or none, which no draw would tell: as share_interval().
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples);
+/// What that share exceeds with a confidence of c: the 1 - c quantile of those draws, or the lower end of a one-sided
+/// share_interval().
+std::optional<double> agreement_above(std::span<const SampleSums> samples, double confidence);
 
-/// Of a share `p` of `n` samples that are right, Wilson's score interval with z = 1.96:
+/// Of a share `p` of `n` samples that are right, Wilson's score interval; z = 1.96 for 95 % between both ends:
 ///   (p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
 /// Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
-SamplingInterval share_interval(double p, std::size_t n);
+SamplingInterval share_interval(double p, std::size_t n, double z = 1.96);
+/// The lower end of it that the share exceeds with a confidence of c: z is the c quantile of the normal distribution.
+double share_above(double p, std::size_t n, double confidence);
 
 }  // namespace vernier

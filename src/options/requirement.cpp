@@ -83,6 +83,11 @@ void require_valid(const Requirement& requirement) {
     throw Error(ErrorKind::Usage, fmt::format("‹{}›: {}", row.word, why), hint);
   };
   if (requirement.limits.empty()) refuse("no limit");
+  if (!(requirement.confidence >= 0.5 && requirement.confidence < 1)) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("‹claim-confidence›: {} is not from 0.5 to below 1", requirement.confidence),
+                "‹claim-confidence› 0.9");
+  }
   std::set<std::string> seen;
   for (const Limit& limit : requirement.limits) {
     if (!(limit.value >= row.least && limit.value <= row.most)) {

@@ -82,12 +82,6 @@ std::span<const std::string_view> words_of(MeasureOn /*which*/) {
   return kWords;
 }
 
-std::span<const std::string_view> words_of(Split /*which*/) {
-  static constexpr std::array<std::string_view, 4> kWords{"none", "calibration", "judgement",
-                                                          "calibration-and-judgement"};
-  return kWords;
-}
-
 std::span<const std::string_view> words_of(PrecisionConstraints /*which*/) {
   static constexpr std::array<std::string_view, 3> kWords{"obey", "prefer", "none"};
   return kWords;

@@ -462,17 +462,6 @@ def test_the_worst_samples_are_listed_with_their_classes(folder, report):
     assert use(render(folder, changed, "former"), "return document.getElementById('samples');") is None, "a report of before"
 
 
-def test_worst_samples_are_numbered_as_in_the_data_where_some_of_them_judge(folder):
-    digits = ROOT / "examples/digits"
-    vernier("diagnose", digits / "digits.onnx", "--data", digits / "test.npz", "--samples", "90", "--int8", "--min-sqnr", "20",
-            "--no-latency", "-o", folder / "split", codes=(0, 1))
-    shared = json.loads((folder / "split/report.json").read_text(encoding="utf-8"))
-    output = shared["final_figures"]["outputs"][0]
-    assert shared["shares"]["judgement"] == 30
-    assert output["worst_samples"][0]["sample"] == output["worst_sample"]
-    assert max(sample["sample"] for sample in output["worst_samples"]) >= 30
-
-
 def test_files_beside_the_page_are_links(folder, report):
     needed(CHROMIUM, "chromium")
     got = use(folder / "out/report.html", """

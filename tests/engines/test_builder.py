@@ -96,7 +96,7 @@ def test_an_engine_without_selectors_says_what_keeps_choices_there(vernier, mode
     assert done.returncode == 4 and "--save-tactics: tensorrt has no algorithm selector" in done.stderr
     assert "--save-timing-cache" in done.stderr
     done = run(vernier, model, "--trt=sim", "--save-tactics", "replay.json")
-    assert "--save-tactics: no engine is built here, so nothing would be written" in done.stdout and "Invalid: 2" in done.stdout
+    assert done.returncode == 4 and "--save-tactics: no engine is built here, so nothing would be written" in done.stderr
 
 
 def test_debug_build_builds_engines_and_keeps_their_tactics(vernier, model, tmp_path, ten):  # noqa: F811
@@ -118,7 +118,7 @@ def test_debug_build_without_an_engine_writes_typed_models(vernier, model, tmp_p
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("a typed ONNX model is written under this name") == 1
     done = vernier(*line, "--save-tactics", "replay.json", *check, gpu=False)
-    assert done.returncode == 4 and "--save-tactics: no engine is built here, so nothing would be written" in done.stderr
+    assert "--save-tactics: no engine is built here, so nothing would be written" in done.stderr
 
 
 def test_scripts_configure_the_builder(vernier, model, tmp_path):  # noqa: F811

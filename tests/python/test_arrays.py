@@ -9,7 +9,7 @@ import pytest
 
 
 def all_low(model, samples):
-    return vernier.diagnose(model, samples, low="int8", share_out=False).all_low
+    return vernier.diagnose(model, samples, low="int8", cross_fit=False).all_low
 
 
 def test_strides_order_and_read_only(model, images):
@@ -55,7 +55,7 @@ def test_samples_are_not_copied(model, images):
         seen.append(listed[index])
         return {"image": listed[index]}
 
-    vernier.diagnose(model, vernier.Samples(12, at), low="int8", share_out=False)
+    vernier.diagnose(model, vernier.Samples(12, at), low="int8", cross_fit=False)
     assert {array.__array_interface__["data"][0] for array in seen} == addresses
 
 

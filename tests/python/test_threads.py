@@ -64,7 +64,7 @@ def test_ctrl_c_stops_within_a_second(model):
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt) as stopped:
-        vernier.diagnose(model, slow_samples(started), low="int8", min_sqnr=30, share_out=False)
+        vernier.diagnose(model, slow_samples(started), low="int8", min_sqnr=30, cross_fit=False)
     assert stopped.value.report.interrupted is True
     ended = time.monotonic()
     thread.join()
@@ -101,7 +101,7 @@ def test_stopping_one_job_leaves_the_other(model, images):
         thread.start()
     for _ in range(5):
         with pytest.raises(Enough):
-            vernier.diagnose(model, slow_samples(started), low="int8", progress=progress, share_out=False)
+            vernier.diagnose(model, slow_samples(started), low="int8", progress=progress, cross_fit=False)
     for thread in others:
         thread.join()
     assert results["other"].passed is True

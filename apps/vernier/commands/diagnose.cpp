@@ -50,7 +50,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   add_rows(app, table::kAlternatives, line->typed);
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);
-  line->add_no_split(app);
+  line->add_claim(app);
   line->add_no_cache(app);
   line->add_rank(app);
   add_value(app, "-o,--output", line->output, "DIR",

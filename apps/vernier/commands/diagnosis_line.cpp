@@ -51,7 +51,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.engine = engine.run_values(options.measure.data);
   options.search = search.values(journals);
   options.search.task = task.values();
-  if (splits && !typed.given("--no-split")) options.measure.split = fitting_split(options);
+  if (claims) read_claim(options.measure);
   const std::filesystem::path cache = cache_folder();
   const bool keeps = caches && !typed.given("--no-cache");
   if (keeps && !cache.empty()) options.cache_folder = cache / "measured";
@@ -100,9 +100,22 @@ void DiagnosisLine::add_requirement(CLI::App& app) {
 
 void DiagnosisLine::add_rank(CLI::App& app) { add_row(app, table::kRank, "Search", typed); }
 
-void DiagnosisLine::add_no_split(CLI::App& app) {
-  splits = true;
+void DiagnosisLine::read_claim(MeasureOptions& measure) const {
+  measure.cross_fit = !typed.given("--no-split");
+  const bool given = typed.given("--claim-confidence");
+  if (given && !measure.requirement) {
+    throw Error(ErrorKind::Usage, "--claim-confidence: there is no requirement to be sure of", "--min-sqnr DB");
+  }
+  if (!measure.requirement) return;
+  measure.requirement->confidence =
+      given ? parse_number("--claim-confidence", typed.last("--claim-confidence")) : kClaimConfidence;
+  require_valid(*measure.requirement);
+}
+
+void DiagnosisLine::add_claim(CLI::App& app) {
+  claims = true;
   add_row(app, table::kNoSplit, "Data", typed);
+  add_row(app, table::kConfidence, table::kMetricGroup, typed);
 }
 
 void DiagnosisLine::add_no_cache(CLI::App& app) {

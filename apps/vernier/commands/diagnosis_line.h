@@ -30,7 +30,7 @@ struct DiagnosisLine {
   Texts typed;  // of options that the commands add
   ExternalDataGroup external_data;
   EngineGroup engine;                   // of the commands that add it
-  bool splits = false, caches = false;  // of the commands that add what says otherwise
+  bool claims = false, caches = false;  // of the commands that add what says otherwise
   PrecisionGroup precision;
   RequirementGroup requirement;
   ScoreGroup task;
@@ -56,8 +56,9 @@ struct DiagnosisLine {
   virtual bool runs_programs() const { return false; }
   /// --rank: sensitivities even where nothing has to be kept.
   void add_rank(CLI::App& app);
-  /// --no-split: with it samples are not shared out.
-  void add_no_split(CLI::App& app);
+  /// --no-split and --claim-confidence: what holds on new samples.
+  void add_claim(CLI::App& app);
+  void read_claim(MeasureOptions& measure) const;
   /// --no-cache: with it all is measured anew, and nothing is kept.
   void add_no_cache(CLI::App& app);
   /// --sample-pictures, of commands that write a page.

@@ -73,7 +73,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   add_flag(app, "--no-latency", line->no_latency, "Do not time them: as without --latency").group("Search");
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);
-  line->add_no_split(app);
+  line->add_claim(app);
   line->add_no_cache(app);
   line->add_rank(app);
   add_value(app, "-o,--output", line->output, "DIR",

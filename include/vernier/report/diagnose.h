@@ -40,11 +40,6 @@ struct CurvePoint {  // quality against the number of kept layers, predicted fro
   std::optional<double> measured_sqnr_db;
 };
 
-/// How many of the samples given did what: each is in one part. 0: that part is not apart.
-struct SampleShares {
-  std::size_t calibration = 0, search = 0, judgement = 0;
-};
-
 /// An input with a dimension that the file leaves open, as the samples had it: the first, and dimension by dimension.
 struct OpenInput {
   std::string name;
@@ -66,7 +61,9 @@ struct DiagnoseReport {
   std::string data_sha256;  // of the samples that were read
   std::size_t samples = 0;  // that the search and the ranking rest on
   std::vector<OpenInput> open_inputs;
-  std::optional<SampleShares> shares;  // absent: all samples did everything
+  /// Figures of everything low, of the repaired network and of the file are cross-fitted: each half of the samples was
+  /// judged by the network that the other half taught.
+  bool cross_fit = false;
   bool calibrated_on_evaluation_samples = true;
   bool interrupted = false;  // what was not measured by then is absent
   bool random_data = false;
@@ -84,7 +81,7 @@ struct DiagnoseReport {
 
   RunFigures reference;                // prepared float model against the original file
   std::optional<RunFigures> all_high;  // all that may be raised in the high format, when that is not the float model
-  RunFigures all_low;                  // where samples judge apart and a model was made: on those, as final_figures
+  RunFigures all_low;
   std::optional<RunFigures> repaired;  // `vernier fix`: all low, with every accepted repair and nothing kept
   std::string given_file;              // DiagnoseOptions::from; empty: none
   std::optional<RunFigures> given;     // that file as it is, simulated
@@ -95,8 +92,9 @@ struct DiagnoseReport {
   std::vector<LayerPicture> pictures;          // of the worst layers, when a report is written
   std::vector<SamplePicture> sample_pictures;  // of the worst samples, when they were asked for
   std::optional<KeptSetReport> kept;
-  std::optional<RunFigures> final_figures;  // `verify` of the written file: the claim
-  std::optional<OtherSums> other_sums;      // of that, or without it of all low; target tensorrt, float16 or bfloat16
+  std::optional<RunFigures> final_figures;  // the claim: cross-fitted, or `verify` of the written file
+  std::optional<RunFigures> in_sample;  // with cross_fit: `verify` of the written file on the samples that taught it
+  std::optional<OtherSums> other_sums;  // of that, or without it of all low; target tensorrt, float16 or bfloat16
   std::optional<SaturatedPairs> saturated_pairs;  // of the written file; absent: none saturates
   std::optional<TypedReport> typed;
   std::optional<LatencyReport> latency;

@@ -37,6 +37,8 @@ struct OutputFigure {
   std::optional<double> top1_agreement;  // share of rows whose largest element is at the same place
   /// Absent: fewer than 8 samples, frames of a sequence, more than 64 outputs, or figures that are not finite.
   std::optional<SamplingInterval> sqnr_interval, top1_interval;
+  /// What the figure exceeds on new samples with Requirement::confidence; absent where that is 0.5, or as above.
+  std::optional<double> sqnr_above, top1_above;
   std::optional<int> class_axis;  // those rows lie along; absent: along the last axis longer than 1
   std::string class_axis_from;    // what says so: "ArgMax", "Conv", an option
   std::int64_t nonfinite = 0;     // elements not finite where the reference is
@@ -56,7 +58,7 @@ struct HiddenNonfinite {
 struct RunFigures {
   std::vector<OutputFigure> outputs;
   std::optional<bool> passed;                         // absent without a requirement
-  std::optional<double> damage;                       // share of the allowance used; 1 is exactly the limit
+  std::optional<double> damage;                       // share of the allowance used, at Requirement::confidence
   std::optional<HiddenNonfinite> nonfinite_inside{};  // absent: no layer, or layers were not looked at
 };
 

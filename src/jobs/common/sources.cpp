@@ -149,7 +149,7 @@ std::shared_ptr<const Prepared> Sources::prepared(const OnnxModel& source, Prepa
   prepared_.reset();  // two at once may be more than there is memory
   std::shared_ptr<const SampleSource> shown, learned;
   if (options.inline_ifs) {
-    shown = all_samples(*original);
+    shown = samples(*original);
     learned = calibration(*original);
     show_samples(*shown, learned.get(), options);
   }
@@ -164,25 +164,8 @@ void Sources::forget_models() {
   prepared_.reset();
 }
 
-std::optional<SampleParts> Sources::parts(const Model& model) {
-  if (options_.split == Split::None || !options_.carries.empty()) return std::nullopt;
-  const std::shared_ptr<const SampleSource> all = all_samples(model);
-  return all->is_random() ? std::nullopt : parts_of(all->size(), options_.split);
-}
-
-std::shared_ptr<const SampleSource> Sources::samples(const Model& model) {
-  std::shared_ptr<const SampleSource> all = all_samples(model);
-  std::optional<SampleParts> shared = parts(model);
-  if (!shared) return all;
-  const bool judges = judging_ && !shared->judgement.empty();
-  return std::make_shared<ChosenSamples>(std::move(all), std::move(judges ? shared->judgement : shared->search));
-}
-
 std::shared_ptr<const SampleSource> Sources::calibration(const Model& model) {
-  if (options_.calibration_data) return open(*options_.calibration_data, model, calibration_);
-  std::optional<SampleParts> shared = parts(model);
-  if (!shared || shared->calibration.empty()) return nullptr;
-  return std::make_shared<ChosenSamples>(all_samples(model), std::move(shared->calibration));
+  return options_.calibration_data ? open(*options_.calibration_data, model, calibration_) : nullptr;
 }
 
 std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, const Model& model,

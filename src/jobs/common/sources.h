@@ -12,7 +12,6 @@
 
 #include "analysis/output_part.h"
 #include "base/progress.h"
-#include "jobs/common/split.h"
 #include "model/model.h"
 #include "model/prepare.h"
 #include "vernier/measure.h"
@@ -51,17 +50,11 @@ class Sources {
   void forget_models();
   void forget_prepared() { prepared_.reset(); }
 
-  /// The samples for `model`; of samples that are shared out those that decide, or those that judge. Models with equal
-  /// inputs share one source: a script runs once, and yields the same to all. Errors: Input, as open_samples().
-  std::shared_ptr<const SampleSource> samples(const Model& model);
-  /// --calibration-data for `model`, or the part that calibrates; null where there is neither.
+  /// The samples for `model`. Models with equal inputs share one source: a script runs once, and yields the same to
+  /// all. Errors: Input, as open_samples().
+  std::shared_ptr<const SampleSource> samples(const Model& model) { return open(options_.data, model, samples_); }
+  /// --calibration-data for `model`; null where there is none.
   std::shared_ptr<const SampleSource> calibration(const Model& model);
-  /// How many samples there are for `model`, shared out or not.
-  std::size_t size(const Model& model) { return all_samples(model)->size(); }
-  /// How the samples are shared out; nullopt: they are not.
-  std::optional<SampleParts> parts(const Model& model);
-  /// From here on samples() gives those that judge (true), or those that decide.
-  void judge(bool judging) { judging_ = judging; }
 
   /// ONNX Runtime with the custom operators of the job. Errors: as Runtime::load().
   const std::shared_ptr<const Runtime>& runtime();
@@ -84,7 +77,6 @@ class Sources {
     PrepareOptions options;
     std::shared_ptr<const Prepared> prepared;
   };
-  std::shared_ptr<const SampleSource> all_samples(const Model& model) { return open(options_.data, model, samples_); }
   std::shared_ptr<const SampleSource> open(const SourceOptions& source, const Model& model,
                                            std::vector<Opened>& opened);
 
@@ -95,7 +87,6 @@ class Sources {
   std::vector<std::pair<OnnxModel, std::shared_ptr<const Model>>> models_;  // few
   std::optional<Kept> prepared_;
   std::vector<Opened> samples_, calibration_;
-  bool judging_ = false;
 };
 
 /// Shows inline_ifs every sample that will be run, calibration included. Both sources must outlive the options.

@@ -14,6 +14,7 @@
 #include "analysis/figures.h"
 #include "analysis/own_error.h"
 #include "analysis/pictures.h"
+#include "analysis/sampling_interval.h"
 #include "analysis/some_samples.h"
 #include "analysis/trials.h"
 #include "base/parallel.h"
@@ -117,7 +118,7 @@ DiagnoseReport Diagnosis::run() {
       report_.given_file = options_.from->name();
       optional_step("given file", [&] { report_.given = given_file(); });
     }
-    if (judges_apart()) step("all low, judged", [&] { judged_low_ = typed_->judged(all_low_plan()); });
+    if (halves_) step("unseen samples", [&] { unseen_low_ = on_unseen(all_low_plan()); });
     const bool needless = nothing_needed();
     if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
       note({"no repair was tried: everything low meets the requirement without one"});
@@ -144,7 +145,7 @@ DiagnoseReport Diagnosis::run() {
     }
     experiment_->forget_switched();
     if (!report_.final_figures && !report_.typed) write_and_verify();
-    if (judges_apart() && report_.final_figures) compare_on_judges();
+    if (halves_) compare_on_unseen();
     if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
       optional_step("causes", [&] { causes(); });
     measured_->keep();
@@ -159,7 +160,7 @@ DiagnoseReport Diagnosis::run() {
         (report_.final_figures || !searches())) {
       step("saturated pairs", [&] { saturation(); });
     }
-    if (options_.search.task.labels && !judges_apart() && report_.kept && report_.kept->file_test) {
+    if (options_.search.task.labels && !halves_ && report_.kept && report_.kept->file_test) {
       warn(
           "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
           "apart, and measure these with ‹vernier eval›)");
@@ -293,9 +294,6 @@ void Diagnosis::load_model() {
   report_.data = loaded_.samples->description();
   report_.samples = loaded_.samples->size();
   report_.random_data = loaded_.samples->is_random();
-  if (const auto parts = sources_.parts(*loaded_.original)) {
-    report_.shares = SampleShares{parts->calibration.size(), parts->search.size(), parts->judgement.size()};
-  }
   if (loaded_.calibration) report_.calibrated_on_evaluation_samples = false;
   for (const std::string& text : loaded_.warnings) warn(text);
   if (precision_.target == Target::TensorRt) {
@@ -391,6 +389,37 @@ void Diagnosis::calibrate() {
   if (typed_source_.raised) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
   refuse_wrong_journal();
   measured_->begin(report_.data_sha256);
+  teacher_.emplace(loaded_, precision_, ranges_->cached() ? &*ranges_->cached() : nullptr, typed_source_);
+  if (!cross_fits()) return;
+  halves_ = std::make_shared<CrossFit>(*teacher_, subject());
+  report_.cross_fit = true;
+}
+
+bool Diagnosis::cross_fits() const {
+  const SearchOptions& search = options_.search;
+  // A script is shown the samples without their numbers, and may know what belongs to them by their order.
+  const bool others_decide = search.task.function || search.task.metric || search.check || search.compare;
+  const bool halved = options_.measure.cross_fit && loaded_.samples->size() >= kFewestToHalve &&
+                      !loaded_.samples->is_random() && !loaded_.calibration && subject().carries.empty();
+  const bool learns = teacher_->learns_ranges(subject(), all_low_plan()) ||
+                      (repairs_ != nullptr && std::ranges::any_of(options_.precision.low, needs_scale));
+  return halved && !others_decide && learns;
+}
+
+RunFigures Diagnosis::on_unseen(const Plan& plan) {
+  return figures_of(subject(), halves_->run(subject(), plan, experiment_->judged_against()), requirement());
+}
+
+void Diagnosis::judge_unseen(TestRow& test, const std::vector<std::string>& kept) {
+  const Plan plan = experiment_->plan_keeping(kept);
+  Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
+  const Trial trial =
+      judge.of_outputs([&](const auto&, const VisitOutputs& visit) { halves_->visit(subject(), plan, visit); });
+  test.verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
+  test.metric = trial.metric;
+  test.damage = trial.damage;
+  test.needs = trial.why;
+  if (test.interval) test.interval = share_interval(test.metric, test.samples);
 }
 
 void Diagnosis::own_errors() {
@@ -456,17 +485,6 @@ void Diagnosis::causes() {
   }
   how.lost_limits = lost_limits();
   report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);
-}
-
-Split fitting_split(const DiagnoseOptions& options) {
-  const MeasureOptions& measure = options.measure;
-  const SearchOptions& search = options.search;
-  // A script is shown the samples without their numbers, and may know what belongs to them by their order.
-  const bool scripted = search.task.function || search.task.metric;
-  if (measure.calibration_data || scripted || search.check || !search.golden.empty()) return Split::None;
-  const bool calibrates = std::ranges::any_of(options.precision.low, needs_scale) && measure.calibration_cache.empty();
-  if (measure.requirement || search.task.labels) return calibrates ? Split::CalibrationAndJudgement : Split::Judgement;
-  return calibrates ? Split::Calibration : Split::None;
 }
 
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {

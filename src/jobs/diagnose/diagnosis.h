@@ -19,11 +19,13 @@
 #include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
 #include "jobs/diagnose/alternatives.h"
+#include "jobs/diagnose/cross_fit.h"
 #include "jobs/diagnose/diagnosis_ranges.h"
 #include "jobs/diagnose/diagnosis_steps.h"
 #include "jobs/diagnose/network_nodes.h"
 #include "jobs/diagnose/network_variant.h"
 #include "jobs/diagnose/single_sensitivities.h"
+#include "jobs/diagnose/teach.h"
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/diagnose/typed_source.h"
 #include "jobs/engine/compiler.h"
@@ -48,6 +50,7 @@ namespace vernier {
 /// What is known of the typed model that stands in the report.
 struct Verification {
   std::optional<RunFigures> figures;
+  std::optional<RunFigures> in_sample;
   std::optional<OtherSums> other_sums;
   std::optional<SaturatedPairs> saturated_pairs;
   std::optional<EngineFigures> engine;
@@ -129,8 +132,12 @@ class Diagnosis {
   DiagnosisInterrupted ended_by(const Error& error);
   void say_interrupted();
 
-  /// The claim is measured on samples that nothing was chosen by.
-  bool judges_apart() const { return report_.shares && report_.shares->judgement > 0; }
+  /// Whether samples teach the network something, and halves of them can judge it.
+  bool cross_fits() const;
+  /// The figures of a network that keeps what `plan` says, on samples that have not taught it.
+  RunFigures on_unseen(const Plan& plan);
+  /// The same judged by labels.
+  void judge_unseen(TestRow& test, const std::vector<std::string>& kept);
 
   /// Everything low meets the requirement, and not by a hair, which the written file may miss: nothing has to be
   /// repaired, kept or ranked.
@@ -140,7 +147,7 @@ class Diagnosis {
       return run.passed == true && run.damage.value_or(1) <= kMostDamage;
     };
     return requirement() != nullptr && objective_ == nullptr && !options_.search.check && !options_.confirm_on &&
-           meets(report_.all_low) && (!judged_low_ || meets(*judged_low_));
+           meets(report_.all_low) && (!unseen_low_ || meets(*unseen_low_));
   }
 
   /// Ends the phase that runs, if any.
@@ -185,9 +192,9 @@ class Diagnosis {
   void show_repairs(std::vector<RepairTried> tried, std::vector<std::string> notes);
 
   /// All figures that stand beside the written file's are of the same samples.
-  void compare_on_judges() {
-    report_.all_low = *judged_low_;
-    if (report_.repaired) report_.repaired = *judged_repaired_;
+  void compare_on_unseen() {
+    report_.all_low = *unseen_low_;
+    if (report_.repaired) report_.repaired = *unseen_repaired_;
   }
 
   /// A repair that takes most of a layer's error away can cost the output another layer. Where layers have to be kept
@@ -197,7 +204,7 @@ class Diagnosis {
   /// Between the repaired network and the one without repairs.
   void change_network() {
     measured_->keep();
-    exchange(*other_, subject(), *experiment_, evidence_);
+    exchange(*other_, subject(), *experiment_, evidence_, halves_);
     measured_->begin(report_.data_sha256);
     if (!sinks_.is_interrupted()) measured_->run_all_low(match_layer_outputs(subject()));
     rank();
@@ -224,6 +231,8 @@ class Diagnosis {
   Plan final_plan() const { return report_.kept ? experiment_->plan_keeping(report_.kept->layers) : all_low_plan(); }
   void write_typed();
   void write_and_verify();
+  /// What was measured of the file becomes what stands beside the claim, which is of samples that have not taught it.
+  void claim_unseen();
   Verification verification() const;
   void take(const Verification& verified);
 
@@ -267,9 +276,11 @@ class Diagnosis {
   std::future<std::string> input_warning_;   // until the reference run; reads what stands above
   std::optional<Measured> measured_;         // from load_model() on
   std::optional<SingleSensitivities> sensitivities_;
+  std::optional<Teacher> teacher_;                          // from calibrate() on
+  std::shared_ptr<CrossFit> halves_;                        // null: all samples taught and judge
   std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
   bool refused_file_ = false;                               // an output could not be written
-  std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
+  std::optional<RunFigures> unseen_low_, unseen_repaired_;  // everything low, judged by the halves
   std::vector<std::string> repair_notes_;                   // what was said of the repairs that were accepted
   bool rewritten_ = false;                                  // by these repairs
   std::optional<RepairedAnswer> better_;                    // an option that is the answer

@@ -73,7 +73,7 @@ void Diagnosis::alternatives() {
 
 RepairedAnswer Diagnosis::repaired_answer() {
   return {{std::move(subject().model), std::move(subject().layers), all_low_plan(), experiment_->candidate_names(),
-           std::move(experiment_->reference.shapes), std::move(evidence_)},
+           std::move(experiment_->reference.shapes), std::move(evidence_), std::move(halves_)},
           report_,
           repair_notes_,
           rewritten_};
@@ -82,8 +82,10 @@ RepairedAnswer Diagnosis::repaired_answer() {
 void Diagnosis::adopt(RepairedAnswer repaired) {
   other_ = std::move(repaired.network);
   change_network();
+  report_.cross_fit = repaired.report.cross_fit;
+  report_.all_low = std::move(repaired.report.all_low);
   report_.kept = std::move(repaired.report.kept);
-  report_.repaired = judged_repaired_ = std::move(repaired.report.repaired);
+  report_.repaired = unseen_repaired_ = std::move(repaired.report.repaired);
   show_repairs(std::move(repaired.report.explanation->repairs), std::move(repaired.notes));
   if (repaired.rewritten) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
   mark_kept();
@@ -108,10 +110,8 @@ void Diagnosis::picture_samples() {
   for (const OutputFigure& output : run.outputs) {
     for (const SampleFigure& sample : output.worst_samples) numbers.push_back(sample.sample);
   }
-  sources_.judge(judges_apart());
   report_.sample_pictures =
       sample_pictures(*sources_.samples(*loaded_.original), model_inputs(*loaded_.original), numbers);
-  sources_.judge(false);
   if (report_.sample_pictures.empty()) note({"no picture of a sample: no input of the network is an image"});
 }
 

@@ -47,9 +47,10 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
       text += fmt::format(", {} same top-1", percent_text(*same));
     return fmt::format("{} against {}, {}, {}", text,
                        report.reference_from_file ? "the values that the file stores" : "the float model",
-                       plural(samples_behind(report, *report.final_figures), "sample"), evidence);
+                       plural(report.samples, "sample"), evidence);
   };
-  claims["figure"] = figure(*report.final_figures, fmt::format("simulated ({})", report.runner));
+  claims["figure"] = figure(*report.final_figures,
+                            fmt::format("simulated ({}){}", report.runner, report.cross_fit ? ", cross-fitted" : ""));
   if (report.engine) claims["figure_on_engine"] = figure(report.engine->figures, "run on " + report.engine->engine);
   return claims;
 }

@@ -27,19 +27,14 @@ namespace {
 
 constexpr double kAccepted = 0.8;    // of the error power that was
 constexpr std::size_t kSamples = 8;  // that layers are judged on, and as many that repairs learn from
+constexpr std::size_t kSequence = 64;
 
-/// Repairs learn from one half of the samples and are judged on the other, spread evenly; a sequence cannot be cut.
-void share_samples(const Subject& subject, std::vector<std::size_t>& learn, std::vector<std::size_t>& judge) {
-  const std::size_t count = subject.samples->size();
-  if (!subject.carries.empty()) {
-    learn = all_samples(subject);
-    learn.resize(std::min<std::size_t>(count, 64));
-    judge = learn;
-    return;
-  }
-  const std::size_t wanted = std::min(count, 2 * kSamples);
-  for (std::size_t k = 0; k < wanted; ++k) (k % 2 == 0 ? judge : learn).push_back(k * count / wanted);
-  if (learn.empty()) learn = judge;
+/// So many of them, evenly.
+std::vector<std::size_t> evenly(const std::vector<std::size_t>& samples, std::size_t wanted) {
+  wanted = std::min(wanted, samples.size());
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < wanted; ++i) some.push_back(samples[i * samples.size() / wanted]);
+  return some;
 }
 
 void take(Plan& plan, const Proposal& proposal) {
@@ -64,15 +59,49 @@ std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scal
   return all;
 }
 
+bool plans_scaled(const Plan& plan) {
+  return std::ranges::any_of(plan.layers, [](const PlannedLayer& layer) { return needs_scale(layer.format); });
+}
+
 }  // namespace
 
 bool helps(double before, double after) { return std::isfinite(after) && before > 0 && after <= kAccepted * before; }
 
-bool surely_worse(const OutputError& before, const OutputError& after) {
-  if (agreement_change(before.moved, after.moved).costs()) return true;
-  if (after.noise <= before.noise) return false;
-  if (after.sample_log_noise.empty()) return true;
-  return typical_gain(after.sample_log_noise, before.sample_log_noise).sure() > 0;
+bool better(const OutputError& before, const OutputError& after) {
+  if (agreement_change(before.moved, after.moved).costs()) return false;
+  if (!std::isfinite(before.telling)) return true;  // nothing is known of what stays infinite; the search will keep it
+  if (!(after.noise <= before.noise && after.telling <= before.telling)) return false;
+  if (after.log_noise.empty()) return true;
+  std::vector<double> whole_before(before.log_noise.front().size()), whole_after(whole_before.size());
+  for (std::size_t output = 0; output < after.log_noise.size(); ++output) {
+    const Gain gain = typical_gain(before.log_noise[output], after.log_noise[output]);
+    if (gain.nats + 2 * gain.scatter < 0) return false;
+    for (std::size_t i = 0; i < whole_after.size(); ++i) {
+      whole_before[i] += before.log_noise[output][i];
+      whole_after[i] += after.log_noise[output][i];
+    }
+  }
+  const Gain gain = typical_gain(whole_before, whole_after);
+  return gain.nats > gain.scatter;
+}
+
+LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge) {
+  return {evenly(learn, kSamples), evenly(judge, kSamples)};
+}
+
+LadderSamples ladder_samples(const Subject& subject, std::size_t count) {
+  LadderSamples samples;
+  if (!subject.carries.empty()) {
+    for (std::size_t i = 0; i < std::min(count, kSequence); ++i) samples.learn.push_back(i);
+    samples.judge = samples.learn;
+    return samples;
+  }
+  const std::size_t wanted = std::min(count, 2 * kSamples);
+  for (std::size_t k = 0; k < wanted; ++k) {
+    (k % 2 == 0 ? samples.judge : samples.learn).push_back(k * count / wanted);
+  }
+  if (samples.learn.empty()) samples.learn = samples.judge;
+  return samples;
 }
 
 std::vector<RepairName> repair_names() {
@@ -81,17 +110,18 @@ std::vector<RepairName> repair_names() {
   return names;
 }
 
-RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, const RepairOptions& options,
-                           PlanAgain plan_again, MeasureOutput measure_output, std::string no_rewrites)
+RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, LadderSamples those,
+                           const RepairOptions& options, PlanAgain plan_again, MeasureOutput measure_output,
+                           std::string no_rewrites)
     : state_(std::move(state)),
       samples_(samples),
       options_(options),
       plan_again_(std::move(plan_again)),
       measure_output_(std::move(measure_output)),
-      no_rewrites_(std::move(no_rewrites)) {
-  share_samples(subject_of(state_), learn_, judge_);
+      no_rewrites_(std::move(no_rewrites)),
+      those_(std::move(those)) {
   products_ = [this](const std::vector<std::string>& layers) {
-    return input_products(subject_of(state_), layers, state_.reference.shapes, learn_);
+    return input_products(subject_of(state_), layers, state_.reference.shapes, those_.learn);
   };
 }
 
@@ -118,7 +148,7 @@ Network RepairLadder::network() {
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, bool exact_weights) {
   RoundedWeights weights(exact_weights);
   std::map<std::string, double> noise;
-  for (const LayerError& error : own_error(subject_of(state), state.plan, weights, &judge_)) {
+  for (const LayerError& error : own_error(subject_of(state), state.plan, weights, &those_.judge)) {
     noise[error.layer] = noise_to_signal(error.error);
   }
   return noise;
@@ -126,10 +156,8 @@ std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, 
 
 void RepairLadder::run() {
   noise_ = own_noise(state_);
-  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
-  const bool scaled =
-      std::ranges::any_of(state_.plan.layers, [](const PlannedLayer& layer) { return needs_scale(layer.format); });
-  for (const Repair& repair : repairs_with(options_.own, scaled)) {
+  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan))) {
     const auto named = [&](const std::vector<std::string>& ids) {
       return std::ranges::find(ids, repair.id) != ids.end();
     };
@@ -162,7 +190,7 @@ void RepairLadder::try_or_skip(const Repair& repair) {
 }
 
 RepairLadder::Before RepairLadder::before_repair() const {
-  return {state_.plan, state_.output_error, noise_, channels_, grids_, rewritten_};
+  return {state_.plan, state_.output_error, noise_, channels_, grids_, accepted_.size(), rewritten_};
 }
 
 void RepairLadder::take_back(const Before& before) {
@@ -173,6 +201,7 @@ void RepairLadder::take_back(const Before& before) {
   noise_ = before.noise;
   channels_ = before.channels;
   grids_ = before.grids;
+  accepted_.resize(before.accepted);
   rewritten_ = before.rewritten;
 }
 
@@ -193,26 +222,28 @@ void RepairLadder::try_repair(const Repair& repair) {
 
   const OutputError after = output_error();
   const AgreementChange classes = agreement_change(before.moved, after.moved);
-  if (!surely_worse(before, after)) {
-    doubted_ = doubted_ || after.noise > before.noise;
+  if (better(before, after)) {
     before_rewrite_.reset();  // it holds a model
     return;
   }
   for (RepairTried& row : rows) {
     if (!row.accepted) continue;
     row.accepted = false;
-    row.why += classes.costs()
-                   ? fmt::format("; {}: that is more than noise", change_text(classes, after.moved_words))
-                   : fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
-                                 db_of(before.noise), db_of(after.noise));
+    row.why +=
+        classes.costs() ? fmt::format("; {}: that is more than noise", change_text(classes, after.moved_words))
+        : after.telling <= before.telling && after.noise <= before.noise
+            ? fmt::format("; on samples that taught nothing the gain is within noise: {:.1f} dB, {:.1f} dB with it",
+                          db_of(before.telling), db_of(after.telling))
+            : fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
+                          db_of(before.telling), db_of(after.telling));
   }
   take_back(start);
 }
 
-void RepairLadder::try_round(const Repair& repair, int round) {
+void RepairLadder::learn_for(const Repair& repair) {
   if (repair.needs_bias_error) {
     RoundedWeights weights;
-    mean_error_ = mean_errors(subject_of(state_), state_.plan, weights, state_.reference.shapes, learn_);
+    mean_error_ = mean_errors(subject_of(state_), state_.plan, weights, state_.reference.shapes, those_.learn);
   }
   if (repair.needs_weight_share) {
     const std::map<std::string, double> others = own_noise(state_, /*exact_weights=*/true);
@@ -221,6 +252,51 @@ void RepairLadder::try_round(const Repair& repair, int round) {
       if (other != others.end() && noise > 0) weight_share_[layer] = 1 - other->second / noise;
     }
   }
+}
+
+void RepairLadder::accept(const Repair& repair, int round, const Proposal& proposal) {
+  accepted_.push_back({std::string(repair.id), round, proposal.layers});
+  for (const auto& [tensor, grid] : proposal.grids) grids_[tensor] = grid;
+}
+
+void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
+  noise_ = own_noise(state_);
+  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan))) {
+    for (int round = 0; round < repair.rounds; ++round) {
+      const bool any = std::ranges::any_of(
+          accepted, [&](const AcceptedProposal& one) { return one.repair == repair.id && one.round == round; });
+      if (any) repeat_round(repair, round, accepted);
+    }
+  }
+}
+
+void RepairLadder::repeat_round(const Repair& repair, int round, const std::vector<AcceptedProposal>& accepted) {
+  learn_for(repair);
+  const std::vector<Proposal> proposals = repair.propose(network(), round);
+  std::vector<const Proposal*> chosen;
+  for (const Proposal& proposal : proposals) {
+    const bool wanted = proposal.why_not.empty() && std::ranges::any_of(accepted, [&](const AcceptedProposal& one) {
+                          return one.repair == repair.id && one.round == round && one.layers == proposal.layers;
+                        });
+    if (wanted) chosen.push_back(&proposal);
+  }
+  if (chosen.empty()) return;
+  if (chosen.front()->rewrite) {
+    RepairState trial;
+    if (rewrite(raised_for(chosen), chosen, trial) < kNeutralDb) return;
+    state_ = std::move(trial);
+    channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+    rewritten_ = true;
+  }
+  for (const Proposal* proposal : chosen) {
+    if (!proposal->rewrite) take(state_.plan, *proposal);
+    accept(repair, round, *proposal);
+  }
+}
+
+void RepairLadder::try_round(const Repair& repair, int round) {
+  learn_for(repair);
   std::vector<Proposal> proposals;
   for (Proposal& proposal : repair.propose(network(), round)) {
     if (proposal.why_not.empty() && proposal.rewrite && !no_rewrites_.empty()) proposal.why_not = no_rewrites_;
@@ -235,7 +311,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
     if (round == 0) tried_.push_back(std::move(row));
   }
   if (proposals.empty()) return;
-  if (proposals.front().rewrite) return try_rewrites(repair, proposals);
+  if (proposals.front().rewrite) return try_rewrites(repair, round, proposals);
 
   RepairState trial{state_.subject, state_.plan, {}, {}, {}};
   for (const Proposal& proposal : proposals) take(trial.plan, proposal);
@@ -257,7 +333,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
   try_small_gains(proposals, small, rows);
   for (std::size_t i = 0; i < proposals.size(); ++i) {
     if (rows[i].accepted) {
-      for (const auto& [tensor, grid] : proposals[i].grids) grids_[tensor] = grid;
+      accept(repair, round, proposals[i]);
       for (const std::string& layer : proposals[i].layers) {
         if (const auto found = noise.find(layer); found != noise.end()) noise_[layer] = found->second;
       }
@@ -271,24 +347,24 @@ void RepairLadder::try_round(const Repair& repair, int round) {
 void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
                                    std::vector<RepairTried>& rows) {
   if (small.empty()) return;
-  const double before = output_error().noise;
+  const double before = output_error().telling;
   Plan without = state_.plan;
   for (const std::size_t i : small) take(state_.plan, proposals[i]);
   const OutputError error = measure_output_(state_);
-  const double after = error.noise;
-  const bool better = helps(before, after);
+  const double after = error.telling;
+  const bool gains = helps(before, after);
   for (const std::size_t i : small) {
-    rows[i].accepted = better;
-    if (!better && !proposals[i].by_output) continue;
+    rows[i].accepted = gains;
+    if (!gains && !proposals[i].by_output) continue;
     if (proposals[i].by_output) {
       rows[i].before_db = db_of(before);
       rows[i].after_db = db_of(after);
     }
     rows[i].why = fmt::format("{}; with {} of its kind the network's output goes from {:.1f} dB to {:.1f} dB{}",
                               proposals[i].what, small.size() - 1, db_of(before), db_of(after),
-                              better ? "" : ", and 1 dB more is wanted");
+                              gains ? "" : ", and 1 dB more is wanted");
   }
-  if (better) {
+  if (gains) {
     state_.output_error = error;
   } else {
     state_.plan = std::move(without);

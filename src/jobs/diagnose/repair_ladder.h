@@ -1,10 +1,11 @@
 // The ladder of repairs: each repair proposes changes, one pass measures what they all do to the layers' own errors,
 // and those that take away a fifth of the error power stay. Layers are judged on exact inputs, so that one pass tells
-// proposals of different layers apart. How they add up is another matter: errors of two layers may have cancelled. So
-// each kind of repair has to leave the network's output at least as near as it was, in one evaluation, or all of it is
-// taken back. What takes less than a fifth out of its layer's error is given one trial with all of its kind, and stays
-// where that takes a fifth out of the output's. An epsilon or a mask shows in few samples, and behind the layer that it
-// belongs to: such a rewrite may be accepted by the network's output as well.
+// proposals of different layers apart. How they add up is another matter: errors of two layers may have cancelled, and
+// what fits the samples that taught it may not fit others. So each kind of repair is judged once more by the network's
+// output, on samples that taught nothing where there are such, and all of it is taken back where that is no better.
+// What takes less than a fifth out of its layer's error is given one trial with all of its kind, and stays where that
+// takes a fifth out of the output's. An epsilon or a mask shows in few samples, and behind the layer that it belongs
+// to: such a rewrite may be accepted by the network's output as well.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 
 #include "analysis/reference.h"
 #include "analysis/subject.h"
+#include "jobs/diagnose/yardstick.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
 #include "repairs/repair.h"
@@ -27,15 +29,6 @@
 #include "vernier/samples.h"
 
 namespace vernier {
-
-/// How far a network's output is from the float model's.
-struct OutputError {
-  double noise = 0;                      // over signal, of the worst output
-  std::vector<double> sample_log_noise;  // of each sample; empty: the samples are those that the figures come from
-  /// Of each sample: see rows_moved(); 0 and 1 where labels say what is right and wrong.
-  std::vector<std::int64_t> moved = {};
-  std::string moved_words = "same top-1";  // what is lost where one moves: "a right label"
-};
 
 /// A network with its plan, and what repairs made of them.
 struct RepairState {
@@ -55,28 +48,52 @@ using PlanAgain = std::function<double(RepairState& state)>;
 /// The network's outputs with everything low, over all samples that repairs may look at.
 using MeasureOutput = std::function<OutputError(const RepairState& state)>;
 
+/// Float32 outputs of a rewrite against those without, in dB.
+inline constexpr double kNeutralDb = 60;
+
 /// The rule of the ladder: of the error power `before`, a fifth or more is gone. Nothing helps where there was none.
 bool helps(double before, double after);
 
-/// Whether a network is worse for a kind of repair. Its pooled figure may hang on one sample: where the typical sample
-/// does not say so surely, what the layers gained counts for more. Other classes beyond noise are worse, whatever the
-/// figure.
-bool surely_worse(const OutputError& before, const OutputError& after);
+/// Whether a network is better for a kind of repair. On samples that taught it the worst output must be no farther off.
+/// On others the gain has to be beyond noise: the typical sample gains more than one standard error, the worst output
+/// is no farther off over all of them, and no output gets worse by more than two standard errors. Outputs that a
+/// Softmax makes are compared in front of it, too. Other classes beyond noise are worse, whatever the figure; results
+/// that become finite are better.
+bool better(const OutputError& before, const OutputError& after);
+
+/// A proposal that was accepted: for who lets other samples teach the same.
+struct AcceptedProposal {
+  std::string repair;
+  int round = 0;
+  std::vector<std::string> layers;
+  bool operator==(const AcceptedProposal&) const = default;
+};
+
+/// Samples: those that repairs learn from, and those that layers are judged on.
+struct LadderSamples {
+  std::vector<std::size_t> learn, judge;
+};
+
+/// Eight of `learn` and eight of `judge`, evenly; of fewer than that all.
+LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge);
+/// Of `count` samples that are not halved: each in turn, eight at most, and of a sequence, which cannot be cut, the
+/// first 64 for both.
+LadderSamples ladder_samples(const Subject& subject, std::size_t count);
 
 class RepairLadder {
  public:
-  /// `samples`: that layers are measured on, one half for repairs to learn from, the other to judge them; those of
-  /// calibration where there are such, so that the network is evaluated on samples that nothing was fitted to.
-  /// `plan_again` empty: rewrites of the float model are refused, for that reason: `no_rewrites`.
-  RepairLadder(RepairState state, const SampleSource& samples, const RepairOptions& options, PlanAgain plan_again,
-               MeasureOutput measure_output, std::string no_rewrites);
+  /// `samples`: that `those` are of. `no_rewrites`: why rewrites of the float model are refused; empty: they are not.
+  RepairLadder(RepairState state, const SampleSource& samples, LadderSamples those, const RepairOptions& options,
+               PlanAgain plan_again, MeasureOutput measure_output, std::string no_rewrites);
 
   /// All repairs that are allowed and that the plan's formats have a use for.
   void run();
+  /// Takes what is `accepted`, as these samples teach it, and judges nothing. What they do not propose is left out.
+  void repeat(const std::vector<AcceptedProposal>& accepted);
 
   const std::vector<RepairTried>& tried() const { return tried_; }
+  const std::vector<AcceptedProposal>& accepted() const { return accepted_; }
   bool rewritten() const { return rewritten_; }  // the float model is another
-  bool doubted() const { return doubted_; }      // a kind was kept although the figure of the output was worse
   RepairState& state() { return state_; }
 
  private:
@@ -87,6 +104,7 @@ class RepairLadder {
     std::map<std::string, double> noise;
     std::map<std::string, std::vector<float>> channels;
     std::map<std::string, QuantParams> grids;
+    std::size_t accepted = 0;
     bool rewritten = false;
   };
   Before before_repair() const;
@@ -100,7 +118,14 @@ class RepairLadder {
   void try_round(const Repair& repair, int round);
   void try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
                        std::vector<RepairTried>& rows);
-  void try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals);
+  void try_rewrites(const Repair& repair, int round, const std::vector<Proposal>& proposals);
+  void learn_for(const Repair& repair);
+  void repeat_round(const Repair& repair, int round, const std::vector<AcceptedProposal>& accepted);
+  void accept(const Repair& repair, int round, const Proposal& proposal);
+  /// The model, raised to the opset that they need. Errors: as prepare().
+  std::optional<Model> raised_for(const std::vector<const Proposal*>& proposals) const;
+  /// `trial` becomes the network with `chosen`; how near its float outputs are, in dB of the worst.
+  double rewrite(const std::optional<Model>& raised, const std::vector<const Proposal*>& chosen, RepairState& trial);
   std::map<std::string, double> own_noise(const RepairState& state, bool exact_weights = false);
   Network network();
   Subject subject_of(const RepairState& state) const;  // with the samples that layers are measured on
@@ -111,8 +136,8 @@ class RepairLadder {
   PlanAgain plan_again_;
   MeasureOutput measure_output_;
   std::string no_rewrites_;
-  std::vector<std::size_t> learn_, judge_;  // samples: what figures are learned from, and what they are judged on
-  std::map<std::string, double> noise_;     // noise over signal of each layer
+  const LadderSamples those_;
+  std::map<std::string, double> noise_;  // noise over signal of each layer
   std::map<std::string, std::vector<float>> channels_;
   std::map<std::string, std::vector<double>> mean_error_;
   std::map<std::string, double> weight_share_;
@@ -120,8 +145,8 @@ class RepairLadder {
   std::map<std::string, QuantParams> grids_;   // accepted, to be put back after a rewrite
   std::optional<RepairState> before_rewrite_;  // of the kind that is being tried
   std::vector<RepairTried> tried_;
+  std::vector<AcceptedProposal> accepted_;
   bool rewritten_ = false;
-  bool doubted_ = false;
 };
 
 }  // namespace vernier

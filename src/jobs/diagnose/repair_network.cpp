@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/figures.h"
 #include "analysis/lost_agreement.h"
@@ -28,150 +33,253 @@
 namespace vernier {
 namespace {
 
-/// What repairs want to know the ranges of: what calibration does, and in float16 every tensor that a layer reads.
-std::set<std::string> tensors_of_interest(const Subject& subject, const Plan& plan) {
-  std::set<std::string> observed = tensors_to_observe(subject);
-  observed.merge(tensors_to_calibrate(subject.model, subject.layers, plan));
-  for (const Layer& layer : subject.layers) {
-    if (plan.format_of(layer.name) == Format::Float16) observed.insert(layer.inputs.begin(), layer.inputs.end());
-  }
-  return observed;
-}
-
-/// A run over the samples that ranges are learned on.
-Reference learning_run(const Subject& subject, const Plan& plan, const Loaded& loaded) {
-  Subject own = subject;
-  if (loaded.calibration) own.samples = loaded.calibration.get();
-  std::set<std::string> counted;
-  for (const auto& [tensor, format] : formats_to_calibrate(subject.model, subject.layers, plan)) counted.insert(tensor);
-  return run_reference(own, tensors_of_interest(subject, plan), counted);
-}
-
-/// SQNR of the worst judged output of `model` against the outputs of the float model.
-double nearness_db(const Subject& rewritten, const Reference& reference) {
+/// SQNR of the worst judged output of `rewritten` on `samples` against the outputs of the float model.
+double nearness_db(const Subject& rewritten, const Reference& reference, const std::vector<std::size_t>& samples) {
   std::map<std::string, OutputStats> stats;
-  run_outputs(rewritten, rewritten.model, all_samples(rewritten),
-              [&](std::size_t sample, const std::vector<Tensor>& got) {
-                const std::vector<Tensor> ref = reference.outputs.get(sample);
-                for (std::size_t i = 0; i < got.size(); ++i) {
-                  stats_of(stats, rewritten, rewritten.judged[i]).add_sample(sample, ref[i], got[i]);
-                }
-                return true;
-              });
+  run_outputs(rewritten, rewritten.model, samples, [&](std::size_t sample, const std::vector<Tensor>& got) {
+    const std::vector<Tensor> ref = reference.outputs.get(sample);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      stats_of(stats, rewritten, rewritten.judged[i]).add_sample(sample, ref[i], got[i]);
+    }
+    return true;
+  });
   return db_of(noise_share(stats));
 }
 
-/// Labels say more than the float model's classes do. `error` is of the samples that `labels` are of.
-void judge_by(const LabelCheck& labels, const Subject& subject, const Plan& plan, OutputError& error) {
-  if (!labels) return;
-  RoundedWeights weights;
-  error.moved.assign(subject.samples->size(), 0);
-  error.moved_words = "a right label";
-  run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), all_samples(subject),
-              [&](std::size_t sample, const std::vector<Tensor>& got) {
-                error.moved[sample] = labels(sample, got) ? 0 : 1;
-                return true;
-              });
+/// How the samples that teach are used.
+struct Shares {
+  std::vector<std::size_t> teach;   // the repairs that are tried
+  std::vector<std::size_t> decide;  // whether they help
+  std::vector<std::size_t> all;
+  bool halved = false;  // the first two are not the same
+};
+
+Shares shares_of(const Subject& subject, const SampleSource& samples) {
+  std::vector<std::size_t> all(samples.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (samples.size() < kFewestToHalve || samples.is_random() || !subject.carries.empty()) return {all, all, all, false};
+  Halves halves = halves_by_lot(samples.size());
+  return {std::move(halves[0]), std::move(halves[1]), std::move(all), true};
 }
 
-/// `labels` may be empty.
-OutputError evaluate(const Subject& subject, const Plan& plan, const Reference& reference, const LabelCheck& labels) {
-  RoundedWeights weights;
-  const TrialResult trial =
-      run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), /*early_stop=*/false);
-  OutputError error{noise_share(trial.outputs), trial.sample_log_noise, rows_moved(subject, trial.outputs)};
-  judge_by(labels, subject, plan, error);
-  return error;
+/// A network with repairs, as samples taught it.
+struct TaughtNetwork {
+  RepairState state;
+  std::vector<AcceptedProposal> accepted;
+  bool rewritten = false;
+};
+
+TaughtHalf half_of(TaughtNetwork network, std::vector<std::size_t> unseen) {
+  TaughtHalf half;
+  half.unseen = std::move(unseen);
+  half.tensors = std::move(network.state.plan.tensors);
+  half.constants = std::move(network.state.plan.constants);
+  if (network.rewritten) half.rewritten = std::make_unique<Subject>(std::move(network.state.subject));
+  return half;
 }
 
-/// Takes everything back where all repairs together leave the network no better than `before`.
-void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& reference, const OutputError& before,
-           const LabelCheck& labels) {
-  if (std::ranges::none_of(repaired.tried, &RepairTried::accepted)) return;
-  const OutputError error = loaded.calibration
-                                ? evaluate(repaired.state.subject, repaired.state.plan, reference, labels)
-                                : repaired.state.output_error.value_or(before);
-  const double after = error.noise;
-  const AgreementChange classes = agreement_change(before.moved, error.moved);
-  // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN; one that is left hides what
-  // was gained, and the search keeps its layer.
-  const bool finite_again = std::ranges::any_of(repaired.tried, [](const RepairTried& row) {
+/// Repairs of one network: tried on one half of the samples that teach, decided on the other, taught to any of them.
+class NetworkRepair {
+ public:
+  /// All arguments must outlive it.
+  NetworkRepair(const Loaded& loaded, const Experiment& experiment, const RepairOptions& options,
+                const Teacher& teacher, const LabelCheck& labels, std::string no_rewrites)
+      : loaded_(loaded),
+        experiment_(experiment),
+        options_(options),
+        teacher_(teacher),
+        no_rewrites_(std::move(no_rewrites)),
+        shares_(shares_of(loaded.subject, teacher.samples())),
+        own_(loaded.subject) {
+    own_.samples = &teacher.samples();
+    if (loaded.calibration) float_run_ = teacher.run(own_, experiment.all_low_plan(), /*for_repairs=*/false);
+    const OutputStore& outputs = loaded.calibration ? float_run_.outputs : experiment.reference.outputs;
+    yardstick_.emplace(own_, outputs, loaded.calibration ? none_ : labels, shares_.halved);
+  }
+
+  const Shares& shares() const { return shares_; }
+
+  /// What was tried, with what the one half taught.
+  std::vector<RepairTried> climb() {
+    const LadderSamples those = shares_.halved ? ladder_samples(shares_.teach, shares_.decide)
+                                               : ladder_samples(loaded_.subject, shares_.all.size());
+    RepairLadder ladder(
+        taught_by(shares_.teach), teacher_.samples(), those, options_, plan_again(shares_.teach),
+        [this](const RepairState& state) {
+          RoundedWeights weights;
+          return yardstick_->measure({{&state.subject, state.plan, &weights, shares_.decide}});
+        },
+        no_rewrites_);
+    ladder.run();
+    first_ = {std::move(ladder.state()), ladder.accepted(), ladder.rewritten()};
+    return ladder.tried();
+  }
+  const TaughtNetwork& first() const { return first_; }
+
+  /// `accepted`, as `samples` teach it.
+  TaughtNetwork taught(const std::vector<AcceptedProposal>& accepted, const std::vector<std::size_t>& samples) const {
+    if (accepted == first_.accepted && samples == shares_.teach) {
+      TaughtNetwork same{{first_.state.subject, first_.state.plan, first_.state.candidates, {}, {}},
+                         first_.accepted,
+                         first_.rewritten};
+      same.state.reference.shapes = first_.state.reference.shapes;
+      return same;
+    }
+    RepairLadder ladder(taught_by(samples), teacher_.samples(), ladder_samples(samples, samples), options_,
+                        plan_again(samples), {}, no_rewrites_);
+    ladder.repeat(accepted);
+    return {std::move(ladder.state()), ladder.accepted(), ladder.rewritten()};
+  }
+
+ private:
+  void teach(RepairState& state, const std::vector<std::size_t>& samples) const {
+    AssignedFormats unscaled = teacher_.unscaled(state.subject);
+    state.plan = std::move(unscaled.plan);
+    state.plan.model_file = experiment_.all_low_plan().model_file;
+    state.plan.model_sha256 = experiment_.all_low_plan().model_sha256;
+    state.candidates = std::move(unscaled.candidates);
+    const ChosenSamples some(teacher_.samples(), shares_.halved ? enough_to_teach(samples) : samples);
+    Subject own = state.subject;
+    own.samples = &some;
+    state.reference = teacher_.run(own, state.plan, /*for_repairs=*/true);
+    teacher_.set_scales(state.plan, own, state.reference);
+  }
+
+  RepairState taught_by(const std::vector<std::size_t>& samples) const {
+    RepairState state{loaded_.subject, {}, {}, {}, {}};
+    teach(state, samples);
+    teacher_.keep_given_scales(state.plan, state.subject);
+    return state;
+  }
+
+  PlanAgain plan_again(const std::vector<std::size_t>& samples) const {
+    return [this, samples](RepairState& state) {
+      teach(state, samples);
+      return nearness_db(state.subject, experiment_.reference, all_samples(state.subject));
+    };
+  }
+
+  const Loaded& loaded_;
+  const Experiment& experiment_;
+  const RepairOptions& options_;
+  const Teacher& teacher_;
+  const std::string no_rewrites_;
+  const Shares shares_;
+  Subject own_;          // the float model, on the samples that teach
+  Reference float_run_;  // over these, where they are others than those that are measured
+  const LabelCheck none_;
+  std::optional<Yardstick> yardstick_;
+  TaughtNetwork first_;
+};
+
+/// A repaired network, as all samples that teach taught it, and how it compares.
+struct Attempt {
+  TaughtNetwork taught;
+  std::shared_ptr<CrossFit> halves;
+  OutputError error;
+};
+
+/// An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN; one that is left hides what
+/// was gained, and the search keeps its layer.
+bool makes_finite(const std::vector<RepairTried>& tried) {
+  return std::ranges::any_of(tried, [](const RepairTried& row) {
     return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();
   });
-  repaired.changed =
-      !classes.costs() && (after < before.noise || (after == before.noise && (finite_again || !std::isfinite(after))));
-  if (!repaired.changed) {
-    take_back(repaired.tried,
-              classes.costs() ? "with all of them " + change_text(classes, error.moved_words) + ": nothing was changed"
-                              : "the network as a whole is not better: nothing was changed");
-    repaired.rewritten = false;
-    return;
+}
+
+bool gains(const OutputError& before, const OutputError& after, bool finite_again) {
+  if (agreement_change(before.moved, after.moved).costs()) return false;
+  if (finite_again) return after.telling <= before.telling;
+  return better(before, after) && (after.telling < before.telling || !std::isfinite(after.telling));
+}
+
+/// Rows of repairs that are no part of `accepted`.
+void take_back_others(const std::vector<AcceptedProposal>& accepted, std::vector<RepairTried>& tried,
+                      const std::string& why) {
+  for (RepairTried& row : tried) {
+    const bool there = std::ranges::any_of(
+        accepted, [&](const AcceptedProposal& one) { return one.repair == row.id && one.layers == row.layers; });
+    if (!row.accepted || there) continue;
+    row.accepted = false;
+    row.why += "; " + why;
   }
-  repaired.notes.push_back(fmt::format(
-      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without{}", db_of(after),
-      db_of(before.noise),
-      classes.worse > classes.better ? "; " + change_text(classes, error.moved_words) + ": within noise" : ""));
 }
 
 }  // namespace
 
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
-                               const RepairOptions& options, bool ranges_cached, const LabelCheck& labels) {
+                               const RepairOptions& options, const Teacher& teacher, bool ranges_cached,
+                               CrossFit* plain, const LabelCheck& labels) {
   const Subject& subject = loaded.subject;
-  const Reference& reference = experiment.reference;
-  OutputError before{noise_share(experiment.all_low().outputs), {}, rows_moved(subject, experiment.all_low().outputs)};
-  judge_by(labels, subject, experiment.all_low_plan(), before);
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
   const bool scaled = std::ranges::any_of(precision.low, needs_scale);
   if (ranges_cached && scaled) no_rewrites = "its ranges come from a calibration cache, which a rewrite would outdate";
 
-  const PlanAgain plan_again = [&](RepairState& state) {
-    AssignedFormats assigned = assign_formats(state.subject.model, state.subject.layers, precision);
-    state.plan = std::move(assigned.plan);
-    state.plan.model_file = experiment.all_low_plan().model_file;
-    state.plan.model_sha256 = experiment.all_low_plan().model_sha256;
-    state.candidates = std::move(assigned.candidates);
-    state.reference = learning_run(state.subject, state.plan, loaded);
-    const auto tensors = formats_to_calibrate(state.subject.model, state.subject.layers, state.plan);
-    Subject own = state.subject;
-    if (loaded.calibration) own.samples = loaded.calibration.get();
-    const LearnedRanges learned =
-        learn_ranges(own, state.plan, tensors, precision.calibration, state.reference, nullptr);
-    calibrate_plan(state.plan, state.subject.model, state.subject.layers, learned.chosen.ranges);
-    return nearness_db(state.subject, reference);
+  NetworkRepair repair(loaded, experiment, options, teacher, labels, no_rewrites);
+  RepairedNetwork repaired;
+  repaired.tried = repair.climb();
+  const std::vector<AcceptedProposal> accepted = repair.first().accepted;
+  if (accepted.empty()) return repaired;
+
+  // Judged on samples that taught nothing, where there are such.
+  Yardstick yardstick(subject, experiment.reference.outputs, labels, plain != nullptr || loaded.calibration);
+  const auto measure_one = [&](const Subject& network, const Plan& plan) {
+    RoundedWeights weights;
+    return yardstick.measure({{&network, plan, &weights, all_samples(subject)}});
+  };
+  const OutputError before = plain != nullptr ? yardstick.measure(plain->networks(subject, experiment.all_low_plan()))
+                                              : measure_one(subject, experiment.all_low_plan());
+  const Shares& shares = repair.shares();
+  const auto attempt = [&](const std::vector<AcceptedProposal>& some) {
+    Attempt one{repair.taught(some, shares.all), nullptr, {}};
+    const RepairState& state = one.taught.state;
+    if (plain == nullptr) {
+      one.error = measure_one(state.subject, state.plan);
+      return one;
+    }
+    one.halves = std::make_shared<CrossFit>(std::array{half_of(repair.taught(some, shares.teach), shares.decide),
+                                                       half_of(repair.taught(some, shares.decide), shares.teach)});
+    one.error = yardstick.measure(one.halves->networks(state.subject, state.plan));
+    return one;
   };
 
-  const SampleSource& learning = loaded.calibration ? *loaded.calibration : *loaded.samples;
-  bool doubted = false;
-  // Kinds of repairs are chosen on the calibration samples, where there are such; the others judge the result.
-  const auto climb = [&](bool trusting) {
-    RepairState start{subject,
-                      experiment.all_low_plan(),
-                      experiment.candidate_names(),
-                      learning_run(subject, experiment.all_low_plan(), loaded),
-                      {}};
-    if (!loaded.calibration) start.output_error = before;
-    const MeasureOutput measure_output = [&, trusting](const RepairState& state) {
-      Subject own = state.subject;
-      own.samples = &learning;
-      OutputError error = loaded.calibration ? evaluate(own, state.plan, state.reference, {})
-                                             : evaluate(own, state.plan, reference, labels);
-      if (!loaded.calibration || !trusting) error.sample_log_noise.clear();
-      return error;
-    };
-    RepairLadder ladder(std::move(start), learning, options, plan_again, measure_output, no_rewrites);
-    ladder.run();
-    doubted = ladder.doubted();
-    RepairedNetwork repaired;
-    repaired.tried = ladder.tried();
-    repaired.rewritten = ladder.rewritten();
-    repaired.state = std::move(ladder.state());
-    judge(repaired, loaded, reference, before, labels);
-    return repaired;
-  };
-  RepairedNetwork repaired = climb(/*trusting=*/true);
-  if (!repaired.changed && doubted) repaired = climb(/*trusting=*/false);
+  Attempt all = attempt(accepted);
+  const bool finite_again = makes_finite(repaired.tried);
+  AgreementChange classes = agreement_change(before.moved, all.error.moved);
+  const std::string why = classes.costs() ? "with all of them " + change_text(classes, all.error.moved_words)
+                                          : "the network as a whole is not better with all accepted repairs";
+  if (!gains(before, all.error, finite_again)) {
+    // One kind may undo what others gain: those that gain alone are tried together.
+    std::vector<AcceptedProposal> good;
+    std::set<std::string> kinds;
+    for (const AcceptedProposal& one : accepted) kinds.insert(one.repair);
+    for (const std::string& kind : kinds) {
+      std::vector<AcceptedProposal> alone;
+      std::ranges::copy_if(accepted, std::back_inserter(alone),
+                           [&](const AcceptedProposal& one) { return one.repair == kind; });
+      if (kinds.size() > 1 && gains(before, attempt(alone).error, finite_again)) {
+        good.insert(good.end(), alone.begin(), alone.end());
+      }
+    }
+    take_back_others(good, repaired.tried, why + ": " + (good.empty() ? "nothing was changed" : "taken back"));
+    if (good.empty()) return repaired;
+    all = attempt(good);
+    classes = agreement_change(before.moved, all.error.moved);
+    if (!gains(before, all.error, finite_again)) {
+      take_back(repaired.tried, why + ": nothing was changed");
+      return repaired;
+    }
+  }
+  take_back_others(all.taught.accepted, repaired.tried, "all samples together do not ask for it");
+  repaired.changed = true;
+  repaired.rewritten = all.taught.rewritten;
+  repaired.state = std::move(all.taught.state);
+  repaired.halves = std::move(all.halves);
+  repaired.notes.push_back(fmt::format(
+      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without{}", db_of(all.error.noise),
+      db_of(before.noise),
+      classes.worse > classes.better ? "; " + change_text(classes, all.error.moved_words) + ": within noise" : ""));
   return repaired;
 }
 

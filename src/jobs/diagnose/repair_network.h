@@ -3,11 +3,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "jobs/common/load.h"
+#include "jobs/diagnose/cross_fit.h"
 #include "jobs/diagnose/repair_ladder.h"
+#include "jobs/diagnose/teach.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "vernier/fix.h"
@@ -17,21 +20,26 @@
 namespace vernier {
 
 struct RepairedNetwork {
-  RepairState state;  // to go on with; as it was when nothing was accepted
+  RepairState state;                 // to go on with; as it was when nothing was accepted
+  std::shared_ptr<CrossFit> halves;  // that each half of the samples taught; null: they are not halved
   std::vector<RepairTried> tried;
   bool changed = false;
   bool rewritten = false;          // the float model is another, equal one
   std::vector<std::string> notes;  // of the evaluation of all together
 };
 
+/// Which repairs help is decided on one half of the samples that teach (those of calibration, where there are such), of
+/// what the other half teaches; then all of them teach the network that is handed back. With `plain`, the network
+/// without repairs as each half taught it, the repairs stay only where the repaired halves are better than it. Fewer
+/// than ten samples, and sequences, teach and decide all together.
 /// `precision`: what the plan of `experiment` was made from. `ranges_cached`: they came from a file, so that a model
 /// with other ranges cannot be calibrated. `labels`: of the samples that are measured, for repairs that cost the task;
 /// empty: there are none, and the float model's classes count.
-/// Cost: a reference run, four plain inferences on eight samples for each repair, an evaluation for each
-/// kind of repair of which something was accepted, and with calibration samples apart two more; all that once more
-/// where kinds that were kept in doubt left the network no better.
+/// Cost: two reference runs, four plain inferences on sixteen samples for each repair, half an evaluation for each kind
+/// of repair of which something was accepted, two evaluations of the result.
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
-                               const RepairOptions& options, bool ranges_cached, const LabelCheck& labels);
+                               const RepairOptions& options, const Teacher& teacher, bool ranges_cached,
+                               CrossFit* plain, const LabelCheck& labels);
 
 /// Shapes of the repaired network's tensors, which `loaded` holds by then, with the first sample that is measured: what
 /// `learned`, a run over the calibration samples, saw may be other ones.

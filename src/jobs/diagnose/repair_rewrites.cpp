@@ -24,8 +24,6 @@
 namespace vernier {
 namespace {
 
-constexpr double kNeutralDb = 60;  // float32 outputs of a rewrite against those without
-
 std::set<std::string> not_finite(const std::map<std::string, double>& noise) {
   std::set<std::string> layers;
   for (const auto& [layer, share] : noise) {
@@ -41,55 +39,62 @@ double RepairLadder::output_noise_without(RepairState& state, const std::set<std
   for (PlannedLayer& layer : state.plan.layers) {
     if (layers.contains(layer.name)) layer.format = Format::Float32;
   }
-  const double noise = measure_output_(state).noise;
+  const double noise = measure_output_(state).telling;
   state.plan = std::move(plan);
   return noise;
 }
 
-void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals) {
-  std::optional<Model> raised;
-  const int opset = std::ranges::max(proposals, {}, &Proposal::opset).opset;
-  if (opset > default_opset(state_.subject.model.proto)) {
-    try {
-      PrepareOptions raise;
-      raise.min_opset = opset;
-      raised = prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
-    } catch (const Error& error) {
-      for (const Proposal& proposal : proposals) {
-        std::string why = fmt::format("it needs opset {}: {}", opset, error.what());
-        if (!proposal.otherwise.empty()) why += "; " + proposal.otherwise;
-        tried_.push_back({std::string(repair.id), proposal.layers, {}, {}, {}, false, std::move(why)});
-      }
-      return;
-    }
-  }
-  const auto with = [&](const std::vector<const Proposal*>& chosen, RepairState& trial) {
-    trial.subject = state_.subject;
-    if (raised) trial.subject.model = *raised;
-    for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
-    trial.subject.layers = measured_layers(trial.subject.model);
-    const double neutral_db = plan_again_(trial);
-    for (const auto& [tensor, grid] : grids_) {
-      const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {
-        return std::ranges::any_of(proposal->layers, [&](const std::string& layer) {
-          const onnx::NodeProto* node = network().node(layer);
-          return node != nullptr && std::ranges::find(node->input(), tensor) != node->input().end();
-        });
+std::optional<Model> RepairLadder::raised_for(const std::vector<const Proposal*>& proposals) const {
+  int opset = 0;
+  for (const Proposal* proposal : proposals) opset = std::max(opset, proposal->opset);
+  if (opset <= default_opset(state_.subject.model.proto)) return std::nullopt;
+  PrepareOptions raise;
+  raise.min_opset = opset;
+  return prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
+}
+
+double RepairLadder::rewrite(const std::optional<Model>& raised, const std::vector<const Proposal*>& chosen,
+                             RepairState& trial) {
+  trial.subject = state_.subject;
+  if (raised) trial.subject.model = *raised;
+  for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
+  trial.subject.layers = measured_layers(trial.subject.model);
+  const double neutral_db = plan_again_(trial);
+  for (const auto& [tensor, grid] : grids_) {
+    const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {
+      return std::ranges::any_of(proposal->layers, [&](const std::string& layer) {
+        const onnx::NodeProto* node = network().node(layer);
+        return node != nullptr && std::ranges::find(node->input(), tensor) != node->input().end();
       });
-      const auto fresh = trial.plan.tensors.find(tensor);
-      // A scale for each channel does not fit where the channels are others now.
-      const bool fits = fresh != trial.plan.tensors.end() &&
-                        (grid.scale.size() == 1 || grid.scale.size() == fresh->second.scale.size());
-      if (!changed && fits) fresh->second = grid;
-    }
-    trial.plan.constants = state_.plan.constants;
-    trial.output_error.reset();
-    return neutral_db;
-  };
+    });
+    const auto fresh = trial.plan.tensors.find(tensor);
+    // A scale for each channel does not fit where the channels are others now.
+    const bool fits = fresh != trial.plan.tensors.end() &&
+                      (grid.scale.size() == 1 || grid.scale.size() == fresh->second.scale.size());
+    if (!changed && fits) fresh->second = grid;
+  }
+  trial.plan.constants = state_.plan.constants;
+  trial.output_error.reset();
+  return neutral_db;
+}
+
+void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vector<Proposal>& proposals) {
   std::vector<const Proposal*> chosen;
   for (const Proposal& proposal : proposals) chosen.push_back(&proposal);
+  std::optional<Model> raised;
+  try {
+    raised = raised_for(chosen);
+  } catch (const Error& error) {
+    const int opset = std::ranges::max(proposals, {}, &Proposal::opset).opset;
+    for (const Proposal& proposal : proposals) {
+      std::string why = fmt::format("it needs opset {}: {}", opset, error.what());
+      if (!proposal.otherwise.empty()) why += "; " + proposal.otherwise;
+      tried_.push_back({std::string(repair.id), proposal.layers, {}, {}, {}, false, std::move(why)});
+    }
+    return;
+  }
   RepairState trial;
-  double neutral_db = with(chosen, trial);
+  double neutral_db = rewrite(raised, chosen, trial);
   std::map<std::string, double> noise = own_noise(trial);
   std::vector<RepairTried> rows;
   std::vector<const Proposal*> accepted;
@@ -99,9 +104,9 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
   }
   const bool by_output = !repair.scaled || std::ranges::any_of(proposals, &Proposal::by_output);
   if (by_output && accepted.size() < chosen.size()) {
-    double before = output_error().noise;
+    double before = output_error().telling;
     const OutputError error = measure_output_(trial);
-    double after = error.noise;
+    double after = error.telling;
     std::string without;
     if (!std::isfinite(before) && !std::isfinite(after)) {
       // Another fault hides what these repairs do: both are measured without it.
@@ -110,22 +115,22 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
       after = output_noise_without(trial, others);
       without = fmt::format(" with {} whose own results are not finite in float32", plural(others.size(), "layer"));
     }
-    const bool better = helps(before, after);
+    const bool gains = helps(before, after);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].accepted || !(better || proposals[i].by_output)) continue;
-      rows[i].accepted = better;
+      if (rows[i].accepted || !(gains || proposals[i].by_output)) continue;
+      rows[i].accepted = gains;
       rows[i].before_db = db_of(before);
       rows[i].after_db = db_of(after);
       rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB{}{}", proposals[i].what,
-                                db_of(before), db_of(after), without, better ? "" : ", and 1 dB more is wanted");
+                                db_of(before), db_of(after), without, gains ? "" : ", and 1 dB more is wanted");
     }
-    if (better) {
+    if (gains) {
       accepted = chosen;
       trial.output_error = error;
     }
   }
   if (!accepted.empty() && accepted.size() < chosen.size()) {
-    neutral_db = with(accepted, trial);
+    neutral_db = rewrite(raised, accepted, trial);
     noise = own_noise(trial);
   }
   const bool neutral = neutral_db >= kNeutralDb;
@@ -142,7 +147,8 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
   if (!before_rewrite_) before_rewrite_ = std::move(state_);
   state_ = std::move(trial);
   noise_ = std::move(noise);
-  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
+  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+  for (const Proposal* proposal : accepted) accept(repair, round, *proposal);
   rewritten_ = true;
 }
 

@@ -63,8 +63,7 @@ std::vector<SamplePicture> sample_pictures(const SampleSource& samples, const st
                                            const std::vector<std::size_t>& numbers) {
   std::vector<SamplePicture> pictures;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const std::size_t number = samples.number(i);
-    if (std::ranges::find(numbers, number) == numbers.end()) continue;
+    if (std::ranges::find(numbers, i) == numbers.end()) continue;
     const Sample sample = samples.at(i);
     for (const InputInfo& input : inputs) {
       const auto given = sample.find(input.name);
@@ -72,7 +71,7 @@ std::vector<SamplePicture> sample_pictures(const SampleSource& samples, const st
       if (!image) continue;
       std::string png;
       append_base64(encode_png(small(*image)), png);
-      pictures.push_back({number, input.name, std::move(png)});
+      pictures.push_back({i, input.name, std::move(png)});
       break;
     }
   }

@@ -20,18 +20,6 @@
 namespace vernier {
 namespace {
 
-/// While it lives, samples are those that judge.
-class OnOtherSamples {
- public:
-  explicit OnOtherSamples(Sources& sources) : sources_(sources) { sources_.judge(true); }
-  ~OnOtherSamples() { sources_.judge(false); }
-  OnOtherSamples(const OnOtherSamples&) = delete;
-  OnOtherSamples& operator=(const OnOtherSamples&) = delete;
-
- private:
-  Sources& sources_;
-};
-
 /// Of a VerifyReport, what a diagnosis says of the file that it has written.
 struct FileFigures {
   RunFigures figures;
@@ -164,15 +152,13 @@ VerifyReport TypedResult::verify(Measured& measured) const {
   options.on = options_.confirm_on;
   if (options_.search.task.labels || options_.confirm_on) options.task = options_.search.task;
   const JobSinks quiet;  // what there is to say was said when the model was loaded
-  const OnOtherSamples judging(sources_);
-  const bool on_the_same = sources_.samples(*loaded_.original) == loaded_.samples;
-  const OutputStore* const known = on_the_same ? &experiment_.reference.outputs : nullptr;
+  const OutputStore* const known = &experiment_.reference.outputs;
   const bool in_memory = options_.output.empty() || !job_ranks().first();
   if (!in_memory) options.typed_model = options_.output / "model.onnx";
   std::optional<Model> read;
   const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
   const auto measure = [&] { return verify_model(written, options, sources_, quiet, known); };
-  if (!measured.keeps() || !on_the_same || options.task.labels || options.on) return measure();
+  if (!measured.keeps() || options.task.labels || options.on) return measure();
   std::string name = "file " + content_sha256(written);
   if (options_.measure.requirement) name += " for " + json_text(json_of(*options_.measure.requirement));
   const std::string words = measured.words(name, [&] { return json_text(json_of(FileFigures(measure()))); });
@@ -181,11 +167,8 @@ VerifyReport TypedResult::verify(Measured& measured) const {
 
 VerifyReport TypedResult::measured(const Plan& plan) {
   const Model model = as_typed_file(lowered(plan).model);
-  const OnOtherSamples judging(sources_);
   return verify_model(model, verify_options(), sources_, {});
 }
-
-RunFigures TypedResult::judged(const Plan& plan) { return measured(plan).figures; }
 
 std::optional<RunFigures> TypedResult::with_reduced_range(const Plan& plan) {
   Plan reduced = plan;

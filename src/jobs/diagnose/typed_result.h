@@ -46,9 +46,8 @@ class TypedResult {
   /// Says in the file that was written last what it was made for and what came out, as `claims` has them: key of the
   /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.
   OnnxModel sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);
-  /// What `plan` gives as a file, on the samples that judge; without the engine.
+  /// What `plan` gives as a file; without the engine.
   VerifyReport measured(const Plan& plan);
-  RunFigures judged(const Plan& plan);
   /// The same with int8 weights in 7 bits. nullopt: pairs of products saturate all the same.
   std::optional<RunFigures> with_reduced_range(const Plan& plan);
   /// What was written last by an objective, which has layers `kept`, in the order of sums that is worse; `doubt` says

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "jobs/common/split.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -16,20 +15,19 @@ namespace vernier {
 namespace {
 
 SampleCount all_samples_for(Sources& sources, const Model& model) {
-  return count_samples(sources.options().data, model_inputs(model), sources.size(model));
+  return count_samples(sources.options().data, model_inputs(model), sources.samples(model)->size());
 }
 
 }  // namespace
 
 LabelCheck label_check(const LabelRequirement& wanted, Sources& sources, const Model& model) {
-  return label_check(wanted, all_samples_for(sources, model), numbers_of(*sources.samples(model)));
+  return label_check(wanted, all_samples_for(sources, model));
 }
 
 std::unique_ptr<Objective> task_objective(const TaskRequirement& task, Sources& sources, const Model& model,
                                           const std::vector<JudgedView>& views) {
   if (task.labels) {
-    return of_whole_outputs(
-        label_objective(*task.labels, all_samples_for(sources, model), numbers_of(*sources.samples(model))), views);
+    return of_whole_outputs(label_objective(*task.labels, all_samples_for(sources, model)), views);
   }
   if (task.function) return of_given_outputs(metric_objective(*task.function), views);
   if (!task.metric) return nullptr;

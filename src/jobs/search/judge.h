@@ -39,14 +39,16 @@ class Judge {
   void unpack_known(const KeptSet& set, Unpacker& unpacker);
   /// A model in simulation, by the objective, which must be there.
   Trial of_model(Model simulated, bool early_stop);
+  /// Runs a model over samples in this order.
+  using Run = std::function<void(const std::vector<std::size_t>& order, const VisitOutputs& visit)>;
+  /// What `run` shows of all samples, in any order, by the objective, which must be there.
+  Trial of_outputs(const Run& run) { return by_objective(run, experiment_.hardest_first(), /*early_stop=*/false); }
 
   /// Candidates by position.
   std::vector<std::string> names(const KeptSet& set) const;
 
  private:
   Trial by_requirement(const KeptSet& set);
-  /// Runs a model over samples in this order.
-  using Run = std::function<void(const std::vector<std::size_t>& order, const VisitOutputs& visit)>;
   Trial by_objective(const Run& run, const std::vector<std::size_t>& order, bool early_stop);
   Run run_of(const KeptSet& set);
 

@@ -35,17 +35,11 @@ bool is_right(const LabelRequirement& wanted, const std::vector<std::int64_t>& l
   return place_of(scores, static_cast<std::size_t>(label)) < wanted.top;
 }
 
-std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const SampleCount& samples,
-                                    const std::vector<std::size_t>& numbers) {
+std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const SampleCount& samples) {
   std::vector<std::int64_t> labels = read_labels(wanted.labels);
   require_labels_for(wanted.labels.name(), labels.size(), samples);
-  if (numbers.empty()) {
-    labels.resize(samples.used);
-    return labels;
-  }
-  std::vector<std::int64_t> chosen;
-  for (const std::size_t number : numbers) chosen.push_back(labels.at(number));
-  return chosen;
+  labels.resize(samples.used);
+  return labels;
 }
 
 class LabelTally : public Tally {
@@ -120,9 +114,8 @@ class LabelObjective : public Objective {
 
 }  // namespace
 
-LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples,
-                       const std::vector<std::size_t>& numbers) {
-  return [wanted, labels = labels_of(wanted, samples, numbers)](std::size_t sample, const std::vector<Tensor>& got) {
+LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples) {
+  return [wanted, labels = labels_of(wanted, samples)](std::size_t sample, const std::vector<Tensor>& got) {
     if (got.size() != 1) {
       throw Error(ErrorKind::Usage, fmt::format("‹labels› judge one output, and there are {}", got.size()),
                   "‹outputs› NAME chooses it");
@@ -131,9 +124,8 @@ LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& sample
   };
 }
 
-std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples,
-                                           const std::vector<std::size_t>& numbers) {
-  return std::make_unique<LabelObjective>(wanted, labels_of(wanted, samples, numbers));
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples) {
+  return std::make_unique<LabelObjective>(wanted, labels_of(wanted, samples));
 }
 
 }  // namespace vernier

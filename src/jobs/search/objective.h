@@ -60,16 +60,14 @@ std::unique_ptr<Objective> comparison_objective(const SearchOptions& options);
 /// Whether the label of a sample is among the largest scores of its one judged output, read as flat.
 using LabelCheck = std::function<bool(std::size_t sample, const std::vector<Tensor>& got)>;
 
-/// `samples`: how many there are; `numbers`: which of them run, where they are shared out; empty: the first.
-/// Errors: as require_labels_for(); when called, Input for a label that is no class, Usage for several outputs.
-LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples,
-                       const std::vector<std::size_t>& numbers = {});
+/// `samples`: how many there are. Errors: as require_labels_for(); when called, Input for a label that is no class,
+/// Usage for several outputs.
+LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples);
 
 /// The share of samples whose label is among the largest scores of the one judged output, read as flat. Damage is the
 /// share of the errors allowed. Samples as for label_check(). Errors: as require_labels_for(); Input when a label is no
 /// class.
-std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples,
-                                           const std::vector<std::size_t>& numbers = {});
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples);
 
 /// One call of the script a trial, in one process of the user's Python, with all outputs and all references. Has a
 /// number but no damage: a search goes by its verdicts alone. Memory: the outputs of all samples. Errors: Input for

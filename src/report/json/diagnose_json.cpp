@@ -146,13 +146,6 @@ struct Fields<Explanation> {
 };
 
 template <>
-struct Fields<SampleShares> {
-  using R = SampleShares;
-  static constexpr auto list =
-      std::tuple{Field{"calibration", &R::calibration}, Field{"search", &R::search}, Field{"judgement", &R::judgement}};
-};
-
-template <>
 struct Fields<WorseFigure> {
   using R = WorseFigure;
   static constexpr auto list = std::tuple{Field{"output", &R::output}, Field{"top1", &R::top1},
@@ -216,7 +209,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*drawn)(const R&) = [](const R& report) { return !report.network.empty(); };
   static constexpr bool (*pictured)(const R&) = [](const R& report) { return !report.pictures.empty(); };
   static constexpr bool (*shows_samples)(const R&) = [](const R& report) { return !report.sample_pictures.empty(); };
-  static constexpr bool (*shared_out)(const R&) = [](const R& report) { return report.shares.has_value(); };
+  static constexpr bool (*halved)(const R&) = [](const R& report) { return report.cross_fit; };
   static constexpr bool (*compared)(const R&) = [](const R& report) { return !report.alternatives.empty(); };
   static constexpr bool (*read_samples)(const R&) = [](const R& report) { return !report.data_sha256.empty(); };
   static constexpr bool (*has_given)(const R&) = [](const R& report) { return !report.given_file.empty(); };
@@ -237,7 +230,7 @@ struct Fields<DiagnoseReport> {
       Field{"data_sha256", &R::data_sha256, read_samples},
       Field{"samples", &R::samples},
       Field{"open_inputs", &R::open_inputs, leaves_open},
-      Field{"shares", &R::shares, shared_out},
+      Field{"cross_fit", &R::cross_fit, halved},
       Field{"calibrated_on_evaluation_samples", &R::calibrated_on_evaluation_samples},
       Field{"random_data", &R::random_data},
       Field{"reference_from_file", &R::reference_from_file, from_file},
@@ -258,6 +251,7 @@ struct Fields<DiagnoseReport> {
       Field{"given", &R::given},
       Field{"kept", &R::kept},
       Field{"final_figures", &R::final_figures},
+      Field{"in_sample", &R::in_sample, halved},
       Field{"other_sums", &R::other_sums},
       Field{"saturated_pairs", &R::saturated_pairs},
       Field{"engine", &R::engine},

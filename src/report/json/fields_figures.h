@@ -39,6 +39,12 @@ struct Fields<OutputFigure> {
   static constexpr bool (*has_samples)(const OutputFigure&) = [](const OutputFigure& figure) {
     return !figure.worst_samples.empty();
   };
+  static constexpr bool (*claims_sqnr)(const OutputFigure&) = [](const OutputFigure& figure) {
+    return figure.sqnr_above.has_value();
+  };
+  static constexpr bool (*claims_top1)(const OutputFigure&) = [](const OutputFigure& figure) {
+    return figure.top1_above.has_value();
+  };
   static constexpr auto list = std::tuple{Field{"name", &OutputFigure::name},
                                           Field{"sqnr_db", &OutputFigure::sqnr_db},
                                           Field{"worst_sqnr_db", &OutputFigure::worst_sqnr_db},
@@ -49,6 +55,8 @@ struct Fields<OutputFigure> {
                                           Field{"top1_agreement", &OutputFigure::top1_agreement},
                                           Field{"sqnr_db_95_percent", &OutputFigure::sqnr_interval},
                                           Field{"top1_agreement_95_percent", &OutputFigure::top1_interval},
+                                          Field{"sqnr_db_above", &OutputFigure::sqnr_above, claims_sqnr},
+                                          Field{"top1_agreement_above", &OutputFigure::top1_above, claims_top1},
                                           Field{"class_axis", &OutputFigure::class_axis},
                                           Prose{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
                                           Field{"nonfinite", &OutputFigure::nonfinite},
@@ -131,8 +139,12 @@ struct Fields<Requirement> {
   static constexpr bool (*with_room)(const Requirement&) = [](const Requirement& requirement) {
     return requirement.margin_db > 0;
   };
+  static constexpr bool (*sure)(const Requirement&) = [](const Requirement& requirement) {
+    return requirement.confidence != 0.5;
+  };
   static constexpr auto list = std::tuple{Field{"metric", &Requirement::metric}, Field{"limits", &Requirement::limits},
-                                          Field{"margin_db", &Requirement::margin_db, with_room}};
+                                          Field{"margin_db", &Requirement::margin_db, with_room},
+                                          Field{"confidence", &Requirement::confidence, sure}};
 };
 
 template <>

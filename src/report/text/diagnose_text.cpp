@@ -42,24 +42,18 @@ std::string answer_section(const DiagnoseReport& report, const Answer& answer, c
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }
 
-/// "shared out once: 33 calibrate, 34 decide, 33 judge (--no-split: all do everything)"
-std::string shares_text(const SampleShares& shares) {
-  std::string text = "shared out by lot: ";
-  if (shares.calibration > 0) text += fmt::format("{} calibrate, ", shares.calibration);
-  text += fmt::format("{} {}", shares.search, shares.judgement > 0 ? "decide what is kept" : "are measured");
-  if (shares.judgement > 0) text += fmt::format(", {} judge the result", shares.judgement);
-  return text + " (--no-split: all do everything)";
-}
-
 std::string header_section(const DiagnoseReport& report, const TextOptions& options) {
   std::string data = printable(report.data);
   if (report.random_data) {
     data += "; random inputs tell whether the model runs, not how accurate it is";
+  } else if (report.cross_fit) {
+    data +=
+        "; figures of the network are cross-fitted: each half is judged by what the other half taught (--no-split: "
+        "all teach and judge)";
   } else if (report.calibrated_on_evaluation_samples &&
              std::any_of(report.low.begin(), report.low.end(), needs_scale)) {
     data += "; the ranges were calibrated on these same samples";
   }
-  if (report.shares) data += "; " + shares_text(*report.shares);
   const std::string hash = short_hash(report.model_sha256);
   std::string text =
       labelled("Model", printable(report.model_file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
@@ -82,6 +76,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = model_words(report);
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
+  if (report.in_sample) runs.emplace_back("on the samples that taught it", &*report.in_sample);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);

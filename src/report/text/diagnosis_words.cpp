@@ -18,12 +18,6 @@ const char* model_words(const DiagnoseReport& report) {
   return report.repaired ? "the repaired model" : "the typed model";
 }
 
-std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run) {
-  const bool judged =
-      report.shares && report.shares->judgement > 0 && report.final_figures && &run == &*report.final_figures;
-  return judged ? report.shares->judgement : report.samples;
-}
-
 const char* program_of(const DiagnoseReport& report) {
   return report.job == DiagnosisJob::Fix ? "vernier fix" : "vernier diagnose";
 }

@@ -15,10 +15,6 @@ const char* program_of(const DiagnoseReport& report);
 /// "the written model", "the repaired model", or "the typed model" where nothing was repaired: what the answer is of.
 const char* model_words(const DiagnoseReport& report);
 
-/// How many samples a run of the report was measured on: of the written model's figures those that judged it. `run` is
-/// one of `report`'s own.
-std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run);
-
 /// "int8", or "int8 except 2 excluded layers": what stands behind "everything in".
 std::string all_low_text(const DiagnoseReport& report);
 

@@ -146,8 +146,6 @@ DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& 
   return diagnose(options, sinks);
 }
 
-Split fitting_split(const DiagnoseOptions&) { return Split::None; }
-
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
   DiagnoseReport report;

@@ -268,29 +268,36 @@ TEST(Diagnose, MeasuresWhatElseCouldBeDone) {
       << "the others wrote nothing";
 }
 
-TEST(Diagnose, JudgesOnSamplesThatNothingWasChosenBy) {
-  const NetFiles files(network(kConvNet, conv_net_weights()), kConvNetInput, 90);
+TEST(Diagnose, JudgesEachHalfByWhatTheOtherTaught) {
+  const NetFiles files(network(kConvNet, conv_net_weights()), kConvNetInput, 40);
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   const double all_low = diagnose(options).all_low.outputs.front().sqnr_db;
   options.measure.requirement = at_least_db(all_low + 3);
-  EXPECT_FALSE(diagnose(options).shares.has_value()) << "it was not asked for";
+  EXPECT_FALSE(diagnose(options).cross_fit) << "it was not asked for";
 
-  options.measure.split = Split::CalibrationAndJudgement;
+  options.measure.cross_fit = true;
+  options.measure.requirement->confidence = 0.9;
   const DiagnoseReport report = diagnose(options);
-  EXPECT_EQ(report.shares.value().calibration, 30U);
-  EXPECT_EQ(report.shares->search, 30U);
-  EXPECT_EQ(report.shares->judgement, 30U);
-  EXPECT_EQ(report.samples, 30U);
-  EXPECT_FALSE(report.calibrated_on_evaluation_samples);
-  EXPECT_TRUE(report.final_figures.value().passed.value());
-  EXPECT_NE(report.final_figures->outputs.front().sqnr_db, report.kept.value().metric.value()) << "other samples";
+  EXPECT_TRUE(report.cross_fit);
+  EXPECT_EQ(report.samples, 40U) << "all samples judge";
+  ASSERT_TRUE(report.final_figures.value().passed.value());
+  const OutputFigure& unseen = report.final_figures->outputs.front();
+  EXPECT_GE(unseen.sqnr_above.value(), all_low + 3) << "the lower end meets the limit";
+  EXPECT_LT(*unseen.sqnr_above, unseen.sqnr_db);
+  EXPECT_NE(report.all_low.outputs.front().sqnr_db, all_low) << "measured by the halves, too";
 
-  // The file on all samples is near what its judges say, and not the same.
+  // The written file learned from all samples: `in_sample` is what `verify` says of it.
   VerifyOptions verify_options = files.verify_options(files / "out" / "model.onnx");
-  const double all = verify(verify_options).figures.outputs.front().sqnr_db;
-  EXPECT_NEAR(all, report.final_figures->outputs.front().sqnr_db, 1);
-  EXPECT_NE(all, report.final_figures->outputs.front().sqnr_db);
-  EXPECT_NEAR(report.all_low.outputs.front().sqnr_db, all_low, 1) << "measured on the judges, too";
+  const double own = verify(verify_options).figures.outputs.front().sqnr_db;
+  EXPECT_NEAR(own, report.in_sample.value().outputs.front().sqnr_db, 0.05);
+  EXPECT_NE(own, unseen.sqnr_db);
+}
+
+TEST(Diagnose, AFewSamplesStayTogether) {
+  const NetFiles files(network(kConvNet, conv_net_weights()), kConvNetInput, 9);
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.cross_fit = true;
+  EXPECT_FALSE(diagnose(options).cross_fit);
 }
 
 TEST(Diagnose, MeasuresNothingElseWhereNothingHasToBeKept) {

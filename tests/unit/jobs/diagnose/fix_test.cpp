@@ -32,20 +32,35 @@ TEST(RepairLadder, AcceptsAFifthOfTheErrorPower) {
   EXPECT_FALSE(helps(0, 0)) << "there was nothing to repair";
 }
 
-TEST(RepairLadder, TakesBackWhatIsSurelyWorse) {
-  const std::vector<double> before{-6, -5, -7, -6};
-  EXPECT_TRUE(surely_worse({0.1, before}, {0.2, {-5.5, -4.4, -6.6, -5.5}})) << "every sample";
-  EXPECT_FALSE(surely_worse({0.1, before}, {0.09, {-5.5, -4.4, -6.6, -5.5}})) << "the figure of all is better";
-  EXPECT_FALSE(surely_worse({0.1, before}, {0.2, {-6.2, -5.2, -7.1, -3}})) << "one sample, and the others gain";
-  EXPECT_TRUE(surely_worse({0.1, {}}, {0.2, {}})) << "of the samples that figures come from there is nothing to doubt";
+OutputError error_of(double noise, std::vector<double> log_noise = {}, std::vector<std::int64_t> moved = {}) {
+  OutputError error{noise, noise, {}, std::move(moved)};
+  if (!log_noise.empty()) error.log_noise.push_back(std::move(log_noise));
+  return error;
 }
 
-TEST(RepairLadder, TakesBackWhatCostsTheTask) {
-  const std::vector<std::int64_t> before{0, 0, 1, 0, 0, 0, 0, 1};
-  EXPECT_TRUE(surely_worse({0.1, {}, before}, {0.01, {}, {1, 1, 1, 1, 1, 1, 0, 1}})) << "10 dB nearer, 5 classes less";
-  EXPECT_FALSE(surely_worse({0.1, {}, before}, {0.01, {}, {1, 1, 1, 1, 1, 0, 0, 1}})) << "4 are within noise";
-  EXPECT_FALSE(surely_worse({0.1, {}, before}, {0.01, {}, {1, 1, 0, 1, 1, 1, 0, 0}})) << "5 lost, 2 won";
-  EXPECT_FALSE(surely_worse({0.1, {}, {}}, {0.01, {}, {}})) << "no classes";
+TEST(RepairLadder, AGainHasToBeBeyondNoiseOnSamplesThatTaughtNothing) {
+  const OutputError before = error_of(0.1, {-6, -5, -7, -6});
+  EXPECT_TRUE(better(before, error_of(0.09, {-6.5, -5.4, -7.6, -6.4}))) << "every sample gains";
+  EXPECT_FALSE(better(before, error_of(0.09, {-5.8, -4.9, -7.0, -8}))) << "one sample, and the others lose";
+  EXPECT_FALSE(better(before, error_of(0.2, {-6.5, -5.4, -7.6, -6.4}))) << "the figure of all is worse";
+  EXPECT_TRUE(better(error_of(0.1), error_of(0.1))) << "of samples that taught there is nothing to doubt";
+  EXPECT_FALSE(better(error_of(0.1), error_of(0.2)));
+}
+
+TEST(RepairLadder, NoOutputMayGetSurelyWorse) {
+  OutputError before = error_of(0.1, {-6, -5, -7, -6});
+  before.log_noise.push_back({-3, -3, -4, -3});
+  OutputError after = error_of(0.05, {-9, -8, -10, -9});
+  after.log_noise.push_back({-2.5, -2.4, -3.6, -2.5});
+  EXPECT_FALSE(better(before, after)) << "each sample of the second output";
+  after.log_noise.back() = {-2.5, -3.6, -4, -2.9};
+  EXPECT_TRUE(better(before, after)) << "within noise";
+}
+
+TEST(RepairLadder, ClassesThatMoveBeyondChanceAreWorse) {
+  const std::vector<std::int64_t> none(8);
+  EXPECT_FALSE(better(error_of(0.1, {}, none), error_of(0.01, {}, {1, 1, 1, 1, 1, 0, 0, 0}))) << "5 classes less";
+  EXPECT_TRUE(better(error_of(0.1, {}, none), error_of(0.01, {}, {1, 1, 1, 1, 0, 0, 0, 0}))) << "4 are within noise";
 }
 
 Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
@@ -108,7 +123,7 @@ TEST(Fix, OneKindOfRepairIsTakenBackAndAnotherStays) {
   ASSERT_NE(of_a, grids.end());
   EXPECT_GT(of_a->after_db.value(), of_a->before_db.value() + 20) << "the layer by itself is far better";
   EXPECT_FALSE(of_a->accepted);
-  EXPECT_NE(of_a->why.find("the network as a whole is better without this repair"), std::string::npos) << of_a->why;
+  EXPECT_FALSE(of_a->accepted) << "it helps the calibration samples that decide, and not those that are measured";
   const std::vector<RepairTried> biases = rows_of(both, "bias-correction");
   EXPECT_TRUE(std::ranges::any_of(biases, &RepairTried::accepted));
   ASSERT_TRUE(both.repaired);
@@ -184,7 +199,7 @@ void write_switched(const std::filesystem::path& file, int samples, int open) {
   write_npy(file, Samples(std::move(made)), "x");
 }
 
-TEST(Fix, WhatWasKeptInDoubtIsTakenBackWhereTheNetworkIsNoBetter) {
+TEST(Fix, WhatHelpsOnlySomeSamplesIsTakenBackAlone) {
   const NetFiles files(a_repair_helps_half_of_the_samples(), {1, 16});
   write_switched(files.data_file(), 8, 8);
   write_switched(files / "calibration.npy", 12, 8);
@@ -195,7 +210,7 @@ TEST(Fix, WhatWasKeptInDoubtIsTakenBackWhereTheNetworkIsNoBetter) {
   const std::vector<RepairTried> grids = rows_of(report, "weight-grid");
   const auto of_a = std::ranges::find(grids, std::vector<std::string>{"a"}, &RepairTried::layers);
   ASSERT_NE(of_a, grids.end());
-  EXPECT_NE(of_a->why.find("the network as a whole is better without this repair"), std::string::npos) << of_a->why;
+  EXPECT_FALSE(of_a->accepted) << "it helps the calibration samples that decide, and not those that are measured";
   const std::vector<RepairTried> biases = rows_of(report, "bias-correction");
   EXPECT_TRUE(std::ranges::any_of(biases, &RepairTried::accepted)) << "the other kind is not lost with it";
   ASSERT_TRUE(report.repaired);
@@ -270,7 +285,8 @@ TEST(Fix, ABiasThatAnAddBehindAMatMulAddsIsCorrectedToo) {
   ASSERT_EQ(rows.size(), 1U) << "once is enough: its own error cannot say what is left";
   EXPECT_EQ(rows[0].layers, std::vector<std::string>{"fc"});
   EXPECT_TRUE(rows[0].accepted) << rows[0].why;
-  EXPECT_EQ(rows[0].after_db, report.repaired.value().outputs.front().sqnr_db);
+  EXPECT_NEAR(rows[0].after_db.value(), report.repaired.value().outputs.front().sqnr_db, 1)
+      << "summed in another order";
   EXPECT_GT(report.repaired->outputs.front().sqnr_db, report.all_low.outputs.front().sqnr_db + 3);
   EXPECT_EQ(verify(files.verify_options(files / "out" / "model.onnx")).figures.outputs.front().sqnr_db,
             report.final_figures.value().outputs.front().sqnr_db);

@@ -1,0 +1,63 @@
+// Figures on samples that a network has not seen: each half of the samples is judged by the network that the other half
+// taught. Source: M. Stone, "Cross-validatory choice and assessment of statistical predictions", Journal of the Royal
+// Statistical Society B 36 (1974), with two parts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/reference.h"
+#include "analysis/requirement.h"
+#include "analysis/subject.h"
+#include "analysis/trials.h"
+#include "jobs/common/halves.h"
+#include "jobs/diagnose/teach.h"
+#include "jobs/diagnose/yardstick.h"
+#include "plan/lower_simulated.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+/// A network as one half of the samples taught it.
+struct TaughtHalf {
+  std::vector<std::size_t> unseen;     // the other half, which judges it
+  std::unique_ptr<Subject> rewritten;  // with its repairs in the float model; null: the network as it is
+  std::map<std::string, QuantParams> tensors;
+  std::map<std::string, RepairedConstant> constants;
+  std::unique_ptr<RoundedWeights> weights = std::make_unique<RoundedWeights>();
+
+  /// Its all-low plan's part that samples taught, in the place of that of `plan`.
+  Plan taught(Plan plan) const;
+};
+
+class CrossFit {
+ public:
+  /// Teaches both halves the scales of everything low. Cost: a reference run over at most 512 samples of each half.
+  CrossFit(const Teacher& teacher, const Subject& subject);
+  /// Of halves that were taught elsewhere.
+  explicit CrossFit(std::array<TaughtHalf, 2> halves);
+
+  /// Judges `plan`, of `subject`, with what each half taught, on the samples of the other. Sums of all samples, in
+  /// their order. Cost: one simulated inference a sample, and two sessions.
+  std::map<std::string, OutputStats> run(const Subject& subject, const Plan& plan, const Reference& reference);
+  /// The same, told sample by sample.
+  void visit(const Subject& subject, const Plan& plan, const VisitOutputs& visit);
+  /// The two networks with the samples that judge them. It must outlive them.
+  std::vector<JudgedNetwork> networks(const Subject& subject, const Plan& plan);
+
+ private:
+  std::array<TaughtHalf, 2> halves_;
+};
+
+/// At most 512 of them, evenly: ranges do not gain from more.
+std::vector<std::size_t> enough_to_teach(const std::vector<std::size_t>& samples);
+
+/// Sums of two parts of the samples, by sample.
+std::map<std::string, OutputStats> merged(const std::map<std::string, OutputStats>& one,
+                                          const std::map<std::string, OutputStats>& other);
+
+}  // namespace vernier

@@ -1,0 +1,75 @@
+#include "jobs/diagnose/yardstick.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "analysis/figures.h"
+#include "analysis/lost_agreement.h"
+#include "analysis/requirement.h"
+
+namespace vernier {
+namespace {
+
+/// log(error / signal), not below log(1e-15); of a sample without signal 0 where there is an error.
+double log_noise(const ErrorStats& error) {
+  constexpr double kLeast = 1e-15;
+  if (!error.finite()) return 0;
+  if (error.ref_energy <= 0) return error.error_energy > 0 ? 0 : std::log(kLeast);
+  return std::log(error.error_energy / error.ref_energy + kLeast);
+}
+
+}  // namespace
+
+void Yardstick::learn_telling(const std::vector<std::size_t>& samples) {
+  std::vector<std::size_t> missing;
+  for (const std::size_t sample : samples) {
+    if (known_.insert(sample).second) missing.push_back(sample);
+  }
+  if (missing.empty()) return;
+  run_judged(subject_, judged_, subject_.model, missing, [&](std::size_t sample, const std::vector<Tensor>& values) {
+    telling_.put(sample, values);
+    return true;
+  });
+}
+
+OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
+  const std::size_t outputs = judged_.size();
+  std::vector<JudgedTensor> all;
+  for (const JudgedTensor& tensor : judged_) all.push_back({tensor.output, {}});
+  const bool inside = std::ranges::any_of(judged_, [](const JudgedTensor& one) { return !one.softmax.empty(); });
+  if (inside) all.insert(all.end(), judged_.begin(), judged_.end());
+
+  OutputError error;
+  if (unseen_) error.log_noise.resize(outputs);
+  std::map<std::string, OutputStats> stats, telling;
+  std::vector<std::int64_t> wrong;
+  for (const JudgedNetwork& network : networks) {
+    if (inside) learn_telling(network.samples);
+    Subject own = *network.subject;
+    own.samples = subject_.samples;
+    Model low = lower_simulated(own.model, own.layers, network.plan, *network.weights);
+    run_judged(own, all, std::move(low), network.samples, [&](std::size_t sample, const std::vector<Tensor>& got) {
+      const std::vector<Tensor> ref = outputs_.get(sample);
+      const std::vector<Tensor> exact = inside ? telling_.get(sample) : std::vector<Tensor>();
+      for (std::size_t i = 0; i < outputs; ++i) {
+        const std::string& name = judged_[i].output;
+        const ErrorStats own_error = stats_of(stats, own, name).add_sample(sample, ref[i], got[i]);
+        const ErrorStats told =
+            inside ? stats_of(telling, own, name).add_sample(sample, exact[i], got[outputs + i]) : own_error;
+        if (unseen_) error.log_noise[i].push_back(log_noise(told));
+      }
+      if (labels_)
+        wrong.push_back(labels_(sample, {got.begin(), got.begin() + static_cast<std::ptrdiff_t>(outputs)}) ? 0 : 1);
+      return true;
+    });
+  }
+  error.noise = noise_share(stats);
+  error.telling = inside ? noise_share(telling) : error.noise;
+  error.moved = labels_ ? std::move(wrong) : rows_moved(subject_, stats);
+  if (labels_) error.moved_words = "a right label";
+  return error;
+}
+
+}  // namespace vernier

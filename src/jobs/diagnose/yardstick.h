@@ -1,0 +1,62 @@
+// How far networks are from the float model, to compare them by: whether repairs help.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/judged_tensors.h"
+#include "analysis/output_store.h"
+#include "analysis/subject.h"
+#include "jobs/search/objective.h"
+#include "plan/lower_simulated.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+/// How far a network's outputs are from the float model's.
+struct OutputError {
+  double noise = 0;    // over signal, of the worst output
+  double telling = 0;  // the same in front of Softmaxes, where every sample counts (judged_tensors.h)
+  /// Logarithm of noise over signal of each telling tensor on each sample; empty: the samples are those that repairs
+  /// learned from, and say nothing of others.
+  std::vector<std::vector<double>> log_noise = {};
+  /// Of each sample: see rows_moved(); 0 and 1 where labels say what is right and wrong.
+  std::vector<std::int64_t> moved = {};
+  std::string moved_words = "same top-1";  // what is lost where one moves: "a right label"
+};
+
+/// A network with everything low, and the samples that judge it.
+struct JudgedNetwork {
+  const Subject* subject = nullptr;  // its samples are not looked at
+  Plan plan;
+  RoundedWeights* weights = nullptr;
+  std::vector<std::size_t> samples;
+};
+
+class Yardstick {
+ public:
+  /// `subject`: the float model with the samples that judge, whose outputs are `outputs`. `labels` may be empty: the
+  /// float model's classes count. `unseen`: the samples are others than those that taught. All must outlive it.
+  Yardstick(const Subject& subject, const OutputStore& outputs, const LabelCheck& labels, bool unseen)
+      : subject_(subject), outputs_(outputs), labels_(labels), unseen_(unseen), judged_(judged_tensors(subject)) {}
+
+  /// Of all samples of `networks` together. Cost: one simulated inference a sample; with a Softmax in front of an
+  /// output one of the float model as well, once.
+  OutputError measure(const std::vector<JudgedNetwork>& networks);
+
+ private:
+  void learn_telling(const std::vector<std::size_t>& samples);
+
+  const Subject& subject_;
+  const OutputStore& outputs_;
+  const LabelCheck& labels_;
+  const bool unseen_;
+  const std::vector<JudgedTensor> judged_;
+  OutputStore telling_;  // of samples that were asked for, where a Softmax makes an output
+  std::set<std::size_t> known_;
+};
+
+}  // namespace vernier
