@@ -124,6 +124,7 @@ std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> sample
 }
 
 std::optional<double> sqnr_above(std::span<const SampleSums> samples, double confidence) {
+  if (samples.size() < kFewestToClaim) return std::nullopt;
   const std::optional<Bootstrap> found = bootstrap_t(samples);
   if (!found) return std::nullopt;
   return found->above(draws_of(confidence));
@@ -137,6 +138,7 @@ std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> s
 }
 
 std::optional<double> agreement_above(std::span<const SampleSums> samples, double confidence) {
+  if (samples.size() < kFewestToClaim) return std::nullopt;
   const std::optional<Agreement> found = agreement_of(samples);
   if (!found) return std::nullopt;
   if (found->draws.empty()) return share_above(found->share, samples.size(), confidence);

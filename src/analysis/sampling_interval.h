@@ -12,6 +12,8 @@ namespace vernier {
 
 /// Fewer samples say too little of how samples differ.
 inline constexpr std::size_t kFewestForInterval = 8;
+/// Fewer samples decide no requirement on others: the lower end would ask for any width.
+inline constexpr std::size_t kFewestToClaim = 10;
 
 /// Of the pooled signal-to-noise ratio of n samples, R = 10 log10(S / N) with S and N the sums of s[i] and n[i], in dB:
 /// the bootstrap-t. Each of 1,000 draws of n samples, with replacement, from a fixed seed, gives t = (R* - R) / e*,
@@ -24,7 +26,8 @@ inline constexpr std::size_t kFewestForInterval = 8;
 /// noise, and most draws miss them. nullopt with fewer than 8 samples, and where a ratio is not finite in any draw.
 /// Cost: O(1,000 n). Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), 12.5.
 std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples);
-/// What R exceeds with a confidence of c, from 0.5 to below 1: R - t[c] e, with t and e as above.
+/// What R exceeds with a confidence of c, from 0.5 to below 1: R - t[c] e, with t and e as above. nullopt as above, and
+/// with fewer than 10 samples.
 std::optional<double> sqnr_above(std::span<const SampleSums> samples, double confidence);
 /// Of the share of rows that agree: the percentile bootstrap, from 2.5 to 97.5 % of such draws. nullopt without rows.
 /// Where every sample has one row, and where all rows agree or none, which no draw would tell: as share_interval().

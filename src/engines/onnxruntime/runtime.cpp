@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -111,6 +112,32 @@ void Runtime::check(OrtStatus* status) const {
   throw Error(ErrorKind::Backend, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));
 }
 
+namespace {
+
+/// ONNX Runtime has one environment at a time: who loads it while another thread lets go of the last one has to wait.
+struct Environments {
+  std::mutex mutex;
+  std::condition_variable released;
+  bool there = false;
+};
+
+Environments& environments() {
+  static Environments one;
+  return one;
+}
+
+void wait_for_release() {
+  std::unique_lock lock(environments().mutex);
+  environments().released.wait(lock, [] { return !environments().there; });
+}
+
+void take_environment() {
+  const std::lock_guard lock(environments().mutex);
+  environments().there = true;
+}
+
+}  // namespace
+
 OwnedOptions Runtime::new_options() const {
   OrtSessionOptions* raw = nullptr;
   check(with_operators_ ? api_->CloneSessionOptions(with_operators_.get(), &raw) : api_->CreateSessionOptions(&raw));
@@ -118,7 +145,12 @@ OwnedOptions Runtime::new_options() const {
 }
 
 Runtime::~Runtime() {
-  if (env_ != nullptr && plain_ == nullptr) api_->ReleaseEnv(env_);
+  if (env_ != nullptr && plain_ == nullptr) {
+    api_->ReleaseEnv(env_);
+    const std::lock_guard lock(environments().mutex);
+    environments().there = false;
+    environments().released.notify_all();
+  }
   // The library stays mapped: its own threads and allocators may outlive us.
 }
 
@@ -199,8 +231,10 @@ std::shared_ptr<const Runtime> Runtime::load() {
                 "pip install onnxruntime, then activate that environment or set VERNIER_ORT_LIBRARY to its "
                 "libonnxruntime.so");
   }
+  wait_for_release();
   // What it logs as an error comes as a status too, once and in our words.
   runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "vernier", &runtime->env_));
+  take_environment();
   // Nobody is told of the models that are given to us.
   runtime->check(runtime->api_->DisableTelemetryEvents(runtime->env_));
   make_domains_known(*runtime);
