@@ -159,9 +159,7 @@ inline constexpr auto kRequirement = table(
         .from(0, 1)
         .python("min_same_top1", kJudging, "share of samples with the float model's class, 0 to 1.")
         .typed("Limits | None", "None"),
-    row<Requirement>("--margin DB",
-                     "Room beyond the requirement, in dB of error power: what is met is met with that to spare "
-                     "(default: 0)")
+    row<Requirement>("--margin DB", "Ask for this much more than the requirement, in dB of error power (default: 0)")
         .python("margin", kJudging, "dB that are asked for beyond the requirement.")
         .typed("float", "0"));
 

@@ -8,9 +8,9 @@
 
 namespace vernier::table {
 
-/// What decides in the place of a requirement.
+/// What decides instead of a requirement.
 inline constexpr auto kScore = table(
-    "TaskRequirement", "Task (in the place of a requirement)",
+    "TaskRequirement", "Task (instead of a requirement)",
     row<TaskRequirement>("--labels FILE",
                          "Right classes, one a sample: .npy of whole numbers, or text with one a line (default: none)")
         .python("labels", kDiagnosing, "right classes, one a sample.")

@@ -1,9 +1,10 @@
-// Some of a subject's samples in the place of all.
+// Some samples in the place of all.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/subject.h"
@@ -11,13 +12,18 @@
 
 namespace vernier {
 
-/// A few samples of the subject's, spread evenly; of a sequence its beginning. The subject's samples must outlive it.
-class FewSamples final : public SampleSource {
+/// So many of them, spread evenly; all where there are no more.
+inline std::vector<std::size_t> evenly(const std::vector<std::size_t>& samples, std::size_t wanted) {
+  wanted = std::min(wanted, samples.size());
+  std::vector<std::size_t> some;
+  for (std::size_t k = 0; k < wanted; ++k) some.push_back(samples[k * samples.size() / wanted]);
+  return some;
+}
+
+/// Those of a source that `index` names. The source must outlive it.
+class ChosenSamples : public SampleSource {
  public:
-  FewSamples(const Subject& subject, std::size_t wanted) : all_(*subject.samples) {
-    const std::size_t count = std::min(all_.size(), wanted);
-    for (std::size_t k = 0; k < count; ++k) index_.push_back(subject.carries.empty() ? k * all_.size() / count : k);
-  }
+  ChosenSamples(const SampleSource& all, std::vector<std::size_t> index) : all_(all), index_(std::move(index)) {}
   std::size_t size() const override { return index_.size(); }
   Sample at(std::size_t index) const override { return all_.at(index_.at(index)); }
   std::string description() const override { return all_.description(); }
@@ -26,6 +32,20 @@ class FewSamples final : public SampleSource {
  private:
   const SampleSource& all_;
   std::vector<std::size_t> index_;
+};
+
+/// A few samples of the subject's, spread evenly; of a sequence its beginning. The subject's samples must outlive it.
+class FewSamples final : public ChosenSamples {
+ public:
+  FewSamples(const Subject& subject, std::size_t wanted) : ChosenSamples(*subject.samples, few(subject, wanted)) {}
+
+ private:
+  static std::vector<std::size_t> few(const Subject& subject, std::size_t wanted) {
+    std::vector<std::size_t> all = all_samples(subject);
+    if (subject.carries.empty()) return evenly(all, wanted);
+    all.resize(std::min(all.size(), wanted));
+    return all;
+  }
 };
 
 }  // namespace vernier

@@ -41,7 +41,7 @@ constexpr std::array<Setting, 32> kSettings{{
     {"load-tactic-replay", "", nullptr},
     {"save-tactic-replay", "", nullptr, false, true},
     {"trt-config-script", "FILE.py[:FUNC]",
-     "load_config(builder, network), which makes the builder's configuration in the place of these options (default: "
+     "load_config(builder, network), which makes the builder's configuration instead of these options (default: "
      "none)"},
     {"trt-config-postprocess-script", "FILE.py[:FUNC]",
      "postprocess_config(builder, network, config), which edits it (default: none)"},

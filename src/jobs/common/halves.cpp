@@ -19,7 +19,4 @@ Halves halves_by_lot(std::size_t samples) {
   return halves;
 }
 
-ChosenSamples::ChosenSamples(const SampleSource& all, std::vector<std::size_t> index)
-    : all_(all), index_(std::move(index)) {}
-
 }  // namespace vernier

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/some_samples.h"
+
 namespace vernier {
 namespace {
-
-constexpr std::size_t kMostToTeach = 512;
 
 OutputStats merged(OutputStats one, const OutputStats& other) {
   one.pooled += other.pooled;
@@ -22,12 +22,26 @@ OutputStats merged(OutputStats one, const OutputStats& other) {
   return one;
 }
 
-/// `network` with all but its graph from `subject`: the job that made it may have ended, and its threads with it.
-std::unique_ptr<Subject> rewritten_like(const Subject& subject, Subject network) {
-  auto own = std::make_unique<Subject>(subject);
-  own->model = std::move(network.model);
-  own->layers = std::move(network.layers);
-  return own;
+/// Sums of two parts of the samples, by sample.
+std::map<std::string, OutputStats> merged(const std::map<std::string, OutputStats>& one,
+                                          const std::map<std::string, OutputStats>& other) {
+  std::map<std::string, OutputStats> all = one;
+  for (const auto& [output, sums] : other) {
+    const auto [known, added] = all.emplace(output, sums);
+    if (!added) known->second = merged(std::move(known->second), sums);
+  }
+  return all;
+}
+
+/// The job that made `network` may have ended, and its threads with it.
+void move_to_job_of(const Subject& subject, Subject& network) {
+  network.runtime = subject.runtime;
+  network.samples = subject.samples;
+  network.threads = subject.threads;
+  network.spare = subject.spare;
+  network.one_by_one = subject.one_by_one;
+  network.progress = subject.progress;
+  network.ranks = subject.ranks;
 }
 
 }  // namespace
@@ -41,7 +55,7 @@ Plan TaughtHalf::taught(Plan plan) const {
 CrossFit::CrossFit(const Teacher& teacher, const Subject& subject) {
   const Halves halves = halves_by_lot(teacher.samples().size());
   for (std::size_t half = 0; half < halves.size(); ++half) {
-    const ChosenSamples samples(teacher.samples(), enough_to_teach(halves[half]));
+    const ChosenSamples samples(teacher.samples(), evenly(halves[half], kMostToTeach));
     Subject own = subject;
     own.samples = &samples;
     Plan plan = teacher.unscaled(subject).plan;
@@ -59,7 +73,7 @@ CrossFit::CrossFit(std::array<TaughtHalf, 2> halves) : halves_(std::move(halves)
 std::vector<JudgedNetwork> CrossFit::networks(const Subject& subject, const Plan& plan) {
   std::vector<JudgedNetwork> networks;
   for (TaughtHalf& half : halves_) {
-    if (half.rewritten) half.rewritten = rewritten_like(subject, std::move(*half.rewritten));
+    if (half.rewritten) move_to_job_of(subject, *half.rewritten);
     networks.push_back(
         {half.rewritten ? half.rewritten.get() : &subject, half.taught(plan), half.weights.get(), half.unseen});
   }
@@ -80,23 +94,6 @@ void CrossFit::visit(const Subject& subject, const Plan& plan, const VisitOutput
   for (const JudgedNetwork& one : networks(subject, plan)) {
     run_plan(*one.subject, one.plan, *one.weights, {}, one.samples, visit);
   }
-}
-
-std::vector<std::size_t> enough_to_teach(const std::vector<std::size_t>& samples) {
-  const std::size_t wanted = std::min(samples.size(), kMostToTeach);
-  std::vector<std::size_t> some;
-  for (std::size_t i = 0; i < wanted; ++i) some.push_back(samples[i * samples.size() / wanted]);
-  return some;
-}
-
-std::map<std::string, OutputStats> merged(const std::map<std::string, OutputStats>& one,
-                                          const std::map<std::string, OutputStats>& other) {
-  std::map<std::string, OutputStats> all = one;
-  for (const auto& [output, sums] : other) {
-    const auto [known, added] = all.emplace(output, sums);
-    if (!added) known->second = merged(std::move(known->second), sums);
-  }
-  return all;
 }
 
 }  // namespace vernier

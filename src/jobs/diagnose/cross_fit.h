@@ -53,11 +53,7 @@ class CrossFit {
   std::array<TaughtHalf, 2> halves_;
 };
 
-/// At most 512 of them, evenly: ranges do not gain from more.
-std::vector<std::size_t> enough_to_teach(const std::vector<std::size_t>& samples);
-
-/// Sums of two parts of the samples, by sample.
-std::map<std::string, OutputStats> merged(const std::map<std::string, OutputStats>& one,
-                                          const std::map<std::string, OutputStats>& other);
+/// Enough to learn ranges from: they do not gain from more.
+inline constexpr std::size_t kMostToTeach = 512;
 
 }  // namespace vernier

@@ -277,18 +277,6 @@ void Diagnosis::write_and_verify() {
   });
 }
 
-void Diagnosis::claim_unseen() {
-  report_.in_sample = report_.final_figures;
-  RunFigures unseen = on_unseen(final_plan());
-  unseen.nonfinite_inside = report_.in_sample->nonfinite_inside;
-  // The written file has the last word on its own samples too: the halves are simulated from plans.
-  if (unseen.damage && report_.in_sample->damage > unseen.damage) {
-    unseen.damage = report_.in_sample->damage;
-    unseen.passed = *unseen.damage <= 1;
-  }
-  report_.final_figures = std::move(unseen);
-}
-
 bool Diagnosis::sums_may_differ() const {
   return all_low_plan().target == Target::TensorRt &&
          std::ranges::any_of(all_low_plan().layers, [](const PlannedLayer& layer) {

@@ -14,6 +14,7 @@
 #include "analysis/lost_agreement.h"
 #include "analysis/own_error.h"
 #include "analysis/paired_gain.h"
+#include "analysis/some_samples.h"
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/diagnose/repair_row.h"
@@ -28,14 +29,6 @@ namespace {
 constexpr double kAccepted = 0.8;    // of the error power that was
 constexpr std::size_t kSamples = 8;  // that layers are judged on, and as many that repairs learn from
 constexpr std::size_t kSequence = 64;
-
-/// So many of them, evenly.
-std::vector<std::size_t> evenly(const std::vector<std::size_t>& samples, std::size_t wanted) {
-  wanted = std::min(wanted, samples.size());
-  std::vector<std::size_t> some;
-  for (std::size_t i = 0; i < wanted; ++i) some.push_back(samples[i * samples.size() / wanted]);
-  return some;
-}
 
 void take(Plan& plan, const Proposal& proposal) {
   for (const auto& [tensor, grid] : proposal.grids) plan.tensors[tensor] = grid;

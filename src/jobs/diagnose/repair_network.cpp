@@ -17,6 +17,7 @@
 
 #include "analysis/figures.h"
 #include "analysis/lost_agreement.h"
+#include "analysis/some_samples.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
 #include "numerics/metrics.h"
@@ -138,7 +139,7 @@ class NetworkRepair {
     state.plan.model_file = experiment_.all_low_plan().model_file;
     state.plan.model_sha256 = experiment_.all_low_plan().model_sha256;
     state.candidates = std::move(unscaled.candidates);
-    const ChosenSamples some(teacher_.samples(), shares_.halved ? enough_to_teach(samples) : samples);
+    const ChosenSamples some(teacher_.samples(), shares_.halved ? evenly(samples, kMostToTeach) : samples);
     Subject own = state.subject;
     own.samples = &some;
     state.reference = teacher_.run(own, state.plan, /*for_repairs=*/true);

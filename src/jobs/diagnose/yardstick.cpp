@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "analysis/figures.h"
@@ -47,8 +48,9 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
   std::vector<std::int64_t> wrong;
   for (const JudgedNetwork& network : networks) {
     if (inside) learn_telling(network.samples);
-    Subject own = *network.subject;
-    own.samples = subject_.samples;
+    std::optional<Subject> moved;
+    if (network.subject->samples != subject_.samples) moved.emplace(*network.subject).samples = subject_.samples;
+    const Subject& own = moved ? *moved : *network.subject;
     Model low = lower_simulated(own.model, own.layers, network.plan, *network.weights);
     run_judged(own, all, std::move(low), network.samples, [&](std::size_t sample, const std::vector<Tensor>& got) {
       const std::vector<Tensor> ref = outputs_.get(sample);

@@ -1,0 +1,78 @@
+#include "report/text/how_sure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+namespace {
+
+/// How sure the deciding figure is, over so many samples, and how many would decide a limit that it may miss.
+void say_interval(const DiagnoseReport& report, const OutputFigure& figure, Answer& answer) {
+  const bool of_sqnr = !report.requirement || report.requirement->metric == Metric::MinSqnrDb;
+  const bool of_top1 = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
+  const std::optional<SamplingInterval>& interval = of_top1 ? figure.top1_interval : figure.sqnr_interval;
+  if (!interval || !(of_sqnr || of_top1)) return;
+  const auto text = [&](double value) { return of_top1 ? percent_text(value) : db_text(value); };
+  const std::size_t samples = report.samples;
+  answer.sentence += fmt::format(" 95 % confidence over these {}: {} to {}{}.", plural(samples, "sample"),
+                                 text(interval->low), text(interval->high), of_top1 ? "" : " dB");
+  if (!report.requirement) return;
+  const double limit = report.requirement->limit_for(figure.name).value_or(0);
+  const double value = of_top1 ? figure.top1_agreement.value_or(0) : figure.sqnr_db;
+  const std::string undecided =
+      undecided_text(*interval, value, limit, limit_text(report.requirement->metric, limit), samples);
+  if (!undecided.empty()) answer.advice.insert(answer.advice.begin(), undecided);
+}
+
+/// "about 1,200 samples would decide it": the width of what samples leave open shrinks with the root of their number.
+std::string samples_to_decide(std::size_t samples, double value, double above, double limit) {
+  const double ratio = (value - above) / std::max(value - limit, 1e-9);
+  const double wanted = std::ceil(static_cast<double>(samples) * ratio * ratio);
+  if (!(wanted < 1e6)) return "the figure is too near to it for any number of samples";
+  return fmt::format("about {} samples would, if the figure stays", count_text(static_cast<std::int64_t>(wanted)));
+}
+
+}  // namespace
+
+void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
+  const OutputFigure* figure = deciding_output(run, report.requirement);
+  if (figure == nullptr) return;
+  if (!report.requirement) return;
+  if (report.requirement->confidence <= 0.5) return say_interval(report, *figure, answer);
+  const Requirement& requirement = *report.requirement;
+  const double limit = requirement.limit_for(figure->name).value_or(0);
+  const bool of_top1 = requirement.metric == Metric::MinTop1Agreement;
+  if (!(of_top1 || requirement.metric == Metric::MinSqnrDb)) return;
+  const std::optional<double>& above = of_top1 ? figure->top1_above : figure->sqnr_above;
+  const double value = of_top1 ? figure->top1_agreement.value_or(0) : figure->sqnr_db;
+  if (!std::isfinite(value)) return;
+  const std::string samples = plural(report.samples, "sample");
+  if (!above) {
+    answer.sentence +=
+        fmt::format(" {} {} too few to say what holds on new ones.", samples, report.samples == 1 ? "is" : "are");
+    return;
+  }
+  const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
+  answer.sentence += fmt::format(" On new samples: above {}, {:g} % sure.", text(*above), 100 * requirement.confidence);
+  if (value < limit || *above >= limit) return;
+  answer.advice.insert(answer.advice.begin(),
+                       of_top1 && run.passed == true
+                           ? fmt::format("{} cannot show {}, whatever the result: the figure itself decided.", samples,
+                                         limit_text(requirement.metric, limit))
+                           : fmt::format("{} do not decide {}: {}.", samples, limit_text(requirement.metric, limit),
+                                         samples_to_decide(report.samples, value, *above, limit)));
+}
+
+}  // namespace vernier
