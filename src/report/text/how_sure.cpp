@@ -49,8 +49,7 @@ std::string samples_to_decide(std::size_t samples, double value, double above, d
 void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
   const OutputFigure* figure = deciding_output(run, report.requirement);
   if (figure == nullptr) return;
-  if (!report.requirement) return;
-  if (report.requirement->confidence <= 0.5) return say_interval(report, *figure, answer);
+  if (!report.requirement || report.requirement->confidence <= 0.5) return say_interval(report, *figure, answer);
   const Requirement& requirement = *report.requirement;
   const double limit = requirement.limit_for(figure->name).value_or(0);
   const bool of_top1 = requirement.metric == Metric::MinTop1Agreement;
