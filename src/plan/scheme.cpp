@@ -440,27 +440,29 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
     bool fixed = false;
     if (const std::optional<Asked> exception = exception_for(layer.name, precision)) {
-      const Format asked = of_target(exception->format);
+      const Format of_exception = of_target(exception->format);
       std::string reason;
       if (precision.constraints == PrecisionConstraints::None && exception->by_script) {
-        unheard.add(fmt::format("as if no script had said {} (‹precision-constraints› none)", format_name(asked)),
-                    layer.name);
+        unheard.add(
+            fmt::format("as if no script had said {} (‹precision-constraints› none)", format_name(of_exception)),
+            layer.name);
       } else if (precision.constraints == PrecisionConstraints::None) {
         assigned.warnings.push_back(fmt::format("‹layer-precisions› {}:{} is ignored (‹precision-constraints› none)",
-                                                printable(layer.name), format_name(asked)));
-      } else if (takes(layer, asked, &reason, /*named=*/true)) {
-        format = asked;
+                                                printable(layer.name), format_name(of_exception)));
+      } else if (takes(layer, of_exception, &reason, /*named=*/true)) {
+        format = of_exception;
         fixed = true;
         skipped.reason = exception->by_script ? "a script says so" : "‹layer-precisions› says so";
         skipped.chosen = true;
       } else if (precision.constraints == PrecisionConstraints::Obey) {
-        throw Error(ErrorKind::Usage,
-                    fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name), format_name(asked), reason));
+        throw Error(ErrorKind::Usage, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),
+                                                  format_name(of_exception), reason));
       } else if (exception->by_script) {
-        unheard.add(fmt::format("in {}, not {}: {}", format_name(format), format_name(asked), reason), layer.name);
+        unheard.add(fmt::format("in {}, not {}: {}", format_name(format), format_name(of_exception), reason),
+                    layer.name);
       } else {
         assigned.warnings.push_back(fmt::format("layer '{}' runs in {}, not {}: {}", printable(layer.name),
-                                                format_name(format), format_name(asked), reason));
+                                                format_name(format), format_name(of_exception), reason));
       }
     }
     plan.layers.push_back({layer.name, format});
