@@ -93,10 +93,11 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
       }
     }
     if (subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && s.pooled.finite()) {
-      figure.sqnr_interval = sqnr_interval(s.each);
+      const std::optional<SqnrSpread> spread = SqnrSpread::of(s.each);
+      if (spread) figure.sqnr_interval = spread->interval();
       if (figure.top1_agreement) figure.top1_interval = agreement_interval(s.each);
       if (requirement != nullptr && requirement->confidence > 0.5) {
-        figure.sqnr_above = sqnr_above(s.each, requirement->confidence);
+        if (spread) figure.sqnr_above = spread->above(requirement->confidence);
         if (figure.top1_agreement) figure.top1_above = agreement_above(s.each, requirement->confidence);
       }
       figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());

@@ -18,7 +18,7 @@ namespace vernier {
 bool can_show(double share, std::size_t samples, double confidence);
 
 /// Of the subject's judged outputs, in their order. `requirement`: may be null. With Requirement::confidence above 0.5
-/// damage is that of what a figure exceeds on new samples: SQNR, mean squared error and cosine by sqnr_above(),
+/// damage is that of what a figure exceeds on new samples: SQNR, mean squared error and cosine by SqnrSpread,
 /// agreement by agreement_above() where can_show() allows any; of the largest error, of too few samples and of
 /// sequences it is that of the figure itself.
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,

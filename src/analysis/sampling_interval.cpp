@@ -51,34 +51,6 @@ Studentized studentized(std::size_t count, const At& at) {
   return {10 * std::log10(signal / noise), 10 / std::numbers::ln10 * std::sqrt(squares * n / (n - 1))};
 }
 
-/// How far draws of the samples lie from all of them, in standard errors of the draw, in ascending order.
-struct Bootstrap {
-  Studentized all;
-  std::vector<double> distances;
-
-  /// What the figure exceeds where so many draws lie below it.
-  double above(std::size_t draws) const { return all.db - distances[draws] * all.error; }
-};
-
-std::optional<Bootstrap> bootstrap_t(std::span<const SampleSums> samples) {
-  if (samples.size() < kFewestForInterval) return std::nullopt;
-  Bootstrap found;
-  found.all = studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[i]; });
-  if (!std::isfinite(found.all.db) || !std::isfinite(found.all.error)) return std::nullopt;
-  std::mt19937_64 random(1);
-  std::vector<std::size_t> chosen(samples.size());
-  for (std::size_t draw = 0; draw < kDraws; ++draw) {
-    for (std::size_t& sample : chosen) sample = random() % samples.size();
-    const Studentized one =
-        studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[chosen[i]]; });
-    if (!std::isfinite(one.db)) return std::nullopt;
-    const double off = one.db - found.all.db;
-    found.distances.push_back(off == 0 ? 0 : off / std::max(one.error, kLeastError * found.all.error));
-  }
-  std::ranges::sort(found.distances);
-  return found;
-}
-
 std::size_t draws_of(double share) { return std::min(static_cast<std::size_t>(share * kDraws), kDraws - 1); }
 
 /// The share of all rows that agree, and the draws of it; none where Wilson's interval says it.
@@ -117,17 +89,35 @@ double normal_quantile(double c) {
 
 }  // namespace
 
-std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples) {
-  const std::optional<Bootstrap> found = bootstrap_t(samples);
-  if (!found) return std::nullopt;
-  return SamplingInterval{found->above(kDraws - 1 - kTail), found->above(kTail)};
+std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
+  if (samples.size() < kFewestForInterval) return std::nullopt;
+  const Studentized all = studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[i]; });
+  if (!std::isfinite(all.db) || !std::isfinite(all.error)) return std::nullopt;
+  SqnrSpread spread;
+  spread.samples_ = samples.size();
+  spread.db_ = all.db;
+  spread.error_ = all.error;
+  std::mt19937_64 random(1);
+  std::vector<std::size_t> chosen(samples.size());
+  for (std::size_t draw = 0; draw < kDraws; ++draw) {
+    for (std::size_t& sample : chosen) sample = random() % samples.size();
+    const Studentized one =
+        studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[chosen[i]]; });
+    if (!std::isfinite(one.db)) return std::nullopt;
+    const double off = one.db - all.db;
+    spread.distances_.push_back(off == 0 ? 0 : off / std::max(one.error, kLeastError * all.error));
+  }
+  std::ranges::sort(spread.distances_);
+  return spread;
 }
 
-std::optional<double> sqnr_above(std::span<const SampleSums> samples, double confidence) {
-  if (samples.size() < kFewestToClaim) return std::nullopt;
-  const std::optional<Bootstrap> found = bootstrap_t(samples);
-  if (!found) return std::nullopt;
-  return found->above(draws_of(confidence));
+SamplingInterval SqnrSpread::interval() const {
+  return {db_ - distances_[kDraws - 1 - kTail] * error_, db_ - distances_[kTail] * error_};
+}
+
+std::optional<double> SqnrSpread::above(double confidence) const {
+  if (samples_ < kFewestToClaim) return std::nullopt;
+  return db_ - distances_[draws_of(confidence)] * error_;
 }
 
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {

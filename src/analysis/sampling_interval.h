@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "analysis/requirement.h"
 #include "vernier/report/figures.h"
@@ -20,15 +21,26 @@ inline constexpr std::size_t kFewestToClaim = 10;
 /// where
 ///   e = 10 / ln 10 sqrt(n / (n - 1) sum of (s[i] / S - n[i] / N)^2)
 /// is the standard error of R, and e* that of the draw, but half of e at least: a draw that misses the one bad sample
-/// would ask for any width. With t[q] the q quantile of these the interval is from
-/// R - t[0.975] e to R - t[0.025] e. Samples are taken to be drawn independently of each other; what all of them lack
+/// would ask for any width. With t[q] the q quantile of these, R exceeds
+/// R - t[c] e with a confidence of c. Samples are taken to be drawn independently of each other; what all of them lack
 /// it cannot know. Of skewed errors the percentile bootstrap holds the truth less often: a few samples have most of the
-/// noise, and most draws miss them. nullopt with fewer than 8 samples, and where a ratio is not finite in any draw.
-/// Cost: O(1,000 n). Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), 12.5.
-std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> samples);
-/// What R exceeds with a confidence of c, from 0.5 to below 1: R - t[c] e, with t and e as above. nullopt as above, and
-/// with fewer than 10 samples.
-std::optional<double> sqnr_above(std::span<const SampleSums> samples, double confidence);
+/// noise, and most draws miss them. /// Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap"
+/// (1993), 12.5.
+class SqnrSpread {
+ public:
+  /// nullopt with fewer than 8 samples, and where a ratio is not finite in any draw. Cost: O(1,000 n).
+  static std::optional<SqnrSpread> of(std::span<const SampleSums> samples);
+  /// From R - t[0.975] e to R - t[0.025] e.
+  SamplingInterval interval() const;
+  /// R - t[c] e, c from 0.5 to below 1. nullopt with fewer than 10 samples.
+  std::optional<double> above(double confidence) const;
+
+ private:
+  std::size_t samples_ = 0;
+  double db_ = 0, error_ = 0;
+  std::vector<double> distances_;  // t, ascending
+};
+
 /// Of the share of rows that agree: the percentile bootstrap, from 2.5 to 97.5 % of such draws. nullopt without rows.
 /// Where every sample has one row, and where all rows agree or none, which no draw would tell: as share_interval().
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples);

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "analysis/figures.h"
 #include "analysis/requirement.h"
 #include "vernier/report/figures.h"
 
@@ -15,6 +16,11 @@ namespace vernier {
 namespace {
 
 std::vector<SampleSums> alike(std::size_t count) { return std::vector<SampleSums>(count, {100, 1, 10, 9}); }
+
+std::optional<SamplingInterval> sqnr_interval(const std::vector<SampleSums>& samples) {
+  const std::optional<SqnrSpread> spread = SqnrSpread::of(samples);
+  return spread ? std::optional(spread->interval()) : std::nullopt;
+}
 
 TEST(SamplingInterval, OfSamplesThatDoNotDifferHasNoWidth) {
   const std::optional<SamplingInterval> sqnr = sqnr_interval(alike(8)), agreement = agreement_interval(alike(8));
@@ -89,6 +95,34 @@ TEST(SamplingInterval, OfSamplesThatAllAgreeIsNoPoint) {
   const SamplingInterval interval = agreement_interval(samples).value();
   EXPECT_NEAR(interval.low, 0.89573, 1e-4);
   EXPECT_EQ(interval.high, 1);
+}
+
+TEST(SamplingInterval, WhatIsExceededOnNewSamplesHoldsAsOftenAsItSays) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal(0, 0.7);
+  const double truth = 10 * std::log10(100 / std::exp(0.7 * 0.7 / 2));
+  int held = 0;
+  constexpr int kSets = 300;
+  for (int set = 0; set < kSets; ++set) {
+    std::vector<SampleSums> samples;
+    for (std::size_t i = 0; i < 40; ++i) samples.push_back({100, std::exp(normal(random)), 0, 0});
+    held += SqnrSpread::of(samples).value().above(0.9).value() <= truth ? 1 : 0;
+  }
+  EXPECT_GE(held, kSets * 85 / 100);
+  EXPECT_LE(held, kSets * 95 / 100);
+}
+
+TEST(SamplingInterval, AFewSamplesClaimNothingOfOthers) {
+  EXPECT_FALSE(SqnrSpread::of(alike(9)).value().above(0.9));
+  EXPECT_TRUE(SqnrSpread::of(alike(10)).value().above(0.9));
+  EXPECT_FALSE(agreement_above(alike(9), 0.9));
+}
+
+TEST(SamplingInterval, AShareIsExceededByTheLowerEndOfOneSide) {
+  // Of n samples that are all right, Wilson's lower end is n / (n + z^2); z = 1.2816 for 90 %.
+  EXPECT_NEAR(share_above(1, 30, 0.9), 30 / (30 + 1.2816 * 1.2816), 1e-4);
+  EXPECT_TRUE(can_show(0.94, 30, 0.9));
+  EXPECT_FALSE(can_show(0.99, 30, 0.9)) << "no result of 30 samples could";
 }
 
 }  // namespace
