@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md and docs/.
+
+    prose.py              prints pages with more findings than prose_backlog.txt allows; exit code 1 if there are any
+    prose.py PAGE ...     prints every finding of these pages
+    prose.py --counts     prints pages with findings, most findings first
+    prose.py --update     lowers the counts of prose_backlog.txt to those of today, and drops finished pages
+
+A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns. Code is not checked.
+Tables may be wider. A page that prose_backlog.txt does not list has no findings.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BACKLOG = pathlib.Path(__file__).with_name("prose_backlog.txt")
+GENERATED = {"docs/options.md"}  # from the help texts in apps/table
+MOST_WORDS = 30
+MOST_COLUMNS = 100
+
+# A pattern, and what to write instead. Patterns that start with a capital match the start of a sentence only.
+AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
+    r"\b[Oo]wn errors?\b": "local error",
+    r"\b[Ii]nherited\b": "propagated",
+    r"\broom\b": "margin, slack, space",
+    r"\b[Bb]orders?\b": "format boundary",
+    r"\b(?:carriers?|followers?)\b": "pass-through op",
+    r"\bby lot\b|\bshar(?:e|ed|es|ing) out\b": "split at random",
+    r"\b[Jj]udg(?:e|es|ed|ing)\b": "check, evaluate; held-out set",
+    r"(?<![Ee]xit )(?<![Ee]rror )\bcodes\b": "quantized values, integer values",
+    r"\btold\b|\bsays? so\b": "name what is printed or reported",
+    r"\bmarks\b": "placeholders",
+    r"\b[Gg]uardians?\b": "watchdog",
+    r"\b[Hh]ostile\b|\bnobody meant well\b": "malformed input, untrusted input",
+    r"\b[Pp]lant(?:ed|s)?\b": "injected",
+    r"\bstood\b|\bstanding\b": "checkpoint, cached activations",
+    r"\b[Ff]lush(?:ed|es)?\b": "underflowed to zero",
+    r"\bcut to the end\b": "saturated",
+    r"\bsteps? of (?:the|its|their) scales?\b": "scale, quantization step",
+    r"\b[Ss]ame top-1\b": "top-1 agreement",
+    r"\bsums? in (?:float|FP)16\b|\b(?:float|FP)16 sums?\b": "FP16 accumulation",
+    r"\bwritten (?:model|file)\b|\bwhat was written\b": "output model",
+    r"\bas (?:it was )?prepared\b": "after graph preparation",
+    r"\bon the edge\b": "within noise of the limit",
+    r"\b(?:trtexec|Polygraphy|[Oo]ld|[Nn]ew) lines?\b|\blines? of use\b": "command, example",
+    r"\bgives\b": "prints, returns, writes",
+    r"\btakes (?:an? |the |any )?(?:arrays?|files?|folders?|lists?|models?|names?|networks?|numbers?|options?|samples?|scripts?)\b":
+        "reads, accepts",
+    r"\botherwise than\b": "differently from",
+    r"\b[Tt]hereby\b|\b[Ww]hereof\b|\bof which\b|\bwhose\b": "rewrite",
+    r"(?<![Tt]here )\b(?:is|are|was|were) no\b(?! (?:better|fewer|later|less|longer|more|worse)\b)|\bha(?:s|ve) none\b":
+        "is not, has no",
+    r"\bhere\b": "name the program or the engine",
+    r"\bthere\b(?! (?:is|are|was|were|has|have|must|may|can|will|would|should|an?|any)\b)": "name the place",
+    r"\b[Bb]esides?\b": "next to, compared with",
+    r"\b[Bb]ut for\b": "except",
+    r"[,;] else\b": "otherwise",
+    r"Where\b(?!.*\?$)": "If, When",
+    r"(?:What|Which)\b(?!.*\?$)": "start with the noun",
+    r"\bb?float(?:8|16|32|64)\b|\bu?int(?:4|8)\b": "FP8, FP16, BF16, FP32, INT8, or code font",
+}.items()]
+
+
+def pages():
+    return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(
+        path for path in (ROOT / "docs").rglob("*.md") if str(path.relative_to(ROOT)) not in GENERATED)]
+
+
+def prose_lines(text):
+    """(number, line) of all lines outside code blocks and comments."""
+    text = re.sub(r"<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
+    fence = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fence = not fence
+        elif not fence and not line.startswith("    ") and not line.startswith(":::"):
+            yield number, line
+
+
+def passages(lines):
+    """(number, kind, text): paragraphs, items of lists, headings and cells of tables, each as one line."""
+    start, gathered = 0, ""
+    for number, line in [*lines, (0, "")]:
+        content = line.strip()
+        item = re.match(r"(?:[-*+]|\d+\.) +", content)
+        single = content.startswith(("|", "#"))
+        if gathered and (not content or item or single):
+            yield start, "text", gathered
+            gathered = ""
+        if content.startswith("|"):
+            yield from ((number, "cell", cell.strip()) for cell in re.split(r"(?<!\\)\|", content))
+        elif content.startswith("#"):
+            yield number, "heading", content.lstrip("# ")
+        elif content:
+            start = start if gathered else number
+            gathered += " " * bool(gathered) + content.removeprefix(item[0] if item else "")
+
+
+def plain(text):
+    """Without notation; code becomes one word that no rule knows."""
+    text = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "CODE", text)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"<[^>]+>|\*\*|(?<!\w)\*|\*(?!\w)", "", text).strip()
+
+
+def sentences(text):
+    return [sentence for sentence in re.split(r"(?<=[.!?])[\")]*\s+(?=[\"(]*[A-Z0-9])", text) if sentence]
+
+
+def findings(text):
+    """[(line number, what is wrong)]"""
+    lines = list(prose_lines(text))
+    found = []
+    for number, line in lines:
+        if len(line) > MOST_COLUMNS and not line.startswith("|") and " " in line.lstrip("-* ")[:MOST_COLUMNS - 4]:
+            found.append((number, f"{len(line)} columns"))
+    for number, kind, passage in passages(lines):
+        for sentence in sentences(plain(passage)):
+            length = len(re.findall(r"\w[\w'.,/-]*", sentence))
+            if length > MOST_WORDS:
+                found.append((number, f"{length} words: {sentence[:60]}..."))
+            for pattern, instead in AVOIDED:
+                starts = pattern.pattern.lstrip("(?:")[0].isupper()
+                if starts and (kind != "text" or passage.startswith("[")):  # titles may start with a question
+                    continue
+                for match in [pattern.match(sentence)] if starts else pattern.finditer(sentence):
+                    if match:
+                        found.append((number, f"'{match[0]}': {instead}"))
+    return sorted(found)
+
+
+def backlog():
+    """{page: how many findings it may have}"""
+    lines = [line.split() for line in BACKLOG.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return {name: int(count) for count, name in lines}
+
+
+def update(counts):
+    kept = {name: min(allowed, counts.get(name, 0)) for name, allowed in backlog().items()}
+    head = [line for line in BACKLOG.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    rows = [f"{count:4} {name}" for name, count in sorted(kept.items()) if count]
+    BACKLOG.write_text("\n".join([*head, *rows]) + "\n", encoding="utf-8")
+
+
+def main(arguments):
+    chosen = [pathlib.Path(name).resolve() for name in arguments if not name.startswith("--")] or pages()
+    found = {str(path.relative_to(ROOT)): findings(path.read_text(encoding="utf-8")) for path in chosen}
+    counts = {name: len(faults) for name, faults in found.items()}
+    if arguments == ["--update"]:
+        update(counts)
+    elif arguments == ["--counts"]:
+        print("\n".join(f"{count:4} {name}" for name, count in sorted(counts.items(), key=lambda row: -row[1]) if count))
+    else:
+        allowed = {} if arguments else backlog()
+        worse = [name for name in found if counts[name] > allowed.get(name, 0)]
+        for name in worse:
+            if name in allowed:
+                print(f"{name}: {counts[name]} findings, {allowed[name]} before")
+            print("\n".join(f"{name}:{number}: {fault}" for number, fault in found[name]))
+        return 1 if worse else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

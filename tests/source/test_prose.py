@@ -1,0 +1,72 @@
+"""Holds README.md, CHANGELOG.md, CONTRIBUTING.md and docs/ to the rules of scripts/lib/prose.py, and the rules to their own."""
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts/lib/prose.py"
+SPEC = importlib.util.spec_from_file_location("prose", SCRIPT)
+PROSE = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(PROSE)
+
+
+def found(text):
+    return [fault for _, fault in PROSE.findings(text)]
+
+
+def test_no_page_has_more_findings_than_the_backlog_allows():
+    done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_backlog_names_only_pages_that_still_have_findings():
+    for name in PROSE.backlog():
+        assert found((ROOT / name).read_text(encoding="utf-8")), f"{name} is finished: scripts/lib/prose.py --update"
+
+
+@pytest.mark.parametrize("text", [
+    "the layer's own error", "a step of its scale", "the written model", "layers that share out samples", "int8 codes",
+    "what is no requirement is this", "runs without a GPU here", "the engine that is there", "figures beside it",
+    "all layers but for two", "it fails, else it passes", "Where no sample is given, it stops.", "Which layers these are is unknown.",
+    "rounded to float16", "it takes an option", "the file gives two", "read otherwise than ONNX means", "a planted fault", "Five trtexec lines.",
+])
+def test_avoided_words_are_found(text):
+    assert found(text)
+
+
+@pytest.mark.parametrize("text", [
+    "exit codes", "Start where you like.", "Where is the file?", "It is no longer slower.", "There is no GPU.",
+    "It takes 3 s.", "the code `int8 codes here`", "```\nint8 codes here\n```", "<!-- beside\nbeside -->", "# What a dB means",
+    "- [What a dB means](guides/decibels.md)", "| Where | Which |", "FP16 and INT8",
+])
+def test_what_is_fine_is_not_found(text):
+    assert found(text) == []
+
+
+def test_sentences_may_have_thirty_words():
+    assert found("word\n" * 30) == []
+    assert found("word\n" * 31)[0].startswith("31 words")
+    assert found("- " + "word\n" * 20 + "- " + "word\n" * 20) == []
+    assert found("Word\n" * 20 + "end. " + "Word\n" * 20) == []
+    assert found("`" + "word\n" * 40 + "`") == []
+
+
+def test_lines_may_have_a_hundred_columns():
+    assert found("word " * 20) == []
+    assert found("word " * 20 + "word") == ["104 columns"]
+    assert found("| " + "word " * 20 + "|") == []
+    assert found("- [words](https://example.com/" + "word" * 30 + ")") == []
+
+
+def test_findings_name_the_line():
+    assert PROSE.findings("fine\n\na figure\nbeside it\n") == [(3, "'beside': next to, compared with")]
+
+
+def test_counts_only_fall(tmp_path, monkeypatch):
+    monkeypatch.setattr(PROSE, "BACKLOG", tmp_path / "backlog.txt")
+    PROSE.BACKLOG.write_text("# head\n   3 a.md\n   2 b.md\n   1 c.md\n", encoding="utf-8")
+    PROSE.update({"a.md": 5, "b.md": 1, "d.md": 4})
+    assert PROSE.BACKLOG.read_text(encoding="utf-8") == "# head\n   3 a.md\n   1 b.md\n"
