@@ -7,7 +7,7 @@
     prose.py --update     lowers the counts of prose_backlog.txt to those of today, and drops finished pages
 
 A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns. Code is not checked.
-Tables may be wider. A page that prose_backlog.txt does not list has no findings.
+Tables and images may be wider. A page that prose_backlog.txt does not list has no findings.
 """
 import pathlib
 import re
@@ -114,7 +114,7 @@ def findings(text):
     lines = list(prose_lines(text))
     found = []
     for number, line in lines:
-        if len(line) > MOST_COLUMNS and not line.startswith("|") and " " in line.lstrip("-* ")[:MOST_COLUMNS - 4]:
+        if len(line) > MOST_COLUMNS and not line.startswith(("|", "![")) and " " in line.lstrip("-* ")[:MOST_COLUMNS - 4]:
             found.append((number, f"{len(line)} columns"))
     for number, kind, passage in passages(lines):
         for sentence in sentences(plain(passage)):

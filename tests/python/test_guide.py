@@ -1,4 +1,4 @@
-"""The blocks of docs/guides/python.md and the examples run as they stand."""
+"""The Python of README.md, docs/guides/python.md and the examples runs as it is shown."""
 import pathlib
 import re
 import subprocess
@@ -13,8 +13,15 @@ def blocks_of(name):
     return [block for block in blocks if "import torch" not in block]
 
 
-def test_the_readme_shows_the_guides_first_block():
-    assert blocks_of("README.md") == blocks_of("docs/guides/python.md")[:1]
+def test_the_readmes_block_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks_of("README.md")
+    assert len(block.strip().split("\n")) <= 8
+    exec(compile(block, "README.md", "exec"), {})
+    shown = re.search(r"kept_layers\) +# (.+)", block)[1]
+    assert capsys.readouterr().out == f"{shown}\nTrue\n"
+    assert (tmp_path / "typed.onnx").is_file()
 
 
 def test_blocks_of_the_guide(capsys):
