@@ -2,7 +2,7 @@
 
     python bench/many_nodes.py [--program build/release/apps/vernier/vernier] [--threads 2]
 
-Prints the table of docs/hardening.md. Each network is made here, with seeded weights: a chain of products, sums and
+Prints the table of docs/contributing/hardening.md. Each network is made here, with seeded weights: a chain of products, sums and
 activations; heads that read one input; a pooling of one large picture in front of a small convolution.
 """
 import argparse

@@ -1,4 +1,4 @@
-# Everything third-party. docs/dependencies.md says why each was chosen; scripts/bootstrap provides it.
+# Everything third-party. docs/contributing/dependencies.md says why each was chosen; scripts/bootstrap provides it.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

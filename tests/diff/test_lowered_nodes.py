@@ -6,7 +6,7 @@ as near the original's as the format lets well-behaved operators be (NEAR), and 
 Runtime shows: a logarithm near 1 or a sum of large values of both signs loses digits in any implementation. Formats that no CPU
 provider runs (BF16, FP8) are judged by `verify` alone, which simulates them. What became of each test is written to
 build/lowered_nodes.json. VERNIER_NODE_STEP=1 takes every test, the default every twelfth; then this prints the table of
-docs/hardening.md:
+docs/contributing/hardening.md:
 
     VERNIER_NODE_STEP=1 python -m pytest tests/diff/test_lowered_nodes.py -s
 """

@@ -4,7 +4,7 @@
     tests/hostile/fuzz.py --program build/release/apps/vernier/vernier --runs 1000 --seed 1 [--jobs 2] [--keep FOLDER]
 
 Run I of seed S is the same everywhere. What went wrong is printed, and with --keep the files that did it stay.
-docs/hardening.md has what was run and found.
+docs/contributing/hardening.md has what was run and found.
 """
 import argparse
 import collections

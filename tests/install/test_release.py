@@ -103,7 +103,7 @@ def test_a_library_that_nobody_knows_is_no_part_of_a_release():
 
 
 def test_the_documents_say_the_same_parts_and_licences():
-    text = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/contributing/dependencies.md").read_text(encoding="utf-8")
     table = text.split("## In the program and the library", 1)[1].split("\n\n- ", 1)[0]
     told = {re.sub(r" \(.*\)", "", cells[1].strip()): cells[3].strip()
             for cells in (line.split("|") for line in table.splitlines() if line.startswith("| "))}
@@ -111,7 +111,7 @@ def test_the_documents_say_the_same_parts_and_licences():
     rows = {row["name"]: row["licence"] for row in components.rows()}
     assert {name: rows.get(name) for name in told} == told
     for name in rows:
-        assert name in text, f"docs/dependencies.md does not speak of {name}"
+        assert name in text, f"docs/contributing/dependencies.md does not speak of {name}"
 
 
 def refused(folder, *words):

@@ -55,7 +55,7 @@ def test_every_place_that_names_the_version_names_the_same():
         r'(?:\bvernier |vernier_version = "|vernier.version +"|s version: ")(\d+\.\d+\.\d+)', path.read_text(encoding="utf-8"))]
     assert len(named) > 7
     assert {found for _, found in named} == {version}, [(str(path), found) for path, found in named if found != version]
-    for page in "docs/install.md", "docs/release.md":
+    for page in "docs/install.md", "docs/contributing/release.md":
         text = (ROOT / page).read_text(encoding="utf-8")
         assert set(re.findall(r"vernier-(\d+\.\d+\.\d+)|\bv(\d+\.\d+\.\d+)", text)) <= {(version, ""), ("", version)}, page
     consumer = (ROOT / "tests/install/consumer/CMakeLists.txt").read_text(encoding="utf-8")
