@@ -49,7 +49,7 @@ AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
         "reads, accepts",
     r"\botherwise than\b": "differently from",
     r"\b[Tt]hereby\b|\b[Ww]hereof\b|\bof which\b|\bwhose\b": "rewrite",
-    r"(?<![Tt]here )\b(?:is|are|was|were) no\b(?! (?:better|fewer|later|less|longer|more|worse)\b)|\bha(?:s|ve) none\b":
+    r"(?<![Tt]here )\b(?:is|are|was|were) no (?!(?:better|fewer|later|less|longer|more|worse)\b)|\bha(?:s|ve) none\b":
         "is not, has no",
     r"\bhere\b": "name the program or the engine",
     r"\bthere\b(?! (?:is|are|was|were|has|have|must|may|can|will|would|should|an?|any)\b)": "name the place",
