@@ -6,8 +6,9 @@
     prose.py --counts     prints pages with findings, most findings first
     prose.py --update     lowers the counts of prose_backlog.txt to those of today, and drops finished pages
 
-A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns. Code is not checked.
-Tables and images may be wider. A page that prose_backlog.txt does not list has no findings.
+A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns. Code is not checked, nor
+is what stands below <!-- not prose: REASON --> up to an empty line. Tables and images may be wider, and tables that a
+program made keep its names of formats. A page that prose_backlog.txt does not list has no findings.
 """
 import pathlib
 import re
@@ -19,6 +20,7 @@ GENERATED = {"docs/options.md"}  # from the help texts in apps/table
 MOST_WORDS = 30
 MOST_COLUMNS = 100
 
+FORMATS = re.compile(r"\bb?float(?:8|16|32|64)\b|\bu?int(?:4|8)\b")
 # A pattern, and what to write instead. Patterns that start with a capital match the start of a sentence only.
 AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
     r"\b[Oo]wn errors?\b": "local error",
@@ -58,8 +60,7 @@ AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
     r"[,;] else\b": "otherwise",
     r"Where\b(?!.*\?$)": "If, When",
     r"(?:What|Which)\b(?!.*\?$)": "start with the noun",
-    r"\bb?float(?:8|16|32|64)\b|\bu?int(?:4|8)\b": "FP8, FP16, BF16, FP32, INT8, or code font",
-}.items()]
+}.items()] + [(FORMATS, "FP8, FP16, BF16, FP32, INT8, or code font")]
 
 
 def pages():
@@ -69,6 +70,7 @@ def pages():
 
 def prose_lines(text):
     """(number, line) of all lines outside code blocks and comments."""
+    text = re.sub(r"<!-- not prose: .*?-->.*?\n(?=\n|\Z)", lambda skipped: "\n" * skipped[0].count("\n"), text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
     fence = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -122,6 +124,8 @@ def findings(text):
             if length > MOST_WORDS:
                 found.append((number, f"{length} words: {sentence[:60]}..."))
             for pattern, instead in AVOIDED:
+                if pattern is FORMATS and kind == "cell":
+                    continue
                 starts = pattern.pattern.lstrip("(?:")[0].isupper()
                 if starts and (kind != "text" or passage.startswith("[")):  # titles may start with a question
                     continue

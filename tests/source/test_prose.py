@@ -40,7 +40,8 @@ def test_avoided_words_are_found(text):
 @pytest.mark.parametrize("text", [
     "exit codes", "Start where you like.", "Where is the file?", "It is no longer slower.", "There is no GPU.",
     "It takes 3 s.", "the code `int8 codes here`", "```\nint8 codes here\n```", "<!-- beside\nbeside -->", "# What a dB means",
-    "- [What a dB means](guides/decibels.md)", "| Where | Which |", "FP16 and INT8",
+    "- [What a dB means](guides/decibels.md)", "| Where | Which |", "FP16 and INT8", "| int8 | float32 |",
+    "<!-- not prose: the program prints it -->\n| codes | beside |\n| codes |\n",
 ])
 def test_what_is_fine_is_not_found(text):
     assert found(text) == []
@@ -59,6 +60,10 @@ def test_lines_may_have_a_hundred_columns():
     assert found("word " * 20 + "word") == ["104 columns"]
     assert found("| " + "word " * 20 + "|") == []
     assert found("- [words](https://example.com/" + "word" * 30 + ")") == []
+
+
+def test_prose_goes_on_below_what_is_none():
+    assert PROSE.findings("<!-- not prose: a\nreason -->\n| codes |\n\nbeside it\n") == [(5, "'beside': next to, compared with")]
 
 
 def test_findings_name_the_line():
