@@ -19,6 +19,7 @@ import pathlib
 import platform
 import subprocess
 import tempfile
+import textwrap
 
 import numpy as np
 
@@ -198,7 +199,7 @@ def signed(value, digits=0):
 
 
 def band_table(record):
-    lines = ["| SQNR | files | same top-1 | top-1 by labels, points | mAP | perplexity |", "|---|---:|---:|---:|---:|---:|"]
+    lines = ["| SQNR | files | top-1 agreement | top-1 by labels, points | mAP | perplexity |", "|---|---:|---:|---:|---:|---:|"]
     for low, high in zip(BANDS, BANDS[1:]):
         inside = [(row, file) for row, _, file in rows_of(record) if low <= file["sqnr_db"] < high]
         if not inside:
@@ -214,7 +215,7 @@ def band_table(record):
 
 
 def network_table(record):
-    lines = ["| network | file | SQNR, dB | same top-1 | figure | float32 |", "|---|---|---:|---:|---:|---:|"]
+    lines = ["| network | file | SQNR, dB | top-1 agreement | figure | FP32 |", "|---|---|---:|---:|---:|---:|"]
     for network in NETWORKS:
         row = record["networks"].get(network)
         if not row:
@@ -228,6 +229,10 @@ def network_table(record):
     return lines
 
 
+def filled(text):
+    return textwrap.fill(text, 100, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False, break_on_hyphens=False)
+
+
 def page(record):
     networks = record["networks"]
     versions = sorted({f"Vernier {row['vernier']}, ONNX Runtime {row['onnxruntime']}" for row in networks.values()})
@@ -237,35 +242,45 @@ def page(record):
     high = [file["same_top1"] for _, file in agreeing if file["sqnr_db"] >= 30]
     middle = [file["same_top1"] for _, file in agreeing if 15 <= file["sqnr_db"] < 30]
     yolox = sorted((file["sqnr_db"], file["figure"]) for file in networks["yolox-nano"]["formats"].values())
-    steps = ", ".join(f"{percent(figure)} % at {db:.1f} dB" for db, figure in yolox)
     faces = networks["rfb320-face"]["formats"]
     mobile = networks["mobilenetv2-imagenet"]
     plain, repaired = mobile["formats"]["INT8"], mobile["formats"]["INT8, repaired"]
     return "\n".join([
         "# What a dB means", "",
-        "SQNR, the signal-to-quantization-noise ratio, is how far an output moved: 10 log10 of the energy of the float32 output over the energy of the",
-        "error, over all samples. At 20 dB the error is a tenth of the signal, at 40 dB a hundredth; 6 dB more halve it. It needs no labels, and knows",
-        "nothing of the task. What it meant for tasks, on the shared networks that have one:", "",
+        filled("For engineers who choose a requirement: what SQNR meant for top-1, mAP and perplexity, on the shared networks with labels."), "",
+        filled("SQNR, the signal-to-quantization-noise ratio, measures how far an output moved: 10 log10 of the energy of the FP32 output "
+               "over the energy of the error, over all samples. At 20 dB the error is a tenth of the signal, at 40 dB a hundredth; 6 dB "
+               "more halve it. It needs no labels, and knows nothing of the task."), "",
         *band_table(record), "",
-        f"Classifiers: from 30 dB on, {percent(min(high))} % of the samples or more keep the class that float32 gives; between 15 and 30 dB it is",
-        f"{percent(min(middle))} to {percent(max(middle))} %: how sure a network is of its classes decides, and dB do not see that.", "",
-        f"Detectors: yolox-nano finds the boxes of float32 with an mAP of {steps}. What is low counts as much as how",
-        f"far it moved: rfb320-face in BF16 has {faces['BF16']['sqnr_db']:.0f} dB and an mAP of {percent(faces['BF16']['figure'])} %, in INT8 "
-        f"{faces['INT8']['sqnr_db']:.0f} dB and {percent(faces['INT8']['figure'])} %. INT8 leaves the arithmetic of boxes in",
-        "float32, BF16 does not, and these corners are parts of the image: in its right half BF16 has steps of 1.25 pixels.", "",
-        "So take `--min-sqnr` to rank layers and to compare files of one network in one format, and let the task decide where labels are there:",
-        "[`vernier eval`](tasks.md), or `--min-top1-agreement` without labels. More dB may go with fewer right answers: of mobilenetv2-imagenet INT8 has",
-        f"{plain['sqnr_db']:.1f} dB and {percent(plain['figure'])} % top-1, repaired {repaired['sqnr_db']:.1f} dB and {percent(repaired['figure'])} %, "
-        "two images of 100, which is chance.", "",
+        filled(f"**Classifiers**: from 30 dB on, {percent(min(high))} % of the samples or more keep the class of FP32. Between 15 and 30 dB "
+               f"it is {percent(min(middle))} to {percent(max(middle))} %. The confidence of a network in its classes decides, which dB "
+               "do not show."), "",
+        "**Detectors**: yolox-nano finds the boxes of FP32 with an mAP of:", "",
+        *("| " + " | ".join(cells) + " |" for cells in (
+            ["SQNR, dB", *(f"{db:.1f}" for db, _ in yolox)], ["---", *["---:"] * len(yolox)],
+            ["mAP, %", *(percent(figure) for _, figure in yolox)])), "",
+        filled(f"**The format** counts as much as the dB. rfb320-face in BF16 has {faces['BF16']['sqnr_db']:.0f} dB and an mAP of "
+               f"{percent(faces['BF16']['figure'])} %, in INT8 {faces['INT8']['sqnr_db']:.0f} dB and {percent(faces['INT8']['figure'])} %. "
+               "INT8 leaves the arithmetic of boxes in FP32, BF16 does not. Corners are parts of the image, and BF16 resolves 1.25 pixels in "
+               "its right half."), "",
+        filled("Use `--min-sqnr` to rank layers and to compare files of one network in one format. If you have labels, let the task decide: "
+               "[`vernier eval`](tasks.md), or `--min-top1-agreement` without labels. More dB may go with fewer right answers: "
+               f"mobilenetv2-imagenet has {plain['sqnr_db']:.1f} dB and {percent(plain['figure'])} % top-1 in INT8, and "
+               f"{repaired['sqnr_db']:.1f} dB and {percent(repaired['figure'])} % repaired. Two images of 100 are chance."), "",
         "## Each file", "",
-        f"Made by `bench/decibels.py` from [bench/results/decibels.json](../../bench/results/decibels.json); not edited by hand. {record['date']}, "
-        f"{record['machine']}; {'; '.join(versions)}.", "",
-        f"Samples that are judged: {counts}. Ranges are learned, and repairs and kept layers chosen, on others (16 of stories260k, 30 elsewhere). One of 100 images",
-        "is a point of top-1. *Same top-1*: the share of samples, or of tokens, whose largest output is the one of float32. *one step a weight*: `--per-tensor`;",
-        f"*repaired*: `fix`, without a requirement; *layers kept*: `diagnose` asked for {MORE} dB more than INT8 gives on the judged samples.", "",
-        "mAP: the photographs have no true boxes, so what the float32 network itself finds with a score of 0.5 or more is taken for the truth. Of two outputs the",
-        "worse SQNR counts. squeezenet-imagenet and resnet8-cifar end in a Softmax: their dB are those of probabilities, in which a few undecided samples",
-        "hold most of the error. The photographs of ImageNet are probably of its training set: the difference to float32 counts, not top-1 itself.", "",
+        filled(f"Made by `bench/decibels.py` from [bench/results/decibels.json](../../bench/results/decibels.json). {record['date']}, "
+               f"{record['machine']}; {'; '.join(versions)}."), "",
+        "- *top-1 agreement*: the share of samples, or tokens, with the largest output at the place of FP32.",
+        "- *one step a weight*: `--per-tensor`. *repaired*: `fix`, without a requirement.",
+        filled(f"- *layers kept*: `diagnose` with a requirement {MORE} dB above INT8 on the held-out set."),
+        filled(f"- Held-out set: {counts}."),
+        filled("- Other samples calibrate and choose repairs and kept layers (16 of stories260k, 30 elsewhere). One of 100 images is a point "
+               "of top-1."),
+        filled("- mAP: the photographs have no true boxes. The boxes that the FP32 network finds with a score of 0.5 or more replace them. Of "
+               "two outputs the worse SQNR counts."),
+        filled("- squeezenet-imagenet and resnet8-cifar end in a Softmax: their dB are those of probabilities, in which a few undecided samples "
+               "hold most of the error."),
+        filled("- The photographs of ImageNet are probably of its training set: look at the difference to FP32, not at top-1 itself."), "",
         *network_table(record), ""])
 
 
