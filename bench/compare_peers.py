@@ -19,6 +19,7 @@ import time
 import numpy as np
 
 import networks
+from paragraph import filled
 
 QDQ_LOSS = """
 import sys
@@ -127,9 +128,10 @@ def saved_runs(program):
 
 def document(result):
     lines = ["# Benchmarks of comparing", "",
-             "Made by `bench/compare_peers.py` from `bench/results/compare_peers.json`; not edited by hand. "
-             f"{result['when']}, {result['machine']}; {result['versions']}.", "",
-             "Each line is the median of whole processes, Python's start included, run in turn; memory is the largest resident set.", ""]
+             filled("For users of Polygraphy and ONNX Runtime: time and memory to compare all tensors of two models."), "",
+             filled("Made by `bench/compare_peers.py` from `bench/results/compare_peers.json`. "
+                    f"{result['when']}, {result['machine']}; {result['versions']}."), "",
+             filled("Each row is the median of whole processes, Python's start included, run in turn. Memory is the largest resident set."), ""]
     for case, rows in result["cases"].items():
         first = next(iter(rows.values()))
         lines += [f"## {case}", "", "| | seconds | MB | times faster | share of its memory |", "|---|---:|---:|---:|---:|"]

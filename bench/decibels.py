@@ -19,11 +19,11 @@ import pathlib
 import platform
 import subprocess
 import tempfile
-import textwrap
 
 import numpy as np
 
 from networks import ROOT, SHARED, model_file, samples_of, save, session_of
+from paragraph import filled
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -227,10 +227,6 @@ def network_table(record):
             lines.append(f"| {network} | {name} | {format(file['sqnr_db'], '.1f') if number else 'nothing quantized'} | {agreement} | "
                          f"{row['figure']} {words(file['figure'])} | {words(row['float'])} |")
     return lines
-
-
-def filled(text):
-    return textwrap.fill(text, 100, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False, break_on_hyphens=False)
 
 
 def page(record):

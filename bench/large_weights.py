@@ -23,6 +23,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from paragraph import filled
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/large_weights.json"
 PAGE = ROOT / "docs/benchmarks-large.md"
@@ -101,13 +103,15 @@ def measured(command, folder):
 def page(results):
     weights = results["weights_bytes"]
     lines = ["# Weights of many gigabytes", "",
-             f"Made by `bench/large_weights.py`; not edited by hand. {results['date']}, {results['cores']} cores, "
-             f"{results['memory_gib']:.1f} GiB of memory. Load average at the start {results['load'][0]:.2f}, at the end "
-             f"{results['load'][1]:.2f}: well above the cores means that others used the machine, and times are too long.", "",
-             f"A network of {results['blocks']} residual blocks with {weights / 1e9:.2f} GB of float32 weights beside the file, "
-             f"{SAMPLES} samples of {TOKENS} tokens. The weights are mapped: the system reads their pages from the file and may drop "
-             "them again. *Own* is what a job holds beside mapped files; with the weights it may be "
-             f"{MOST} times them. *Resident* is the largest resident set, in which every mapped page counts that was read.", "",
+             filled("For readers with models larger than their memory: what each job needs in memory and time."), "",
+             filled(f"Made by `bench/large_weights.py`. {results['date']}, {results['cores']} cores, {results['memory_gib']:.1f} GiB of memory. "
+                    f"Load average at the start {results['load'][0]:.2f}, at the end {results['load'][1]:.2f}: well above the cores means that "
+                    "others used the machine, and times are too long."), "",
+             filled(f"A network of {results['blocks']} residual blocks with {weights / 1e9:.2f} GB of FP32 weights in a file of their own, "
+                    f"{SAMPLES} samples of {TOKENS} tokens. The weights are mapped: the system reads their pages from the file and may drop them "
+                    "again."), "",
+             filled(f"- *own*: memory of a job without mapped files; with the weights it may be {MOST} times them."),
+             filled("- *resident*: the largest resident set. It includes every mapped page that was read."), "",
              "| job | s | own, times the weights | with the weights | resident | longest silence, s |", "|---|---:|---:|---:|---:|---:|"]
     for row in results["rows"]:
         if row["exit"] != 0:

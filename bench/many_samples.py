@@ -27,6 +27,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from networks import ROOT, model_file, samples_of
+from paragraph import filled
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
 PAGE = ROOT / "docs/benchmarks-many-samples.md"
@@ -218,29 +219,34 @@ def page(record):
     missed = {size: [f"`{row['command']}` of {row['network']} ({row['ratio']:.2f} of {ASKED[row['command']]})" for row in record["rows"]
                      if row["program"] == "this commit" and row["batch"] == size and row["ratio"] < ASKED[row["command"]]]
               for size in sorted({row["batch"] for row in record["rows"]})}
-    lines = [f"""# Many samples of a small network
-
-Written by `bench/many_samples.py` from [bench/results/many_samples.json](../bench/results/many_samples.json); not edited by hand. {record["date"]}, {record["machine"]};
-ONNX Runtime {record["onnxruntime"]}. Commits: {record["commits"]}. Load average at the start {record["load"][0]}, at the end {record["load"][1]}.
-
-{many:,} samples in a `.npy`, in turns in one run, medians of {record["rounds"]}. ONNX Runtime runs one sample at a time, with the samples in memory, on one thread in each of {record["threads"]} processes, or in
-{record["threads"]} threads of one, whichever is faster in that turn; only its loop is timed. Its throughput is 1. *Beyond {few}* is the command's throughput for what {many:,} samples take more than
-{few}; *whole* counts everything from start to end, *fixed* is the time of {few} samples. `verify` holds an INT8 file against its float network, so that two
-networks run. Asked for: {", ".join(f"`{name}` {ratio}" for name, ratio in ASKED.items())}, beyond {few}.
-Missed {"; missed ".join(f"with `--batch {size}`: {', '.join(rows) or 'none'}" for size, rows in missed.items())}.
-
-*Answers* is the largest relative difference of two numbers of the reports, against this commit without `--batch`; *other fields*: an earlier commit's report has not the same ones. Peaks are of {few} and of {many:,} samples.
-
+    asked = ", ".join(f"`{name}` {ratio}" for name, ratio in ASKED.items())
+    head = [
+        "# Many samples of a small network", "",
+        filled("For readers with thousands of samples: the throughput of `calibrate`, `eval` and `verify` compared with ONNX Runtime."), "",
+        filled("Made by `bench/many_samples.py` from [bench/results/many_samples.json](../bench/results/many_samples.json). "
+               f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}. Commits: {record['commits']}. "
+               f"Load average at the start {record['load'][0]}, at the end {record['load'][1]}. {many:,} samples in a `.npy`, in turns in one run, "
+               f"medians of {record['rounds']}."), "",
+        filled("- **ONNX Runtime** has throughput 1. It runs one sample at a time, with the samples in memory, and only its loop is timed. It uses one "
+               f"thread in each of {record['threads']} processes, or {record['threads']} threads of one, whichever is faster in that turn."),
+        filled(f"- *beyond {few}*: the command's throughput for the samples beyond the first {few}."),
+        filled(f"- *whole* counts everything from start to end; *fixed* is the time of {few} samples."),
+        filled("- `verify` compares an INT8 file with its float network, so two networks run."),
+        filled("- *answers*: the largest relative difference of two numbers of the reports, against this commit without `--batch`; *other fields*: an "
+               "earlier commit's report has other fields."),
+        filled(f"- *peaks* are for {few} and for {many:,} samples."), "",
+        filled(f"Goals, beyond {few}: {asked}. Missed:"), "",
+        *(filled(f"- with `--batch {size}`: {', '.join(rows) or 'none'}") for size, rows in missed.items()), ""]
+    lines = ["\n".join(head) + f"""
 | network | command | commit | `--batch` | ONNX Runtime, s | whole, s | fixed, s | beyond {few} | whole | peaks, MB | answers |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"""]
     for row in sorted(record["rows"], key=lambda row: (record["networks"].index(row["network"]), row["command"])):
         lines.append(f"""| {row["network"]} | `{row["command"]}` | {row["program"]} | {row["batch"]} | {row["onnxruntime_s"]:.2f} | {row["whole_s"]:.2f} | {row["fixed_s"]:.2f} | {row["ratio"]:.2f} | {row["whole_ratio"]:.2f} | {megabytes(row)} | {difference(row)} |""")
-    return "\n".join(lines) + f"""
-
-The perceptron has three layers of 64 and takes a few microseconds: there the fixed part is most of a command, and `--batch` what counts. `calibrate` looks at every tensor between
-layers, so that ONNX Runtime cannot leave them in its blocked layout: in a profile of resnet8-cifar it took a tenth longer than in `eval`, which looks at none. With {few} samples and {many:,} alike the peaks are those of the runtime and of
-the samples that are under way.
-"""
+    tail = filled(f"The perceptron has three layers of 64 and takes a few microseconds: the fixed part is most of a command, and `--batch` decides. "
+                  "`calibrate` observes every tensor between layers, so ONNX Runtime cannot keep them in its blocked layout. In a profile of "
+                  "resnet8-cifar it took a tenth longer than in `eval`, which observes none. "
+                  f"The peaks with {few} samples and {many:,} alike are those of the runtime and of the samples in progress.")
+    return "\n".join(lines) + f"\n\n{tail}\n"
 
 
 def main():

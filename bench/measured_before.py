@@ -20,6 +20,7 @@ import time
 import onnxruntime
 
 from networks import ROOT, data_file, make, model_file
+from paragraph import filled
 from passes import ALONE
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
@@ -64,13 +65,14 @@ def measure(network, first, others, rounds, folder):
 
 
 def page(record):
-    lines = [f"""# A second diagnosis
-
-Written by `bench/measured_before.py` from [bench/results/measured_before.json](../bench/results/measured_before.json); not edited by hand. {record["date"]},
-{record["machine"]}; ONNX Runtime {record["onnxruntime"]}; commit {record["commit"]}. What a `diagnose` measured is kept
-([how](guides/first-diagnosis.md#again-with-another-limit)). INT8, twenty samples, without latencies and options; whole commands in turns in one run, medians of {record["rounds"]}. *again* runs behind a
-first `diagnose` with the limit in the heading; *anew* is the same command with `--no-cache`.
-"""]
+    lines = ["# A second diagnosis", "",
+             filled("For readers who ask what kept measurements save: a second `diagnose` with another limit "
+                    "([how](guides/first-diagnosis.md#again-with-another-limit))."), "",
+             filled("Made by `bench/measured_before.py` from [bench/results/measured_before.json](../bench/results/measured_before.json). "
+                    f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}; commit {record['commit']}. INT8, twenty samples, "
+                    f"without latencies and options. Whole commands in turns in one run, medians of {record['rounds']}."), "",
+             filled("- *again* follows a first `diagnose` with the limit in the heading."),
+             filled("- *anew* is the same command with `--no-cache`."), ""]
     for case in record["cases"]:
         lines.append(f"""## {case["network"]}, first to {case["limit"]} dB: {case["first_s"]:.1f} s
 
@@ -79,8 +81,8 @@ first `diagnose` with the limit in the heading; *anew* is the same command with 
         for row in case["rows"]:
             lines.append(f"""| `{row["words"]}` | {row["kept"]} | {row["again_s"]:.2f} | {row["anew_s"]:.2f} | {row["again_s"] / case["first_s"]:.2f} | {row["again_s"] / row["anew_s"]:.2f} | {"yes" if row["same"] else "no"} |""")
         lines.append("")
-    lines.append("""What is left: reading and preparing the network, its reference run, the sets that the first search did not try, and the verification of the file that is written, which is
-another one. A quarter was asked for.""")
+    lines.append(filled("The rest of the time goes to reading and preparing the network, its reference run, and sets that the first search did not try. "
+                        "The output model is another one, so it is verified again. The goal was a quarter."))
     return "\n".join(lines) + "\n"
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import onnx_vernier
 
 from networks import ROOT, model_file, samples_of
+from paragraph import filled
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -85,11 +86,16 @@ def page(record):
     rows = record["rows"]
     ratio = middle(rows, lambda row: row["call_s"] / row["command_s"])
     whole = middle(rows, lambda row: row["python_s"] / row["command_s"])
-    return f"""# Python beside the command
-
-Written by `bench/python_overhead.py` from [bench/results/python_overhead.json](../bench/results/python_overhead.json); not edited by hand. {record["date"]}, {record["machine"]};
-Python {record["python"]}. MobileNetV2, {record["samples"]} photographs, INT8, {record["limit"]} dB: `diagnose` by the command with the samples in a .npz, and `onnx_vernier.diagnose` with
-the same arrays in memory, in {len(rows)} turns. Both keep the same layers and give the same figure, to the last bit. Medians; ratios are of each turn.
+    head = "\n".join([
+        "# Python compared with the command", "",
+        filled("For Python programmers who ask what the package costs compared with the command line."), "",
+        filled("Made by `bench/python_overhead.py` from [bench/results/python_overhead.json](../bench/results/python_overhead.json). "
+               f"{record['date']}, {record['machine']}; Python {record['python']}. MobileNetV2, {record['samples']} photographs, INT8, "
+               f"{record['limit']} dB, in {len(rows)} turns. The command reads the samples from a .npz, `onnx_vernier.diagnose` the same arrays "
+               "in memory. Both keep the same layers and return the same figure, to the last bit. Medians; ratios are of each turn.")])
+    tail = filled(f"{middle(rows, lambda r: r['sample_mb']):.0f} MB of Python's memory are the samples, which the command reads one at a time. "
+                  f"{middle(rows, lambda r: r['loaded_mb']):.0f} MB were in use before the call. The job does not copy the samples.")
+    return f"""{head}
 
 | | command | Python | ratio |
 |---|---:|---:|---:|
@@ -97,8 +103,7 @@ the same arrays in memory, in {len(rows)} turns. Both keep the same layers and g
 | the whole process, with NumPy imported and the samples loaded | {middle(rows, lambda r: r["command_s"]):.2f} s | {middle(rows, lambda r: r["python_s"]):.2f} s | {whole:.3f} |
 | peak memory | {middle(rows, lambda r: r["command_mb"]):.0f} MB | {middle(rows, lambda r: r["python_mb"]):.0f} MB | |
 
-{middle(rows, lambda r: r["sample_mb"]):.0f} MB of Python's memory are the samples themselves, which the command reads one at a time; {middle(rows, lambda r: r["loaded_mb"]):.0f} MB were in use before the job was called. The job reads the samples
-where they are.
+{tail}
 """
 
 
