@@ -20,6 +20,7 @@ import numpy as np
 import onnxruntime
 
 from networks import CARRIES, NETWORKS, ROOT, data_file, make, model_file
+from paragraph import filled
 from passes import ALONE, diagnose, phase_seconds, plain_pass
 from session_times import build, sessions_of
 
@@ -113,15 +114,16 @@ def both(before, now):
 
 def page(record):
     names = list(record["cases"][0]["programs"])
-    lines = [f"""# One session for all plans
-
-Written by `bench/one_session.py` from [bench/results/one_session.json](../bench/results/one_session.json); not edited by hand. {record["date"]}, {record["machine"]};
-ONNX Runtime {record["onnxruntime"]}. A search asks for many plans of one network. *Before*, each had a session of ONNX Runtime; now one
-session serves all, with roundings that are switched and weights that are handed in ([how](architecture.md#one-trial)). Commits: {record["commits"]}.
-
-Twenty photographs, in turns in one run, medians of {record["rounds"]}; *effect* and *search* are the phases *sensitivity of the layers* and *search*, *passes* the whole
-command without latencies and options over one plain pass of the float32 network over the samples.
-
+    head = [
+        "# One session for all plans", "",
+        filled("For readers who ask why a search is fast: all plans of a search share one session of ONNX Runtime, with switched roundings and weights as "
+               "inputs ([how](architecture.md#one-trial)). *Before*, each plan had a session of its own."), "",
+        filled("Made by `bench/one_session.py` from [bench/results/one_session.json](../bench/results/one_session.json). "
+               f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}. Commits: {record['commits']}. Twenty photographs, in turns in one "
+               f"run, medians of {record['rounds']}."), "",
+        filled("- *effect* and *search* are the phases *sensitivity of the layers* and *search*."),
+        filled("- *passes*: the whole command without latencies and options, over one plain pass of the FP32 network over the samples."), ""]
+    lines = ["\n".join(head) + f"""
 | case | commit | kept | evaluations | effect, s | search, s | both, ratio to {names[0]} | whole, s | passes |
 |---|---|---:|---:|---:|---:|---:|---:|---:|"""]
     for row in record["cases"]:
@@ -129,16 +131,18 @@ command without latencies and options over one plain pass of the float32 network
         for name, got in row["programs"].items():
             ratio = (got["effect_s"] + got["search_s"]) / (first["effect_s"] + first["search_s"])
             lines.append(f"""| {row["case"]} | {name} | {got["kept"]} | {got["evaluations"]} | {got["effect_s"]:.2f} | {got["search_s"]:.2f} | {ratio:.2f} | {got["whole_s"]:.1f} | {got["whole_s"] / row["plain_s"]:.0f} |""")
-    lines.append(f"""
-Where an older commit keeps another number of layers its target's rules or its search were others, and its times are of another search. Where *before* and
-*this commit* differ in evaluations, a set at the limit held in both orders of sums for one of them only: the last bit of a sum decided, and the search went another way.
-
-## What making sessions takes
-
-*Evaluations a second* are those of the search over its seconds. The rest was counted in {record["rounds"]} runs of its own, with a library in front of ONNX Runtime that notes each call
-(bench/session_times.c); medians, CPU seconds of all threads. *Making* is what ONNX Runtime does to make a session: graph, kernels, packing of weights. *Running* holds our roundings,
-which run inside. *Rest* is ours: plans, the models that sessions are made of, comparisons. *Share* is that of making.
-
+    between = [
+        "", filled("If an older commit keeps another number of layers, the rules of its target or its search were different, and its times are of another search. If "
+                   "*before* and *this commit* differ in evaluations, a set at the limit held in both orders of sums for one of them only. The last bit of a sum "
+                   "decided, and the search continued differently."), "",
+        "## What making sessions costs", "",
+        filled(f"Counted in {record['rounds']} separate runs, with a library in front of ONNX Runtime that records each call (bench/session_times.c). Medians, CPU "
+               "seconds of all threads."), "",
+        filled("- *evaluations a second* are those of the search over its seconds."),
+        filled("- *making* is ONNX Runtime's work to make a session: graph, kernels, packing of weights. *share* is that of making."),
+        filled("- *running* includes our roundings, which run inside."),
+        filled("- *rest* is Vernier's: plans, the models of the sessions, comparisons."), ""]
+    lines.append("\n".join(between) + f"""
 | case | commit | evaluations a second | phase | sessions made | CPU ms each | making, CPU s | running, CPU s | rest, CPU s | share |
 |---|---|---:|---|---:|---:|---:|---:|---:|---:|""")
     for row in record["cases"]:
@@ -151,13 +155,15 @@ which run inside. *Rest* is ours: plans, the models that sessions are made of, c
     answers = record["answers"]
     agreed = sum(same(row) for row in answers)
     most, bits, figures = largest_difference([row for row in answers if same(row)])
+    result = filled(f"Every shared network except style-candy, four ways to lower it, 8 samples, with a requirement 3 dB above everything in low precision. The kept layers "
+                    f"and the evaluations are the same in {agreed} of {len(answers)} cases. The figures of the output models agree to the last bit in {bits} of {figures} "
+                    f"of these, and to {most:.1g} dB in all.")
     lines.append(f"""
 ## Answers
 
-Every shared network but style-candy, four ways to lower it, 8 samples, asked for 3 dB more than everything low gives: the layers kept and the evaluations are the same in {agreed} of {len(answers)} cases.
-The figures of the written files agree to the last bit in {bits} of {figures} of these, and to {most:.1g} dB in all.
+{result}
 
-| network | way | limit, dB | kept | evaluations | written file, dB |
+| network | way | limit, dB | kept | evaluations | output model, dB |
 |---|---|---:|---:|---:|---:|""")
     for row in answers:
         a, b = row["before"], row["this commit"]

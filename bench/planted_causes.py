@@ -26,6 +26,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 from networks import ROOT, model_file, samples_of
+from paragraph import filled
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -448,13 +449,16 @@ def harder(rows):
 def page(record):
     rows = record["rows"]
     nets = [net for net in NETS if any(net in of for of in rows.values())]
-    lines = ["# Planted causes", "",
-             "Faults planted into the shared networks, and whether `vernier diagnose` names the right cause first, at the right layer. Written by",
-             "`bench/planted_causes.py`; the record is [bench/results/planted_causes.json](../bench/results/planted_causes.json).", "",
-             f"{record['samples']} samples each. *yes*: the first cause of all is the planted one, at the planted layer; *at its layer*: it is the first of those named at that",
-             "layer, and another layer stands before it; *no damage*: at every strength and place tried the network gives what it gave without the fault,",
-             "less at most 3 dB (where a fault has a strength: what it gives with the planted layer in float32), which leaves nothing to explain; empty: the",
-             "network has no place for it. Neither of the last two is counted.", "",
+    lines = ["# Injected faults", "",
+             filled("For readers who ask if Vernier names the right cause. Faults were injected into the shared networks, and `vernier diagnose` had to name the cause "
+                    "first, at the right layer."), "",
+             filled("Made by `bench/planted_causes.py` from [bench/results/planted_causes.json](../bench/results/planted_causes.json). "
+                    f"{record['samples']} samples each."), "",
+             filled("- *yes*: the first of all causes is the injected one, at its layer."),
+             filled("- *at its layer*: it is the first one at its layer, and another layer comes before."),
+             filled("- *no damage*: at every strength and place, the network loses at most 3 dB, which leaves nothing to explain. If a fault has a strength, that is "
+                    "compared with the layer in FP32. Not counted."),
+             filled("- empty: the network has no place for the fault. Not counted."), "",
              "| cause | " + " | ".join(nets) + " | counted |", "|---" * (len(nets) + 2) + "|"]
     results = {cause: [rows.get(cause, {}).get(net) for net in nets] for cause in FAULTS}
     judged = {cause: [r for r in of if r and r["outcome"] in JUDGED] for cause, of in results.items()}
@@ -464,35 +468,35 @@ def page(record):
     right = sum(result["outcome"] == "right" for result in every)
     near = sum(result["outcome"] == "first at its layer" for result in every)
     on_five = sum(len(of) >= 5 for of in judged.values())
-    share = f", {100 * right / len(every):.0f} percent (asked: 90)" if every else ""
-    lines += ["", f"Right cause first: {right} of {len(every)}{share}; {on_five} causes are counted on five networks or more (asked: 12). First at its layer behind",
-              f"another layer's: {near} more.", ""]
+    share = f", {100 * right / len(every):.0f} % (goal: 90 %)" if every else ""
+    lines += ["", filled(f"Right cause first: {right} of {len(every)}{share}. {on_five} causes are counted on five networks or more (goal: 12). First at its layer, "
+                         f"after another layer: {near} more."), ""]
     lines += TEXT
     stronger = harder(rows)
     if stronger:
-        lines += ["", "## Planted stronger", "",
-                  "A fault is planted in the first weighted layer from the middle on that has a place for it. One that costs less than 3 dB there is planted stronger,",
-                  "about twice each time, until what is small in it has one step of its grid or less, then at a layer nearer the output. The first that costs 3 dB is the",
-                  "one that is judged, so that no strength is chosen by its answer:", "",
+        lines += ["", "## Stronger faults", "",
+                  filled("A fault is injected into the first weighted layer from the middle that has a place for it. If it costs less than 3 dB, it gets about twice as "
+                         "strong each time, until its small values have one quantization step or less. Then it moves to a layer closer to the output. The first one "
+                         "that costs 3 dB counts, so the answer does not choose the strength:"), "",
                   "| cause | network | strength | places tried before |", "|---|---|---|---|", *stronger]
     return "\n".join(lines) + "\n"
 
 
-TEXT = [
-    "all-masked-softmax stands behind mask-constant: the finite mask becomes -inf in float16, and only by that a row of the Softmax has no finite score",
-    "left, so the layer to change, which is named first, is the one that adds the mask.", "",
-    "MobileNetV2 has nothing left to lose where each weight has one step: its weights come from a quantization-aware training and are rounded a second time,",
-    "so that the sound network gives less signal than noise (weight-channel-spread, weight-grid). bias-clip costs 3 dB in its last layer, whose weights lie on",
-    "a grid of their own, which was named first until the cause asked what makes the step wide.", "",
-    "absorption and large-integers are planted in the scale of each network's own values. Before they were, with fixed constants, both were named",
-    "otherwise on squeezenet-imagenet, whose values are large (cancellation; overflow): two more that were not right. Of concat-scales the small weights that",
-    "read the large branch are put on the steps that they are rounded to. Before they were, 81 percent of the layer's error on espcn-superres was its",
-    "weights', and bias-shift was named, not the Concat: one more that was not right. weight-grid on rfb320-face was named weight-channel-spread before the",
-    "cause looked at single channels; in the third layer of espcn-superres it stood behind the last layer, which loses most without a fault as well, while",
-    "both were compared with the sound network, and costs less than 3 dB of its own.", "",
-    "bias-clip is planted in the last layer of vit-cifar: only that and the first have a bias.", "",
-    "Not planted: what the simulation itself does not suffer from, since its sums are float32 (long-accumulation, overflow-inside), and causes that are",
-    "a property of a network rather than a fault of it (depthwise, gating, first-or-last-layer, diffuse and their like). The unit tests have those."]
+TEXT = [filled(text) for text in (
+    "- **all-masked-softmax** follows mask-constant: the finite mask becomes -inf in FP16, and only then a row of the Softmax has no finite score. The layer to change, "
+    "which is named first, is the one that adds the mask.",
+    "- **MobileNetV2** has nothing to lose with one scale per weight (weight-channel-spread, weight-grid). Its weights come from quantization-aware training and are "
+    "rounded a second time, so the sound network has less signal than noise.",
+    "- **bias-clip** costs 3 dB in MobileNetV2's last layer, with weights on a grid of their own. That grid was named first until the cause asked what makes the scale "
+    "wide. In vit-cifar it is injected into the last layer: only that and the first have a bias.",
+    "- **absorption** and **large-integers** have the scale of each network's own values. With fixed constants, both were named differently on squeezenet-imagenet, "
+    "which has large values (cancellation; overflow): two more wrong answers.",
+    "- **concat-scales**: the small weights that read the large branch are put on the grid that they are rounded to. Before, 81 percent of the layer's error on "
+    "espcn-superres came from its weights, and bias-shift was named: one more wrong answer.",
+    "- **weight-grid** on rfb320-face was named weight-channel-spread before the cause looked at single channels. In the third layer of espcn-superres it came after the "
+    "last layer, which loses most without a fault as well, while both were compared with the sound network. It costs less than 3 dB by itself.",
+    "- **Not injected**: faults that the simulation does not suffer from, because its sums are FP32 (long-accumulation, overflow-inside). Nor are causes that are a property "
+    "of a network (depthwise, gating, first-or-last-layer, diffuse and others). The unit tests have those.")]
 
 
 def main():

@@ -25,6 +25,7 @@ import time
 import networks
 import run
 from networks import ROOT
+from paragraph import filled
 
 CASES = [("mobilenetv2-imagenet", 100, ["--min-sqnr", "24"]), ("mobilenetv2-imagenet", 20, ["--min-sqnr", "24"]),
          ("yolox-nano", 20, ["--min-sqnr", "15"]), ("rfb320-face", 20, ["--min-sqnr", "scores:46"])]
@@ -140,18 +141,24 @@ def short_table(record):
 
 def page(record):
     machine = record["machine"]
-    lines = [f"""# Several ranks
-
-Written by `bench/several_ranks.py` from [bench/results/several_ranks.json](../bench/results/several_ranks.json); not edited by hand. {machine["date"]},
-{machine["cpu"]}, {machine["usable_cores"]} usable cores, load average {machine["load_average_at_start"][0]:.1f} at the start; ONNX Runtime {machine["onnxruntime"]}; commit {machine["commit"][:8]}. Whole `diagnose --int8` without latencies and options, ranks of
-one thread each on [one machine](guides/several-machines.md). One and two ranks ran in turns, each on a core of its own; seconds are medians of {record["repeat"]}. All numbers of ranks keep the same
-layers.
+    head = "\n".join([
+        "# Several ranks", "",
+        filled("For people with a cluster: what `mpirun` gains ([how to use it](guides/several-machines.md)), and where it stops scaling."), "",
+        filled("Made by `bench/several_ranks.py` from [bench/results/several_ranks.json](../bench/results/several_ranks.json). "
+               f"{machine['date']}, {machine['cpu']}, {machine['usable_cores']} usable cores, load average {machine['load_average_at_start'][0]:.1f} at the start; ONNX "
+               f"Runtime {machine['onnxruntime']}; commit {machine['commit'][:8]}. Whole `diagnose --int8` without latencies and options, ranks of one thread each on one "
+               f"machine. One and two ranks ran in turns, each on a core of its own; seconds are medians of {record['repeat']}. All numbers of ranks keep the same layers.")])
+    method = "\n".join([
+        filled("- *Ideal network*: ranks only talk in exchanges, at which each one sleeps until all arrive. With a core for each rank and a network that takes no time, a job "
+               "takes the most CPU seconds of any rank between two exchanges, summed over its exchanges. Four and eight ranks shared two cores and their caches, so their "
+               "times are rather too long."),
+        filled("- *more work*: the work of all ranks beyond that of one, divided by ranks. Each rank prepares the network and builds sessions itself, and some runs are in "
+               "vain."),
+        filled("- *waiting*: that of the mean rank for the slowest.")])
+    lines = [f"""{head}
 
 {short_table(record)}
-*Ideal network*: ranks talk only by exchanges, at which each waits for all, asleep. With a core to each rank and a network that takes no time, a job takes, summed over its
-exchanges, the most CPU seconds that any rank used since the one before. Four and eight ranks shared two cores, and so each other's caches: theirs are rather too long.
-What is lost against CPU seconds of one rank, divided by ranks, is of two kinds: *more work*, what all ranks together did beyond what one does (what each does by itself, as preparing
-the network and building sessions, and what was run in vain), divided by ranks; and *waiting* of the mean rank for the slowest.
+{method}
 """]
     for case in record["cases"]:
         one = case["ranks"][0]
@@ -163,6 +170,7 @@ the network and building sessions, and what was run in vain), divided by ranks; 
             lines.append(f"| {row['ranks']} | {one['s'] / row['ranks']:.2f} | {own:.2f} | {waiting:.2f} | {row['s']:.2f} | {gain:.2f}x | {row['exchanges']} |")
         several = case["ranks"][1:]
         lines.append(f"""
+<!-- not prose: phases as the program names them -->
 | phase | one rank, s | {" | ".join(f"{row['ranks']}" for row in several)} | at {several[-1]['ranks']} |
 |---|---:|{"---:|" * len(several)}---:|""")
         for name, seconds in one["phases"].items():
@@ -176,15 +184,12 @@ the network and building sessions, and what was run in vain), divided by ranks; 
         rows = list(gains(case))
         row, gain, own, waiting = rows[-1]
         longest = sorted(row["phases"].items(), key=lambda item: -item[1])[:3]
-        stops.append(f"- {name_of(case)}: {row['ranks']} ranks are {gain / rows[-2][1]:.2f} times as fast as {rows[-2][0]['ranks']}; of their {row['s']:.2f} s, {own:.2f} are more work "
-                     f"and {waiting:.2f} waiting. Longest: {', '.join(f'{name} {seconds:.2f} s' for name, seconds in longest)}.")
+        stops.append(filled(f"- {name_of(case)}: {row['ranks']} ranks are {gain / rows[-2][1]:.2f} times as fast as {rows[-2][0]['ranks']}. Of their {row['s']:.2f} s, {own:.2f} are more work "
+                     f"and {waiting:.2f} waiting. Longest: {', '.join(f'{name} {seconds:.2f} s' for name, seconds in longest)}."))
     lines.append("""## Where it stops scaling
 
-""" + "\n".join(stops) + """
-
-Phases are those of the first rank's clock, *else* what lies before the first, behind the last and between; what a rank used between two exchanges is spread over the phases of that
-time. One rank's are seconds of its clock.
-""")
+""" + "\n".join(stops) + "\n\n" + filled("Phases are those of the first rank's clock; `else` is the time before the first, after the last and between them. The CPU seconds of a rank between two "
+               "exchanges are spread over the phases of that time. For one rank they are seconds of its clock.") + "\n")
     return "\n".join(lines)
 
 
