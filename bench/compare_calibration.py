@@ -31,6 +31,7 @@ import numpy as np
 import foreign_files
 import networks
 import two_gigabytes
+from paragraph import filled
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/compare_calibration.json"
@@ -357,15 +358,14 @@ def db(figure):
 def page(results):
     about = results["about"]
     lines = ["# Benchmarks of quantizing", "",
-             "Made by `bench/compare_calibration.py` from `bench/results/compare_calibration.json`; not edited by hand. "
-             f"{about['date']}, {about['machine']}; {about['versions']}.", ""]
-    if about.get("note"):
-        lines += [about["note"], ""]
+             filled("For users of ONNX Runtime's quantizer, ModelOpt and NNCF: time and memory to calibrate and quantize, speed and accuracy of the result."), "",
+             filled(f"Made by `bench/compare_calibration.py` from `bench/results/compare_calibration.json`. {about['date']}, {about['machine']}; {about['versions']}."), ""]
+    lines += [*map(filled, about.get("notes", [])), ""] if about.get("notes") else []
     if "speed" in results:
         lines += ["## Calibrating and quantizing 100 images", "",
-                  f"{'One run' if about['runs'] == 1 else 'Median of ' + str(about['runs']) + ' runs'} of whole processes in turn, Python's start included; memory is the largest resident set. "
-                  "ONNX Runtime: `quantize_static`, Q/DQ, per channel. Ours: `vernier convert --int8 --target onnxruntime "
-                  "--calibration-method METHOD`, float model to written Q/DQ model.", "",
+                  filled(f"{'One run' if about['runs'] == 1 else 'Median of ' + str(about['runs']) + ' runs'} of whole processes in turn, Python's start included; memory is "
+                         "the largest resident set. ONNX Runtime: `quantize_static`, Q/DQ, per channel. Ours: `vernier convert --int8 --target onnxruntime "
+                         "--calibration-method METHOD`, from the float model to the Q/DQ model."), "",
                   "| network | method | ONNX Runtime s | ours s | times faster | ONNX Runtime MB | ours MB | ours, 25 images, MB |",
                   "|---|---|---:|---:|---:|---:|---:|---:|"]
         for row in results["speed"]:
@@ -375,9 +375,9 @@ def page(results):
         lines.append("")
     if "latency" in results:
         lines += ["## Speed of the result in ONNX Runtime", "",
-                  "Milliseconds of one inference, medians by turns in one process, two threads, all optimizations. Both files were "
-                  "calibrated by smallest and largest value on the same samples, per channel, uint8 activations. *: its quantizer's file "
-                  "per channel is refused by ONNX Runtime, as are those of all networks below opset 13; this one is per tensor.", "",
+                  filled("Milliseconds of one inference, medians by turns in one process, two threads, all optimizations. Both files were calibrated by smallest and "
+                         "largest value on the same samples, per channel, UINT8 activations. Rows with * are per tensor, because ONNX Runtime refuses its quantizer's file "
+                         "per channel, as for all networks below opset 13."), "",
                   "| network | float | ONNX Runtime's quantizer | vernier --target onnxruntime | times as fast as its quantizer's |",
                   "|---|---:|---:|---:|---:|"]
         for row in results["latency"]:
@@ -393,13 +393,12 @@ def page(results):
         if missing:
             lines += [f"Not measured yet: {', '.join(missing)}.", ""]
         lines += [
-                  "SQNR in dB of the worst output, all layers of the scheme in INT8. Ranges are learned on one half of the samples, the "
-                  "written model is measured on the other half. The scheme is the same for all columns, only the ranges differ: those of "
-                  "ONNX Runtime's calibrators (symmetric under tensorrt) come in through its JSON. A dash: that calibrator, or the "
-                  "conversion with its ranges, failed; the reason is in the record. ±: standard error of the difference over the "
-                  "judged samples (the jackknife, both files in ONNX Runtime). It is large where a Softmax makes the output: a few "
-                  "undecided samples hold most of the error. auto chooses by the error in front of that Softmax: there, the difference is "
-                  "given in parentheses.", ""]
+                  filled("SQNR in dB of the worst output, all layers of the scheme in INT8. Half of the samples calibrate, the output model is measured on the other half. Only the "
+                         "ranges differ between columns: those of ONNX Runtime's calibrators (symmetric under tensorrt) come in through its JSON."), "",
+                  filled("- A dash: that calibrator, or the conversion with its ranges, failed; the record has the reason."),
+                  filled("- ±: standard error of the difference over the held-out set (the jackknife, both files in ONNX Runtime). It is large behind a Softmax, because a few "
+                         "undecided samples hold most of the error."),
+                  filled("- auto chooses by the error in front of that Softmax: the difference in front is in parentheses."), ""]
         for target in TARGETS:
             rows = [row for row in results["quality"] if row["target"] == target]
             wins = losses = ties = 0
@@ -425,8 +424,8 @@ def page(results):
                              " | ".join(db(row["ours"][method]) for method in OURS) + " | " +
                              " | ".join(db(row["theirs"][method]) for method in METHODS) +
                              f" | {sure} | {top} |")
-            lines += ["", f"`auto` against the best of ONNX Runtime's three: above on {wins}, within 0.05 dB on {ties}, below on {losses} "
-                          f"of {wins + ties + losses}.", ""]
+            lines += ["", filled(f"`auto` compared with the best of ONNX Runtime's three: above on {wins}, within 0.05 dB on {ties}, below on {losses} "
+                                 f"of {wins + ties + losses}."), ""]
     if foreign_files.RESULTS.exists():
         lines += foreign_files.page(json.loads(foreign_files.RESULTS.read_text())["rows"])
     if two_gigabytes.RESULTS.exists():

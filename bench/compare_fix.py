@@ -27,6 +27,7 @@ import time
 import numpy as np
 
 from networks import NETWORKS, ROOT, model_file, samples_of, save
+from paragraph import filled
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -183,13 +184,16 @@ def kept_text(row):
 
 
 def page(record):
+    few = ", ".join(f"{count} of {network}" for network, count in FEW.items())
     lines = ["# Repairs compared", "",
-             "`vernier fix` against `vernier diagnose` in INT8 on the shared networks, as each is placed for TensorRT. Written by `bench/compare_fix.py`; the",
-             "record is [bench/results/compare_fix.json](../bench/results/compare_fix.json).", "",
-             f"Half of at most {record['samples']} samples ({', '.join(f'{few} of {network}' for network, few in FEW.items())}) calibrate and are what repairs are chosen by; the other half gives every figure below. Required is, of each",
-             f"output, what everything in INT8 gives and {record['db']:g} dB more. *repaired*: the worst output with everything in INT8 and all repairs that were kept;",
-             "*kept*: layers in float32 that the requirement takes; *time*: CPU seconds of `fix` over those of `diagnose`.", "",
-             f"Machine: {record['machine']}, {record['load']}", "",
+             filled("For readers who ask what `vernier fix` gains over `vernier diagnose`, and over NNCF and ModelOpt, in INT8 on the shared networks."), "",
+             filled("Made by `bench/compare_fix.py` from [bench/results/compare_fix.json](../bench/results/compare_fix.json). Networks are placed for TensorRT. "
+                    f"Machine: {record['machine']}, {record['load']}."), "",
+             filled(f"- Half of at most {record['samples']} samples ({few}) calibrate and choose repairs; the other half is the held-out set of every figure."),
+             filled(f"- The requirement for each output is {record['db']:g} dB above everything in INT8."),
+             filled("- *repaired*: the worst output with everything in INT8 and all kept repairs."),
+             filled("- *kept*: layers in FP32 for the requirement."),
+             filled("- *time*: CPU seconds of `fix` over those of `diagnose`."), "",
              "| network | all INT8 | repaired | gain | kept by `diagnose` | kept by `fix` | CPU s | time | repairs kept, by proposals |", "|---|---|---|---|---|---|---|---|---|"]
     losses = []
     for network in NETWORKS:
@@ -200,7 +204,7 @@ def page(record):
         diagnose, fix = result["diagnose"], result["fix"]
         if "failed" in diagnose or "failed" in fix:
             lines.append(f"| {network} | {decibels(result['all_low_db'])} | | | {kept_text(diagnose)} | {kept_text(fix)} | | | |")
-            losses.append(f"{network}: no answer in the time that there was")
+            losses.append(f"{network}: no answer in time")
             continue
         repaired = fix["repaired_db"] if fix["repaired_db"] is not None else result["all_low_db"]
         gain = repaired - result["all_low_db"]
@@ -216,7 +220,7 @@ def page(record):
     peers, behind = peer_table(record)
     per_tensor = per_tensor_table(record)
     lines += ["", "Losses: " + ("; ".join(losses) if losses else "none in these figures") + ".", "", *per_tensor, *peers]
-    lines += ["", "Behind the best of them by the same engine's rules, with the same layers in float: " + ("; ".join(behind) or "none in these figures") + "."]
+    lines += ["", filled("Below the best of them by the same engine's rules, with the same layers in float: " + ("; ".join(behind) or "none in these figures") + ".")]
     return "\n".join(lines) + "\n"
 
 
@@ -234,9 +238,8 @@ def per_tensor_table(record):
     if not rows:
         return []
     return ["## One step for each weight", "",
-            "`--per-tensor`: everything in INT8, before and after repairs; of mobilenetv2-imagenet, whose weights come from a training for quantization and lie on",
-            "a grid, with the share of samples with the same largest element, and at least 95 percent of it required. The first samples calibrate, the others",
-            "judge, of mobilenetv2-imagenet with their mirror images.", "",
+            filled("`--per-tensor`: everything in INT8, before and after repairs. The first samples calibrate, the others are held out, for mobilenetv2-imagenet with their mirror "
+                   "images. Its weights come from quantization-aware training and lie on a grid. Its figures include top-1 agreement, with at least 95 percent required."), "",
             "| network | tried | all INT8 | repaired | kept | repairs kept, by proposals | CPU s |", "|---|---|---|---|---|---|---|",
             *rows, ""]
 
@@ -299,18 +302,20 @@ def peer_table(record):
         rows.append(f"| {network} | " + " | ".join(cells) + " |")
     if not rows:
         return ["NNCF's and ModelOpt's answers were not measured."], []
-    head = ["## Beside other quantizers", "",
-            "The worst output on the judging half again, with everything in INT8, before and after our repairs. Each quantizes where its own engine wants it:",
-            "ModelOpt for TensorRT, NNCF for OpenVINO, whose 255 steps for what is never negative are up to 6 dB over TensorRT's 127; so ours stands beside",
-            "each by that engine's rules (`--target`). They leave other layers in float than ours: *as ModelOpt* is ours with those in float that its best",
-            "leaves there. NNCF quantizes inside LSTM, where ours rounds at the borders. *best*: of `nncf.quantize` as it comes, with `fast_bias_correction=False`, with that and the mixed preset, with that and the transformer",
-            "model type, and on the ONNX file itself (run in ONNX Runtime; the others in OpenVINO); of ModelOpt's `max` and `entropy`. NNCF corrects biases in",
-            "all of these. *kept*: layers in float for what everything in INT8 gives by TensorRT's rules and 3 dB more, by `fix` and by",
-            "`nncf.quantize_with_accuracy_control`, whose search sees the judging half, as ours does.", "",
+    head = ["## Compared with other quantizers", "",
+            filled("The worst output on the same held-out set, with everything in INT8, before and after our repairs. Each quantizer follows its engine: ModelOpt TensorRT, NNCF OpenVINO. "
+                   "OpenVINO's 255 steps for values that are never negative are up to 6 dB better than TensorRT's 127, so ours is measured by each engine's rules (`--target`)."), "",
+            filled("- *as ModelOpt*: ours, with those layers in float that ModelOpt's best leaves in float. Both leave other layers than ours. NNCF quantizes inside LSTM, ours rounds at "
+                   "its inputs and outputs."),
+            filled("- *best* of NNCF: `nncf.quantize` by default, with `fast_bias_correction=False`, with that and the mixed preset, with that and the transformer model type, and on the "
+                   "ONNX file itself. The last runs in ONNX Runtime, the others in OpenVINO. NNCF corrects biases in all of these."),
+            filled("- *best* of ModelOpt: `max` and `entropy`."),
+            filled("- *kept*: layers in float for 3 dB above everything in INT8 by TensorRT's rules, by `fix` and by `nncf.quantize_with_accuracy_control`. Both searches see the held-out "
+                   "set."), "",
             "; ".join(sorted(versions)) + ".", "",
             "| network | ours, TensorRT's rules | ours, as ModelOpt | ModelOpt's best | ours, OpenVINO's rules | NNCF as it comes | NNCF's best | kept by `fix`, TensorRT | kept by `fix`, OpenVINO | kept by NNCF |",
             "|---|---|---|---|---|---|---|---|---|---|"]
-    tail = ["", "Without an answer: " + "; ".join(trouble) + "."] if trouble else []
+    tail = ["", "Without an answer:", "", *(filled(f"- {each}") for each in trouble)] if trouble else []
     return head + rows + tail, behind
 
 

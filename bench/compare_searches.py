@@ -21,6 +21,7 @@ import tempfile
 import time
 
 from networks import CARRIES, SHARED
+from paragraph import filled
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -137,22 +138,21 @@ def row_of(mode, result):
             f"{result.get('cpu_seconds', '')}")
 
 
-INTRODUCTION = """# Searches compared
-
-Which layers to keep in float32 so that a requirement holds, by modes of `vernier debug precision` and by NNCF's
-`quantize_with_accuracy_control`. Written by `bench/compare_searches.py`; the record is
-[bench/results/searches.json](../bench/results/searches.json).
-
-*kept*: layers, and their share of the multiply-accumulates; *runs*: over all samples, or as many as a failure needed; *inferences*: one
-sample through the network once, everything counted: the reference run, own errors, all low, sensitivities of single layers by the share of the
-network that they run, estimates and trials (of `fix` without its repairs); *s* and *CPU s*: the whole command, with loading, ranking and the check of the written model.
-`bisect` and `linear` keep the first N layers; `fix` repairs first and keeps what is still needed. A search stops at its time limit where it says *cut short*.
-"""
+INTRODUCTION = "\n".join([
+    "# Searches compared", "",
+    filled("For readers who ask how few layers each search keeps: the modes of `vernier debug precision`, `vernier fix`, and NNCF's `quantize_with_accuracy_control`."), "",
+    filled("Made by `bench/compare_searches.py` from [bench/results/searches.json](../bench/results/searches.json)."), "",
+    filled("- *kept*: layers, and their share of the multiply-accumulates. `bisect` and `linear` keep the first N layers; `fix` repairs first."),
+    filled("- *runs*: over all samples, or as many as a failure needed."),
+    filled("- *inferences*: one sample through the network once. It counts the reference run, local errors, everything low, estimates and trials. Sensitivities count by the share of the "
+           "network that they run. For `fix` it is without its repairs."),
+    filled("- *s* and *CPU s*: the whole command, with loading, ranking and verification."),
+    filled("- *cut short*: the search stopped at its time limit."), ""])
 
 
 def render(record):
-    lines = [INTRODUCTION, f"Machine: {record['machine']}, ONNX Runtime {record['onnxruntime']}.", ""]
-    lines += record.get("before", []) + ["", "| network | scheme | needs | by | kept | MACs | runs | inferences | s | CPU s |",
+    lines = [INTRODUCTION, filled(f"Machine: {record['machine']}, ONNX Runtime {record['onnxruntime']}."), ""]
+    lines += [filled(text) for text in record.get("before", [])] + ["", "| network | scheme | needs | by | kept | MACs | runs | inferences | s | CPU s |",
                                          "|---|---|---|---|---|---|---|---|---|---|"]
     for case in CASES:
         for number, (mode, result) in enumerate(record["cases"].get(name_of(case), {}).items()):
@@ -160,7 +160,7 @@ def render(record):
             samples = result.get("samples", "")
             head = f"{network} ({samples} samples) | {low[2:]}, {target} | {needs} dB" if number == 0 else " | | "
             lines.append(f"| {head} | {row_of(mode, result)} |")
-    lines += ["", *record.get("remarks", [])]
+    lines += ["", *(filled(text) if text else "" for text in record.get("remarks", []))]
     return "\n".join(lines).rstrip() + "\n"
 
 

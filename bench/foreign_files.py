@@ -27,6 +27,7 @@ import numpy as np
 
 import foreign_makers
 import networks
+from paragraph import filled
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/foreign_files.json"
@@ -296,13 +297,13 @@ def checked(vernier, folder, name):
 
 def page(rows):
     lines = ["## Q/DQ files of other tools", "",
-             "Made and checked by `bench/foreign_files.py`: files that ONNX Runtime, ModelOpt and NNCF quantized, and networks trained "
-             "with fake quantization in PyTorch and in ModelOpt. `vernier debug loss` on samples that were not used to make them. "
-             "Simulated: SQNR in dB of the worst output, in front of its Softmax where it has one; measured: the same, both files run by "
-             "ONNX Runtime without optimizations, whose CPU kernels compute float16 in float32. "
-             "Merged: layers of the float file that the other one has inside of the next layer, which is compared. Defects: mistakes "
-             "put into the file, and how many were named at their node (missing quantizer, other scale, wrong axis, wrong type of a zero point, as far as "
-             "the file has a place for them). Findings: places of pairs that an engine cannot fuse, for TensorRT, ONNX Runtime, OpenVINO.", "",
+             filled("`bench/foreign_files.py` makes and checks files that ONNX Runtime, ModelOpt and NNCF quantized, and networks trained with fake quantization in PyTorch and in "
+                    "ModelOpt. `vernier debug loss` runs on samples that were not used to make them."), "",
+             filled("- *simulated*: SQNR in dB of the worst output, in front of its Softmax if it has one."),
+             filled("- *measured*: the same, both files run by ONNX Runtime without optimizations; its CPU kernels compute FP16 in FP32."),
+             filled("- *merged*: layers of the float file that the other one has inside the next layer, which is compared."),
+             filled("- *defects*: mistakes put into the file, and the number named at their node: a missing quantizer, another scale, a wrong axis, a wrong type of a zero point."),
+             filled("- *findings*: places of pairs that an engine cannot fuse, for TensorRT, ONNX Runtime, OpenVINO."), "",
              "| file | pairs | constants | layers compared | merged | simulated | measured | defects | findings |",
              "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for row in rows:

@@ -15,6 +15,8 @@ import statistics
 import subprocess
 import time
 
+from paragraph import filled
+
 FOLDED = ["ppocr-en-rec", "yolox-nano", "stories260k"]
 SIMPLIFY = """
 import sys, time, onnx, onnxsim
@@ -120,19 +122,20 @@ def main():
     big = options.work / "big.onnx"
     if not big.exists():
         write_big_model(options.onnxsim, big)
-    lines = ["# Cutting, cleaning and looking at models, measured", "",
-             f"By `bench/models.py`, {time.strftime('%Y-%m-%d', time.gmtime())}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} when it began; {versions(options)}.",
-             f"Median of {options.rounds} where seconds are compared; these are CPU seconds, which other work disturbs least. Losses are in the tables like everything else.", "",
+    lines = ["# Cutting, cleaning and inspecting models", "",
+             filled("For users of onnxsim and Polygraphy: `surgeon sanitize`, `debug reduce` and `inspect model`, compared."), "",
+             filled(f"Made by `bench/models.py`, {time.strftime('%Y-%m-%d', time.gmtime())}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the start; {versions(options)}. "
+                    f"CPU seconds, median of {options.rounds}, because other work disturbs them least."), "",
              "## sanitize and onnxsim", "",
-             "Whole commands: reading, editing, writing; ours also runs original and result on one sample and compares. onnxsim: the",
-             "Python that loads, simplifies and saves; in brackets that without the start and the imports.", "",
+             filled("Whole commands: reading, editing, writing. Ours also runs the original and the result on one sample and compares them. onnxsim is the Python process that loads, "
+                    "simplifies and saves; in parentheses without start and imports."), "",
              "| network | ours | nodes | onnxsim | CPU seconds | onnxsim | outputs of ours, against the original |", "|---|---|---|---|---|---|---|"]
     for network, flag, ours, theirs, seconds, their_seconds, alone, said in sanitize_rows(options):
         lines.append(f"| {network} | `{flag}` | {ours} | {theirs} | {seconds:.2f} | {their_seconds:.2f} ({alone:.2f}) | {said} |")
     seconds, report, cut, to_minimal, calls, left, same = reduce_rows(options)
     lines += ["", "## debug reduce", "",
-              "`debug reduce yolox-nano --check-sim int8 --min-sqnr 15`, 20 photos. Polygraphy's `debug reduce` cannot judge by itself: it",
-              "got a check that is bad while all nodes of our result are there.", "",
+              filled("`debug reduce yolox-nano --check-sim int8 --min-sqnr 15`, 20 photos. Polygraphy's `debug reduce` needs an outside check: it got one that is bad as long as all "
+                     "nodes of our result exist."), "",
               "| | ours | Polygraphy |", "|---|---|---|",
               f"| seconds, shrinking included | {seconds:.1f} | not compared: another check |",
               f"| checks to the shortest beginning and end that fails | {cut} | {calls} |",
@@ -141,11 +144,11 @@ def main():
               f"| nodes left by it | {same['nodes_after']} | {left} |",
               f"| nodes left, of {report['nodes_before']} | {report['nodes_after']}, 1-minimal | {left}, not minimal |",
               f"| checks for smaller dimensions | {report['checks'] - to_minimal} | |"]
-    lines += ["", "Both counts begin with looking at the whole model: ours are two, the comparison in lock-step and the errors of single layers, which then spare most cuts.",
-              "Half of the peer's checks or less holds for what the peer does, the shortest beginning and end; showing that no node can go takes three more. With an",
-              "outside check in the place of ours there is nothing to look at but verdicts, and no fewer checks than the peer's."]
+    lines += ["", filled("- Both counts start with the whole model. Ours are two: the comparison in lock-step and the errors of single layers, which save most cuts."),
+              filled("- Half of Polygraphy's checks or less find the shortest beginning and end. Three more prove that no node can go."),
+              filled("- With an outside check, ours has only verdicts, and needs no fewer checks than Polygraphy.")]
     seconds, cpu, megabytes, _ = timed([options.program, "inspect", "model", big])
-    lines += ["", "## inspect model", "", "100,000 nodes, 1 GB of weights beside the file (`bench/big_model.py`).", "",
+    lines += ["", "## inspect model", "", "100,000 nodes, 1 GB of weights in a file of their own (`bench/big_model.py`).", "",
               "| | asked | measured |", "|---|---|---|", f"| seconds on the clock | 3 | {seconds:.2f} |", f"| CPU seconds | | {cpu:.2f} |", f"| MB at the peak | 300 | {megabytes:.0f} |", ""]
     options.output.write_text("\n".join(lines), encoding="utf8")
 

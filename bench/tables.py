@@ -7,6 +7,7 @@ import math
 import pathlib
 import statistics
 
+from paragraph import filled
 from passes import ALONE
 
 RECORD = pathlib.Path(__file__).resolve().parent / "results" / "main_job.json"
@@ -19,15 +20,17 @@ GROWTH_SHARE = 0.03
 FREE_EVALUATIONS = 12  # beyond one for each kept layer
 FORMATS = {"int8": "INT8", "float16": "FP16"}
 TRIED: list[str] = [  # and did not pay
-    "Sessions made anew from the graph as the runtime's optimizer lays it out are built several times as fast, but still once for each set that is tried: one session for all plans won.",
-    "Prepacked weights shared between sessions: on x86 the optimizer lays out the weights of convolutions, not the packing of kernels, so that there is little to share.",
-    "An operator that chooses between formats at run time, in the place of weights as inputs: it ends the blocked layout in front of each layer.",
-    "Leaving freed blocks with the C library where weights exceed 8 MB: a little faster, for much more memory.",
-    "Sixteen parts of the session of a search in the place of eight: trials begin closer to what they change, and keep 8 MB a photograph of MobileNetV2 in the place of 2 MB, which costs as much as it saves.",
-    "Parts of equally many nodes: the first of eight took a third of a run. They are of equal work now.",
-    "Sensitivities of YOLOX in the parts of the session of a search, in the place of a session for each segment without the switches that its layers do not use: 1.1 of the time. MobileNetV2, where 2 MB a photograph stand between the parts, is faster that way, and goes it.",
-    "Keeping where trials of YOLOX stood, 10 MB a photograph: a tenth slower than running them from the start. They run in one part.",
-    "Sessions without the runtime's arena: as fast, for more memory, but where tensors are of a few kilobytes; there one block that is planned ahead does the same.",
+    "**Sessions from the optimizer's graph** build several times as fast, but still once per set: one session for all plans won.",
+    "**Shared prepacked weights**: on x86 the optimizer lays out the weights of convolutions and leaves little packing to share.",
+    "**An operator that chooses between formats** at run time, instead of weights as inputs: it ends the blocked layout in front of each layer.",
+    "**Leaving freed blocks with the C library** if weights exceed 8 MB: a little faster, for much more memory.",
+    "**Sixteen parts of a search session instead of eight**: trials start closer to their changes. They keep 8 MB a photograph of MobileNetV2 instead of 2 MB, which costs "
+    "as much as it saves.",
+    "**Parts of equally many nodes**: the first of eight took a third of a run. Now they have equal work.",
+    "**Sensitivities of YOLOX in the parts of the search session**, instead of a session for each segment without unused switches: 1.1 of the time. MobileNetV2, with "
+    "2 MB a photograph between the parts, is faster that way, and uses it.",
+    "**Cached activations for trials of YOLOX**, 10 MB a photograph: a tenth slower than running them from the start. They run in one part.",
+    "**Sessions without the runtime's arena**: as fast, for more memory. For tensors of a few kilobytes, one block that is planned ahead replaces the arena.",
 ]
 
 
@@ -88,8 +91,8 @@ def time_table(record, verdicts):
                      f"{time['lockstep_plain_side_by_side']['median']:.2f}",
                      f"{time['own_error_build_ms']['median']:.0f} / {time['lockstep_build_ms']['median']:.0f}",
                      f"{effects['trial_plain']:.2f} / {effects['work_share']:.2f}" if effects else "-"])
-    head = ["network", "plain, ms", "own error", "lock-step", "plain side by side, ms", "own error / that", "lock-step / that",
-            "build, ms: own error / lock-step", "trial: time / work"]
+    head = ["network", "plain, ms", "local error", "lock-step", "plain side by side, ms", "local error / that", "lock-step / that",
+            "build, ms: local error / lock-step", "trial: time / work"]
     return table(head, rows)
 
 
@@ -111,7 +114,7 @@ def memory_table(record, verdicts):
             cells.append(verdicts.of(f"memory of {phase} of {network} {title}", text, met))
         rows.append([f"{network} {title}", megabytes(peaks["plain"]["peak_bytes"]), f"{live / 1e6:.1f}", f"{weights / 1e6:.1f}",
                      megabytes(most), *cells])
-    head = ["network", "plain, MB", "largest live set, MB", "weights, MB", "limit, MB", "own error, MB (samples)",
+    head = ["network", "plain, MB", "largest live set, MB", "weights, MB", "limit, MB", "local error, MB (samples)",
             "lock-step, MB (samples)"]
     return table(head, rows)
 
@@ -172,7 +175,7 @@ def db(value):
 
 def case_table(record, verdicts):
     head = ["case", "samples", "kept", "evaluations", "seconds", "CPU seconds", "old: kept / evaluations", "old, s", "old, passes", "passes",
-            "limit", "all low, dB", "written file, dB", "end"]
+            "limit", "all low, dB", "output model, dB", "end"]
     return table(head, [case_row(case, verdicts) for case in record["cases"]])
 
 
@@ -216,7 +219,7 @@ def answer_table(record, verdicts):
         plain = 1000 * statistics.median(whole["plain_seconds"])
         old, *rest = whole_cells(whole)
         rows.append([f"{network} {title}", answer["samples"], *figures, f"{plain:.2f}", old, f"{seconds_of(whole, 'new'):.2f}", *rest])
-    return table(["network", "samples", "simulated, all low, dB", "written file, dB", "plain pass, ms", "old, s", "seconds",
+    return table(["network", "samples", "simulated, all low, dB", "output model, dB", "plain pass, ms", "old, s", "seconds",
                   "old, passes", "passes", "limit"], rows)
 
 
@@ -254,7 +257,7 @@ def processes_text(record):
 def tried_section():
     if not TRIED:
         return ""
-    return "\n## What was tried and did not pay\n\n" + "\n".join(f"- {text}" for text in TRIED) + "\n"
+    return "\n## Experiments that did not pay\n\n" + "\n".join(filled(f"- {text}") for text in TRIED) + "\n"
 
 
 def toy_table(record):
@@ -278,70 +281,77 @@ def page(record):
     toy_note, toys = toy_table(record)
     load = ", ".join(f"{value:.2f}" for value in machine["load_average_at_start"])
     end = ", ".join(f"{value:.2f}" for value in machine["load_average_at_end"])
-    missed = f"{len(verdicts.missed)} missed: " + "; ".join(verdicts.missed) if verdicts.missed else "none missed"
+    about = "\n".join([
+        filled("For readers who ask what `vernier diagnose` costs: time, memory and searches on the 13 shared networks, with every missed goal."), "",
+        filled(f"Made by `bench/run` from `bench/results/main_job.json`. {machine['date']}, {commits_text(machine)}. {machine['cpu']}, {machine['usable_cores']} usable "
+               f"cores, {machine['memory_gib']} GiB, {machine['system']}; {machine['compiler']}, {machine['build_type']}; ONNX Runtime {machine['onnxruntime']}. It took "
+               f"{machine['minutes']:.0f} minutes."), "",
+        filled(f"Load average at the start {load}; at the end {end} (1, 5, 15 minutes). Well above the {machine['usable_cores']} cores, or not small at the start, means "
+               "that others used the machine and times are too long."), "",
+        f"Goals: {verdicts.met} met, {len(verdicts.missed) or 'none'} missed{':' if verdicts.missed else '.'}", "",
+        *(f"- {what}" for what in verdicts.missed)])
+    passes = "\n".join([
+        filled(f"Whole commands are `vernier diagnose` with `{' '.join(ALONE)}` and nothing kept from an earlier run. They include the typed model and its verification. "
+               f"Both commits run in turns, median of {runs_text(record)}."), "",
+        filled("- *passes*: seconds over one plain pass, measured before each turn. A plain pass is the FP32 network in ONNX Runtime over the same samples, two side by side on "
+               "one thread each. If an inference takes less than about a millisecond, the calls from Python are a good part of it."),
+        filled("- *limit*: the computation in plain passes, if rounding, comparing and building sessions were free. It is the reference run, local errors, everything low, "
+               "sensitivities by the share of the network that they run, estimates, trials and the output model in each order of sums."),
+        filled("- A trial counts whole in *limit*, although it starts from cached activations. Causes and pictures are not in it.")])
+    searches = filled(f"Median of the runs (smallest to largest). CPU seconds are summed over threads. Evaluations of the full sample set: at most kept + {FREE_EVALUATIONS}. If "
+                      "*old* keeps another number of layers, its rules or its search were different. For comparison, mobilenetv2-imagenet to 24 dB: the shortest prefix keeps "
+                      "41. NNCF's accuracy control takes 46 s and 156 evaluations for its own kept set (asymmetric, measured on a machine of two cores).")
+    measuring = "\n".join([
+        filled("In plain inferences: the original network in ONNX Runtime, all optimizations, two threads, initializers not listed as inputs. Local errors of all layers may cost "
+               f"{MOST_OWN_ERROR:g}, lock-step comparison {MOST_LOCKSTEP:g}, on networks with a plain inference of {LEAST_PLAIN_MS:g} ms or more. Median over {rounds_text(record)} "
+               "that run all passes by turns in one process (smallest to largest)."), "",
+        filled("- Building the session is a separate column."),
+        filled("- *side by side* compares with two plain inferences at once on one thread each, as Vernier runs samples, which is faster."),
+        filled("- *trial* is one run with only this layer low, two at a time, sessions included. The columns are its wall time in plain inferences and the share of the network "
+               "that it ran. Recurrent networks run whole sequences.")])
+    memory_about = filled("Peak resident memory of a process that does nothing else, loading, reference run and calibration included, for few and for many samples; the middle of "
+                          f"{processes_text(record)}. Limit: plain inference + 3 x largest live set + weights + {megabytes(EXTRA_BYTES)} MB. Growth with samples may be "
+                          f"{megabytes(GROWTH_BYTES)} MB + {100 * GROWTH_SHARE:g} %, which allocators cause by themselves.")
     return f"""# Benchmarks
 
-Made by `bench/run` from `bench/results/main_job.json`; not edited by hand. {machine['date']}, {commits_text(machine)}.
-
-{machine['cpu']}, {machine['usable_cores']} usable cores, {machine['memory_gib']} GiB, {machine['system']}; {machine['compiler']},
-{machine['build_type']}; ONNX Runtime {machine['onnxruntime']}. Load average at the start {load}; at the end {end} (1, 5, 15 minutes):
-well above the {machine['usable_cores']} cores, or not small at the start, means that others used the machine and times are too long. All
-of it took {machine['minutes']:.0f} minutes.
-
-Promises: {verdicts.met} met, {missed}.
+{about}
 
 ## Whole commands, in passes
 
-Whole commands are `vernier diagnose` with `{' '.join(ALONE)}` and nothing kept from an earlier run, the typed model and the
-verification of the written file included. Both commits run in turns, median of {runs_text(record)}. *Passes* are their seconds over
-one plain pass, measured before each turn: the float32 network in ONNX Runtime over the same samples, two side by side on one thread
-each. Where an inference takes less than about a millisecond, the calls from Python are a good part of it.
-
-*Limit* is what has to be computed, in plain passes, if rounding, comparing and building sessions were free: the reference run, own
-errors, everything low, sensitivities of single layers by the share of the network that they run, estimates and trials or the measured
-points of the curve, and the written file once in each order of sums that it was measured in. Causes and pictures are not in it. A
-trial counts whole, although it begins where another stood in front of the first layer that the two sets differ in.
+{passes}
 
 ## Searches
 
-Median of the runs (smallest to largest). CPU seconds are summed over threads. Evaluations of the full sample set: at most kept +
-{FREE_EVALUATIONS}. Where *old* keeps another number of layers its rules or its search were others, and its time is that of another
-search. For comparison, mobilenetv2-imagenet to 24 dB: the shortest prefix keeps 41; NNCF's accuracy control takes 46 s and 156
-evaluations for its own kept set (asymmetric, measured on a machine of two cores).
+{searches}
 
 {cases}
 
-Seconds by phase, medians. *The rest* is the start of the program and what no phase measures:
+Seconds by phase, medians. *The rest* is the start of the program and unmeasured work:
 
+<!-- not prose: phases as the program names them -->
 {case_phases(record)}
 
 ## Time of the measuring passes
 
-In plain inferences: the original network in ONNX Runtime, all optimizations, two threads, initializers not listed as inputs.
-Own error of all layers may cost {MOST_OWN_ERROR:g}, lock-step comparison {MOST_LOCKSTEP:g}, on networks whose plain inference takes {LEAST_PLAIN_MS:g} ms or more; the rest is
-reported. Median over {rounds_text(record)} that run all passes by turns in one process (smallest to largest); building the session is
-the separate column. Vernier runs two samples side by side on one thread each, which is also faster for plain inference: the columns
-"side by side" compare with that. "Trial" is one "only this layer low": its wall time in plain inferences (sessions built within,
-two trials at a time) and the share of the network that it ran; recurrent networks run whole sequences instead.
+{measuring}
 
 {time}
 
 ## Memory of the measuring passes
 
-Peak resident memory of a process that does nothing else (loading, reference run and calibration before it included), for few
-and for many samples; the middle of {processes_text(record)}. Limit: plain inference + 3 x largest live set + weights + {megabytes(EXTRA_BYTES)} MB, and no more growth with samples
-than {megabytes(GROWTH_BYTES)} MB + {100 * GROWTH_SHARE:g} %, which allocators do by themselves.
+{memory_about}
 
 {memory}
 
 ## Every network, both ways
 
-`vernier diagnose` without a requirement: everything low that can be, the typed file written and verified.{against_old(record)}
+`vernier diagnose` without a requirement: every possible layer low, the output model verified.{against_old(record)}
 
 {answers}
 
 Seconds by phase, medians:
 
+<!-- not prose: phases as the program names them -->
 {network_phases(record)}
 
 ## The search alone

@@ -21,6 +21,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from paragraph import filled
+
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -85,9 +87,9 @@ def section(results):
     """Of docs/benchmarks-quantizing.md, which compare_calibration.py writes."""
     weights = results["weights_bytes"]
     lines = [f"## A model of {weights / 1e9:.1f} GB", "",
-             f"Made and deleted by `bench/two_gigabytes.py`: a chain of MatMul and Relu with float32 weights beside the file, more than "
-             f"one protobuf message can hold. {results['samples']} samples. Memory is the largest resident set, in which mapped weights "
-             "count, as a multiple of them. SQNR: the written file against the float one, both in ONNX Runtime, on another sample.", "",
+             filled("`bench/two_gigabytes.py` makes and deletes a chain of MatMul and Relu with FP32 weights in a file of their own, more than one protobuf message can hold. "
+                    f"{results['samples']} samples. Memory is the largest resident set, mapped weights included, as a multiple of the weights. SQNR compares the output model with "
+                    "the float one, both in ONNX Runtime, on another sample."), "",
              "| step | s | memory, times the weights | file, GB | SQNR, dB |", "|---|---:|---:|---:|---:|"]
     for row in results["rows"]:
         if row.get("stopped"):
