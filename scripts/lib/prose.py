@@ -1,21 +1,17 @@
 #!/usr/bin/env python3
-"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md and docs/.
+"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/ and the READMEs of examples/ and tests/peers.
 
-    prose.py              prints pages with more findings than prose_backlog.txt allows; exit code 1 if there are any
-    prose.py PAGE ...     prints every finding of these pages
-    prose.py --counts     prints pages with findings, most findings first
-    prose.py --update     lowers the counts of prose_backlog.txt to those of today, and drops finished pages
+    prose.py [PAGE ...]      prints the findings of all pages, or of these; exit code 1 if there are any
 
 A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns. Code is not checked, nor
-is what stands below <!-- not prose: REASON --> up to an empty line. Tables and images may be wider, and tables that a
-program made keep its names of formats. A page that prose_backlog.txt does not list has no findings.
+are lines between <!-- not prose: REASON --> and the next empty line. Tables and images may be wider, and cells of tables may
+name formats as programs do.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BACKLOG = pathlib.Path(__file__).with_name("prose_backlog.txt")
 GENERATED = {"docs/options.md"}  # from the help texts in apps/table
 MOST_WORDS = 30
 MOST_COLUMNS = 100
@@ -64,8 +60,9 @@ AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
 
 
 def pages():
-    return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(
-        path for path in (ROOT / "docs").rglob("*.md") if str(path.relative_to(ROOT)) not in GENERATED)]
+    return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "tests/peers/README.md",
+            *sorted(ROOT.glob("examples/*/README.md")),
+            *sorted(path for path in (ROOT / "docs").rglob("*.md") if str(path.relative_to(ROOT)) not in GENERATED)]
 
 
 def prose_lines(text):
@@ -135,36 +132,12 @@ def findings(text):
     return sorted(found)
 
 
-def backlog():
-    """{page: how many findings it may have}"""
-    lines = [line.split() for line in BACKLOG.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return {name: int(count) for count, name in lines}
-
-
-def update(counts):
-    kept = {name: min(allowed, counts.get(name, 0)) for name, allowed in backlog().items()}
-    head = [line for line in BACKLOG.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
-    rows = [f"{count:4} {name}" for name, count in sorted(kept.items()) if count]
-    BACKLOG.write_text("\n".join([*head, *rows]) + "\n", encoding="utf-8")
-
-
 def main(arguments):
-    chosen = [pathlib.Path(name).resolve() for name in arguments if not name.startswith("--")] or pages()
-    found = {str(path.relative_to(ROOT)): findings(path.read_text(encoding="utf-8")) for path in chosen}
-    counts = {name: len(faults) for name, faults in found.items()}
-    if arguments == ["--update"]:
-        update(counts)
-    elif arguments == ["--counts"]:
-        print("\n".join(f"{count:4} {name}" for name, count in sorted(counts.items(), key=lambda row: -row[1]) if count))
-    else:
-        allowed = {} if arguments else backlog()
-        worse = [name for name in found if counts[name] > allowed.get(name, 0)]
-        for name in worse:
-            if name in allowed:
-                print(f"{name}: {counts[name]} findings, {allowed[name]} before")
-            print("\n".join(f"{name}:{number}: {fault}" for number, fault in found[name]))
-        return 1 if worse else 0
-    return 0
+    chosen = [pathlib.Path(name).resolve() for name in arguments] or pages()
+    found = [f"{path.relative_to(ROOT)}:{number}: {fault}" for path in chosen
+             for number, fault in findings(path.read_text(encoding="utf-8"))]
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

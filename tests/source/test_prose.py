@@ -1,4 +1,4 @@
-"""Holds README.md, CHANGELOG.md, CONTRIBUTING.md and docs/ to the rules of scripts/lib/prose.py, and the rules to their own."""
+"""Holds the pages that people read to the rules of scripts/lib/prose.py, and the rules to their own."""
 import importlib.util
 import pathlib
 import subprocess
@@ -17,14 +17,9 @@ def found(text):
     return [fault for _, fault in PROSE.findings(text)]
 
 
-def test_no_page_has_more_findings_than_the_backlog_allows():
+def test_no_page_has_findings():
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_backlog_names_only_pages_that_still_have_findings():
-    for name in PROSE.backlog():
-        assert found((ROOT / name).read_text(encoding="utf-8")), f"{name} is finished: scripts/lib/prose.py --update"
 
 
 @pytest.mark.parametrize("text", [
@@ -68,10 +63,3 @@ def test_prose_goes_on_below_what_is_none():
 
 def test_findings_name_the_line():
     assert PROSE.findings("fine\n\na figure\nbeside it\n") == [(3, "'beside': next to, compared with")]
-
-
-def test_counts_only_fall(tmp_path, monkeypatch):
-    monkeypatch.setattr(PROSE, "BACKLOG", tmp_path / "backlog.txt")
-    PROSE.BACKLOG.write_text("# head\n   3 a.md\n   2 b.md\n   1 c.md\n", encoding="utf-8")
-    PROSE.update({"a.md": 5, "b.md": 1, "d.md": 4})
-    assert PROSE.BACKLOG.read_text(encoding="utf-8") == "# head\n   3 a.md\n   1 b.md\n"
