@@ -67,7 +67,7 @@ def measure(network, first, others, rounds, folder):
 def page(record):
     lines = ["# A second diagnosis", "",
              filled("For readers who ask what kept measurements save: a second `diagnose` with another limit "
-                    "([how](guides/first-diagnosis.md#again-with-another-limit))."), "",
+                    "([how](guides/use-a-diagnosis.md#again-with-another-limit))."), "",
              filled("Made by `bench/measured_before.py` from [bench/results/measured_before.json](../bench/results/measured_before.json). "
                     f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}; commit {record['commit']}. INT8, twenty samples, "
                     f"without latencies and options. Whole commands in turns in one run, medians of {record['rounds']}."), "",
