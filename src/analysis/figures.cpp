@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <map>
+#include <numbers>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,29 +26,93 @@ namespace {
 
 constexpr std::size_t kMostWithIntervals = 64;  // outputs: more would take seconds
 constexpr std::size_t kWorstSamples = 8;
+constexpr double kSetsTried = 20;  // by a search, about
 
 double sqnr_db_of(const SampleSums& sums) {
   if (sums.error_energy == 0) return std::numeric_limits<double>::infinity();
   return 10 * std::log10(sums.ref_energy / sums.error_energy);
 }
 
-/// Of what a figure exceeds on new samples, as Requirement::confidence wants; 0 where nothing says it.
-double damage_on_new_samples(const OutputFigure& figure, const OutputStats& stats, const Requirement& requirement) {
-  const std::optional<double> limit = requirement.limit_for(figure.name);
-  if (!limit) return 0;
+/// What one output exceeds on new samples with Requirement::confidence.
+struct Exceeded {
+  std::optional<double> sqnr_db, top1;
+};
+
+/// Whether samples of that output say anything of others: those of a sequence depend on each other.
+bool tell_of_others(const Subject& subject, const OutputStats& stats) {
+  return subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && stats.pooled.finite();
+}
+
+/// 10 / ln 10 (mean x + its standard error), x as deciding_figure() has it: what layers that are kept gain, in dB and
+/// below 0, on the typical sample. 0 where samples are not the same.
+double typical_change_db(std::span<const SampleSums> kept, std::span<const SampleSums> low) {
+  if (kept.size() != low.size() || kept.size() < 2) return 0;
+  const auto n = static_cast<double>(kept.size());
+  const auto noise = [](const SampleSums& sums) {
+    constexpr double kLeast = 1e-15;
+    return std::log(std::max(sums.error_energy, kLeast * sums.ref_energy) + std::numeric_limits<double>::min());
+  };
+  std::map<std::size_t, double> before;
+  for (const SampleSums& sums : low) before[sums.sample] = noise(sums);
+  std::vector<double> changes;
+  for (const SampleSums& sums : kept) {
+    const auto found = before.find(sums.sample);
+    if (found == before.end()) return 0;
+    changes.push_back(noise(sums) - found->second);
+  }
+  const double mean = std::accumulate(changes.begin(), changes.end(), 0.0) / n;
+  double squares = 0;
+  for (const double change : changes) squares += (change - mean) * (change - mean);
+  return 10 / std::numbers::ln10 * (mean + std::sqrt(squares / (n - 1) / n));
+}
+
+/// What the pooled ratio exceeds with that confidence, as deciding_figure() says it. `low` may be null.
+std::optional<double> sqnr_above(const std::optional<SqnrSpread>& spread, const OutputStats& stats,
+                                 const OutputStats* low, double confidence) {
+  std::optional<double> above = spread ? spread->above(confidence) : std::nullopt;
+  if (!above || low == nullptr) return above;
+  const std::optional<SqnrSpread> before = SqnrSpread::of(low->each);
+  if (const auto bound = before ? before->above(confidence) : std::nullopt) {
+    double believed = *bound - typical_change_db(stats.each, low->each);
+    if (!heavy_tail(stats.each)) {
+      believed = std::max(believed, spread->above(1 - (1 - confidence) / kSetsTried).value_or(believed));
+    }
+    above = std::min(*above, believed);
+  }
+  return above;
+}
+
+const OutputStats* of_output(const LowStats* low, const std::string& output) {
+  if (low == nullptr) return nullptr;
+  const auto found = low->find(output);
+  return found == low->end() ? nullptr : &found->second;
+}
+
+DecidingFigure deciding_of(const Requirement& requirement, double limit, const OutputStats& stats,
+                           const Exceeded& exceeded) {
+  DecidingFigure figure{{}, metric_value(requirement.metric, stats), damage_of(requirement.metric, limit, stats)};
   switch (requirement.metric) {
     case Metric::MinSqnrDb:
     case Metric::MaxMse:
-    case Metric::MinCosine:  // all three are noise power
-      if (!figure.sqnr_above) return 0;
-      return damage_of(requirement.metric, *limit, stats) * std::pow(10.0, (figure.sqnr_db - *figure.sqnr_above) / 10);
+    case Metric::MinCosine: {  // all three are noise power
+      if (!exceeded.sqnr_db) break;
+      const double more = std::pow(10.0, (sqnr_db(stats.pooled) - *exceeded.sqnr_db) / 10);
+      if (!(more > 1)) break;
+      figure.damage *= more;
+      figure.value = requirement.metric == Metric::MinSqnrDb ? *exceeded.sqnr_db
+                     : requirement.metric == Metric::MaxMse  ? figure.value * more
+                                                             : 1 - (1 - figure.value) * more;
+      break;
+    }
     case Metric::MinTop1Agreement:
-      if (!figure.top1_above || !can_show(*limit, stats.each.size(), requirement.confidence)) return 0;
-      return *limit < 1 ? (1 - *figure.top1_above) / (1 - *limit) : 0;
+      if (!exceeded.top1 || !can_show(limit, stats.each.size(), requirement.confidence)) break;
+      figure.damage = std::max(figure.damage, limit < 1 ? (1 - *exceeded.top1) / (1 - limit) : 0);
+      figure.value = std::min(figure.value, *exceeded.top1);
+      break;
     case Metric::MaxAbsError:
       break;  // nothing is known beyond the largest of those that were seen
   }
-  return 0;
+  return figure;
 }
 
 }  // namespace
@@ -71,8 +139,22 @@ std::vector<SampleFigure> worst_samples(std::span<const SampleSums> samples, boo
   return figures;
 }
 
+std::optional<HeavyTail> heavy_tail(std::span<const SampleSums> samples) {
+  if (samples.size() < kFewestToClaim) return std::nullopt;
+  std::vector<double> errors;
+  for (const SampleSums& sums : samples) errors.push_back(sums.error_energy);
+  std::ranges::sort(errors, std::greater<>());
+  const double all = std::accumulate(errors.begin(), errors.end(), 0.0);
+  HeavyTail tail;
+  double held = 0;
+  while (tail.samples < samples.size() / 10 && held <= all / 2) held += errors[tail.samples++];
+  if (!(held > all / 2)) return std::nullopt;
+  tail.share = held / all;
+  return tail;
+}
+
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
-                      const Requirement* requirement) {
+                      const Requirement* requirement, const LowStats* low) {
   RunFigures figures;
   const std::set<std::string> classes = class_scores(subject, stats, requirement);
   for (const std::string& name : subject.judged) {
@@ -92,14 +174,15 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
         figure.class_axis_from = subject.class_axes.at(name).said_by;
       }
     }
-    if (subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && s.pooled.finite()) {
+    if (tell_of_others(subject, s)) {
       const std::optional<SqnrSpread> spread = SqnrSpread::of(s.each);
       if (spread) figure.sqnr_interval = spread->interval();
       if (figure.top1_agreement) figure.top1_interval = agreement_interval(s.each);
       if (requirement != nullptr && requirement->confidence > 0.5) {
-        if (spread) figure.sqnr_above = spread->above(requirement->confidence);
+        figure.sqnr_above = sqnr_above(spread, s, of_output(low, name), requirement->confidence);
         if (figure.top1_agreement) figure.top1_above = agreement_above(s.each, requirement->confidence);
       }
+      figure.heavy_tail = heavy_tail(s.each);
       figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
@@ -107,9 +190,13 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     figures.outputs.push_back(figure);
   }
   if (requirement != nullptr) {
-    figures.damage = damage_of_all(stats, requirement);
+    figures.damage = 0;
     for (const OutputFigure& figure : figures.outputs) {
-      figures.damage = std::max(*figures.damage, damage_on_new_samples(figure, stats.at(figure.name), *requirement));
+      const std::optional<double> limit = requirement->limit_for(figure.name);
+      if (!limit) continue;
+      const Exceeded exceeded{figure.sqnr_above, figure.top1_above};
+      const DecidingFigure decides = deciding_of(*requirement, *limit, stats.at(figure.name), exceeded);
+      figures.damage = std::max(*figures.damage, decides.damage);
     }
     figures.passed = *figures.damage <= 1;
   }
@@ -139,6 +226,29 @@ double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requ
     if (const auto limit = requirement->limit_for(name))
       worst = std::max(worst, damage_of(requirement->metric, *limit, s));
   }
+  return worst;
+}
+
+DecidingFigure deciding_figure(const Subject& subject, const std::map<std::string, OutputStats>& stats,
+                               const Requirement& requirement, const LowStats* low) {
+  DecidingFigure worst{{}, 0, -1};
+  for (const auto& [name, s] : stats) {
+    const std::optional<double> limit = requirement.limit_for(name);
+    if (!limit) continue;
+    Exceeded exceeded;
+    if (requirement.confidence > 0.5 && tell_of_others(subject, s)) {
+      if (requirement.metric == Metric::MinTop1Agreement) {
+        exceeded.top1 = agreement_above(s.each, requirement.confidence);
+      } else if (requirement.metric != Metric::MaxAbsError) {
+        exceeded.sqnr_db = sqnr_above(SqnrSpread::of(s.each), s, of_output(low, name), requirement.confidence);
+      }
+    }
+    DecidingFigure decides = deciding_of(requirement, *limit, s, exceeded);
+    if (decides.damage <= worst.damage) continue;
+    worst = std::move(decides);
+    worst.output = name;
+  }
+  worst.damage = std::max(worst.damage, 0.0);
   return worst;
 }
 

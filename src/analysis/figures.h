@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,16 +18,39 @@ namespace vernier {
 /// Whether so many samples that all agree show an agreement of `share` with that confidence: if not, no result could.
 bool can_show(double share, std::size_t samples, double confidence);
 
-/// Of the subject's judged outputs, in their order. `requirement`: may be null. With Requirement::confidence above 0.5
-/// damage is that of what a figure exceeds on new samples: SQNR, mean squared error and cosine by SqnrSpread,
-/// agreement by agreement_above() where can_show() allows any; of the largest error, of too few samples and of
-/// sequences it is that of the figure itself.
+/// What decides a requirement: of all outputs with a limit the one that uses most of its allowance.
+struct DecidingFigure {
+  std::string output;
+  double value = 0;   // of the metric
+  double damage = 0;  // as damage_of()
+};
+
+/// Everything low, on the same samples as a network that keeps some layers; null: it is not known, or that network.
+using LowStats = std::map<std::string, OutputStats>;
+
+/// With Requirement::confidence above 0.5 value and damage are those that hold on new samples: SQNR, mean squared error
+/// and cosine by SqnrSpread, agreement by agreement_above() where can_show() allows any. Of the largest error, of too
+/// few samples and of sequences they are those of the samples themselves. With `low` the figure is that of a set which
+/// a search chose, perhaps because a few samples like it, and exceeds no more than what everything low exceeds, R, with
+/// what the kept layers gain on the typical sample. With n[i] and m[i] the noise of sample i with layers kept and with
+/// everything low, and x[i] = log(n[i] / m[i]), that is
+///   R - 10 / ln 10 (mean x + standard error of that mean)
+/// or, if more and without a heavy_tail(), what the figure exceeds with a confidence of 1 - (1 - c) / 20: as the best
+/// of 20 sets (Bonferroni).
+/// Cost: as SqnrSpread, for each output.
+DecidingFigure deciding_figure(const Subject& subject, const std::map<std::string, OutputStats>& stats,
+                               const Requirement& requirement, const LowStats* low = nullptr);
+
+/// Of the subject's judged outputs, in their order. `requirement`: may be null; damage as that of deciding_figure().
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
-                      const Requirement* requirement);
+                      const Requirement* requirement, const LowStats* low = nullptr);
 
 /// The eight samples of the lowest ratio, lowest first; none where there is only one sample. `classes`: the output is
 /// class scores. All sums are finite.
 std::vector<SampleFigure> worst_samples(std::span<const SampleSums> samples, bool classes);
+
+/// Absent: they are more than a tenth of the samples, or there are fewer than 10 in all. All sums are finite.
+std::optional<HeavyTail> heavy_tail(std::span<const SampleSums> samples);
 
 /// Errors: Input when the reference gives nothing but NaN in that output: nothing can be compared there.
 void require_comparable(const std::string& output, const ErrorStats& stats);

@@ -24,7 +24,8 @@ inline constexpr std::size_t kFewestToClaim = 10;
 /// would ask for any width. With t[q] the q quantile of these, R exceeds
 /// R - t[c] e with a confidence of c. Samples are taken to be drawn independently of each other; what all of them lack
 /// it cannot know. Of skewed errors the percentile bootstrap holds the truth less often: a few samples have most of the
-/// noise, and most draws miss them. /// Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap"
+/// noise, and most draws miss them.
+/// Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap"
 /// (1993), 12.5.
 class SqnrSpread {
  public:

@@ -140,6 +140,16 @@ Subject on_one_thread_helped(const Subject& subject, std::mutex& telling, SpareT
   return helped;
 }
 
+void move_to_job_of(const Subject& job, Subject& network) {
+  network.runtime = job.runtime;
+  network.samples = job.samples;
+  network.threads = job.threads;
+  network.spare = job.spare;
+  network.one_by_one = job.one_by_one;
+  network.progress = job.progress;
+  network.ranks = job.ranks;
+}
+
 std::optional<int> class_axis_of(const Subject& subject, const std::string& output) {
   const auto axis = subject.class_axes.find(output);
   return axis == subject.class_axes.end() ? std::nullopt : std::optional(axis->second.axis);

@@ -68,6 +68,9 @@ Subject on_one_thread(const Subject& subject, std::mutex& telling);
 /// The same, helped by threads that `spare` has.
 Subject on_one_thread_helped(const Subject& subject, std::mutex& telling, SpareThreads& spare);
 
+/// Gives `network`, of the same inputs and outputs, the samples, threads, ranks and progress of `job`.
+void move_to_job_of(const Subject& job, Subject& network);
+
 /// The sums of that output in `sums`, begun with its class axis where they are not there yet.
 OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output);
 

@@ -25,6 +25,20 @@ struct SampleFigure {
   std::optional<double> top1_agreement;  // as OutputFigure's
 };
 
+/// The fewest samples that together hold more than half of an output's squared error.
+struct HeavyTail {
+  std::size_t samples = 0;
+  double share = 0;  // of the squared error, 0.5 to 1
+};
+
+/// What a Softmax reads that makes an output. Behind it an error is as large as its sample is undecided; in front of it
+/// every sample counts alike.
+struct SoftmaxInput {
+  std::string tensor;
+  double sqnr_db = 0;
+  std::optional<double> sqnr_above;  // as OutputFigure's
+};
+
 /// One judged output of one run, against the reference.
 struct OutputFigure {
   std::string name;
@@ -39,9 +53,11 @@ struct OutputFigure {
   std::optional<SamplingInterval> sqnr_interval, top1_interval;
   /// What the figure exceeds on new samples with Requirement::confidence; absent where that is 0.5, or as above.
   std::optional<double> sqnr_above, top1_above;
-  std::optional<int> class_axis;  // those rows lie along; absent: along the last axis longer than 1
-  std::string class_axis_from;    // what says so: "ArgMax", "Conv", an option
-  std::int64_t nonfinite = 0;     // elements not finite where the reference is
+  std::optional<HeavyTail> heavy_tail;        // absent: more than a tenth of the samples, or fewer than 10 in all
+  std::optional<SoftmaxInput> softmax_input;  // absent: no Softmax makes it, or there is no heavy tail
+  std::optional<int> class_axis;              // those rows lie along; absent: along the last axis longer than 1
+  std::string class_axis_from;                // what says so: "ArgMax", "Conv", an option
+  std::int64_t nonfinite = 0;                 // elements not finite where the reference is
   std::int64_t reference_nonfinite = 0;
   /// Lowest first, at most eight; none of a single sample, and of sequences, whose samples hang together.
   std::vector<SampleFigure> worst_samples;

@@ -41,12 +41,8 @@ class CrossFit {
   /// Of halves that were taught elsewhere.
   explicit CrossFit(std::array<TaughtHalf, 2> halves);
 
-  /// Judges `plan`, of `subject`, with what each half taught, on the samples of the other. Sums of all samples, in
-  /// their order. Cost: one simulated inference a sample, and two sessions.
-  std::map<std::string, OutputStats> run(const Subject& subject, const Plan& plan, const Reference& reference);
-  /// The same, told sample by sample.
-  void visit(const Subject& subject, const Plan& plan, const VisitOutputs& visit);
-  /// The two networks with the samples that judge them. It must outlive them.
+  /// The two networks, of `subject` as it is or with their repairs, and the samples that judge them. It must outlive
+  /// them.
   std::vector<JudgedNetwork> networks(const Subject& subject, const Plan& plan);
 
  private:

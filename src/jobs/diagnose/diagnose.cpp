@@ -164,6 +164,9 @@ DiagnoseReport Diagnosis::run() {
           "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
           "apart, and measure these with ‹vernier eval›)");
     }
+    if (!sinks_.is_interrupted() && !experiment_->golden) {
+      optionally("the look in front of Softmaxes", [&] { look_in_front_of_softmaxes(); });
+    }
     if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
     for (const std::string& text : doubts_) {
       if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
@@ -391,6 +394,7 @@ void Diagnosis::calibrate() {
   teacher_.emplace(loaded_, precision_, ranges_->cached() ? &*ranges_->cached() : nullptr, typed_source_);
   if (!cross_fits()) return;
   halves_ = std::make_shared<CrossFit>(*teacher_, subject());
+  judge_on_unseen();
   report_.cross_fit = true;
 }
 

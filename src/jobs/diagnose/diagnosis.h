@@ -134,6 +134,9 @@ class Diagnosis {
 
   /// Whether samples teach the network something, and halves of them can judge it.
   bool cross_fits() const;
+  /// Lets a search judge by the halves, where there are some. Once more whenever the experiment goes on with another
+  /// network.
+  void judge_on_unseen();
   /// The figures of a network that keeps what `plan` says, on samples that have not taught it.
   RunFigures on_unseen(const Plan& plan);
   /// The same judged by labels.
@@ -205,6 +208,7 @@ class Diagnosis {
   void change_network() {
     measured_->keep();
     exchange(*other_, subject(), *experiment_, evidence_, halves_);
+    judge_on_unseen();
     measured_->begin(report_.data_sha256);
     if (!sinks_.is_interrupted()) measured_->run_all_low(match_layer_outputs(subject()));
     rank();
@@ -233,6 +237,8 @@ class Diagnosis {
   void write_and_verify();
   /// What was measured of the file becomes what stands beside the claim, which is of samples that have not taught it.
   void claim_unseen();
+  /// Adds to the figures that answer what is in front of Softmaxes where a few samples hold the error.
+  void look_in_front_of_softmaxes();
   Verification verification() const;
   void take(const Verification& verified);
 

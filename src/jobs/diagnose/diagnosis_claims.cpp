@@ -1,16 +1,21 @@
 // What a diagnosis claims of samples that taught nothing.
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/judged_tensors.h"
 #include "analysis/sampling_interval.h"
+#include "analysis/some_samples.h"
 #include "analysis/trials.h"
 #include "jobs/diagnose/cross_fit.h"
 #include "jobs/diagnose/diagnosis.h"
 #include "jobs/diagnose/teach.h"
+#include "jobs/diagnose/yardstick.h"
 #include "jobs/search/judge.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
@@ -29,15 +34,23 @@ bool Diagnosis::cross_fits() const {
   return halved && !others_decide && learns;
 }
 
+void Diagnosis::judge_on_unseen() {
+  experiment_->judge_on_unseen(halves_ ? halves_->networks(subject(), all_low_plan()) : std::vector<JudgedNetwork>());
+}
+
 RunFigures Diagnosis::on_unseen(const Plan& plan) {
-  return figures_of(subject(), halves_->run(subject(), plan, experiment_->judged_against()), requirement());
+  const std::optional<KnownPlan> known = experiment_->known(plan);
+  const TrialResult run =
+      experiment_->unseen()->run({}, plan, experiment_->judged_against(), nullptr, experiment_->hardest_first(),
+                                 /*early_stop=*/false, known ? &*known : nullptr);
+  return figures_of(subject(), run.outputs, requirement(), experiment_->low_outputs());
 }
 
 void Diagnosis::judge_unseen(TestRow& test, const std::vector<std::string>& kept) {
   const Plan plan = experiment_->plan_keeping(kept);
   Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
-  const Trial trial =
-      judge.of_outputs([&](const auto&, const VisitOutputs& visit) { halves_->visit(subject(), plan, visit); });
+  const Trial trial = judge.of_outputs(
+      [&](const auto& order, const VisitOutputs& visit) { experiment_->unseen()->visit(plan, order, visit); });
   test.verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
   test.metric = trial.metric;
   test.damage = trial.damage;
@@ -55,6 +68,32 @@ void Diagnosis::claim_unseen() {
     unseen.passed = *unseen.damage <= 1;
   }
   report_.final_figures = std::move(unseen);
+}
+
+void Diagnosis::look_in_front_of_softmaxes() {
+  RunFigures& run = report_.final_figures ? *report_.final_figures : report_.all_low;
+  const std::vector<JudgedTensor> judged = judged_tensors(subject());
+  const auto softmax_of = [&](const OutputFigure& figure) {
+    const auto found = std::ranges::find(judged, figure.name, &JudgedTensor::output);
+    return figure.heavy_tail && found != judged.end() && !found->softmax.empty() ? &*found : nullptr;
+  };
+  if (std::ranges::none_of(run.outputs, softmax_of)) return;
+  const Plan plan = final_plan();
+  std::vector<JudgedNetwork> networks{{&subject(), plan, &experiment_->weights, all_samples(subject())}};
+  if (halves_) networks = halves_->networks(subject(), plan);
+  for (JudgedNetwork& network : networks) network.samples = evenly(network.samples, kMostToTeach);
+  const LabelCheck no_labels;
+  Yardstick yardstick(subject(), experiment_->reference.outputs, no_labels, /*unseen=*/halves_ != nullptr);
+  const std::map<std::string, OutputStats> inputs = yardstick.measure(networks).in_front;
+  const double confidence = requirement() != nullptr ? requirement()->confidence : 0.5;
+  for (OutputFigure& figure : run.outputs) {
+    const JudgedTensor* const softmax = softmax_of(figure);
+    if (softmax == nullptr) continue;
+    const OutputStats& stats = inputs.at(figure.name);
+    figure.softmax_input = SoftmaxInput{softmax->name_in(subject().model), sqnr_db(stats.pooled), {}};
+    const std::optional<SqnrSpread> spread = SqnrSpread::of(stats.each);
+    if (spread && confidence > 0.5) figure.softmax_input->sqnr_above = spread->above(confidence);
+  }
 }
 
 }  // namespace vernier

@@ -88,6 +88,7 @@ void Diagnosis::repair() {
   if (repaired.rewritten) writing([&] { typed_->write_float(repaired.state.plan, report_.files); });
   measured_->keep();
   experiment_->adopt(std::move(repaired.state.plan), repaired.state.candidates);
+  judge_on_unseen();
   measured_->begin(report_.data_sha256);
   evidence_ = {};
   own_errors();

@@ -14,7 +14,7 @@ namespace vernier {
 namespace {
 
 /// log(error / signal), not below log(1e-15); of a sample without signal 0 where there is an error.
-double log_noise(const ErrorStats& error) {
+double log_share(const ErrorStats& error) {
   constexpr double kLeast = 1e-15;
   if (!error.finite()) return 0;
   if (error.ref_energy <= 0) return error.error_energy > 0 ? 0 : std::log(kLeast);
@@ -60,7 +60,7 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
         const ErrorStats own_error = stats_of(stats, own, name).add_sample(sample, ref[i], got[i]);
         const ErrorStats told =
             inside ? stats_of(telling, own, name).add_sample(sample, exact[i], got[outputs + i]) : own_error;
-        if (unseen_) error.log_noise[i].push_back(log_noise(told));
+        if (unseen_) error.log_noise[i].push_back(log_share(told));
       }
       if (labels_)
         wrong.push_back(labels_(sample, {got.begin(), got.begin() + static_cast<std::ptrdiff_t>(outputs)}) ? 0 : 1);
@@ -71,6 +71,7 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
   error.telling = inside ? noise_share(telling) : error.noise;
   error.moved = labels_ ? std::move(wrong) : rows_moved(subject_, stats);
   if (labels_) error.moved_words = "a right label";
+  error.in_front = std::move(telling);
   return error;
 }
 

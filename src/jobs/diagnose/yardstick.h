@@ -3,14 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/judged_tensors.h"
 #include "analysis/output_store.h"
+#include "analysis/requirement.h"
 #include "analysis/subject.h"
 #include "jobs/search/objective.h"
+#include "jobs/search/unseen_trials.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
 
@@ -25,15 +28,8 @@ struct OutputError {
   std::vector<std::vector<double>> log_noise = {};
   /// Of each sample: see rows_moved(); 0 and 1 where labels say what is right and wrong.
   std::vector<std::int64_t> moved = {};
-  std::string moved_words = "same top-1";  // what is lost where one moves: "a right label"
-};
-
-/// A network with everything low, and the samples that judge it.
-struct JudgedNetwork {
-  const Subject* subject = nullptr;  // its samples are not looked at
-  Plan plan;
-  RoundedWeights* weights = nullptr;
-  std::vector<std::size_t> samples;
+  std::map<std::string, OutputStats> in_front = {};  // of Softmaxes that make outputs, by these; empty: none does
+  std::string moved_words = "same top-1";            // what is lost where one moves: "a right label"
 };
 
 class Yardstick {

@@ -64,6 +64,7 @@ Deciding deciding(const DiagnoseOptions& options, const Objective* objective) {
     decides.by = options.trials_on_engine ? DecidedBy::Engine : DecidedBy::Requirement;
     decides.words = fmt::format("‹{}›{}", word_of(requirement.metric), limits);
     decides.key = fmt::format("--{}{}", word_of(requirement.metric), limits);
+    if (requirement.confidence > 0.5) decides.key += fmt::format(" sure {:g}", requirement.confidence);
   }
   std::string more;
   if (options.trials_on_engine) more += fmt::format(", on {}", word_of(options.confirm_on.value()));

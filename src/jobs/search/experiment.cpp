@@ -31,6 +31,8 @@ void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates)
   high_of_.clear();
   weights.clear();
   switched_.reset();
+  unseen_.reset();
+  unseen_low_.reset();
   known_ = std::make_unique<KnownTrials>();
   digest_.reset();
   const std::unordered_set<std::string> wanted(candidates.begin(), candidates.end());
@@ -106,7 +108,8 @@ TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, cons
                                     const std::vector<std::size_t>& order, bool early_stop,
                                     const PairedSamples* paired) {
   const Plan plan = plan_keeping(layers);
-  const std::optional<KnownPlan> before = known(plan);
+  std::optional<KnownPlan> before;
+  if (subject_.carries.empty()) before.emplace(*known_, plan_digest(plan));
   return run_trial(
       subject_, plan, judged_against(), weights, requirement, order, early_stop, paired, [this] { return switched(); },
       before ? &*before : nullptr);
@@ -118,9 +121,28 @@ std::string Experiment::plan_digest(const Plan& plan) {
   return digest_->of(plan);
 }
 
+void Experiment::judge_on_unseen(std::vector<JudgedNetwork> networks) {
+  unseen_.reset();
+  if (networks.empty()) return;
+  unseen_ = std::make_unique<UnseenTrials>(std::move(networks), plan_keeping(candidate_names()), reference.shapes);
+}
+
+const LowStats* Experiment::low_outputs() {
+  if (golden || !unseen_) return nullptr;
+  const std::lock_guard lock(making_low_);
+  if (!unseen_low_) {
+    const std::optional<KnownPlan> before = known(all_low_plan_);
+    unseen_low_ = unseen_
+                      ->run({}, all_low_plan_, reference, nullptr, hardest_first_, /*early_stop=*/false,
+                            before ? &*before : nullptr)
+                      .outputs;
+  }
+  return &*unseen_low_;
+}
+
 std::optional<KnownPlan> Experiment::known(const Plan& plan) {
   if (!subject_.carries.empty()) return std::nullopt;
-  return KnownPlan{*known_, plan_digest(plan)};
+  return KnownPlan{*known_, unseen_ ? unseen_->plan_digest(plan) : plan_digest(plan)};
 }
 
 void Experiment::set_known_trials(std::map<std::string, KnownTrials::BySample> trials) {
@@ -136,6 +158,7 @@ std::shared_ptr<const SwitchedRuns> Experiment::switched() {
 }
 
 void Experiment::forget_switched() {
+  if (unseen_) unseen_->forget_switched();
   const std::lock_guard lock(making_switched_);
   if (!switched_ || *switched_ == nullptr) return;
   switched_.reset();

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/figures.h"
 #include "analysis/known_trials.h"
 #include "analysis/lockstep.h"
 #include "analysis/reference.h"
@@ -18,6 +19,7 @@
 #include "analysis/switched_runs.h"
 #include "analysis/trials.h"
 #include "jobs/search/plan_digest.h"
+#include "jobs/search/unseen_trials.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
@@ -60,10 +62,20 @@ class Experiment {
   /// Noise of everything low by sample, for trials that may fail before that is certain.
   PairedSamples paired_with_all_low(double confidence) const;
 
-  /// One trial with `layers` kept, over the samples of `order`; judged when there is a requirement to judge by.
+  /// One trial with `layers` kept, over the samples of `order`; judged when there is a requirement to judge by. Of the
+  /// network that all samples taught.
   TrialResult run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
                           const std::vector<std::size_t>& order, bool early_stop,
                           const PairedSamples* paired = nullptr);
+
+  /// From here on a search's trials judge each sample by that of `networks` which it has not taught; none of them: by
+  /// the network that all samples taught.
+  void judge_on_unseen(std::vector<JudgedNetwork> networks);
+  /// Null: that network judges.
+  UnseenTrials* unseen() const { return unseen_.get(); }
+  /// Everything low, judged as a search's trials on unseen samples are; null without these, and with golden outputs.
+  /// Safe from several threads. Cost: one such trial, once.
+  const LowStats* low_outputs();
 
   /// One session for all plans that keep some of the candidates; null where there can be none. Made when first asked
   /// for. Safe from several threads.
@@ -74,7 +86,7 @@ class Experiment {
   /// Stands for what `plan`, which keeps some of the candidates, computes of this network. Scales are those that were
   /// there when it was asked first.
   std::string plan_digest(const Plan& plan);
-  /// What trials have given by now. Nothing is known of sequences.
+  /// What trials of a search have given by now. Nothing is known of sequences.
   std::optional<KnownPlan> known(const Plan& plan);
   std::map<std::string, KnownTrials::BySample> known_trials() const { return known_->by_plan(); }
   std::size_t recalled_trials() const { return known_->recalled(); }
@@ -102,6 +114,9 @@ class Experiment {
   std::vector<std::size_t> hardest_first_;
   std::mutex making_switched_;
   std::optional<std::shared_ptr<const SwitchedRuns>> switched_;  // absent: not tried yet
+  std::unique_ptr<UnseenTrials> unseen_;
+  std::mutex making_low_;
+  std::optional<LowStats> unseen_low_;
   std::unique_ptr<KnownTrials> known_;
   std::mutex making_digest_;
   std::optional<PlanDigest> digest_;

@@ -20,36 +20,18 @@
 namespace vernier {
 namespace {
 
-/// The output that uses most of its allowance, and its metric.
-struct Worst {
-  std::string output;
-  double metric = 0;
-};
-
-Worst worst_of(const std::map<std::string, OutputStats>& outputs, const Requirement& requirement) {
-  Worst worst;
-  double worst_damage = -1;
-  for (const auto& [name, stats] : outputs) {
-    const auto limit = requirement.limit_for(name);
-    if (!limit) continue;
-    const double damage = damage_of(requirement.metric, *limit, stats);
-    if (damage <= worst_damage) continue;
-    worst_damage = damage;
-    worst = {name, metric_value(requirement.metric, stats)};
-  }
-  return worst;
-}
-
 bool higher_is_better(Metric metric) { return metric != Metric::MaxAbsError && metric != Metric::MaxMse; }
 
 }  // namespace
 
-Trial trial_of(const std::map<std::string, OutputStats>& outputs, const Requirement& requirement) {
-  const Worst worst = worst_of(outputs, requirement);
+Trial trial_of(const Subject& subject, const std::map<std::string, OutputStats>& outputs,
+               const Requirement& requirement, const LowStats* low) {
+  const DecidingFigure decides = deciding_figure(subject, outputs, requirement, low);
   Trial trial;
-  trial.damage = damage_of_all(outputs, &requirement);
-  trial.metric = worst.metric;
-  trial.why = needs_text(requirement, worst.output, worst.metric, /*bound=*/false);
+  trial.damage = decides.damage;
+  trial.metric = decides.value;
+  if (subject.judged.size() > 1) trial.output = decides.output;
+  trial.why = needs_text(requirement, decides.output, decides.value, /*bound=*/false);
   trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
   return trial;
 }
@@ -89,33 +71,42 @@ Trial Judge::operator()(const KeptSet& set) {
 Trial Judge::by_requirement(const KeptSet& set) {
   const Requirement& requirement = *experiment_.requirement();
   const bool all = set.size() == experiment_.candidates().size();
-  Trial trial;
-  Worst worst;
-  trial.samples = experiment_.hardest_first().size();
-  if (set.empty() && !experiment_.golden) {  // measured already, in lock-step
-    trial.damage = damage_of_all(experiment_.all_low().outputs, &requirement);
-    worst = worst_of(experiment_.all_low().outputs, requirement);
-  } else if (all && experiment_.all_high_is_reference() && !experiment_.golden) {
-    trial.damage = 0;
-    worst = worst_of(experiment_.reference.totals, requirement);
-  } else {
-    const bool early = early_stop_ && !set.empty() && !all;  // the ends are figures that people ask for
-    const bool by_chance = early && confidence_ < 1;
-    const PairedSamples paired = by_chance ? experiment_.paired_with_all_low(confidence_) : PairedSamples{};
-    const TrialResult result =
-        run(set, &requirement, by_chance ? experiment_.hard_then_drawn() : experiment_.hardest_first(), early,
-            by_chance ? &paired : nullptr);
-    trial.damage = result.damage;
-    trial.stopped_early = result.stopped_early;
-    trial.samples = result.samples_run;
-    trial.confidence = result.confidence;
-    worst = {result.output, result.metric};
+  const auto known = [&](const std::map<std::string, OutputStats>& outputs) {
+    Trial trial = trial_of(experiment_.subject(), outputs, requirement);
+    trial.samples = experiment_.hardest_first().size();
+    return trial;
+  };
+  if (set.empty() && !experiment_.golden && experiment_.unseen() == nullptr) {  // measured already, in lock-step
+    return known(experiment_.all_low().outputs);
   }
-  trial.metric = worst.metric;
-  if (experiment_.subject().judged.size() > 1) trial.output = worst.output;
-  trial.why = needs_text(requirement, worst.output, worst.metric, trial.stopped_early);
-  trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
+  if (all && experiment_.all_high_is_reference() && !experiment_.golden) return known(experiment_.reference.totals);
+  const bool early = early_stop_ && !set.empty() && !all;  // the ends are figures that people ask for
+  const bool by_chance = early && confidence_ < 1;
+  const PairedSamples paired = by_chance ? experiment_.paired_with_all_low(confidence_) : PairedSamples{};
+  const TrialResult result =
+      run(set, &requirement, by_chance ? experiment_.hard_then_drawn() : experiment_.hardest_first(), early,
+          by_chance ? &paired : nullptr);
+  if (!result.stopped_early) {
+    Trial trial =
+        trial_of(experiment_.subject(), result.outputs, requirement, set.empty() ? nullptr : experiment_.low_outputs());
+    trial.samples = result.samples_run;
+    return trial;
+  }
+  Trial trial;
+  trial.verdict = Verdict::Bad;
+  trial.damage = result.damage;
+  trial.metric = result.metric;
+  trial.stopped_early = true;
+  trial.samples = result.samples_run;
+  trial.confidence = result.confidence;
+  if (experiment_.subject().judged.size() > 1) trial.output = result.output;
+  trial.why = needs_text(requirement, result.output, result.metric, /*bound=*/true);
   return trial;
+}
+
+void Judge::run_with(const Subject& subject) {
+  subject_ = &subject;
+  if (experiment_.unseen() != nullptr) unseen_subjects_ = experiment_.unseen()->subjects_for(subject);
 }
 
 double Judge::estimate(const KeptSet& set) {
@@ -155,6 +146,10 @@ TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const
                        bool early_stop, const PairedSamples* paired) {
   const Plan plan = experiment_.plan_keeping(names(set));
   const std::optional<KnownPlan> before = experiment_.known(plan);
+  if (UnseenTrials* unseen = experiment_.unseen()) {
+    return unseen->run(unseen_subjects_, plan, experiment_.judged_against(), requirement, order, early_stop,
+                       before ? &*before : nullptr);
+  }
   return run_trial(
       subject(), plan, experiment_.judged_against(), experiment_.weights, requirement, order, early_stop, paired,
       [this] { return experiment_.switched(); }, before ? &*before : nullptr);
@@ -162,6 +157,7 @@ TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const
 
 Judge::Run Judge::run_of(const KeptSet& set) {
   return [this, plan = experiment_.plan_keeping(names(set))](const auto& order, const VisitOutputs& visit) {
+    if (UnseenTrials* unseen = experiment_.unseen()) return unseen->visit(plan, order, visit);
     run_plan(
         experiment_.subject(), plan, experiment_.weights, [this] { return experiment_.switched(); }, order, visit);
   };

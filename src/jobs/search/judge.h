@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ class Judge {
 
   /// Runs trials with `subject`, which must be the experiment's but for its threads, ranks and progress, and outlive
   /// the judge. On one thread, and without an objective, the judge may then be asked from several threads.
-  void run_with(const Subject& subject) { subject_ = &subject; }
+  void run_with(const Subject& subject);
 
   /// `why` says what a trial would have passed with.
   Trial operator()(const KeptSet& set);
@@ -57,14 +58,17 @@ class Judge {
                   bool early_stop, const PairedSamples* paired = nullptr);
 
   Experiment& experiment_;
-  const Subject* subject_ = nullptr;  // null: the experiment's
+  const Subject* subject_ = nullptr;                             // null: the experiment's
+  std::vector<std::shared_ptr<const Subject>> unseen_subjects_;  // Experiment::unseen() with that subject's threads
   const Objective* objective_;
   bool early_stop_;
   double confidence_;
 };
 
-/// Verdict, damage, metric and what it would have needed, of outputs that are measured. Samples are not counted.
-Trial trial_of(const std::map<std::string, OutputStats>& outputs, const Requirement& requirement);
+/// Verdict, damage, metric and what it would have needed, of outputs of `subject` that are measured. Samples are not
+/// counted. `low`: as deciding_figure() has it.
+Trial trial_of(const Subject& subject, const std::map<std::string, OutputStats>& outputs,
+               const Requirement& requirement, const LowStats* low = nullptr);
 
 /// "‹min-sqnr› 22.31": a limit that a figure meets, rounded to the safe side; with "below" or "above" for a bound.
 std::string needs_text(const Requirement& requirement, const std::string& output, double metric, bool bound);

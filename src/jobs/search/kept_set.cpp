@@ -86,6 +86,8 @@ class KeptSetSearch {
                                {"data_sha256", experiment.reference.data_sha256},
                                {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
                                {"objective", request.decides.key}};
+    if (experiment.unseen() != nullptr)
+      identity["unseen"] = experiment.unseen()->plan_digest(experiment.all_low_plan());
     if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
     if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);

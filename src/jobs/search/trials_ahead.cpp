@@ -39,7 +39,7 @@ TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candid
                  [ran, &experiment](double) { ran(experiment.few_hard_samples().size()); }}),
       alone_(on_one_thread_helped(experiment.subject(), progress_, spare_)),
       lone_judge_(judge) {
-  lone_judge_.run_with(alone_);
+  if (side_by_side) lone_judge_.run_with(alone_);
 }
 
 bool sessions_are_small(const Subject& subject) {

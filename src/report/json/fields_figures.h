@@ -32,7 +32,28 @@ struct Fields<SampleFigure> {
 };
 
 template <>
+struct Fields<HeavyTail> {
+  static constexpr auto list = std::tuple{Field{"samples", &HeavyTail::samples}, Field{"share", &HeavyTail::share}};
+};
+
+template <>
+struct Fields<SoftmaxInput> {
+  static constexpr bool (*claims)(const SoftmaxInput&) = [](const SoftmaxInput& input) {
+    return input.sqnr_above.has_value();
+  };
+  static constexpr auto list =
+      std::tuple{Field{"tensor", &SoftmaxInput::tensor}, Field{"sqnr_db", &SoftmaxInput::sqnr_db},
+                 Field{"sqnr_db_above", &SoftmaxInput::sqnr_above, claims}};
+};
+
+template <>
 struct Fields<OutputFigure> {
+  static constexpr bool (*has_tail)(const OutputFigure&) = [](const OutputFigure& figure) {
+    return figure.heavy_tail.has_value();
+  };
+  static constexpr bool (*has_input)(const OutputFigure&) = [](const OutputFigure& figure) {
+    return figure.softmax_input.has_value();
+  };
   static constexpr bool (*has_axis)(const OutputFigure&) = [](const OutputFigure& figure) {
     return figure.class_axis.has_value();
   };
@@ -57,6 +78,8 @@ struct Fields<OutputFigure> {
                                           Field{"top1_agreement_95_percent", &OutputFigure::top1_interval},
                                           Field{"sqnr_db_above", &OutputFigure::sqnr_above, claims_sqnr},
                                           Field{"top1_agreement_above", &OutputFigure::top1_above, claims_top1},
+                                          Field{"heavy_tail", &OutputFigure::heavy_tail, has_tail},
+                                          Field{"softmax_input", &OutputFigure::softmax_input, has_input},
                                           Field{"class_axis", &OutputFigure::class_axis},
                                           Prose{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
                                           Field{"nonfinite", &OutputFigure::nonfinite},

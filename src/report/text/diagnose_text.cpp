@@ -192,7 +192,8 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   Table table;
   table.flexible_column("without");
   table.column("output", Align::Left);  // of several the one that decides
-  table.column("result", Align::Right);
+  const bool on_new = !by_task && report.requirement && report.requirement->confidence > 0.5;
+  table.column(on_new ? "on new samples" : "result", Align::Right);
   table.column("of the allowance", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
   for (std::size_t i = 0; i < rows; ++i) {

@@ -44,11 +44,29 @@ std::string samples_to_decide(std::size_t samples, double value, double above, d
   return fmt::format("about {} samples would, if the figure stays", count_text(static_cast<std::int64_t>(wanted)));
 }
 
+/// That few samples decide the figure, so that it says little of others.
+void say_heavy_tail(const DiagnoseReport& report, const OutputFigure& figure, Answer& answer) {
+  if (!figure.heavy_tail) return;
+  answer.sentence +=
+      fmt::format(" {} of {} {} {} of the error.", figure.heavy_tail->samples, plural(report.samples, "sample"),
+                  figure.heavy_tail->samples == 1 ? "holds" : "hold", percent_text(figure.heavy_tail->share));
+  if (!figure.softmax_input) return;
+  const SoftmaxInput& input = *figure.softmax_input;
+  std::string above;
+  if (input.sqnr_above) above = fmt::format(", above {} dB on new samples", db_text(*input.sqnr_above));
+  answer.advice.push_back(
+      fmt::format("A Softmax magnifies errors of undecided samples. Its input, '{}', has {} dB{}. To judge by the "
+                  "class: --min-top1-agreement.",
+                  shorten_middle(printable(input.tensor), 40), db_text(input.sqnr_db), above));
+}
+
 }  // namespace
 
 void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
   const OutputFigure* figure = deciding_output(run, report.requirement);
   if (figure == nullptr) return;
+  const bool of_classes = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
+  if (!of_classes) say_heavy_tail(report, *figure, answer);
   if (!report.requirement || report.requirement->confidence <= 0.5) return say_interval(report, *figure, answer);
   const Requirement& requirement = *report.requirement;
   const double limit = requirement.limit_for(figure->name).value_or(0);

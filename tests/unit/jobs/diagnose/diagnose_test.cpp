@@ -293,6 +293,36 @@ TEST(Diagnose, JudgesEachHalfByWhatTheOtherTaught) {
   EXPECT_NE(own, unseen.sqnr_db);
 }
 
+// Trials that judged by the samples that taught them would promise what the file's claim then misses.
+TEST(Diagnose, SearchesByWhatHoldsOnNewSamples) {
+  const NetFiles files(network(kConvNet, conv_net_weights()), kConvNetInput, 40);
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.cross_fit = true;
+  options.measure.requirement = at_least_db(diagnose(options).all_low.outputs.front().sqnr_db + 3);
+  options.measure.requirement->confidence = 0.9;
+  const DiagnoseReport report = diagnose(options);
+  const KeptSetReport& kept = report.kept.value();
+  ASSERT_TRUE(kept.certified);
+  EXPECT_EQ(kept.room, 1) << "no second search with less allowance";
+  EXPECT_NEAR(kept.metric.value(), report.final_figures->outputs.front().sqnr_above.value(), 1e-9)
+      << "what the search ends with is what is claimed";
+  const double limit = options.measure.requirement->limits.front().value;
+  for (const CertificateRow& row : kept.certificate) EXPECT_LT(row.metric, limit) << row.layer;
+}
+
+TEST(Diagnose, NamesTheFewSamplesThatHoldTheError) {
+  // Scores so far apart that most samples are decided.
+  const NetFiles files(network("net (float[1,16] x) => (float[1,5] y) {"
+                               " [dense] logits = MatMul (x, w) [softmax] y = Softmax <axis = -1> (logits) }",
+                               {{"w", bell({16, 5}, 21, 3)}}),
+                       {1, 16}, 40);
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Int8}));
+  const OutputFigure& output = report.final_figures.value().outputs.front();
+  ASSERT_TRUE(output.heavy_tail) << "few samples are undecided";
+  EXPECT_GT(output.softmax_input.value().sqnr_db, 0);
+  EXPECT_EQ(output.softmax_input->tensor, "logits");
+}
+
 TEST(Diagnose, AFewSamplesStayTogether) {
   const NetFiles files(network(kConvNet, conv_net_weights()), kConvNetInput, 9);
   DiagnoseOptions options = files.diagnose_options({Format::Int8});

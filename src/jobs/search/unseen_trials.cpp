@@ -1,0 +1,126 @@
+#include "jobs/search/unseen_trials.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace vernier {
+namespace {
+
+OutputStats merged(OutputStats one, const OutputStats& other) {
+  one.pooled += other.pooled;
+  one.rows += other.rows;
+  one.rows_agreed += other.rows_agreed;
+  if (one.samples == 0 || (other.samples > 0 && !(other.worst_sqnr_db >= one.worst_sqnr_db))) {
+    one.worst_sqnr_db = other.worst_sqnr_db;
+    one.worst_sample = other.worst_sample;
+  }
+  one.samples += other.samples;
+  one.each.insert(one.each.end(), other.each.begin(), other.each.end());
+  std::ranges::stable_sort(one.each, {}, &SampleSums::sample);
+  return one;
+}
+
+void add(TrialResult part, TrialResult& all) {
+  for (auto& [output, sums] : part.outputs) {
+    const auto [known, added] = all.outputs.emplace(output, sums);
+    if (!added) known->second = merged(std::move(known->second), sums);
+  }
+  all.samples_run += part.samples_run;
+  all.sample_log_noise.insert(all.sample_log_noise.end(), part.sample_log_noise.begin(), part.sample_log_noise.end());
+}
+
+std::vector<std::size_t> chosen(const std::vector<std::size_t>& order, const std::set<std::size_t>& samples) {
+  std::vector<std::size_t> own;
+  std::ranges::copy_if(order, std::back_inserter(own), [&](std::size_t sample) { return samples.contains(sample); });
+  return own;
+}
+
+}  // namespace
+
+Plan JudgedNetwork::taught(Plan other) const {
+  other.tensors = plan.tensors;
+  other.constants = plan.constants;
+  return other;
+}
+
+UnseenTrials::UnseenTrials(std::vector<JudgedNetwork> networks, const Plan& all_high,
+                           std::map<std::string, Shape> shapes)
+    : all_high_(all_high), shapes_(std::move(shapes)) {
+  for (JudgedNetwork& network : networks) {
+    Part& part = parts_.emplace_back();
+    part.samples.insert(network.samples.begin(), network.samples.end());
+    part.network = std::move(network);
+  }
+}
+
+std::shared_ptr<const SwitchedRuns> UnseenTrials::switched(Part& part) {
+  const std::lock_guard lock(making_);
+  if (!part.switched) {
+    const JudgedNetwork& network = part.network;
+    part.switched =
+        SwitchedRuns::of(*network.subject, {network.plan, network.taught(all_high_)}, *network.weights, shapes_);
+  }
+  return *part.switched;
+}
+
+std::vector<std::shared_ptr<const Subject>> UnseenTrials::subjects_for(const Subject& job) const {
+  std::vector<std::shared_ptr<const Subject>> subjects;
+  for (const Part& part : parts_) {
+    const auto own = std::make_shared<Subject>(*part.network.subject);
+    move_to_job_of(job, *own);
+    subjects.push_back(own);
+  }
+  return subjects;
+}
+
+TrialResult UnseenTrials::run(const std::vector<std::shared_ptr<const Subject>>& subjects, const Plan& plan,
+                              const Reference& reference, const Requirement* requirement,
+                              const std::vector<std::size_t>& order, bool early_stop, const KnownPlan* known) {
+  TrialResult all;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Part& part = parts_[i];
+    const std::vector<std::size_t> own = chosen(order, part.samples);
+    if (own.empty()) continue;
+    TrialResult result = run_trial(
+        subjects.empty() ? *part.network.subject : *subjects[i], part.network.taught(plan), reference,
+        *part.network.weights, requirement, own, early_stop, nullptr, [&] { return switched(part); }, known);
+    if (result.stopped_early) {
+      result.samples_run += all.samples_run;
+      return result;
+    }
+    add(std::move(result), all);
+  }
+  return all;
+}
+
+void UnseenTrials::visit(const Plan& plan, const std::vector<std::size_t>& order, const VisitOutputs& visit) {
+  bool more = true;
+  for (Part& part : parts_) {
+    if (!more) return;
+    run_plan(
+        *part.network.subject, part.network.taught(plan), *part.network.weights, [&] { return switched(part); },
+        chosen(order, part.samples),
+        [&](std::size_t sample, const std::vector<Tensor>& got) { return more = visit(sample, got); });
+  }
+}
+
+std::string UnseenTrials::plan_digest(const Plan& plan) {
+  const std::lock_guard lock(making_);
+  std::string digest = "unseen";
+  for (Part& part : parts_) {
+    if (!part.digest) part.digest.emplace(*part.network.subject, part.network.plan);
+    digest += " " + part.digest->of(plan);
+  }
+  return digest;
+}
+
+void UnseenTrials::forget_switched() {
+  const std::lock_guard lock(making_);
+  for (Part& part : parts_) part.switched.reset();
+  ::malloc_trim(0);  // what the C library keeps would come on top of what is next
+}
+
+}  // namespace vernier
