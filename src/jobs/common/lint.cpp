@@ -57,6 +57,11 @@ constexpr const char* kRuntime = "onnxruntime";
 constexpr const char* kGraph = "onnx_graphsurgeon";
 constexpr const char* kPairs = "vernier";  // Q/DQ pairs: the peer looks at none
 
+/// Of ONNX's inference. ONNX Runtime goes by the shape that it infers, and warns.
+bool is_of_declared_shape(const std::string& message) {
+  return message.find("Inferred shape and existing shape differ") != std::string::npos;
+}
+
 class Linter {
  public:
   Linter(const LintOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
@@ -141,7 +146,7 @@ class Linter {
       known.insert(name);
       const auto [first, fresh] = maker.emplace(name, by);
       if (!fresh) {
-        add(true, kGraph,
+        add(true, kChecker,
             fmt::format("{}tensor '{}' is made twice: by {} and by {}", where, printable(name),
                         printable(first->second), printable(by)),
             by_node ? std::vector{by} : std::vector<std::string>());
@@ -247,7 +252,9 @@ class Linter {
       imports[opset.domain()] = static_cast<int>(opset.version());
     }
     if (!node.domain().empty() && !imports.contains(node.domain())) {
-      add(true, kChecker, fmt::format("No opset import for domain '{}'", printable(node.domain())), {name_of(node)});
+      // An engine may have the operator; inference and ONNX Runtime only say the same.
+      add(false, kChecker, fmt::format("No opset import for domain '{}'", printable(node.domain())), {name_of(node)});
+      imports_all_ = false;
       return;
     }
     if (!imports.contains("") && !imports.contains("ai.onnx")) return;  // said already
@@ -272,6 +279,7 @@ class Linter {
 
   /// Types and shapes of each node, given what is known of its inputs: every node that does not fit, not the first.
   void infer() {
+    if (!imports_all_) return;
     onnx::ModelProto inferred = proto_;
     if (model_) {  // inference knows no sparse initializers; what is wrong with them was said when the model was read
       make_constants_dense(inferred, [](const onnx::TensorProto& proto) {
@@ -311,9 +319,9 @@ class Linter {
         end = std::min({end, line, text.size()});
         std::string message = text.substr(at + mark.size(), end - at - mark.size());
         while (!message.empty() && (message.front() == ':' || message.front() == ' ')) message.erase(0, 1);
-        add(true, kChecker, printable(message), {name_of(node)});
+        add(!(loaded_ && is_of_declared_shape(message)), kChecker, printable(message), {name_of(node)});
       }
-      if (!named) add(true, kChecker, printable(first_line(text)));
+      if (!named) add(!(loaded_ && is_of_declared_shape(text)), kChecker, printable(first_line(text)));
     }
   }
 
@@ -491,6 +499,7 @@ class Linter {
       runtime = Runtime::load(options_.measure.custom_operators);
       if (model_) session.emplace(runtime, *model_, SessionOptions{.optimize = false});
     });
+    loaded_ = session.has_value();
     if (session) run_given(runtime, *session);
     if (session) unless_refused([&] { run_as_it_comes(runtime); });
     if (!refused || (options_.run && runtime && try_nodes(runtime))) return;
@@ -525,6 +534,8 @@ class Linter {
   const JobSinks& sinks_;
   onnx::ModelProto proto_;
   std::optional<Model> model_;                                         // as other jobs read it
+  bool imports_all_ = true;                                            // the domains of all nodes
+  bool loaded_ = false;                                                // by ONNX Runtime
   bool run_refused_ = false;                                           // a rule knows that ONNX Runtime does
   std::optional<Error> unread_;                                        // why they cannot
   std::unordered_map<const onnx::NodeProto*, std::ptrdiff_t> places_;  // of the main graph's nodes

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,9 +21,26 @@
 namespace vernier {
 namespace {
 
-bool is_unknown_operator(const std::string& text) {
-  return text.find("is not a registered function/op") != std::string::npos ||
-         text.find("No opset import for domain") != std::string::npos;
+/// Of these domains ONNX Runtime knows what there is.
+bool is_known_domain(const std::string& domain) {
+  constexpr std::array kKnown{"", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "com.microsoft"};
+  return std::ranges::find(kKnown, domain) != kKnown.end();
+}
+
+/// What the node reads from outside: nothing that is made in its own bodies.
+std::set<std::string> outer_reads(const onnx::NodeProto& node) {
+  std::set<std::string> names = tensors_read(node);
+  for_each_body(node, [&](const onnx::GraphProto& body) {
+    for_each_graph(body, [&](const onnx::GraphProto& graph) {
+      for (const onnx::NodeProto& inner : graph.node()) {
+        for (const std::string& made : inner.output()) names.erase(made);
+      }
+      for (const onnx::ValueInfoProto& input : graph.input()) names.erase(input.name());
+      for (const onnx::TensorProto& constant : graph.initializer()) names.erase(constant.name());
+    });
+  });
+  names.erase("");
+  return names;
 }
 
 /// "net.onnx: ONNX Runtime 1.31.1: node 'a' (MatMul): reason (code 1)" -> "reason": the rest is said beside it.
@@ -47,7 +66,7 @@ class Walk {
       : runtime_(std::move(runtime)), model_(model), values_(inputs) {
     for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) constants_[tensor.name()] = &tensor;
     for (const onnx::NodeProto& node : model.proto.graph().node()) {
-      for (const std::string& name : tensors_read(node)) ++readers_[name];
+      for (const std::string& name : outer_reads(node)) ++readers_[name];
     }
   }
 
@@ -84,8 +103,7 @@ class Walk {
     onnx::GraphProto& graph = *alone.proto.mutable_graph();
     graph.set_name("node");
     *graph.add_node() = node;
-    for (const std::string& name : tensors_read(node)) {
-      if (name.empty()) continue;
+    for (const std::string& name : outer_reads(node)) {
       if (const auto value = values_.find(name); value != values_.end()) {
         declare(*graph.add_input(), name, value->second);
       } else if (const auto constant = constants_.find(name); constant != constants_.end()) {
@@ -114,9 +132,9 @@ class Walk {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
       // What gives no tensors is not at fault; what it gives is missing behind it.
       if (error.kind() == ErrorKind::Backend) trial.refusal = reason_in(error.what(), node);
-      trial.unknown = is_unknown_operator(trial.refusal);
+      trial.unknown = !trial.refusal.empty() && !is_known_domain(node.domain());
     }
-    for (const std::string& name : tensors_read(node)) {
+    for (const std::string& name : outer_reads(node)) {
       if (--readers_[name] == 0) values_.erase(name);
     }
     return trial;
