@@ -21,9 +21,15 @@ struct InspectOptions {
   bool weights = false;
   std::filesystem::path external_data_dir;    // as in MeasureOptions
   std::map<std::string, Shape> input_shapes;  // in the place of those in the file, for the sizes behind them
+  // Of list_like_polygraphy() alone:
+  bool infer_shapes = false;        // show types that the file does not say
+  bool skip_external_data = false;  // show no values that lie in other files
 };
 /// What is in a model file, float or typed. Values of weights are not read. Errors: Input.
 VERNIER_API ModelInspection inspect_model(const InspectOptions& options);
+/// The same as Polygraphy's `inspect model` prints it, with values of weights, for scripts that read its text.
+/// `input_shapes` have no effect. Errors: Input.
+VERNIER_API std::string list_like_polygraphy(const InspectOptions& options);
 
 /// The layers of a tactic replay and what TensorRT chose for each. Errors: Input.
 VERNIER_API TacticReplay inspect_tactics(const std::filesystem::path& replay);

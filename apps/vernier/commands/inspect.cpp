@@ -23,8 +23,8 @@ namespace {
 
 struct InspectLine {
   std::string model;
-  std::vector<std::string> show, input_shapes;
-  bool csv = false;
+  std::vector<std::string> show, input_shapes, log_format;
+  bool csv = false, infer_shapes = false, skip_external_data = false;
   ResultGroup result;
   std::string visual, report, display_as = "onnx";
   Texts texts;
@@ -46,8 +46,17 @@ Command add_inspect(CLI::App& root) {
   add_flag(app, "--csv", line->csv, "With --show formats: print one line a layer as CSV, and nothing else, on stdout")
       .group("Output");
   add_value(app, "--display-as,--convert-to", line->display_as, "KIND",
-            "As the peer has it: onnx, or trt, which shows the ONNX graph here, with a warning (default: onnx)")
+            "Text to print: onnx; polygraphy, as Polygraphy prints it; or trt, which prints onnx with a warning "
+            "(default: onnx)")
       .group("Output");
+  add_values(app, "--log-format", line->log_format, "FORMAT",
+             "Of Polygraphy's messages: any means --display-as polygraphy (default: none)")
+      .group("Output");
+  add_flag(app, "--shape-inference", line->infer_shapes, "With --display-as polygraphy: also print inferred shapes")
+      .group("Model");
+  add_flag(app, "--ignore-external-data", line->skip_external_data,
+           "With --display-as polygraphy: read no weights from other files")
+      .group("Model");
   add_flag(app, "--list-unbounded-dds", line->unbounded,
            "Print only the tensors that say sizes, come from data and have no upper bound")
       .group("Output");
@@ -70,7 +79,8 @@ Command add_inspect(CLI::App& root) {
   return {
       &app, &line->messages,
       [line](Console& console) {
-        if (parse_choice("--display-as", line->display_as, {"onnx", "trt"}) == "trt") {
+        const std::string form = parse_choice("--display-as", line->display_as, {"onnx", "polygraphy", "trt"});
+        if (form == "trt") {
           console.warning(
               "--display-as trt: the ONNX graph is shown; vernier inspect engine MODEL says what TensorRT makes of a "
               "typed file");
@@ -107,6 +117,12 @@ Command add_inspect(CLI::App& root) {
         options.nodes = shows.contains("layers");
         options.attributes = shows.contains("attrs");
         options.weights = shows.contains("weights");
+        if (form == "polygraphy" || (!line->log_format.empty() && !line->result.json)) {
+          options.infer_shapes = line->infer_shapes;
+          options.skip_external_data = line->skip_external_data;
+          print_result(console, list_like_polygraphy(options));
+          return 0;
+        }
         const ModelInspection inspection = inspect_model(options);
         if (line->result.json) {
           if (!line->visual.empty()) draw_model({line->model, line->visual, line->report}, console.sinks());

@@ -258,6 +258,7 @@ ModelInspection inspect_model(const InspectOptions& options) {
   report.file = fmt::format("model={} show={}", options.model.name(), show);
   return report;
 }
+std::string list_like_polygraphy(const InspectOptions&) { return ""; }
 std::string report_to_text(const ModelInspection& report) { return report.file; }
 std::string report_to_json(const ModelInspection&) { return "{}"; }
 std::string report_to_json(const DoctorReport&) { return "{}"; }
