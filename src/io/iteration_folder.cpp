@@ -31,14 +31,14 @@ fs::path real_place(fs::path path) {
 
 bool names_a_folder(const fs::path& path) {
   std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return false;
   return fs::is_directory(path, ignored) || !path.has_filename() || !path.has_extension();
 }
 
 IterationFolder::IterationFolder(fs::path path) : path_(real_place(std::move(path))) {
   std::error_code error;
   if (fs::exists(path_, error) && !fs::is_directory(path_, error)) {
-    refuse(path_, "is a file, and a name without extension makes a folder with one file an iteration",
-           "give a name with extension to write one file: .json");
+    refuse(path_, "is neither a file nor a folder", "give a name with extension to write one file: .json");
   }
   if (fs::is_directory(path_, error) && !fs::is_empty(path_, error)) {
     refuse(path_, "is a folder with something in it: nothing there is overwritten", "name a new or an empty folder");

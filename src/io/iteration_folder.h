@@ -10,12 +10,13 @@
 
 namespace vernier {
 
-/// Whether a path to be written means such a folder: it is one, or has no extension.
+/// Whether a path to be written means such a folder: it is one, or has no extension and is no file that is there (as
+/// scripts make with mktemp).
 bool names_a_folder(const std::filesystem::path& path);
 
 class IterationFolder {
  public:
-  /// Errors: Input when a file or a folder with content is there, or the disk refuses; also from add() and commit().
+  /// Errors: Input when a device or a folder with content is there, or the disk refuses; also from add() and commit().
   explicit IterationFolder(std::filesystem::path path);
   ~IterationFolder();
   IterationFolder(const IterationFolder&) = delete;
