@@ -28,7 +28,10 @@ std::string line_start(std::size_t indent) {
 }
 
 std::string header_of(const NamedTensor& array, const std::string& what) {
-  if (auto header = npy_header(array.tensor.dtype(), array.tensor.shape())) return *std::move(header);
+  Dtype dtype = array.tensor.dtype();
+  if (dtype == Dtype::Float8E4M3FN || dtype == Dtype::Float8E5M2)
+    dtype = Dtype::UInt8;  // its codes, as Polygraphy does
+  if (auto header = npy_header(dtype, array.tensor.shape())) return *std::move(header);
   throw Error(ErrorKind::Input,
               fmt::format("{} '{}' is {}, a type that NumPy does not have: files of saved data cannot hold it", what,
                           printable(array.name), dtype_name(array.tensor.dtype())),
