@@ -124,6 +124,7 @@ class Sanitizer {
     limits_.rounds = options_.passes;
     limits_.max_bytes = options_.fold_size_limit;
     limits_.shapes = options_.fold_shapes;
+    limits_.outputs = true;
     limits_.apart = options_.partitioning.has_value();
     const bool fold = options_.fold_constants || options_.simplify;
     for (int round = 0; round < kMostRounds; ++round) {

@@ -38,8 +38,15 @@ std::optional<Tensor> value_of(const onnx::NodeProto& node) {
 
 }  // namespace
 
-Outcome constants_to_initializers(Model& model, const Context&) {
-  const std::set<std::string> outputs = all_graph_outputs(model);
+std::set<std::string> outputs_left_alone(const Model& model, const FoldLimits& limits) {
+  std::set<std::string> outputs = all_graph_outputs(model);
+  if (!limits.outputs) return outputs;
+  for (const std::string& name : output_names(model)) outputs.erase(name);
+  return outputs;
+}
+
+Outcome constants_to_initializers(Model& model, const Context& context) {
+  const std::set<std::string> outputs = outputs_left_alone(model, context.fold);
   int constants = 0;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     std::set<std::string> moved;
@@ -56,12 +63,13 @@ Outcome constants_to_initializers(Model& model, const Context&) {
 
   // Parents come first and nodes are sorted, so that a chain of Identities collapses in one walk.
   const std::set<std::string> initializers = initializer_names(model);
+  const std::set<std::string> all_outputs = all_graph_outputs(model);
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     std::set<std::string> gone;
     for (int i = 0; i < graph.node_size(); ++i) {
       const onnx::NodeProto node = graph.node(i);
       if (!is_onnx(node, "Identity") || node.input_size() != 1 || node.output_size() != 1) continue;
-      if (!initializers.contains(node.input(0)) || outputs.contains(node.output(0))) continue;
+      if (!initializers.contains(node.input(0)) || all_outputs.contains(node.output(0))) continue;
       rename_reads(graph, node.output(0), node.input(0));
       gone.insert(node.name());
     }

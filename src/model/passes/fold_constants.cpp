@@ -104,7 +104,7 @@ struct ConstantPart {
 };
 
 /// `allowed` says of each node by name whether it may be part of it.
-ConstantPart constant_part(Model& model, const Types& types, std::int64_t most,
+ConstantPart constant_part(Model& model, const Types& types, const FoldLimits& limits,
                            const std::function<bool(const std::string&)>& allowed) {
   ConstantPart part;
   part.model.proto.set_ir_version(model.proto.ir_version());
@@ -113,7 +113,7 @@ ConstantPart constant_part(Model& model, const Types& types, std::int64_t most,
   out.set_name("constants");
 
   const int opset = default_opset(model.proto);
-  const std::set<std::string> outputs = all_graph_outputs(model);
+  const std::set<std::string> outputs = outputs_left_alone(model, limits);
   std::set<std::string> constant = initializer_names(model);
   std::map<std::string, onnx::GraphProto*> made;  // value -> graph of its node
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
@@ -123,7 +123,9 @@ ConstantPart constant_part(Model& model, const Types& types, std::int64_t most,
       });
       const bool is_output = std::any_of(node.output().begin(), node.output().end(),
                                          [&](const std::string& name) { return outputs.contains(name); });
-      if (!reads_constants || is_output || !may_fold(node, opset) || !small_enough(node, types, most)) continue;
+      if (!reads_constants || is_output || !may_fold(node, opset) || !small_enough(node, types, limits.max_bytes)) {
+        continue;
+      }
       if (!allowed(node.name())) continue;
       *out.add_node() = node;
       part.nodes.insert(node.name());
@@ -137,7 +139,8 @@ ConstantPart constant_part(Model& model, const Types& types, std::int64_t most,
 
   std::set<std::string> inner_reads;
   for (const onnx::NodeProto& node : out.node()) inner_reads.insert(node.input().begin(), node.input().end());
-  std::set<std::string> frontier;
+  const std::vector<std::string> model_outputs = output_names(model);
+  std::set<std::string> frontier(model_outputs.begin(), model_outputs.end());
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
       if (!inner_reads.contains(tensor.name())) continue;
@@ -173,7 +176,7 @@ Outcome fold_constants(Model& model, const Context& context) {
     const int new_shapes = context.fold.shapes ? fold_shapes(model, types) : 0;
     shapes += new_shapes;
     std::string only;
-    ConstantPart part = constant_part(model, types, context.fold.max_bytes, [&](const std::string& name) {
+    ConstantPart part = constant_part(model, types, context.fold, [&](const std::string& name) {
       if (stuck.contains(name)) return false;
       if (apart && only.empty()) only = name;
       return !apart || only == name;

@@ -16,6 +16,7 @@ struct FoldLimits {
   int rounds = 0;              // at most so many; 0: until nothing is left
   std::int64_t max_bytes = 0;  // values above stay nodes; 0: 64 MB, or 1 MB where they grow 8 times
   bool shapes = true;          // Shape nodes are folded, too
+  bool outputs = false;        // outputs of the model become initializers, too; else their nodes stay
   bool apart = false;          // where the evaluator refuses all constant nodes together, each one is tried alone
 };
 
@@ -54,8 +55,11 @@ Outcome pad_transposed(Model& model, const Context& context);
 Outcome unwrap_optionals(Model& model, const Context& context);
 
 /// Constant -> initializer, and readers of Identity(initializer) -> readers of the initializer, in all graphs.
-/// Constants that are themselves a graph's output stay nodes.
+/// Constants that are themselves a graph's output stay nodes, except with FoldLimits::outputs.
 Outcome constants_to_initializers(Model& model, const Context& context);
+
+/// Outputs whose nodes stay, of bodies too.
+std::set<std::string> outputs_left_alone(const Model& model, const FoldLimits& limits);
 
 /// Nodes that read initializers only -> initializers with the value that the evaluator finds for them, all in one run;
 /// Shape of a tensor of known shape likewise. Repeats until nothing is left. QuantizeLinear and DequantizeLinear are
