@@ -24,4 +24,7 @@ VERNIER_API std::string metric_script_template();
 /// A script for --postprocess-func-script that hands on the model's outputs one by one. Errors: Input.
 VERNIER_API std::string postprocess_script_template(const OnnxModel& model);
 
+/// A script that edits the model with ONNX GraphSurgeon and writes STEM_updated.onnx beside it. The model is not read.
+VERNIER_API std::string onnx_gs_template(const OnnxModel& model);
+
 }  // namespace vernier

@@ -100,6 +100,8 @@ std::vector<Command> add_templates(CLI::App& root) {
                  [](const OnnxModel&) { return metric_script_template(); }),
       add_script(root, "postprocess-script", "A Python script that changes outputs before they are compared",
                  "vernier template postprocess-script model.onnx -o postprocess.py", true, postprocess_script_template),
+      add_script(root, "onnx-gs", "A Python script that edits the model with ONNX GraphSurgeon",
+                 "vernier template onnx-gs model.onnx -o edit.py", true, onnx_gs_template),
   };
 }
 

@@ -105,11 +105,34 @@ std::string comparison_of(const CLI::App& app, const std::string& second) {
   return fmt::format("{} {} compares the two", text, shell_quote(second));
 }
 
+/// Commands of Polygraphy that are not here, by the last word of the group.
+struct AbsentCommand {
+  std::string_view group, name;
+  const char* why;
+  const char* instead;
+};
+constexpr std::array kAbsentCommands{
+    AbsentCommand{"vernier", "plugin", "patterns of plugins are programs for ONNX GraphSurgeon, which are not run here",
+                  "polygraphy plugin; or vernier surgeon insert MODEL --op PLUGIN --inputs A --outputs B -o FILE.onnx, "
+                  "which replaces what makes B"},
+    AbsentCommand{"vernier", "multi-device", "no model is split over devices here", "polygraphy multi-device"},
+    AbsentCommand{"template", "trt-network", "no script for TensorRT is written here",
+                  "polygraphy template trt-network"},
+    AbsentCommand{"template", "trt-config", "no script for TensorRT is written here", "polygraphy template trt-config"},
+    AbsentCommand{"template", "shard-hints", "no model is split over devices here", "polygraphy template shard-hints"},
+};
+
 [[noreturn]] void unknown_argument(const CLI::App& app, const std::string& argument) {
   const std::vector<std::string> commands = command_names(app);
   if (commands.empty()) {
     const std::string text = fmt::format("one argument too many: '{}'", printable(argument));
     throw Error(ErrorKind::Usage, text, compares_two(app) ? comparison_of(app, argument) : help_hint(app));
+  }
+  const auto absent = std::ranges::find_if(kAbsentCommands, [&](const AbsentCommand& command) {
+    return command.name == argument && app.get_name() == command.group;
+  });
+  if (absent != kAbsentCommands.end()) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: {}", argument, absent->why), absent->instead);
   }
   const std::vector<std::string> near = nearest_names(argument, commands, 1);
   throw Error(
@@ -263,7 +286,7 @@ void move_behind_command(const CLI::App& root, std::vector<std::string>& argumen
         ++end;
       arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i), end);
       --i;
-    } else if (std::ranges::find(commands, arguments[i]) != commands.end()) {
+    } else if (!arguments[i].starts_with('-')) {
       std::rotate(arguments.begin() + 1, arguments.begin() + static_cast<std::ptrdiff_t>(i),
                   arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "base/text.h"
@@ -103,6 +104,22 @@ std::string postprocess_script_template(const OnnxModel& source) {
       "    # Change values here, for example np.round(outputs[name], 3), or boxes after suppression.\n"
       "    return {{\n{}    }}\n",
       outputs);
+}
+
+std::string onnx_gs_template(const OnnxModel& source) {
+  const std::filesystem::path& file = source.file();
+  const std::filesystem::path updated = file.parent_path() / (file.stem().string() + "_updated.onnx");
+  return fmt::format(
+      "# Edits a model with ONNX GraphSurgeon: pip install onnx onnx-graphsurgeon\n"
+      "import onnx\n"
+      "import onnx_graphsurgeon as gs\n\n"
+      "graph = gs.import_onnx(onnx.load({}))\n\n"
+      "for node in graph.nodes:\n"
+      "    # Change node.op, node.attrs, node.inputs and node.outputs here.\n"
+      "    print(node.op, node.name)\n\n"
+      "graph.cleanup().toposort()\n"
+      "onnx.save(gs.export_onnx(graph), {})\n",
+      json_quoted(file.string()), json_quoted(updated.string()));
 }
 
 }  // namespace vernier

@@ -74,6 +74,7 @@ std::string plan_template(const QuantizeOptions& options, const JobSinks&) { ret
 std::string data_loader_template(const OnnxModel& model) { return model.name(); }
 std::string metric_script_template() { return "metric"; }
 std::string postprocess_script_template(const OnnxModel& model) { return model.name(); }
+std::string onnx_gs_template(const OnnxModel& model) { return model.name(); }
 
 LintReport lint(const LintOptions&, const JobSinks&) { return {}; }
 std::string report_to_json(const LintReport&) { return "{}\n"; }
