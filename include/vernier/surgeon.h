@@ -36,6 +36,7 @@ struct ExtractOptions {
   std::filesystem::path output;       // empty: a value in the result
   std::vector<TensorChoice> inputs;   // empty: the model's own
   std::vector<TensorChoice> outputs;  // empty: the model's own
+  bool fix_open_sizes = false;        // of the model's inputs: to 1
   ExternalDataOptions external_data;
   /// Needs `output`. Samples of the whole model: the inputs and outputs that the part has on them are written beside
   /// it, to STEM_inputs.json and STEM_outputs.json.
@@ -63,6 +64,7 @@ struct SanitizeOptions {
   bool cleanup = false;
   bool simplify = false;  // fusions, and nodes that do nothing or repeat another
   std::map<std::string, Shape> input_shapes;
+  bool fix_open_sizes = false;  // those that `input_shapes` leave open: to 1
   OutputChoice outputs;
   /// Bounds for sizes that come from data, by tensor; "" for all others.
   std::map<std::string, std::int64_t> size_bounds;

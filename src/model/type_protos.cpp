@@ -75,4 +75,15 @@ void override_input_shapes(Model& model, const std::map<std::string, Shape>& sha
   }
 }
 
+void fix_open_sizes(Model& model) {
+  std::map<std::string, Shape> shapes;
+  for (const InputInfo& input : model_inputs(model)) {
+    if (std::ranges::none_of(input.shape, [](std::int64_t dim) { return dim < 0; })) continue;
+    Shape& shape = shapes[input.name] = input.shape;
+    std::ranges::replace_if(
+        shape, [](std::int64_t dim) { return dim < 0; }, 1);
+  }
+  override_input_shapes(model, shapes, "");
+}
+
 }  // namespace vernier

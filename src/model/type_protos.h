@@ -26,4 +26,7 @@ void keep_custom_types(onnx::GraphProto& graph);
 /// Errors: Usage when no input has that name, or the rank differs.
 void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option);
 
+/// The same for every open size of an input, which becomes 1.
+void fix_open_sizes(Model& model);
+
 }  // namespace vernier

@@ -98,14 +98,21 @@ struct ExtractLine {
   Files files;
   std::vector<std::string> inputs, outputs, input_shapes;
   std::string with_data;
+  bool fix_open_sizes = false;
   Texts texts;
   MessageGroup messages;
 };
 
+void add_fallback(CLI::App& app, bool& fix_open_sizes, const char* group) {
+  add_flag(app, "--force-fallback-shape-inference", fix_open_sizes,
+           "Set open sizes of the inputs to 1, and infer the shapes behind them")
+      .group(group);
+}
+
 struct SanitizeLine {
   Files files;
   bool fold = false, no_fold_shapes = false, cleanup = false, toposort = false, simplify = false;
-  bool per_pass = false;
+  bool per_pass = false, fix_open_sizes = false;
   std::string passes, partitioning, size_limit;
   std::vector<std::string> shapes, outputs, excluded, by_type, bounds;
   DataGroup data;
@@ -130,6 +137,7 @@ SanitizeOptions options_of(const SanitizeLine& line) {
   for (const std::string& text : line.shapes) {
     options.input_shapes.insert(parse_input_shape("--override-input-shapes", text, Dims::MayBeOpen));
   }
+  options.fix_open_sizes = line.fix_open_sizes;
   options.outputs.names = line.outputs;
   options.outputs.excluded = line.excluded;
   options.outputs.op_types = line.by_type;
@@ -160,6 +168,7 @@ Command add_surgeon_extract(CLI::App& root) {
             "Run the whole model on these samples, in any form of --data, and write what the part's inputs and outputs "
             "hold to STEM_inputs.json and STEM_outputs.json (default: not run)")
       .group("Part");
+  add_fallback(app, line->fix_open_sizes, "Part");
   add_row(app, table::kCustomOps, "Part", line->texts);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
@@ -175,10 +184,7 @@ Command add_surgeon_extract(CLI::App& root) {
             for (const std::string& text : line->outputs) {
               options.outputs.push_back(parse_tensor("--outputs", text, false));
             }
-            if (options.inputs.empty() && options.outputs.empty()) {
-              throw Error(ErrorKind::Usage, "neither --inputs nor --outputs: the part would be the whole model",
-                          "--inputs NAME:auto:auto, --outputs NAME:auto, or both");
-            }
+            options.fix_open_sizes = line->fix_open_sizes;
             if (!line->with_data.empty()) options.with_data.emplace().data.location = line->with_data;
             read_value(table::kCustomOps, line->texts, options.custom_operators);
             return finish(console, extract_model(options, console.sinks()));
@@ -216,6 +222,7 @@ Command add_surgeon_sanitize(CLI::App& root) {
   add_values(app, "--override-input-shapes,--override-inputs", line->shapes, "NAME:[D0,D1]",
              "Fix the shape of inputs (default: as in the file)")
       .group("Editing");
+  add_fallback(app, line->fix_open_sizes, "Editing");
   add_values(app, "--outputs", line->outputs, "NAME", "New outputs, wildcards allowed; '*' or mark all: every tensor")
       .group("Editing");
   add_values(app, "--exclude-outputs", line->excluded, "NAME", "Take these off the outputs (default: none)")

@@ -54,8 +54,8 @@ void ExternalDataGroup::add(CLI::App& app) {
       .values(0, 1)
       .group("Output");
   add_value(app, "--external-data-size-threshold", threshold_, "BYTES",
-            "With --save-external-data: what is smaller stays in the model; K, M and G are powers of 1024 (default: "
-            "1024)")
+            "With --save-external-data: what is smaller stays in the model, 0 for nothing; K, M and G are powers of "
+            "1024 (default: 1024)")
       .group("Output");
   add_flag(app, "--no-save-all-tensors-to-one-file", many_files_,
            "With --save-external-data: one file a weight, MODEL.0.data, MODEL.1.data ...")
@@ -78,7 +78,11 @@ ExternalDataOptions ExternalDataGroup::values() const {
                 fmt::format("--save-external-data {} and --no-save-all-tensors-to-one-file: one file, or many", file_),
                 "leave out one of them");
   }
-  if (!threshold_.empty()) options.size_threshold = parse_bytes("--external-data-size-threshold", threshold_);
+  if (threshold_ == "0") {
+    options.size_threshold = 0;
+  } else if (!threshold_.empty()) {
+    options.size_threshold = parse_bytes("--external-data-size-threshold", threshold_);
+  }
   return options;
 }
 

@@ -110,7 +110,9 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
     throw Error(ErrorKind::Usage, "the samples of a part are written beside it, and it is not written");
   }
   refuse_to_overwrite(options.output, {options.model.file()});
-  return extract_part(read_model(options.model), options, sinks);
+  Model model = read_model(options.model);
+  if (options.fix_open_sizes) fix_open_sizes(model);
+  return extract_part(model, options, sinks);
 }
 
 SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks) {

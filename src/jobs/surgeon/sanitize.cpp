@@ -54,6 +54,7 @@ class Sanitizer {
     result_.output = options_.output;
     result_.nodes_before = count(model);
     override_input_shapes(model, options_.input_shapes, "‹override-input-shapes›");
+    if (options_.fix_open_sizes) fix_open_sizes(model);
     choose(model);
     bound(model);
     edit(model);
