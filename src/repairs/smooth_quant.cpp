@@ -129,7 +129,7 @@ Passage passage_to(const GraphWalk& walk, const std::map<std::string, ValueType>
   };
   for (;;) {
     const onnx::NodeProto* node = walk.maker(passage.start);
-    if (node == nullptr || node->input_size() == 0 || brings_channels_last(*node)) return passage;
+    if (node == nullptr || node->input_size() == 0) return passage;
     const std::string& op = node->op_type();
     bool passes = op == "Reshape";
     if (known && op == "Transpose") {

@@ -101,7 +101,8 @@ TEST(SmoothQuant, AScaleThatOthersReadIsCopied) {
 
 TEST(SmoothQuant, GoesThroughWhatLeavesTheChannelsLast) {
   const std::string norm = "[norm] n0 = LayerNormalization(x, g, b)\n ";
-  for (const char* passage : {"[pass] n = Reshape(n0, rows)\n "}) {
+  for (const char* passage : {"[pass] n = Reshape(n0, rows)\n ", "[pass] n = Transpose<perm = [0, 1]>(n0)\n ",
+                              "[first] n1 = Reshape(n0, rows)\n [pass] n = Reshape(n1, rows)\n "}) {
     const auto proposals = Norm(norm + passage + kTwoReaders).proposals();
     ASSERT_EQ(proposals.size(), 1U) << passage;
     EXPECT_EQ(proposals[0].why_not, "") << passage;
