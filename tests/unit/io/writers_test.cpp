@@ -107,9 +107,16 @@ TEST(RunWriter, AnEmptyFolderIsFilledAndAFullOneIsLeftAlone) {
   const Error error = error_of([&] { RunWriter(folder / "there.d", {"a"}); });
   EXPECT_EQ(error.kind(), ErrorKind::Input);
   EXPECT_NE(std::string(error.what()).find("nothing there is overwritten"), std::string::npos);
+}
+
+TEST(RunWriter, AFileWithoutExtensionIsWrittenAnew) {
+  const TempFolder folder;
   write_file(folder / "plain", "x");
-  EXPECT_NE(std::string(error_of([&] { RunWriter(folder / "plain", {"a"}); }).what()).find("is a file"),
-            std::string::npos);
+  RunWriter writer(folder / "plain", {"a"});
+  writer.add(0, first_iteration());
+  writer.finish();
+  EXPECT_TRUE(fs::is_regular_file(folder / "plain"));
+  EXPECT_EQ(open_runs(folder / "plain").size(), 1U);
 }
 
 TEST(RunWriter, ArchivesHoldOneRun) {
