@@ -17,17 +17,25 @@
 #include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
+#include "vernier/graph_optimization.h"
 
 namespace vernier {
 namespace {
 
-/// The message in a file that the runtime wrote for `source`.
-onnx::ModelProto proto_in(const MappedFile& file, const std::filesystem::path& source) {
+/// What the runtime writes for a session of `model` with `options`.
+onnx::ModelProto written_for(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                             SessionOptions options) {
+  // The runtime wants a path; this one needs no disk.
+  const Descriptor descriptor(::memfd_create("vernier", MFD_CLOEXEC));
+  if (descriptor.empty()) throw Error(ErrorKind::Backend, fmt::format("memfd_create: {}", std::strerror(errno)));
+  options.optimized = fmt::format("/proc/self/fd/{}", descriptor.get());
+  { const Session writes(runtime, model, options); }  // its memory is free again before the file is read
+  const auto file = MappedFile::of(descriptor.get(), model.path);
   onnx::ModelProto proto;
-  if (!std::in_range<int>(file.bytes().size()) ||
-      !proto.ParseFromArray(file.bytes().data(), static_cast<int>(file.bytes().size()))) {
+  if (!std::in_range<int>(file->bytes().size()) ||
+      !proto.ParseFromArray(file->bytes().data(), static_cast<int>(file->bytes().size()))) {
     throw Error(ErrorKind::Backend,
-                fmt::format("{}: ONNX Runtime wrote an optimized model that is none", source.string()));
+                fmt::format("{}: ONNX Runtime wrote an optimized model that is none", model.path.string()));
   }
   return proto;
 }
@@ -87,30 +95,17 @@ void order_from_outputs(onnx::GraphProto& graph) {
 
 }  // namespace
 
-onnx::ModelProto optimized_graph(const std::shared_ptr<const Runtime>& runtime, const std::filesystem::path& path,
-                                 const std::filesystem::path& scratch) {
-  const OrtApi& api = runtime->api();
-  const OwnedOptions options = runtime->new_options();
-  OrtSessionOptions* const raw_options = options.get();
-  runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, ORT_ENABLE_EXTENDED));
-  runtime->check(api.SetSessionLogSeverityLevel(raw_options, ORT_LOGGING_LEVEL_FATAL));
-  runtime->check(api.SetOptimizedModelFilePath(raw_options, scratch.c_str()));
-  OrtSession* raw = nullptr;
-  runtime->check(api.CreateSession(runtime->env(), path.c_str(), raw_options, &raw));
-  const Handle<OrtSession, &OrtApi::ReleaseSession> session(api, raw);
-  return proto_in(*MappedFile::open(scratch), path);
+onnx::ModelProto optimized_graph(const std::shared_ptr<const Runtime>& runtime, const Model& file,
+                                 bool kernels_of_x86) {
+  return written_for(
+      runtime, file,
+      {.integer_kernels = true, .kernels_of_x86 = kernels_of_x86, .level = GraphOptimization::EnableExtended});
 }
 
 Model optimized_model(const std::shared_ptr<const Runtime>& runtime, const Model& model) {
-  // The runtime wants a path; this one needs no disk.
-  const Descriptor file(::memfd_create("vernier", MFD_CLOEXEC));
-  if (file.empty()) throw Error(ErrorKind::Backend, fmt::format("memfd_create: {}", std::strerror(errno)));
-  SessionOptions options;
-  options.optimized = fmt::format("/proc/self/fd/{}", file.get());
-  { const Session writes(runtime, model, options); }  // its memory is free again before the file is read
   Model optimized;
   optimized.path = model.path;
-  optimized.proto = proto_in(*MappedFile::of(file.get(), model.path), model.path);
+  optimized.proto = written_for(runtime, model, {});
   onnx::GraphProto& graph = *optimized.proto.mutable_graph();
   google::protobuf::RepeatedPtrField<onnx::TensorProto> initializers;
   initializers.Swap(graph.mutable_initializer());

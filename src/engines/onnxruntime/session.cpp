@@ -192,6 +192,7 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
     // A planned block comes on top of the chunks that the first runs, which nothing was planned for, leave behind.
     if (!has_small_tensors(model)) runtime.check(api.DisableMemPattern(raw));
   }
+  if (options.kernels_of_x86) runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsQDQIsInt8Allowed, "0"));
   if (static_cast<std::size_t>(graph.output_size()) > kManyOutputs) {
     runtime.check(api.DisableMemPattern(raw));
     runtime.check(api.DisableCpuMemArena(raw));

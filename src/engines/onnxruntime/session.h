@@ -29,6 +29,8 @@ struct SessionOptions {
   int threads = 1;
   /// Let the runtime fuse QuantizeLinear/DequantizeLinear into its integer kernels. Off wherever numbers are simulated.
   bool integer_kernels = false;
+  /// Of these, those that the runtime takes on x86, whatever machine this is: it makes int8 data uint8 there.
+  bool kernels_of_x86 = false;
   /// In the place of `optimize`; absent: as that says.
   std::optional<GraphOptimization> level = {};
   /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.

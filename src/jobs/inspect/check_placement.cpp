@@ -13,9 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/scratch_folder.h"
 #include "base/text.h"
-#include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/invalid_nodes.h"
@@ -46,16 +44,7 @@ void count_pairs(const QdqGraph& graph, CheckPlacementReport& report) {
 /// node that still reads dequantized data without a finding gets one.
 void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Model& file,
                        const std::vector<QdqGraph>& graphs, CheckPlacementReport& report) {
-  const ScratchFolder scratch;
-  // Written again: optimized nodes are found by the names that reading gave them.
-  write_model(file, scratch / "file.onnx");
-  onnx::ModelProto optimized;
-  try {
-    optimized = optimized_graph(runtime, scratch / "file.onnx", scratch / "optimized.onnx");
-  } catch (const Error& error) {
-    refuse_custom_operator(*runtime, file.proto, file.path.string(), error.what());
-    throw;
-  }
+  const onnx::ModelProto optimized = optimized_graph(runtime, file);
   report.ran = true;
   std::map<std::string, const onnx::NodeProto*> made_by;
   std::set<std::string> stored;
