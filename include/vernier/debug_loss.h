@@ -17,7 +17,7 @@ struct DebugLossOptions {
   OnnxModel quantized_model;
   MeasureOptions measure;
   std::string command;
-  bool checked = false;  // verify() or lint() has checked the quantized model
+  bool checked = false;  // verify() has looked at its nodes, and at what saturates
 };
 
 /// Errors: Input, Backend; Usage for a file whose operators are quantized themselves (QLinearConv), with what to do.

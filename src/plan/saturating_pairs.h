@@ -1,32 +1,40 @@
 // What ONNX Runtime's kernels for uint8 data and int8 weights do on x86 CPUs without VNNI, as a simulated graph: they
-// multiply with VPMADDUBSW, which adds the products of two neighbours in 16 bits that saturate. Which kernels those are
-// was read in MLAS (docs/truth.md): matrix products of u8 and s8 on SSE4.1, AVX2 and AVX-512 alike, in QLinearConv,
-// QLinearMatMul, MatMulIntegerToFloat and QGemm. Products of u8 and u8, of s8 and s8, and depthwise convolutions are
-// summed in 16 bits that are wide enough, or in 32.
+// multiply with VPMADDUBSW, which adds the products of two neighbours in 16 bits that saturate. That was read in MLAS
+// and measured on a CPU with AVX2 (docs/truth.md). Products of u8 and u8, of s8 and s8, and depthwise convolutions do
+// not saturate. Which layers such a kernel computes, ONNX Runtime's optimizer says: on x86 it makes int8 data uint8 in
+// many places, and leaves layers in float in others.
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "model/model.h"
 #include "plan/simulate_typed.h"
+#include "vernier/format.h"
 
 namespace vernier {
 
 struct SaturatingLayer {
   std::string name;
   std::string op_type;
+  Format data = Format::UInt8;  // as the file has it
 };
 
 struct SaturatingFile {
   Model model;
   /// Layers in which some pair may leave 16 bits, in graph order: the slot of each node PairSums is its place here.
   std::vector<SaturatingLayer> layers;
-  std::size_t not_simulated = 0;  // layers on codes whose weights have another form: operators that read codes, batches
+  /// Kernels that may saturate and are no layer with Q/DQ pairs of a known form, such as operators that read codes.
+  std::vector<std::string> not_simulated;
 };
 
-/// `file` with a PairSums (round_node.h) behind each layer that such a kernel computes and that may saturate.
-SaturatingFile saturating_pairs(const SimulatedFile& file);
+/// Names of the nodes of `optimized`, a graph that ONNX Runtime would run, that multiply uint8 data by int8 weights of
+/// more than 7 bits. A node that was fused of a MatMul and an Add has the name of the MatMul.
+std::set<std::string> saturating_kernels(const onnx::ModelProto& optimized);
+
+/// `file` with a PairSums (round_node.h) behind each layer that one of `kernels` computes and that may saturate.
+SaturatingFile saturating_pairs(const SimulatedFile& file, const std::set<std::string>& kernels);
 
 }  // namespace vernier

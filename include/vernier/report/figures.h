@@ -85,11 +85,12 @@ struct OtherSums {
 };
 
 /// The same network in ONNX Runtime on an x86 CPU without VNNI, which adds products of uint8 data and int8 weights in
-/// pairs of 16 bits that saturate. Simulated.
+/// pairs of 16 bits that saturate, and makes int8 data uint8 in front of most of them. Simulated.
 struct SaturatedPairs {
   struct Layer {
     std::string name;
     std::string op_type;
+    Format data = Format::UInt8;            // as the file has it
     std::int64_t pairs = 0, saturated = 0;  // over all samples
   };
   std::vector<Layer> layers;  // in which some pair saturates, the worst first

@@ -59,6 +59,20 @@ class Window {
   std::vector<std::int64_t> kernel_, strides_, dilations_, pads_;
 };
 
+/// Where element `place` of a tensor `wide` lies in one of shape `narrow` that is broadcast to it.
+std::size_t broadcast_place(std::size_t place, std::span<const std::int64_t> wide,
+                            std::span<const std::int64_t> narrow) {
+  std::size_t found = 0, step = 1;
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    const auto size = static_cast<std::size_t>(wide[wide.size() - 1 - i]);
+    const auto own = static_cast<std::size_t>(narrow[narrow.size() - 1 - i]);
+    if (own > 1) found += place % size * step;
+    place /= size;
+    step *= own;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> PairSumsKernel::ints(const OrtKernelInfo* info, const char* name) const {
@@ -86,7 +100,10 @@ void PairSumsKernel::create(const OrtKernelInfo* info) {
   scales.resize(size);
   check(api->KernelInfoGetAttributeArray_float(info, "scales", scales.data(), &size));
   group = int_attribute(info, "group");
-  if (group == 0) return;
+  if (group == 0) {
+    batch = ints(info, "batch");
+    return;
+  }
   shape = ints(info, "kernel_shape");
   strides = ints(info, "strides");
   dilations = ints(info, "dilations");
@@ -117,18 +134,36 @@ void PairSumsKernel::compute(OrtKernelContext* context) const {
   }
 }
 
+void PairSumsKernel::add(std::size_t row, std::span<const std::uint8_t> read, float& sum, RoundEvents& events) const {
+  sum += scales[row] * static_cast<float>(sums->excess(row, read, events.saturated));
+  events.count += static_cast<std::int64_t>(sums->pairs());
+}
+
+void PairSumsKernel::add_to_products(const Shape& data, const Shape& result, std::span<const std::uint8_t> codes,
+                                     std::span<float> out, RoundEvents& events) const {
+  const std::size_t width = outputs / static_cast<std::size_t>(element_count(batch));
+  if (batch.empty()) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      add(i % width, codes.subspan(i / width * terms, terms), out[i], events);
+    return;
+  }
+  const std::size_t inner = std::min<std::size_t>(data.size(), 2);  // data of one dimension are one row
+  const auto rows = static_cast<std::size_t>(inner < 2 ? 1 : data[data.size() - 2]);
+  const std::span<const std::int64_t> matrices = std::span(result).first(result.size() - inner);
+  const std::span<const std::int64_t> read = std::span(data).first(data.size() - inner);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t matrix = i / width / rows;
+    const std::size_t row = broadcast_place(matrix, matrices, read) * rows + i / width % rows;
+    add(broadcast_place(matrix, matrices, batch) * width + i % width, codes.subspan(row * terms, terms), out[i],
+        events);
+  }
+}
+
 void PairSumsKernel::add_excess(const Input& data, const Shape& result, std::span<float> out,
                                 RoundEvents& events) const {
   const std::vector<std::uint8_t> codes = codes_of(data.values);
-  const auto add = [&](std::size_t row, std::span<const std::uint8_t> read, float& sum) {
-    sum += scales[row] * static_cast<float>(sums->excess(row, read, events.saturated));
-    events.count += static_cast<std::int64_t>(sums->pairs());
-  };
   const std::span<const std::uint8_t> all(codes);
-  if (group == 0) {
-    for (std::size_t i = 0; i < out.size(); ++i) add(i % outputs, all.subspan(i / outputs * terms, terms), out[i]);
-    return;
-  }
+  if (group == 0) return add_to_products(data.shape, result, all, out, events);
   const Window window(data.shape, result, shape, strides, dilations, pads, same);
   const auto groups = static_cast<std::size_t>(group);
   const std::size_t images = static_cast<std::size_t>(data.shape[0]);
@@ -141,7 +176,7 @@ void PairSumsKernel::add_excess(const Input& data, const Shape& result, std::spa
       for (std::size_t place = 0; place < window.results(); ++place) {
         window.gather(channels, place, static_cast<std::uint8_t>(data_zero), read);
         for (std::size_t row = g * rows; row < (g + 1) * rows; ++row) {
-          add(row, read, out[(image * outputs + row) * window.results() + place]);
+          add(row, read, out[(image * outputs + row) * window.results() + place], events);
         }
       }
     }

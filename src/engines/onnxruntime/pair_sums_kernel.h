@@ -25,6 +25,7 @@ struct PairSumsKernel final : Kernel {
   std::int64_t data_zero = 0, group = 0, same = 0;
   std::vector<float> scales;
   std::vector<std::int64_t> shape, strides, dilations, pads;
+  Shape batch;  // of a weight that is several matrices
 
   void create(const OrtKernelInfo* info);
   void compute(OrtKernelContext* context) const override;
@@ -33,6 +34,9 @@ struct PairSumsKernel final : Kernel {
   std::vector<std::int64_t> ints(const OrtKernelInfo* info, const char* name) const;
   std::vector<std::uint8_t> codes_of(std::span<const float> values) const;
   void add_excess(const Input& data, const Shape& result, std::span<float> out, RoundEvents& events) const;
+  void add_to_products(const Shape& data, const Shape& result, std::span<const std::uint8_t> codes,
+                       std::span<float> out, RoundEvents& events) const;
+  void add(std::size_t row, std::span<const std::uint8_t> read, float& sum, RoundEvents& events) const;
 };
 
 }  // namespace vernier

@@ -171,8 +171,11 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   const auto own = isolated_errors(subject, simulated.model, matches.pairs);
   report.figures = figures_of(subject, measured.outputs, nullptr);
-  report.saturated_pairs = measure_saturated_pairs(subject, simulated, nullptr);
-  if (report.saturated_pairs) {
+  PairSaturation saturation;
+  if (!options.checked) saturation = measure_pair_saturation(subject, typed, simulated, nullptr);
+  if (!saturation.note.empty()) report.notes.push_back(std::move(saturation.note));
+  report.saturated_pairs = std::move(saturation.found);
+  if (report.saturated_pairs && is_worth_a_warning(*report.saturated_pairs, report.figures, Target::TensorRt)) {
     report.warnings.push_back(saturation_text(*report.saturated_pairs, report.figures, std::nullopt));
     if (sinks.warning) sinks.warning(report.warnings.back());
   }

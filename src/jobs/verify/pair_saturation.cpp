@@ -6,47 +6,105 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "analysis/beside_known.h"
 #include "analysis/figures.h"
 #include "base/text.h"
+#include "engines/onnxruntime/optimized_graph.h"
+#include "model/operator_traits.h"
 #include "plan/saturating_pairs.h"
 #include "report/text/figures.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
+namespace {
 
-std::optional<SaturatedPairs> measure_saturated_pairs(const Subject& subject, const SimulatedFile& file,
-                                                      const Requirement* requirement, const OutputStore* known) {
-  SaturatingFile saturating = saturating_pairs(file);
-  if (saturating.layers.empty()) return std::nullopt;
+bool has_int8_weights(const SimulatedFile& file) {
+  const auto is_weight = [&](const QuantizedTensor& quantized) {
+    return quantized.params.format == Format::Int8 &&
+           (quantized.quantizer.empty() || is_initializer(file.model, quantized.output));
+  };
+  return std::ranges::any_of(file.quantized, is_weight) ||
+         std::ranges::any_of(file.model.proto.graph().node(), [](const onnx::NodeProto& node) {
+           return has(node, Trait::ComputesOnCodes | Trait::StoresCodes) && node.op_type() != "MatMulNBits";
+         });
+}
+
+bool is_signed(const SaturatedPairs::Layer& layer) { return layer.data == Format::Int8; }
+
+}  // namespace
+
+PairSaturation measure_pair_saturation(const Subject& subject, const Model& typed, const SimulatedFile& file,
+                                       const Requirement* requirement, const OutputStore* known) {
+  if (!has_int8_weights(file)) return {};
+  PairSaturation result;
+  if (bytes_beside(typed) > kLargeWeights) {
+    result.note =
+        "the weights take more than 1 GiB: what an x86 CPU without VNNI makes of their products in ONNX Runtime was "
+        "not simulated";
+    return result;
+  }
+  std::set<std::string> kernels;
+  try {
+    kernels = saturating_kernels(optimized_graph(subject.runtime, typed, /*kernels_of_x86=*/true));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Backend) throw;
+    return {};  // nobody runs it there
+  }
+  SaturatingFile saturating = saturating_pairs(file, kernels);
+  if (!saturating.not_simulated.empty()) {
+    for (std::string& name : saturating.not_simulated) name = fmt::format("'{}'", printable(name));
+    result.note = fmt::format(
+        "ONNX Runtime multiplies uint8 data by int8 weights in {}. On an x86 CPU without VNNI their sums may saturate, "
+        "which is not simulated: the figures hold for kernels as this machine has them",
+        list_some(saturating.not_simulated));
+  }
+  if (saturating.layers.empty()) return result;
   std::optional<OutputStore> own;
   if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
   const BesideKnown run = run_beside_known(subject, std::move(saturating.model), *known, {}, saturating.layers.size());
   SaturatedPairs found;
   for (std::size_t i = 0; i < saturating.layers.size(); ++i) {
     if (run.events[i].saturated == 0) continue;
-    found.layers.push_back(
-        {saturating.layers[i].name, saturating.layers[i].op_type, run.events[i].count, run.events[i].saturated});
+    const SaturatingLayer& layer = saturating.layers[i];
+    found.layers.push_back({layer.name, layer.op_type, layer.data, run.events[i].count, run.events[i].saturated});
   }
-  if (found.layers.empty()) return std::nullopt;
+  if (found.layers.empty()) return result;
   std::ranges::stable_sort(found.layers, std::ranges::greater{}, [](const SaturatedPairs::Layer& layer) {
     return static_cast<double>(layer.saturated) / static_cast<double>(std::max<std::int64_t>(layer.pairs, 1));
   });
   found.figures = figures_of(subject, run.outputs, requirement);
-  return found;
+  result.found = std::move(found);
+  return result;
+}
+
+bool is_worth_a_warning(const SaturatedPairs& found, const RunFigures& exact, Target target) {
+  constexpr double kMatters = 1;  // dB
+  if (target == Target::OnnxRuntime || !std::ranges::all_of(found.layers, is_signed)) return true;
+  if (found.figures.passed != exact.passed) return true;
+  return !std::ranges::equal(found.figures.outputs, exact.outputs,
+                             [](const OutputFigure& there, const OutputFigure& elsewhere) {
+                               return !(there.sqnr_db < elsewhere.sqnr_db - kMatters);
+                             });
 }
 
 std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact,
                             const std::optional<Requirement>& requirement) {
   const SaturatedPairs::Layer& worst = found.layers.front();
   const std::string there = figure_text(found.figures, requirement), elsewhere = figure_text(exact, requirement);
+  const bool any_signed = std::ranges::any_of(found.layers, is_signed);
   std::string text = fmt::format(
-      "on an x86 CPU without VNNI ONNX Runtime adds products in pairs of 16 bits: in '{}' {} of {} pairs saturate{}, "
+      "on an x86 CPU without VNNI ONNX Runtime {}adds products in pairs of 16 bits: in '{}' {} of {} pairs saturate{}, "
       "and the result is at {} there, {} (simulated)",
-      printable(worst.name), worst.saturated, worst.pairs,
+      any_signed ? "makes int8 data uint8 and " : "", printable(worst.name), worst.saturated, worst.pairs,
       found.layers.size() == 1 ? "" : fmt::format(", and pairs in {}", plural(found.layers.size() - 1, "more layer")),
       there, there == elsewhere ? "as elsewhere" : "not " + elsewhere);
+  if (!found.reduced && any_signed) {
+    return text + ". Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime";
+  }
   if (!found.reduced) return text + ". ‹reduce-range› avoids it: weights in 7 bits";
   return text + fmt::format(". ‹reduce-range› avoids it: weights in 7 bits give {} on every CPU (measured)",
                             figure_text(*found.reduced, requirement));

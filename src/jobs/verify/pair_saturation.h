@@ -1,5 +1,4 @@
-// What a file with uint8 data and int8 weights gives in ONNX Runtime on an x86 CPU without VNNI
-// (plan/saturating_pairs.h).
+// What a file with int8 weights gives in ONNX Runtime on an x86 CPU without VNNI (plan/saturating_pairs.h).
 #pragma once
 
 #include <optional>
@@ -7,20 +6,31 @@
 
 #include "analysis/output_store.h"
 #include "analysis/subject.h"
+#include "model/model.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
-/// Of `file`, brought beside the subject's model, over all samples. nullopt: no pair of products saturates on them.
-/// `known`: as of figures_of_file(). Cost: nothing where no weight is large enough; else two plain runs, of `file`
-/// alone where outputs are known, and the pairs that may saturate.
-std::optional<SaturatedPairs> measure_saturated_pairs(const Subject& subject, const SimulatedFile& file,
-                                                      const Requirement* requirement,
-                                                      const OutputStore* known = nullptr);
+struct PairSaturation {
+  std::optional<SaturatedPairs> found;  // absent: no pair of products saturates on the samples
+  std::string note;                     // what was not simulated; empty: nothing
+};
 
-/// The warning: which layer, how many pairs, and both figures. `exact`: those without saturation.
+/// Of `typed` over all samples; `file` is its simulation, brought beside the subject's model. Nothing is found where
+/// ONNX Runtime does not run `typed`. `known`: as of figures_of_file(). Cost: nothing without weights in int8; without
+/// a kernel that may saturate one session; else two plain runs more, of `file` alone where outputs are known, and the
+/// pairs that may saturate.
+PairSaturation measure_pair_saturation(const Subject& subject, const Model& typed, const SimulatedFile& file,
+                                       const Requirement* requirement, const OutputStore* known = nullptr);
+
+/// Whether a report for `target` warns of it: of a file with int8 data, which another engine may be meant to run, only
+/// where ONNX Runtime loses a dB or the requirement. `exact`: the figures without saturation.
+bool is_worth_a_warning(const SaturatedPairs& found, const RunFigures& exact, Target target);
+
+/// The warning: which layer, how many pairs, and both figures.
 std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact,
                             const std::optional<Requirement>& requirement);
 

@@ -280,7 +280,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   for (const FoundDefect& defect : report.defects) {
     if (sinks.warning) sinks.warning(fmt::format("'{}': {}", printable(defect.node), defect.text));
   }
-  if (report.saturated_pairs) {
+  if (report.saturated_pairs && is_worth_a_warning(*report.saturated_pairs, report.figures, options.target)) {
     report.warnings.push_back(saturation_text(*report.saturated_pairs, report.figures, report.requirement));
     if (sinks.warning) sinks.warning(report.warnings.back());
   }
@@ -382,9 +382,12 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.emplace_back(kSumsEvidence);
 
-  if (options.target != Target::OpenVino) {
+  // A job's own file for another engine is run there.
+  if (options.target == Target::OnnxRuntime || (options.target == Target::TensorRt && known == nullptr)) {
     watch.phase("saturated pairs");
-    report.saturated_pairs = measure_saturated_pairs(subject, simulated, requirement, known);
+    PairSaturation saturation = measure_pair_saturation(subject, typed, simulated, requirement, known);
+    if (!saturation.note.empty()) report.notes.push_back(std::move(saturation.note));
+    report.saturated_pairs = std::move(saturation.found);
     watch.stop();
   }
 

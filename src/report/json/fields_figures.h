@@ -113,8 +113,9 @@ struct Fields<OtherSums> {
 template <>
 struct Fields<SaturatedPairs::Layer> {
   using R = SaturatedPairs::Layer;
-  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"op_type", &R::op_type},
-                                          Field{"pairs", &R::pairs}, Field{"saturated", &R::saturated}};
+  static constexpr auto list =
+      std::tuple{Field{"name", &R::name}, Field{"op_type", &R::op_type}, Field{"data", &R::data},
+                 Field{"pairs", &R::pairs}, Field{"saturated", &R::saturated}};
 };
 
 template <>
