@@ -34,7 +34,8 @@ struct RepeatReport {
   std::string summary;
 };
 
-/// Errors: Backend when the check cannot be started; Interrupted; Input.
+/// Errors: Backend when the check cannot be started; those of options.write in the first iteration (a later one that
+/// fails has no verdict); Interrupted; Input.
 VERNIER_API RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks& sinks,
                                       const CheckSinks& check_sinks);
 
