@@ -126,6 +126,52 @@ def test_weights_in_four_bits_are_compared_with_the_float_model(kind, block, dam
     assert verdict["layers"][0]["format"] == "int4"
 
 
+def n_bits(folder, bits, damaged, zero_points, transposed):
+    """A file with MatMulNBits, in blocks of 16, and its float model, a MatMul or a Gemm."""
+    b = networks.Builder(54)
+    weight = b.normal(40, 24)  # the last block is half full
+    blocks, block = 3, 16
+    padded = np.pad(weight, ((0, blocks * block - 40), (0, 0))).T.reshape(24, blocks, block)
+    most = 2 ** bits - 1
+    low, high = np.minimum(padded.min(-1), 0), np.maximum(padded.max(-1), 0)
+    scale = ((high - low) / most if zero_points else np.abs(padded).max(-1) * 2 / most).astype(np.float32)
+    zero = np.rint(-low / scale).astype(np.uint8) if zero_points else np.full(scale.shape, 2 ** (bits - 1), np.uint8)
+    codes = np.clip(np.rint(padded / scale[..., None]) + zero[..., None], 0, most).astype(np.uint8)
+    if damaged:
+        for n, k in ((0, 3), (5, 20), (11, 31), (23, 0)):
+            codes[n, k // block, k % block] ^= 1 << (bits - 1)
+    stored, zeros = codes, zero
+    if bits == 4:
+        stored = codes[..., 0::2] | codes[..., 1::2] << 4
+        pairs = np.pad(zero, ((0, 0), (0, 1)))
+        zeros = pairs[:, 0::2] | pairs[:, 1::2] << 4
+    x, y = helper.make_tensor_value_info("x", 1, [4, 40]), helper.make_tensor_value_info("y", 1, [4, 24])
+    layer = helper.make_node("MatMulNBits", ["x", "codes", "scale", *(["zero"] if zero_points else [])], ["y"], "product", domain="com.microsoft",
+                             K=40, N=24, bits=bits, block_size=block)
+    constants = [numpy_helper.from_array(np.ascontiguousarray(values), name) for name, values in (("codes", stored), ("scale", scale), ("zero", zeros))]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    graph = helper.make_graph([layer], "g", [x], [y], constants[:3 if zero_points else 2])
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / "packed.onnx")
+    product = helper.make_node("Gemm" if transposed else "MatMul", ["x", "w"], ["y"], "product", **({"transB": 1} if transposed else {}))
+    graph = helper.make_graph([product], "g", [x], [y], [numpy_helper.from_array(np.ascontiguousarray(weight.T if transposed else weight), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=opsets[:1], ir_version=8), folder / "float.onnx")
+    np.savez(folder / "x.npz", x=b.normal(6, 4, 40))
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("zero_points, transposed", [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_weights_that_a_layer_packs_are_compared_with_the_float_model(bits, zero_points, transposed, damaged, tmp_path):
+    n_bits(tmp_path, bits, damaged, zero_points, transposed)
+    for command in (["verify"], ["debug", "loss"]):
+        done = vernier(*command, "float.onnx", "packed.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(0, 1))
+        report = json.loads(done.stdout)
+        found = [(defect["kind"], defect["node"]) for defect in report.get("defects", [])]
+        assert found == ([("wrong-codes", "product")] if damaged else [])
+        if damaged:
+            assert report["defects"][0]["text"].startswith("4 of 960 codes of 'w' of product are wrong")
+
+
 def of_any_size(folder, tail, records=(), metadata=()):
     b = networks.Builder(53)
     b.conv("x", "first", 3, 8, strides=[2, 2])

@@ -77,6 +77,22 @@ bool is_swapped(const Model& model, const onnx::NodeProto& node, const Model& ot
          second == is_initializer(other, twin.input(0));
 }
 
+/// The constant that a MatMul, or a Gemm without a factor, multiplies with, as [inputs, outputs].
+std::optional<FloatWeight> weight_of_product(const Model& model, const onnx::NodeProto& node) {
+  const bool gemm = is_onnx(node, "Gemm");
+  if ((!gemm && !is_onnx(node, "MatMul")) || attribute_float(node, "alpha", 1) != 1) return std::nullopt;
+  const auto values = initializer(model, node.input(1));
+  if (!values || values->dtype() != Dtype::Float32 || values->shape().size() != 2) return std::nullopt;
+  if (!gemm || attribute_int(node, "transB", 0) == 0) return FloatWeight{node.input(1), *values};
+  const std::int64_t rows = values->shape()[1], columns = values->shape()[0];
+  Tensor turned(Dtype::Float32, {rows, columns});
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    turned.mutable_floats()[static_cast<std::size_t>(i)] =
+        values->floats()[static_cast<std::size_t>(i % columns * rows + i / columns)];
+  }
+  return FloatWeight{node.input(1), turned};
+}
+
 float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
   if (const onnx::AttributeProto* given = find_attribute(clip, attribute)) return given->f();
   const auto value = index < clip.input_size() ? initializer(model, clip.input(index)) : std::nullopt;
@@ -106,6 +122,10 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       model = &folded;
     }
     if (low == nullptr) continue;
+    if (ref != nullptr && low->op_type() == "MatMulNBits") {
+      if (auto weight = weight_of_product(*model, *ref)) weights.found.emplace(low->input(1), *std::move(weight));
+      continue;
+    }
     const auto add = [&](const std::string& wanted, const std::string& held, bool is_bias) {
       const auto a = initializer(*model, wanted);
       const auto b = initializer(simulated, held);

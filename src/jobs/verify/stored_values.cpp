@@ -19,6 +19,7 @@
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
+#include "plan/nbits_weight.h"
 #include "plan/qdq_defects.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
@@ -119,6 +120,7 @@ class Comparison {
     for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
       for (const onnx::NodeProto& node : graph.node()) {
         if (is_quantization(node, "DequantizeLinear")) dequantizers_[node.output(0)] = &node;
+        if (node.op_type() == "MatMulNBits" && node.input_size() > 1) packed_[node.input(1)] = &node;
       }
     });
     for (const QuantizedTensor& quantized : simulated.quantized) params_[quantized.dequantizer] = quantized.params;
@@ -126,6 +128,13 @@ class Comparison {
 
   std::vector<FoundDefect> run() {
     for (const auto& [constant, weight] : weights_.found) {
+      if (const auto layer = packed_.find(constant); layer != packed_.end()) {
+        const auto held = nbits_weight(file_, *layer->second);
+        if (held && held->values.shape() == weight.values.shape()) {
+          compare_weight(*layer->second, held->params, held->values, weight);
+        }
+        continue;
+      }
       const auto dequantizer = dequantizers_.find(read_name(constant));
       const auto stored = initializer(simulated_, constant);
       if (dequantizer == dequantizers_.end() || !stored || stored->dtype() != Dtype::Float32) continue;
@@ -208,6 +217,7 @@ class Comparison {
     return params;
   }
 
+  /// `node`: a DequantizeLinear, or the layer itself.
   void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
                       const FloatWeight& weight) {
     if (!scales_fit(params, stored.shape())) return;
@@ -233,7 +243,9 @@ class Comparison {
       far.add(i, std::clamp(wanted[i], ends[c].first, ends[c].second), held[i], step);
     }
     const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &Channel::wrong));
-    const std::string where = fmt::format("'{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
+    const bool is_layer = node.op_type() == "MatMulNBits";
+    const std::string where = fmt::format("'{}' of {}", printable(weight.name),
+                                          is_layer ? printable(node.name()) : readers_of(file_, node.output(0)));
     const auto shifted = std::ranges::find_if(channels, [](const Channel& channel) { return channel.shift() != 0; });
     if (is_integer(params.format) && shifted != channels.end()) {
       const std::string place =
@@ -275,6 +287,7 @@ class Comparison {
   const FloatWeights& weights_;
   std::map<std::string, const onnx::NodeProto*> dequantizers_;  // by what they make
   std::map<std::string, QuantParams> params_;                   // by dequantizer
+  std::map<std::string, const onnx::NodeProto*> packed_;        // MatMulNBits, by its weight
   std::vector<FoundDefect> defects_;
 };
 

@@ -45,6 +45,7 @@
 #include "model/prepare.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
+#include "plan/nbits_weight.h"
 #include "plan/simulate_typed.h"
 #include "report/text/figures.h"
 #include "vernier/arithmetic.h"
@@ -328,7 +329,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const std::unique_ptr<Objective> objective = task_objective(options.task, sources, *loaded.original, loaded.views);
   const LabelRequirement* const labels = options.task.labels ? &*options.task.labels : nullptr;
   const LayerMatches matches = match_layers(subject, simulated.model);
-  if (known == nullptr && !simulated.quantized.empty()) {
+  const bool stores_codes = !simulated.quantized.empty() || has_nbits_weights(simulated.model);
+  if (known == nullptr && stores_codes) {
     report.defects =
         find_other_values(normalized_file(typed), simulated, float_weights(subject, simulated.model, matches));
   }

@@ -1,0 +1,89 @@
+#include "plan/nbits_weight.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/graph_edit.h"
+#include "plan/constant_codes.h"
+#include "vernier/format.h"
+
+namespace vernier {
+namespace {
+
+/// Code `index` of a row of codes of `bits` bits, the low ones first.
+int unpacked(std::span<const std::byte> row, std::size_t index, std::size_t bits) {
+  const auto byte = static_cast<int>(row[index * bits / 8]);
+  return bits == 8 ? byte : byte >> (index % 2 * 4) & 15;
+}
+
+std::optional<Tensor> constant(const Model& model, const onnx::NodeProto& node, int input) {
+  if (input >= node.input_size() || node.input(input).empty()) return std::nullopt;
+  return initializer(model, node.input(input));
+}
+
+bool is_given(const onnx::NodeProto& node, int input) {
+  return input < node.input_size() && !node.input(input).empty();
+}
+
+}  // namespace
+
+std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProto& node) {
+  if (node.op_type() != "MatMulNBits" || is_given(node, 4)) return std::nullopt;
+  const auto size = [&](const char* name) { return static_cast<std::size_t>(attribute_int(node, name, 0)); };
+  const std::size_t bits = static_cast<std::size_t>(attribute_int(node, "bits", 4));
+  const std::size_t inputs = size("K"), outputs = size("N"), block = size("block_size");
+  const auto codes = constant(model, node, 1), scale = constant(model, node, 2), zero = constant(model, node, 3);
+  if ((bits != 4 && bits != 8) || inputs == 0 || outputs == 0 || block == 0) return std::nullopt;
+  if (!codes || !scale || (!zero && is_given(node, 3))) return std::nullopt;
+  const std::size_t blocks = (inputs + block - 1) / block;
+  const std::size_t row_bytes = blocks * (block * bits / 8), zero_bytes = (blocks * bits + 7) / 8;
+  const std::vector<float> scales = scales_of(*scale);
+  const bool packed_zeros = zero && zero->dtype() == Dtype::UInt8;
+  const std::vector<float> float_zeros = zero && !packed_zeros ? scales_of(*zero) : std::vector<float>();
+  if (codes->bytes().size() != outputs * row_bytes || scales.size() != outputs * blocks) return std::nullopt;
+  if (packed_zeros ? zero->bytes().size() != outputs * zero_bytes
+                   : zero.has_value() && float_zeros.size() != outputs * blocks) {
+    return std::nullopt;
+  }
+
+  NBitsWeight weight;
+  weight.values = Tensor(Dtype::Float32, {static_cast<std::int64_t>(inputs), static_cast<std::int64_t>(outputs)});
+  // Codes of 4 bits are unsigned here, and ours are not: both they and their zero points move.
+  weight.params.format = !float_zeros.empty() ? Format::Float32 : bits == 4 ? Format::Int4 : Format::UInt8;
+  const int moved = weight.params.format == Format::Int4 ? 8 : 0;
+  weight.params.axis = 0;
+  weight.params.block = static_cast<int>(block);
+  weight.params.scale.resize(scales.size());
+  if (float_zeros.empty()) weight.params.zero_point.resize(scales.size());
+  const std::span<float> values = weight.values.mutable_floats();
+  for (std::size_t n = 0; n < outputs; ++n) {
+    const auto row = codes->bytes().subspan(n * row_bytes, row_bytes);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const float step = scales[n * blocks + b];
+      float zero_point = static_cast<float>(1 << (bits - 1));
+      if (packed_zeros) {
+        zero_point = static_cast<float>(unpacked(zero->bytes().subspan(n * zero_bytes, zero_bytes), b, bits));
+      } else if (zero) {
+        zero_point = float_zeros[n * blocks + b];
+      }
+      weight.params.scale[b * outputs + n] = step;
+      if (float_zeros.empty()) weight.params.zero_point[b * outputs + n] = static_cast<int>(zero_point) - moved;
+      for (std::size_t k = b * block; k < inputs && k < (b + 1) * block; ++k) {
+        values[k * outputs + n] = (static_cast<float>(unpacked(row, k, bits)) - zero_point) * step;
+      }
+    }
+  }
+  return weight;
+}
+
+bool has_nbits_weights(const Model& model) {
+  bool found = false;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) found = found || node.op_type() == "MatMulNBits";
+  });
+  return found;
+}
+
+}  // namespace vernier

@@ -1,0 +1,26 @@
+// The weight that a MatMulNBits of ONNX Runtime (com.microsoft) stores: codes in blocks of neighbouring inputs, packed
+// into bytes.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+
+#include "model/model.h"
+#include "numerics/round.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+struct NBitsWeight {
+  Tensor values;       // float32 [K, N]: (code - zero point) * scale
+  QuantParams params;  // of them, in blocks along axis 0; format float32 where zero points are no integers
+};
+
+/// Of 4 and of 8 bits. Empty for other widths, where a tensor is no constant, and with an order of inputs of its own
+/// (g_idx).
+std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProto& node);
+
+bool has_nbits_weights(const Model& model);
+
+}  // namespace vernier
