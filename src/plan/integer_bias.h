@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "model/model.h"
@@ -36,10 +37,13 @@ struct OtherBiasScale {
   std::size_t channel = 0;
   float given = 0, wanted = 0;
 };
-/// `weights` and `biases`: one scale, or one for each output channel. Empty when all are, within a few roundings of
-/// float32, or when the numbers of scales fit no layer.
-std::optional<OtherBiasScale> other_bias_scale(float data, std::span<const float> weights,
+/// The product is that of the scales of data and weight; of a Gemm, alpha (data weight) + beta bias, times alpha /
+/// beta. `weights` and `biases`: one scale, or one for each output channel. Empty when all are, within a few roundings
+/// of float32, when the numbers of scales fit no layer, or when beta is 0.
+std::optional<OtherBiasScale> other_bias_scale(const onnx::NodeProto& node, float data, std::span<const float> weights,
                                                std::span<const float> biases);
+/// That product in words: "input scale times weight scale".
+std::string bias_scale_words(const onnx::NodeProto& node);
 
 /// Codes of a bias [channels]: rne(b / s).
 std::vector<std::int32_t> bias_codes(const Tensor& bias, const std::vector<float>& scales);

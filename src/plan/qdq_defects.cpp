@@ -379,11 +379,11 @@ class Finder {
     const auto weight_params = params_of(*weight);
     if (!codes || codes->dtype() != Dtype::Int32 || !given || given->dtype() != Dtype::Float32) return;
     if (!data_params || !weight_params || data_params->scale.size() != 1) return;
-    const auto other = other_bias_scale(data_params->scale.front(), weight_params->scale, given->floats());
+    const auto other = other_bias_scale(node, data_params->scale.front(), weight_params->scale, given->floats());
     if (!other) return;
     add_perhaps_meant("bias-scale", *bias,
-                      fmt::format("scale {:g} of channel {} is not input scale times weight scale, {:g}", other->given,
-                                  other->channel, other->wanted));
+                      fmt::format("scale {:g} of channel {} is not {}, {:g}", other->given, other->channel,
+                                  bias_scale_words(node), other->wanted));
   }
 
   /// What a quantizer stores of a bias that is more than 2^31 of its steps.

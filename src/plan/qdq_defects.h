@@ -32,7 +32,7 @@ struct QdqDefect {
 ///   wrong-blocks       scales that do not lie on the tensor in its blocks, or blocks that do not divide it
 ///   scale-type         a scale of another float type than what it quantizes, or than what its reader reads beside it
 ///   newer-opset        a type or attribute that the operators do not have in the opset of the file
-///   bias-scale         an int32 bias whose scale is not input scale times weight scale
+///   bias-scale         an int32 bias whose scale is not input scale times weight scale (of a Gemm times alpha / beta)
 ///   clipped-bias       an int32 bias with values at the end of their range: what was stored did not fit
 std::vector<QdqDefect> find_qdq_defects(const Model& file);
 

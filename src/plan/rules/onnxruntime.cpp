@@ -104,14 +104,14 @@ void bias_of_another_scale(const QdqGraph& graph, const Node& node, Findings& fi
   const auto weight_params = weight == nullptr ? std::nullopt : graph.params(*weight);
   if (!given || given->dtype() != Dtype::Float32 || !data_params || !weight_params) return;
   const std::optional<OtherBiasScale> other =
-      other_bias_scale(data_params->scale.front(), weight_params->scale, given->floats());
+      other_bias_scale(node, data_params->scale.front(), weight_params->scale, given->floats());
   if (!other) return;
-  findings.push_back({{},
-                      {},
-                      fmt::format("the scale of its bias '{}' is {:g} for channel {}, and not input scale times weight "
-                                  "scale, {:g}",
-                                  printable(node.input(2)), other->given, other->channel, other->wanted),
-                      "store the bias as int32 with the product of the scales of data and weight, or in float"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("the scale of its bias '{}' is {:g} for channel {}, and not {}, {:g}", printable(node.input(2)),
+                   other->given, other->channel, bias_scale_words(node), other->wanted),
+       fmt::format("make the scale of the int32 bias {}, or store the bias in float", bias_scale_words(node))});
 }
 
 void sixteen_bits_for_onnxruntime(const QdqGraph& graph, const Node& node, Findings& findings) {

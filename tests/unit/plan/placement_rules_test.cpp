@@ -187,6 +187,10 @@ TEST(OnnxRuntimeRules, AFloatBiasOfAGemmThatGivesFloat) {
                   Target::OnnxRuntime, more),
             Found{});
   EXPECT_EQ(found(data + "[gemm] h = Gemm(a, wd, bf)" + pair("h", "g") + reshaped, Target::OnnxRuntime, more), Found{});
+  const std::string scaled = data + "[db] bd = DequantizeLinear(bq, one) [gemm] g = Gemm ";
+  EXPECT_EQ(found(scaled + "<alpha = 2.0> (a, wd, bd)" + reshaped, Target::OnnxRuntime, more),
+            (Found{{"bias-scale", "gemm"}}));
+  EXPECT_EQ(found(scaled + "<alpha = 2.0, beta = 2.0> (a, wd, bd)" + reshaped, Target::OnnxRuntime, more), Found{});
 }
 
 TEST(OnnxRuntimeRules, ConcatOfUnequalScalesIsRequantized) {

@@ -102,5 +102,39 @@ TEST(QdqDefects, ABiasAtTheEndOfItsRangeDidNotFit) {
   EXPECT_FALSE(found[0].refused);
 }
 
+/// Texts of what is found in a Gemm on data of scale 0.5 and weights of scale 0.25.
+std::vector<std::string> of_gemm(const std::string& attributes, const std::string& bias_scale) {
+  const Model model = parse_model(
+      "g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, float t = {0.25}, "
+      "int8 z = {0}, int8[2,2] w_q = {1,2,3,4}, int32[2] b_q = {7,8}, float bs = {" +
+      bias_scale + "}> { q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) " +
+      "w = DequantizeLinear(w_q, t, z) [bias] b = DequantizeLinear(b_q, bs) [gemm] y = " + "Gemm " + attributes +
+      "(d, w, b) }");
+  std::vector<std::string> texts;
+  for (const QdqDefect& defect : find_qdq_defects(model)) {
+    EXPECT_EQ(defect.kind, "bias-scale");
+    EXPECT_EQ(defect.node, "bias");
+    texts.push_back(defect.text);
+  }
+  return texts;
+}
+
+TEST(QdqDefects, TheScaleOfABiasHasAlphaAndBetaOfItsGemm) {
+  const std::vector<std::string> none;
+  EXPECT_EQ(of_gemm("", "0.125"), none);
+  EXPECT_EQ(of_gemm("<alpha = 2.0>", "0.25"), none);
+  EXPECT_EQ(of_gemm("<beta = 2.0>", "0.0625"), none);
+  EXPECT_EQ(of_gemm("<alpha = 4.0, beta = 0.5>", "1"), none);
+  EXPECT_EQ(of_gemm("<beta = 0.0>", "0.125"), none) << "the bias is not added";
+  EXPECT_EQ(of_gemm("", "0.25"),
+            std::vector<std::string>{"scale 0.25 of channel 0 is not input scale times weight scale, 0.125"});
+  EXPECT_EQ(of_gemm("<alpha = 2.0>", "0.125"),
+            std::vector<std::string>{
+                "scale 0.125 of channel 0 is not input scale times weight scale times alpha / beta, 0.25"});
+  EXPECT_EQ(of_gemm("<beta = 2.0>", "0.125"),
+            std::vector<std::string>{
+                "scale 0.125 of channel 0 is not input scale times weight scale times alpha / beta, 0.0625"});
+}
+
 }  // namespace
 }  // namespace vernier::testing
