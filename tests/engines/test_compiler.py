@@ -142,6 +142,24 @@ def test_an_engine_is_written(tmp_path):
     assert done.returncode == 2 and "--target openvino" in done.stderr
 
 
+def test_the_verdict_on_a_file_has_what_the_compiler_made_of_it(tmp_path):
+    model, data, _ = networks.write("grouped", tmp_path)
+    verdict = ["verify", model, "typed.onnx", "--data", data, "--compile", "--python", ENGINES, "--compute-capability", "8.9"]
+    convert(model, "int8", data, tmp_path).rename(tmp_path / "typed.onnx")
+    done = vernier(*verdict, "--json", folder=tmp_path)
+    compiled = json.loads(done.stdout)["compiled"]
+    assert done.returncode == 0, done.stderr
+    assert compiled["engine"]["name"] == "TensorRT-RTX" and compiled["kernels"] and "refused" not in compiled
+    assert {layer["name"] for layer in compiled["layers"] if layer["differs"]} == DIFFER[("grouped", "int8")]
+    text = " ".join(vernier(*verdict, folder=tmp_path).stdout.split())
+    assert "TensorRT-RTX" in text and "compiled for compute capability 8.9, not run" in text
+    done = vernier("convert", model, "--int8", "--target", "onnxruntime", "--even-if-slower", "--data", data, "-o", "typed.onnx", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = vernier(*verdict, "--min-sqnr", "1", folder=tmp_path)
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 1 and "TensorRT-RTX refuses this file: its words are below" in text and ASYMMETRIC in text
+
+
 def test_one_name_for_dimensions_of_two_sizes_is_named(tmp_path):
     graph = onnx.parser.parse_graph("g (float[1, 3, d, d] x) => (float[1, 3, d, d] y) { y = Relu(x) }")
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "model.onnx")
