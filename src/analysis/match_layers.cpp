@@ -47,6 +47,12 @@ class Readers {
     return tensor;
   }
 
+  bool any_of_type(const std::string& tensor, const std::string& op_type) const {
+    const auto found = of_.find(tensor);
+    return found != of_.end() &&
+           std::ranges::any_of(found->second, [&](const auto* node) { return node->op_type() == op_type; });
+  }
+
   /// What readers of `tensor` get in the file: behind the only Round or Q/DQ pair that reads it, if nothing else does,
   /// else the tensor. Pairs of types that Round does not know, such as uint16, are left as they are in the file.
   std::string as_read(const std::string& tensor) const {
@@ -150,7 +156,10 @@ void match_by_name(const Subject& subject, const Model& simulated, const Readers
         if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
         // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
         const std::string low = readers.rounded_name(twin->second->output(i));
-        if (taken.insert(low).second) {
+        // What a folded BatchNormalization makes has that one's name, or that of what follows it, behind a pair.
+        const bool folded = norms.contains(output) && !readers.any_of_type(low, "BatchNormalization") &&
+                            !readers.any_of_type(readers.as_read(low), "BatchNormalization");
+        if (!folded && taken.insert(low).second) {
           add(layer, output, low);
         } else {
           absorbed = true;

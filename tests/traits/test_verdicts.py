@@ -1,5 +1,6 @@
 """`vernier verify FLOAT QUANTIZED` on files with one thing wrong, and on their clean twins; `fix FLOAT --from QUANTIZED`."""
 import json
+import pathlib
 
 import numpy as np
 import onnx
@@ -17,9 +18,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def verdict(folder, *limit, code=0, reference="float.onnx"):
-    done = vernier("verify", reference, "quantized.onnx", "--data", "x.npz", *limit, "--json", folder=folder, codes=(code,))
+def verdict_of(folder, reference, quantized, data, *limit, code=0):
+    done = vernier("verify", reference, quantized, "--data", data, *limit, "--json", folder=folder, codes=(code,))
     return json.loads(done.stdout)
+
+
+def verdict(folder, *limit, code=0, reference="float.onnx"):
+    return verdict_of(folder, reference, "quantized.onnx", "x.npz", *limit, code=code)
 
 
 def kinds(report):
@@ -70,6 +75,19 @@ def test_a_wrong_bias_is_named_wherever_it_is_added(tmp_path, float_in_add, file
         found = verdict(tmp_path)
         assert kinds(found) == said
     assert "bias 'second.bias'" in found["defects"][0]["text"]
+
+
+@pytest.mark.parametrize("target", ["tensorrt", "onnxruntime", "openvino"])
+def test_a_file_of_our_own_stores_what_the_float_model_has(target, tmp_path):
+    """Its Convs have absorbed BatchNormalizations, with a Relu behind, an Add or nothing."""
+    digits = pathlib.Path(__file__).parents[2] / "examples/digits"
+    vernier("quantize", digits / "digits.onnx", "--int8", "--target", target, "--data", digits / "calib.npz",
+            "-o", "quantized.onnx", folder=tmp_path)
+    found = verdict_of(tmp_path, digits / "digits.onnx", "quantized.onnx", digits / "test.npz")
+    assert not {"other-values", "wrong-codes", "shifted-codes"} & set(kinds(found))
+    figures = {layer["name"]: layer["propagated_sqnr_db"] for layer in found["layers"]}
+    assert figures["block1_project_bn"] > 20, "the Conv that absorbed it is its twin"
+    assert "block1_project_conv" not in figures
 
 
 @pytest.mark.parametrize("tensor, node", [("first.relu.step", "first.relu.codes"), ("second.weight.step", "second")])
