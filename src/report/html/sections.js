@@ -18,7 +18,7 @@ const used = damage => page.words && page.words.square_root_of_damage ? Math.sqr
 
 function certificateTable(rows) {
   const outputs = rows.some(row => row.output), room = report.kept.decided_by !== "requirement" ? 1 : report.kept.room || 1;
-  const onNew = report.kept.decided_by === "requirement" && report.requirement && report.requirement.confidence > 0.5;
+  const onNew = report.kept.decided_by === "requirement" && ((report.final_figures || report.all_low).outputs || []).some(o => has(o.sqnr_db_above) || has(o.top1_agreement_above));
   return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "without"), outputs ? h("th", {scope: "col"}, "output") : null, h("th", {scope: "col", class: "num"}, onNew ? "on new samples" : "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
     h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer)), outputs ? h("td", {}, row.output) : null, h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""))))));
 }

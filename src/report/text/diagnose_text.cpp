@@ -192,7 +192,9 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   Table table;
   table.flexible_column("without");
   table.column("output", Align::Left);  // of several the one that decides
-  const bool on_new = !by_task && report.requirement && report.requirement->confidence > 0.5;
+  const OutputFigure* const decides =
+      deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);
+  const bool on_new = !by_task && decides != nullptr && (decides->sqnr_above || decides->top1_above);
   table.column(on_new ? "on new samples" : "result", Align::Right);
   table.column("of the allowance", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
