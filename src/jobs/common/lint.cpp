@@ -27,6 +27,8 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/lint_graph.h"
+#include "jobs/common/lint_log.h"
 #include "jobs/common/lint_nodes.h"
 #include "jobs/common/peer_samples.h"
 #include "jobs/common/runtime_check.h"
@@ -51,12 +53,6 @@
 namespace vernier {
 namespace {
 
-constexpr const char* kChecker = "onnx_checker";
-constexpr const char* kLoader = "onnx_loader";
-constexpr const char* kRuntime = "onnxruntime";
-constexpr const char* kGraph = "onnx_graphsurgeon";
-constexpr const char* kPairs = "vernier";  // Q/DQ pairs: the peer looks at none
-
 /// Of ONNX's inference. ONNX Runtime goes by the shape that it infers, and warns.
 bool is_of_declared_shape(const std::string& message) {
   return message.find("Inferred shape and existing shape differ") != std::string::npos;
@@ -75,174 +71,23 @@ class Linter {
       proto_ = read_raw_proto(options_.model);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input) throw;  // this process lacks something, which says nothing of the file
-      add(true, kLoader, error.what());
-      return finish();
+      log_.add(true, kLoader, error.what());
+      return std::move(log_).report(proto_.graph(), reached_);
     }
-    for (const onnx::NodeProto& node : proto_.graph().node()) places_.emplace(&node, std::ssize(places_));
-    look_at_header();
-    look_at_names(proto_.graph(), {}, "");
+    log_.begin(proto_.graph());
+    lint_graph(proto_, log_);
     for (const onnx::NodeProto& node : proto_.graph().node()) check_node(node);
     if (const auto found = malformation_of(proto_)) {  // inference and loading would not end, or break
-      if (!broken()) add(true, kLoader, found->message, found->nodes);
-      return finish();
+      if (!log_.broken()) log_.add(true, kLoader, found->message, found->nodes);
+      return std::move(log_).report(proto_.graph(), reached_);
     }
     read();
     load();
     infer();
-    return finish();
+    return std::move(log_).report(proto_.graph(), reached_);
   }
 
  private:
-  void add(bool error, const char* source, std::string message, std::vector<std::string> nodes = {}) {
-    if (!said_.emplace(message, nodes).second) return;
-    report_.entries.push_back({error, source, std::move(message), std::move(nodes)});
-  }
-
-  bool is_refused(const std::string& node) const {
-    return std::ranges::any_of(report_.entries, [&](const LintEntry& entry) {
-      return entry.error && std::ranges::find(entry.nodes, node) != entry.nodes.end();
-    });
-  }
-
-  /// ONNX refuses the node, too.
-  void forbid(const std::string& node) {
-    for (LintEntry& entry : report_.entries) {
-      if (entry.error && std::ranges::find(entry.nodes, node) != entry.nodes.end()) entry.forbidden = true;
-    }
-  }
-
-  bool broken() const {
-    return std::ranges::any_of(report_.entries, [](const LintEntry& entry) { return entry.error; });
-  }
-
-  /// The node's name, or where it is.
-  std::string name_of(const onnx::NodeProto& node) const {
-    if (!node.name().empty()) return node.name();
-    return fmt::format("{}_{}", node.op_type(), index_of(node));
-  }
-  /// Its place in the main graph; 0 for nodes of bodies.
-  std::ptrdiff_t index_of(const onnx::NodeProto& node) const {
-    const auto found = places_.find(&node);
-    return found == places_.end() ? 0 : found->second;
-  }
-
-  void look_at_header() {
-    if (!proto_.has_graph()) add(true, kChecker, "Field 'graph' of 'model' is required but missing.");
-    if (proto_.has_graph() && proto_.graph().name().empty()) {
-      add(true, kChecker, "Field 'name' of 'graph' is required to be non-empty.");
-    }
-    if (proto_.opset_import_size() == 0)
-      add(true, kChecker, "model with IR version >= 3 must specify opset_import for ONNX");
-    if (proto_.ir_version() <= 0) add(true, kChecker, "the model has no IR version");
-    if (proto_.has_graph() && proto_.graph().node_size() == 0) {
-      add(false, kLoader, "ONNX model has no nodes");
-    }
-  }
-
-  void look_at_names(const onnx::GraphProto& graph, std::set<std::string> known, const std::string& where) {
-    std::map<std::string, std::string> maker;
-    const auto define = [&](const std::string& name, const std::string& by, bool by_node) {
-      if (name.empty()) return;
-      known.insert(name);
-      const auto [first, fresh] = maker.emplace(name, by);
-      if (!fresh) {
-        add(true, kChecker,
-            fmt::format("{}tensor '{}' is made twice: by {} and by {}", where, printable(name),
-                        printable(first->second), printable(by)),
-            by_node ? std::vector{by} : std::vector<std::string>());
-      }
-    };
-    std::set<std::string> inputs;
-    for (const onnx::ValueInfoProto& value : graph.input()) {
-      inputs.insert(value.name());
-      define(value.name(), "the graph's inputs", false);
-    }
-    for (const onnx::TensorProto& tensor : graph.initializer()) {
-      if (!inputs.contains(tensor.name())) define(tensor.name(), "an initializer", false);
-    }
-    for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
-      define(tensor.values().name(), "an initializer", false);
-    }
-    std::set<std::string> made_somewhere;
-    for (const onnx::NodeProto& node : graph.node()) {
-      made_somewhere.insert(node.output().begin(), node.output().end());
-    }
-    std::map<std::string, std::vector<int>> names;
-    std::set<std::string> values;
-    for (const onnx::ValueInfoProto& value : graph.value_info()) {
-      if (!values.insert(value.name()).second) {
-        add(false, kGraph, fmt::format("{}value_info of '{}' is there twice", where, printable(value.name())));
-      }
-    }
-    for (int i = 0; i < graph.node_size(); ++i) {
-      if (!graph.node(i).name().empty()) names[graph.node(i).name()].push_back(i);
-    }
-    for (const auto& [name, places] : names) {
-      if (places.size() < 2) continue;
-      add(true, kGraph,
-          fmt::format("{}Duplicate node name: '{}' for nodes with topological IDs: [{}] found.", where, printable(name),
-                      fmt::join(places, ", ")),
-          {name});
-    }
-    for (const onnx::NodeProto& node : graph.node()) {
-      const std::string name = where.empty() ? name_of(node) : node.name();
-      for (const std::string& input : node.input()) {
-        if (input.empty()) continue;
-        if (known.contains(input)) continue;
-        if (made_somewhere.contains(input)) {
-          add(false, kChecker,
-              fmt::format("{}Nodes in a graph must be topologically sorted, however input '{}' of node: {} is made "
-                          "behind it",
-                          where, printable(input), printable(name)),
-              {name});
-        } else {
-          add(true, kGraph,
-              fmt::format("{}node {} reads '{}', which nothing makes", where, printable(name), printable(input)),
-              {name});
-        }
-      }
-      for (const std::string& output : node.output()) define(output, name, true);
-      for_each_body(node, [&](const onnx::GraphProto& body) {
-        look_at_names(body, known, fmt::format("{}body of '{}': ", where, printable(name)));
-      });
-    }
-    for (const onnx::ValueInfoProto& output : graph.output()) {
-      if (!known.contains(output.name())) {
-        add(true, kGraph, fmt::format("{}graph output '{}' is made by nothing", where, printable(output.name())));
-      }
-    }
-    if (where.empty()) look_at_unused(graph);
-  }
-
-  /// Nodes and inputs that no output depends on, by whatever path.
-  void look_at_unused(const onnx::GraphProto& graph) {
-    std::map<std::string, const onnx::NodeProto*> maker;
-    for (const onnx::NodeProto& node : graph.node()) {
-      for (const std::string& output : node.output()) maker.emplace(output, &node);
-    }
-    std::set<std::string> needed;
-    std::set<const onnx::NodeProto*> used;
-    std::vector<std::string> open;
-    for (const onnx::ValueInfoProto& output : graph.output()) open.push_back(output.name());
-    while (!open.empty()) {
-      const std::string name = std::move(open.back());
-      open.pop_back();
-      if (!needed.insert(name).second) continue;
-      const auto made = maker.find(name);
-      if (made == maker.end() || !used.insert(made->second).second) continue;
-      for (const std::string& read : tensors_read(*made->second)) open.push_back(read);
-    }
-    std::set<std::string> constants;
-    for (const onnx::TensorProto& tensor : graph.initializer()) constants.insert(tensor.name());
-    for (const onnx::ValueInfoProto& input : graph.input()) {
-      if (needed.contains(input.name()) || constants.contains(input.name())) continue;
-      add(false, kGraph, fmt::format("Input: '{}' does not affect outputs, can be removed.", printable(input.name())));
-    }
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (!used.contains(&node)) add(false, kGraph, "Does not affect outputs, can be removed.", {name_of(node)});
-    }
-  }
-
   /// One node alone: operator, number of inputs, attributes.
   void check_node(const onnx::NodeProto& node) {
     onnx::checker::CheckerContext context;
@@ -253,7 +98,8 @@ class Linter {
     }
     if (!node.domain().empty() && !imports.contains(node.domain())) {
       // An engine may have the operator; inference and ONNX Runtime only say the same.
-      add(false, kChecker, fmt::format("No opset import for domain '{}'", printable(node.domain())), {name_of(node)});
+      log_.add(false, kChecker, fmt::format("No opset import for domain '{}'", printable(node.domain())),
+               {log_.name_of(node)});
       imports_all_ = false;
       return;
     }
@@ -265,7 +111,7 @@ class Linter {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& failure) {
-      add(true, kChecker, printable(first_line(failure.what())), {name_of(node)});
+      log_.add(true, kChecker, printable(first_line(failure.what())), {log_.name_of(node)});
     }
   }
 
@@ -307,10 +153,10 @@ class Linter {
         const std::size_t at = node.name().empty() ? std::string::npos : text.find(mark);
         if (at == std::string::npos) continue;
         named = true;
-        const std::string name = name_of(node);
+        const std::string name = log_.name_of(node);
         // Said in the engine's words, or behind a node that is refused.
-        if (is_refused(name)) {
-          forbid(name);
+        if (log_.is_refused(name)) {
+          log_.forbid(name);
           continue;
         }
         if (reached_ && !reached_->contains(name)) continue;
@@ -319,9 +165,9 @@ class Linter {
         end = std::min({end, line, text.size()});
         std::string message = text.substr(at + mark.size(), end - at - mark.size());
         while (!message.empty() && (message.front() == ':' || message.front() == ' ')) message.erase(0, 1);
-        add(!(loaded_ && is_of_declared_shape(message)), kChecker, printable(message), {name_of(node)});
+        log_.add(!(loaded_ && is_of_declared_shape(message)), kChecker, printable(message), {log_.name_of(node)});
       }
-      if (!named) add(!(loaded_ && is_of_declared_shape(text)), kChecker, printable(first_line(text)));
+      if (!named) log_.add(!(loaded_ && is_of_declared_shape(text)), kChecker, printable(first_line(text)));
     }
   }
 
@@ -347,12 +193,12 @@ class Linter {
       const std::int64_t group = attribute_int(node, "group", 1);
       const std::int64_t per_group = weight->second->dims(1);
       const std::int64_t made = weight->second->dims(0);
-      if (is_refused(name_of(node))) continue;
+      if (log_.is_refused(log_.name_of(node))) continue;
       if (group > 0 && channels % group == 0 && channels / group == per_group && made % group == 0) continue;
-      add(true, kGraph,
-          fmt::format("the weight [{}x{}] with group {} does not take the input's {} channels", made, per_group, group,
-                      channels),
-          {name_of(node)});
+      log_.add(true, kGraph,
+               fmt::format("the weight [{}x{}] with group {} does not take the input's {} channels", made, per_group,
+                           group, channels),
+               {log_.name_of(node)});
     }
   }
 
@@ -362,27 +208,27 @@ class Linter {
     const Model file = normalized_file(model);
     for (const QdqDefect& defect : find_qdq_defects(file)) {
       const std::string cure = defect.cure.empty() ? "" : "; cure: " + defect.cure;
-      add(!defect.may_be_meant, kPairs, printable(defect.text) + cure, {defect.node});
+      log_.add(!defect.may_be_meant, kPairs, printable(defect.text) + cure, {defect.node});
     }
     for (const QdqGraph& graph : QdqGraph::all_of(file)) {
       for (const onnx::NodeProto& node : graph.graph().node()) {
         const std::string why = refused_batched_weight(graph, node);
         if (why.empty()) continue;
         run_refused_ = true;
-        add(false, kRuntime, "ONNX Runtime loads the file and refuses to run it: " + why, {node.name()});
+        log_.add(false, kRuntime, "ONNX Runtime loads the file and refuses to run it: " + why, {node.name()});
       }
     }
   }
 
   /// Its optimizations make kernels that refuse at their first run what the file says correctly.
   void run_as_it_comes(const std::shared_ptr<const Runtime>& runtime) {
-    if (!options_.run || run_refused_ || broken()) return;
+    if (!options_.run || run_refused_ || log_.broken()) return;
     const std::shared_ptr<const SampleSource> samples = samples_of(*model_);
     if (!samples) return;
     const std::optional<RuntimeCheck> check = try_on_runtime(runtime, *model_, *samples);
     // Random inputs are not what it was made for: what it refuses of them without optimizations, too, tells nothing.
     if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
-    add(false, kRuntime, refusal_text(*check, runtime->version()), nodes_named_in(check->refused));
+    log_.add(false, kRuntime, refusal_text(*check, runtime->version()), nodes_named_in(check->refused));
   }
 
   /// Nodes that the runtime names: "(conv)" where it refuses to load, "Name:'conv'" where it refuses to run.
@@ -439,7 +285,7 @@ class Linter {
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::Backend) throw;
         if (!tell_of_nodes(try_nodes_alone(runtime, *model_, sample))) {
-          add(true, kRuntime, printable_text(error.what()), nodes_named_in(error.what()));
+          log_.add(true, kRuntime, printable_text(error.what()), nodes_named_in(error.what()));
         }
         return;
       }
@@ -451,7 +297,7 @@ class Linter {
     Model bare;
     bare.proto = proto_;
     for (int i = 0; i < proto_.graph().node_size(); ++i) {
-      bare.proto.mutable_graph()->mutable_node(i)->set_name(name_of(proto_.graph().node(i)));
+      bare.proto.mutable_graph()->mutable_node(i)->set_name(log_.name_of(proto_.graph().node(i)));
     }
     const Model& model = model_ ? *model_ : bare;
     std::shared_ptr<const SampleSource> samples;
@@ -459,7 +305,7 @@ class Linter {
       samples = samples_of(model);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input) throw;
-      add(true, kLoader, printable_text(error.what()));  // neither the model nor its inputs can be used
+      log_.add(true, kLoader, printable_text(error.what()));  // neither the model nor its inputs can be used
     }
     return samples != nullptr && tell_of_nodes(try_nodes_alone(runtime, model, samples->at(0)));
   }
@@ -470,10 +316,10 @@ class Linter {
     bool any = false;
     for (const NodeTrial& trial : trials) {
       reached_->insert(trial.node);
-      if (trial.refusal.empty() || is_refused(trial.node)) continue;
+      if (trial.refusal.empty() || log_.is_refused(trial.node)) continue;
       any = true;
       // An engine may have the operator.
-      add(!trial.unknown, kRuntime, printable(trial.refusal), {trial.node});
+      log_.add(!trial.unknown, kRuntime, printable(trial.refusal), {trial.node});
     }
     return any;
   }
@@ -481,7 +327,7 @@ class Linter {
   /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
   void load() {
     if (proto_.graph().node_size() == 0) return;
-    const bool broken = this->broken();
+    const bool broken = log_.broken();
     std::optional<Error> refused = unread_;
     std::shared_ptr<const Runtime> runtime;
     std::optional<Session> session;
@@ -507,41 +353,19 @@ class Linter {
     const std::string prefix = options_.model.name() + ": ";
     if (text.starts_with(prefix)) text.erase(0, prefix.size());
     const bool engine = refused->kind() == ErrorKind::Backend;
-    if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable_text(text), nodes_named_in(text));
-  }
-
-  LintReport finish() {
-    std::set<std::string> failing;
-    for (const LintEntry& entry : report_.entries) {
-      if (!entry.error) continue;
-      report_.passed = false;
-      failing.insert(entry.nodes.begin(), entry.nodes.end());
-    }
-    std::set<std::string> seen;
-    for (const onnx::NodeProto& node : proto_.graph().node()) {
-      const std::string name = name_of(node);
-      if (!seen.insert(name).second) continue;
-      if (failing.contains(name)) {
-        report_.failing.push_back(name);
-      } else if (!reached_ || reached_->contains(name)) {
-        report_.passing.push_back(name);
-      }
-    }
-    return std::move(report_);
+    if (engine || !broken) log_.add(true, engine ? kRuntime : kLoader, printable_text(text), nodes_named_in(text));
   }
 
   const LintOptions& options_;
   const JobSinks& sinks_;
   onnx::ModelProto proto_;
-  std::optional<Model> model_;                                         // as other jobs read it
-  bool imports_all_ = true;                                            // the domains of all nodes
-  bool loaded_ = false;                                                // by ONNX Runtime
-  bool run_refused_ = false;                                           // a rule knows that ONNX Runtime does
-  std::optional<Error> unread_;                                        // why they cannot
-  std::unordered_map<const onnx::NodeProto*, std::ptrdiff_t> places_;  // of the main graph's nodes
+  std::optional<Model> model_;                    // as other jobs read it
+  bool imports_all_ = true;                       // the domains of all nodes
+  bool loaded_ = false;                           // by ONNX Runtime
+  bool run_refused_ = false;                      // a rule knows that ONNX Runtime does
+  std::optional<Error> unread_;                   // why they cannot
   std::optional<std::set<std::string>> reached_;  // nodes that were tried one by one; absent: the whole was enough
-  std::set<std::pair<std::string, std::vector<std::string>>> said_;
-  LintReport report_;
+  LintLog log_;
 };
 
 }  // namespace
