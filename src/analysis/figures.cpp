@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "analysis/class_scores.h"
-#include "analysis/sampling_interval.h"
 #include "base/text.h"
 #include "vernier/error.h"
 
@@ -68,12 +67,11 @@ double typical_change_db(std::span<const SampleSums> kept, std::span<const Sampl
 
 /// What the pooled ratio exceeds with that confidence, as deciding_figure() says it. `low` may be null.
 std::optional<double> sqnr_above(const std::optional<SqnrSpread>& spread, const OutputStats& stats,
-                                 const OutputStats* low, double confidence) {
+                                 const LowOutput* low, double confidence) {
   std::optional<double> above = spread ? spread->above(confidence) : std::nullopt;
   if (!above || low == nullptr) return above;
-  const std::optional<SqnrSpread> before = SqnrSpread::of(low->each);
-  if (const auto bound = before ? before->above(confidence) : std::nullopt) {
-    double believed = *bound - typical_change_db(stats.each, low->each);
+  if (const auto bound = low->spread ? low->spread->above(confidence) : std::nullopt) {
+    double believed = *bound - typical_change_db(stats.each, low->stats.each);
     if (!heavy_tail(stats.each)) {
       believed = std::max(believed, spread->above(1 - (1 - confidence) / kSetsTried).value_or(believed));
     }
@@ -82,7 +80,7 @@ std::optional<double> sqnr_above(const std::optional<SqnrSpread>& spread, const 
   return above;
 }
 
-const OutputStats* of_output(const LowStats* low, const std::string& output) {
+const LowOutput* of_output(const LowStats* low, const std::string& output) {
   if (low == nullptr) return nullptr;
   const auto found = low->find(output);
   return found == low->end() ? nullptr : &found->second;
@@ -116,6 +114,15 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
 }
 
 }  // namespace
+
+LowStats low_stats(std::map<std::string, OutputStats> outputs) {
+  LowStats low;
+  for (auto& [output, stats] : outputs) {
+    const std::optional<SqnrSpread> spread = SqnrSpread::of(stats.each);
+    low.emplace(output, LowOutput{std::move(stats), spread});
+  }
+  return low;
+}
 
 bool can_show(double share, std::size_t samples, double confidence) {
   return share_above(1, samples, confidence) >= share;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/requirement.h"
+#include "analysis/sampling_interval.h"
 #include "analysis/subject.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
@@ -26,7 +27,12 @@ struct DecidingFigure {
 };
 
 /// Everything low, on the same samples as a network that keeps some layers; null: it is not known, or that network.
-using LowStats = std::map<std::string, OutputStats>;
+struct LowOutput {
+  OutputStats stats;
+  std::optional<SqnrSpread> spread;  // drawn once, not for each set that is compared with it
+};
+using LowStats = std::map<std::string, LowOutput>;
+LowStats low_stats(std::map<std::string, OutputStats> outputs);
 
 /// With Requirement::confidence above 0.5 value and damage are those that hold on new samples: SQNR, mean squared error
 /// and cosine by SqnrSpread, agreement by agreement_above() where can_show() allows any. Of the largest error, of too

@@ -7,12 +7,6 @@
 
 namespace vernier {
 
-Plan TaughtHalf::taught(Plan plan) const {
-  plan.tensors = tensors;
-  plan.constants = constants;
-  return plan;
-}
-
 CrossFit::CrossFit(const Teacher& teacher, const Subject& subject) {
   const Halves halves = halves_by_lot(teacher.samples().size());
   for (std::size_t half = 0; half < halves.size(); ++half) {
@@ -35,8 +29,11 @@ std::vector<JudgedNetwork> CrossFit::networks(const Subject& subject, const Plan
   std::vector<JudgedNetwork> networks;
   for (TaughtHalf& half : halves_) {
     if (half.rewritten) move_to_job_of(subject, *half.rewritten);
+    Plan taught = plan;
+    taught.tensors = half.tensors;
+    taught.constants = half.constants;
     networks.push_back(
-        {half.rewritten ? half.rewritten.get() : &subject, half.taught(plan), half.weights.get(), half.unseen});
+        {half.rewritten ? half.rewritten.get() : &subject, std::move(taught), half.weights.get(), half.unseen});
   }
   return networks;
 }

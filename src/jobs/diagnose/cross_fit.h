@@ -29,9 +29,6 @@ struct TaughtHalf {
   std::map<std::string, QuantParams> tensors;
   std::map<std::string, RepairedConstant> constants;
   std::unique_ptr<RoundedWeights> weights = std::make_unique<RoundedWeights>();
-
-  /// Its all-low plan's part that samples taught, in the place of that of `plan`.
-  Plan taught(Plan plan) const;
 };
 
 class CrossFit {

@@ -39,11 +39,7 @@ void Diagnosis::judge_on_unseen() {
 }
 
 RunFigures Diagnosis::on_unseen(const Plan& plan) {
-  const std::optional<KnownPlan> known = experiment_->known(plan);
-  const TrialResult run =
-      experiment_->unseen()->run({}, plan, experiment_->judged_against(), nullptr, experiment_->hardest_first(),
-                                 /*early_stop=*/false, known ? &*known : nullptr);
-  return figures_of(subject(), run.outputs, requirement(), experiment_->low_outputs());
+  return figures_of(subject(), experiment_->outputs_on_unseen(plan), requirement(), experiment_->low_outputs());
 }
 
 void Diagnosis::judge_unseen(TestRow& test, const std::vector<std::string>& kept) {

@@ -56,7 +56,8 @@ namespace {
 
 /// An engine computes otherwise, float16 sums for example: 10 dB.
 constexpr double kMostRoom = 10;
-/// What few samples say of others may lie far below what they say of themselves: 40 dB.
+/// What a search finds on samples that did not teach, and what the written file is on those that did, may differ as far
+/// as few samples can: 40 dB.
 constexpr double kMostRoomForOthers = 1e4;
 
 }  // namespace

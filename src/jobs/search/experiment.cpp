@@ -127,16 +127,17 @@ void Experiment::judge_on_unseen(std::vector<JudgedNetwork> networks) {
   unseen_ = std::make_unique<UnseenTrials>(std::move(networks), plan_keeping(candidate_names()), reference.shapes);
 }
 
+std::map<std::string, OutputStats> Experiment::outputs_on_unseen(const Plan& plan) {
+  const std::optional<KnownPlan> before = known(plan);
+  return unseen_
+      ->run({}, plan, judged_against(), nullptr, hardest_first_, /*early_stop=*/false, before ? &*before : nullptr)
+      .outputs;
+}
+
 const LowStats* Experiment::low_outputs() {
   if (golden || !unseen_) return nullptr;
   const std::lock_guard lock(making_low_);
-  if (!unseen_low_) {
-    const std::optional<KnownPlan> before = known(all_low_plan_);
-    unseen_low_ = unseen_
-                      ->run({}, all_low_plan_, reference, nullptr, hardest_first_, /*early_stop=*/false,
-                            before ? &*before : nullptr)
-                      .outputs;
-  }
+  if (!unseen_low_) unseen_low_ = low_stats(outputs_on_unseen(all_low_plan_));
   return &*unseen_low_;
 }
 

@@ -73,6 +73,9 @@ class Experiment {
   void judge_on_unseen(std::vector<JudgedNetwork> networks);
   /// Null: that network judges.
   UnseenTrials* unseen() const { return unseen_.get(); }
+  /// A plan that keeps some of the candidates, on all samples, none of which taught the network that judges it;
+  /// unseen() must be there.
+  std::map<std::string, OutputStats> outputs_on_unseen(const Plan& plan);
   /// Everything low, judged as a search's trials on unseen samples are; null without these, and with golden outputs.
   /// Safe from several threads. Cost: one such trial, once.
   const LowStats* low_outputs();

@@ -106,7 +106,8 @@ Trial Judge::by_requirement(const KeptSet& set) {
 
 void Judge::run_with(const Subject& subject) {
   subject_ = &subject;
-  if (experiment_.unseen() != nullptr) unseen_subjects_ = experiment_.unseen()->subjects_for(subject);
+  if (experiment_.unseen() != nullptr)
+    unseen_subjects_ = experiment_.unseen()->subjects_for(subject, experiment_.subject());
 }
 
 double Judge::estimate(const KeptSet& set) {

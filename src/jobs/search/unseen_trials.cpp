@@ -29,7 +29,6 @@ void add(TrialResult part, TrialResult& all) {
     if (!added) known->second = merged(std::move(known->second), sums);
   }
   all.samples_run += part.samples_run;
-  all.sample_log_noise.insert(all.sample_log_noise.end(), part.sample_log_noise.begin(), part.sample_log_noise.end());
 }
 
 std::vector<std::size_t> chosen(const std::vector<std::size_t>& order, const std::set<std::size_t>& samples) {
@@ -66,9 +65,13 @@ std::shared_ptr<const SwitchedRuns> UnseenTrials::switched(Part& part) {
   return *part.switched;
 }
 
-std::vector<std::shared_ptr<const Subject>> UnseenTrials::subjects_for(const Subject& job) const {
+std::vector<std::shared_ptr<const Subject>> UnseenTrials::subjects_for(const Subject& job, const Subject& whole) const {
   std::vector<std::shared_ptr<const Subject>> subjects;
   for (const Part& part : parts_) {
+    if (part.network.subject == &whole) {
+      subjects.emplace_back(std::shared_ptr<const Subject>(), &job);
+      continue;
+    }
     const auto own = std::make_shared<Subject>(*part.network.subject);
     move_to_job_of(job, *own);
     subjects.push_back(own);

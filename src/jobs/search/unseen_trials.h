@@ -40,8 +40,9 @@ class UnseenTrials {
   /// candidates. `shapes` of its tensors. Subjects and weights must outlive this.
   UnseenTrials(std::vector<JudgedNetwork> networks, const Plan& all_high, std::map<std::string, Shape> shapes);
 
-  /// The subjects of the networks with the threads and the progress of another job.
-  std::vector<std::shared_ptr<const Subject>> subjects_for(const Subject& job) const;
+  /// The subjects of the networks with the threads and the progress of another job. `whole`: what `job` is a copy of,
+  /// which serves for networks that are not rewritten. `job` must outlive them.
+  std::vector<std::shared_ptr<const Subject>> subjects_for(const Subject& job, const Subject& whole) const;
 
   /// As run_trial(), of the samples in `order`; damage, metric and output only of a trial that ended early. `subjects`:
   /// of a job, or empty. Safe from several threads. Cost: one simulated inference a sample; a session for each network,
