@@ -6,11 +6,10 @@ import sys
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
-from typed_files import PROGRAM, ROOT, SHARED, evaluate, figures, run, session, sqnr_db, vernier
+from typed_files import PROGRAM, ROOT, SHARED, evaluate, figures, optimized_session, run, session, sqnr_db, vernier
 
 sys.path.insert(0, str(ROOT / "bench"))
 import networks  # noqa: E402
@@ -45,16 +44,9 @@ def converted(model, shape, folder, *options):
 
 
 def integer_session(path, folder):
-    """As a user runs the file, and what ONNX Runtime made of it."""
-    options = onnxruntime.SessionOptions()
-    # Kernels in blocked layouts, the last level, are bound to one machine and cannot be written.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    options.optimized_model_filepath = str(folder / "optimized.onnx")
-    # CPUs without VNNI add pairs of products in 16 bits, which saturate; this asks for sums that do not.
-    options.add_session_config_entry("session.x64quantprecision", "1")
-    options.log_severity_level = 4
-    made = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return made, onnx.load(folder / "optimized.onnx").graph.node
+    """CPUs without VNNI add pairs of products in 16 bits, which saturate: this asks for sums that do not."""
+    made, graph = optimized_session(path, folder, [("session.x64quantprecision", "1")])
+    return made, graph.node
 
 
 def operators(path, folder):

@@ -5,12 +5,11 @@ import subprocess
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 from onnxruntime import quantization
 
-from typed_files import ENVIRONMENT, PROGRAM, all_kernels, evaluate, run
+from typed_files import ENVIRONMENT, PROGRAM, all_kernels, evaluate, optimized_session, run
 
 F = onnx.TensorProto.FLOAT
 rng = np.random.default_rng(5)
@@ -377,12 +376,7 @@ def placement(path, target, code):
 
 
 def kernels(path, folder):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    options.optimized_model_filepath = str(folder / "optimized.onnx")
-    options.log_severity_level = 4
-    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return [node.op_type for node in onnx.load(folder / "optimized.onnx").graph.node]
+    return [node.op_type for node in optimized_session(path, folder)[1].node]
 
 
 def test_what_onnx_runtime_fuses_is_not_found(files, tmp_path):

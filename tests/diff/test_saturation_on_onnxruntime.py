@@ -11,7 +11,7 @@ import pytest
 from onnx import helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from typed_files import session, sqnr_db, vernier
+from typed_files import optimized_session, session, sqnr_db, vernier
 
 F = onnx.TensorProto.FLOAT
 VNNI = any(flag in pathlib.Path("/proc/cpuinfo").read_text() for flag in ("avx512_vnni", "avx_vnni", "amx_int8"))
@@ -96,13 +96,7 @@ def quantized(nodes, constants, grids, bias="float", per_channel=True, apart=Non
 
 def kernels_that_saturate(path, folder):
     """Names of the layers, as ONNX Runtime's optimizer has them on x86."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    options.optimized_model_filepath = str(folder / "optimized.onnx")
-    options.add_session_config_entry("session.qdqisint8allowed", "0")
-    options.log_severity_level = 4
-    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    graph = onnx.load(folder / "optimized.onnx").graph
+    graph = optimized_session(path, folder, [("session.qdqisint8allowed", "0")])[1]
     types = {tensor.name: tensor.data_type for tensor in graph.initializer}
     found = [(each.name, *(types.get(each.input[place]) for place in KERNELS[each.op_type])) for each in graph.node if each.op_type in KERNELS]
     return {name.removesuffix("/MatMulAddFusion") for name, of_weight, of_data in found

@@ -50,6 +50,20 @@ def session(model, optimize=False):
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
+def optimized_session(path, folder, entries=()):
+    """As a user runs the file, and the graph that ONNX Runtime made of it. Kernels in blocked layouts, the last level, are bound to
+    one machine and cannot be written. `entries`: of the session's configuration.
+    """
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    for name, value in entries:
+        options.add_session_config_entry(name, value)
+    options.log_severity_level = 4
+    made = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return made, onnx.load(folder / "optimized.onnx").graph
+
+
 def with_outputs(model, tensors):
     """A copy whose outputs also list float32 tensors of the graph."""
     copy = onnx.ModelProto()
