@@ -15,44 +15,6 @@
 
 namespace vernier {
 
-namespace {
-
-/// Early failures of each judged output with a limit.
-class EarlyFailures {
- public:
-  EarlyFailures(const Requirement* requirement, const Reference& reference, const std::vector<std::string>& judged,
-                const std::vector<std::size_t>& order, const PairedSamples* paired)
-      : reference_(reference) {
-    if (requirement == nullptr || paired == nullptr || paired->confidence >= 1) return;
-    std::vector<double> pairs;
-    for (const std::size_t sample : order) pairs.push_back(paired->noise.empty() ? 1 : paired->noise.at(sample));
-    for (const std::string& name : judged) {
-      if (const auto limit = requirement->limit_for(name)) limits_[name] = *limit;
-    }
-    metric_ = requirement->metric;
-    // One mistake in any output is one of the trial.
-    const double confidence = 1 - (1 - paired->confidence) / static_cast<double>(limits_.size());
-    for (const auto& [name, limit] : limits_) {
-      failures_.emplace(name, EarlyFailure(pairs, paired->chosen, confidence));
-    }
-  }
-
-  bool add(const std::string& output, const ErrorStats& sample, std::int64_t rows_wrong) {
-    const auto failure = failures_.find(output);
-    if (failure == failures_.end()) return false;
-    const auto share = damage_share(metric_, limits_.at(output), sample, rows_wrong, reference_.totals.at(output));
-    return share && failure->second.add(*share);
-  }
-
- private:
-  const Reference& reference_;
-  Metric metric_ = Metric::MinSqnrDb;
-  std::map<std::string, double> limits_;
-  std::map<std::string, EarlyFailure> failures_;
-};
-
-}  // namespace
-
 double log_noise(const ErrorStats& stats) {
   constexpr double kHopeless = 1e3;
   if (!stats.finite()) return kHopeless;
@@ -72,87 +34,124 @@ void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights,
   run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), order, visit);
 }
 
-TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
-                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
-                      const PairedSamples* paired, const SwitchedOnDemand& switched, const KnownPlan* known) {
-  TrialResult result;
-  EarlyFailures failures(requirement, reference, subject.judged, order, paired);
-  // False: the verdict is certain.
-  const auto take = [&](std::size_t sample, const KnownTrials::Outcomes& outcomes) {
-    double noise = 0;
-    bool nearly_certain = false;
-    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      const SampleOutcome& one = outcomes[i];
-      stats_of(result.outputs, subject, subject.judged[i]).add(sample, one);
-      noise += log_noise(one.error);
-      const bool fails = failures.add(subject.judged[i], one.error, one.rows - one.rows_agreed);
-      nearly_certain = nearly_certain || fails;
-    }
-    result.sample_log_noise.push_back(noise);
-    ++result.samples_run;
-    if (!early_stop || requirement == nullptr || result.samples_run == order.size()) return true;
-    for (const std::string& name : subject.judged) {
-      const auto limit = requirement->limit_for(name);
-      if (limit && surely_fails(requirement->metric, *limit, result.outputs[name], reference.totals.at(name))) {
-        result.stopped_early = true;
-        return false;
-      }
-    }
-    if (nearly_certain) {
-      result.stopped_early = true;
-      result.confidence = paired->confidence;
+OpenTrial::OpenTrial(const Subject& subject, const Reference& reference, const Requirement* requirement,
+                     const std::vector<std::size_t>& order, bool early_stop, const PairedSamples* paired)
+    : subject_(subject),
+      reference_(reference),
+      requirement_(requirement),
+      samples_(order.size()),
+      early_stop_(early_stop && requirement != nullptr),
+      confidence_(paired == nullptr ? 1 : paired->confidence) {
+  if (requirement == nullptr) return;
+  for (const std::string& name : subject.judged) {
+    if (const auto limit = requirement->limit_for(name)) limits_[name] = *limit;
+  }
+  if (confidence_ >= 1) return;
+  std::vector<double> pairs;
+  for (const std::size_t sample : order) pairs.push_back(paired->noise.empty() ? 1 : paired->noise.at(sample));
+  // One mistake in any output is one of the trial.
+  const double each = 1 - (1 - confidence_) / static_cast<double>(limits_.size());
+  for (const auto& [name, limit] : limits_) failures_.emplace(name, EarlyFailure(pairs, paired->chosen, each));
+}
+
+bool OpenTrial::add(std::size_t sample, const std::vector<SampleOutcome>& outcomes) {
+  double noise = 0;
+  bool nearly_certain = false;
+  for (std::size_t i = 0; i < subject_.judged.size(); ++i) {
+    const std::string& name = subject_.judged[i];
+    const SampleOutcome& one = outcomes[i];
+    stats_of(result_.outputs, subject_, name).add(sample, one);
+    noise += log_noise(one.error);
+    const auto failure = failures_.find(name);
+    if (failure == failures_.end()) continue;
+    const auto share = damage_share(requirement_->metric, limits_.at(name), one.error, one.rows - one.rows_agreed,
+                                    reference_.totals.at(name));
+    if (share && failure->second.add(*share)) nearly_certain = true;
+  }
+  result_.sample_log_noise.push_back(noise);
+  ++result_.samples_run;
+  if (!early_stop_ || result_.samples_run == samples_) return true;
+  for (const auto& [name, limit] : limits_) {
+    if (surely_fails(requirement_->metric, limit, result_.outputs[name], reference_.totals.at(name))) {
+      result_.stopped_early = true;
       return false;
     }
-    return true;
-  };
-  bool open = true;
+  }
+  if (!nearly_certain) return true;
+  result_.stopped_early = true;
+  result_.confidence = confidence_;
+  return false;
+}
+
+TrialResult OpenTrial::result() && {
+  // What is drawn from these samples must not depend on the order of their runs.
+  for (auto& [name, stats] : result_.outputs) std::ranges::stable_sort(stats.each, {}, &SampleSums::sample);
+  bool first = true;
+  for (const std::string& name : subject_.judged) {
+    const auto limit = limits_.find(name);
+    if (limit == limits_.end()) continue;
+    OutputStats stats = result_.outputs[name];
+    // What was not run can only add error: the reference side is that of all samples, so damage is a lower bound.
+    if (result_.stopped_early) {
+      const OutputStats& all = reference_.totals.at(name);
+      stats.pooled.ref_energy = all.pooled.ref_energy;
+      stats.pooled.count = all.pooled.count;
+      stats.rows_agreed += all.rows - stats.rows;
+      stats.rows = all.rows;
+    }
+    const double damage = damage_of(requirement_->metric, limit->second, stats);
+    if (first || damage > result_.damage) {
+      result_.damage = damage;
+      // What is nearly certain is that the limit is missed, not by how much.
+      result_.metric =
+          result_.confidence < 1 && damage <= 1 ? limit->second : metric_value(requirement_->metric, stats);
+      result_.output = name;
+    }
+    first = false;
+  }
+  if (result_.confidence < 1) result_.damage = std::max(result_.damage, std::nextafter(1.0, 2.0));
+  return std::move(result_);
+}
+
+bool run_outcomes(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
+                  const std::vector<std::size_t>& order, const SwitchedOnDemand& switched, const KnownPlan* known,
+                  const TakeOutcomes& take) {
   std::vector<std::size_t> left = order;
   if (known != nullptr) {
     std::vector<KnownTrials::Outcomes> first = known->trials.first_of(known->plan, order);
     if (subject.ranks != nullptr) first.resize(subject.ranks->least(first.size()));
-    for (std::size_t i = 0; open && i < first.size(); ++i) open = take(order[i], first[i]);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (!take(order[i], first[i])) return false;
+    }
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(first.size()));
   }
-  if (open && !left.empty()) {
-    const Digest compare = [&](SampleResult& sample) {
-      sample.outcomes = outcomes_of(subject, reference.outputs.get(sample.index), sample.outputs);
-      sample.outputs.clear();
-    };
-    const auto took = [&](SampleResult sample) {
-      const bool more = take(sample.index, sample.outcomes);
-      if (known != nullptr) known->trials.add(known->plan, sample.index, std::move(sample.outcomes));
-      return more;
-    };
-    const std::shared_ptr<const SwitchedRuns> runs = switched ? switched() : nullptr;
-    if (runs == nullptr || !runs->run(subject, plan, weights, left, compare, took)) {
-      run_tensors(subject, lower_simulated(subject.model, subject.layers, plan, weights), subject.judged, left, compare,
-                  took);
-    }
+  if (left.empty()) return true;
+  bool open = true;
+  const Digest compare = [&](SampleResult& sample) {
+    sample.outcomes = outcomes_of(subject, reference.outputs.get(sample.index), sample.outputs);
+    sample.outputs.clear();
+  };
+  const auto took = [&](SampleResult sample) {
+    open = take(sample.index, sample.outcomes);
+    if (known != nullptr) known->trials.add(known->plan, sample.index, std::move(sample.outcomes));
+    return open;
+  };
+  const std::shared_ptr<const SwitchedRuns> runs = switched ? switched() : nullptr;
+  if (runs == nullptr || !runs->run(subject, plan, weights, left, compare, took)) {
+    run_tensors(subject, lower_simulated(subject.model, subject.layers, plan, weights), subject.judged, left, compare,
+                took);
   }
-  if (requirement == nullptr) return result;
-  bool first = true;
-  for (const std::string& name : subject.judged) {
-    const auto limit = requirement->limit_for(name);
-    if (!limit) continue;
-    OutputStats stats = result.outputs[name];
-    // What was not run can only add error: the reference side is that of all samples, so damage is a lower bound.
-    if (result.stopped_early) {
-      stats.pooled.ref_energy = reference.totals.at(name).pooled.ref_energy;
-      stats.pooled.count = reference.totals.at(name).pooled.count;
-      stats.rows_agreed += reference.totals.at(name).rows - stats.rows;
-      stats.rows = reference.totals.at(name).rows;
-    }
-    const double damage = damage_of(requirement->metric, *limit, stats);
-    if (first || damage > result.damage) {
-      result.damage = damage;
-      // What is nearly certain is that the limit is missed, not by how much.
-      result.metric = result.confidence < 1 && damage <= 1 ? *limit : metric_value(requirement->metric, stats);
-      result.output = name;
-    }
-    first = false;
-  }
-  if (result.confidence < 1) result.damage = std::max(result.damage, std::nextafter(1.0, 2.0));
-  return result;
+  return open;
+}
+
+TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
+                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
+                      const PairedSamples* paired, const SwitchedOnDemand& switched, const KnownPlan* known) {
+  OpenTrial trial(subject, reference, requirement, order, early_stop, paired);
+  run_outcomes(
+      subject, plan, reference, weights, order, switched, known,
+      [&](std::size_t sample, const std::vector<SampleOutcome>& outcomes) { return trial.add(sample, outcomes); });
+  return std::move(trial).result();
 }
 
 }  // namespace vernier

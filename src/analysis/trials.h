@@ -57,11 +57,42 @@ void run_outputs(const Subject& subject, Model model, const std::vector<std::siz
 void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedOnDemand& switched,
               const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
-/// Runs `plan` in simulation and judges it. What `known` has is not run again, and what is run is added to it; null:
-/// nothing is known. Not for sequences. Ranks go on from what all of them know. Samples go in `order`;
-/// with `early_stop` the run ends as soon as the verdict is certain. Without a requirement damage is left at 0. With
-/// `paired` it may also end as soon as the failure has that confidence, for metrics whose damage is a sum over samples:
-/// SQNR, mean squared error, top-1 agreement.
+/// What a trial has shown so far. With `early_stop` it is over as soon as the verdict is certain; with `paired` also as
+/// soon as the failure has that confidence, for metrics whose damage is a sum over samples: SQNR, mean squared error,
+/// top-1 agreement. `order`: of the samples to come. What is given must outlive this.
+class OpenTrial {
+ public:
+  OpenTrial(const Subject& subject, const Reference& reference, const Requirement* requirement,
+            const std::vector<std::size_t>& order, bool early_stop, const PairedSamples* paired);
+
+  /// The next sample; false: the trial is over.
+  bool add(std::size_t sample, const std::vector<SampleOutcome>& outcomes);
+  /// Without a requirement damage is left at 0.
+  TrialResult result() &&;
+
+ private:
+  const Subject& subject_;
+  const Reference& reference_;
+  const Requirement* const requirement_;
+  const std::size_t samples_;
+  const bool early_stop_;
+  const double confidence_;
+  std::map<std::string, double> limits_;          // of judged outputs
+  std::map<std::string, EarlyFailure> failures_;  // the same; empty: only what is certain ends it
+  TrialResult result_;
+};
+
+/// Sees what `plan` does to each sample; false ends the run.
+using TakeOutcomes = std::function<bool(std::size_t sample, const std::vector<SampleOutcome>& outcomes)>;
+
+/// Runs `plan` in simulation over the samples of `order` and compares them with `reference`. What `known` has is not
+/// run again, and what is run is added to it; null: nothing is known. Not for sequences. Ranks go on from what all of
+/// them know. False: `take` ended it.
+bool run_outcomes(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
+                  const std::vector<std::size_t>& order, const SwitchedOnDemand& switched, const KnownPlan* known,
+                  const TakeOutcomes& take);
+
+/// Both: runs `plan` over the samples of `order` and judges it.
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
                       const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
                       const PairedSamples* paired = nullptr, const SwitchedOnDemand& switched = {},

@@ -130,7 +130,8 @@ void Experiment::judge_on_unseen(std::vector<JudgedNetwork> networks) {
 std::map<std::string, OutputStats> Experiment::outputs_on_unseen(const Plan& plan) {
   const std::optional<KnownPlan> before = known(plan);
   return unseen_
-      ->run({}, plan, judged_against(), nullptr, hardest_first_, /*early_stop=*/false, before ? &*before : nullptr)
+      ->run({}, plan, judged_against(), nullptr, hardest_first_, /*early_stop=*/false, /*paired=*/nullptr,
+            before ? &*before : nullptr)
       .outputs;
 }
 

@@ -148,7 +148,7 @@ TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const
   const Plan plan = experiment_.plan_keeping(names(set));
   const std::optional<KnownPlan> before = experiment_.known(plan);
   if (UnseenTrials* unseen = experiment_.unseen()) {
-    return unseen->run(unseen_subjects_, plan, experiment_.judged_against(), requirement, order, early_stop,
+    return unseen->run(unseen_subjects_, plan, experiment_.judged_against(), requirement, order, early_stop, paired,
                        before ? &*before : nullptr);
   }
   return run_trial(

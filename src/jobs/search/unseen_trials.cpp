@@ -9,27 +9,8 @@
 namespace vernier {
 namespace {
 
-OutputStats merged(OutputStats one, const OutputStats& other) {
-  one.pooled += other.pooled;
-  one.rows += other.rows;
-  one.rows_agreed += other.rows_agreed;
-  if (one.samples == 0 || (other.samples > 0 && !(other.worst_sqnr_db >= one.worst_sqnr_db))) {
-    one.worst_sqnr_db = other.worst_sqnr_db;
-    one.worst_sample = other.worst_sample;
-  }
-  one.samples += other.samples;
-  one.each.insert(one.each.end(), other.each.begin(), other.each.end());
-  std::ranges::stable_sort(one.each, {}, &SampleSums::sample);
-  return one;
-}
-
-void add(TrialResult part, TrialResult& all) {
-  for (auto& [output, sums] : part.outputs) {
-    const auto [known, added] = all.outputs.emplace(output, sums);
-    if (!added) known->second = merged(std::move(known->second), sums);
-  }
-  all.samples_run += part.samples_run;
-}
+/// Samples that are run between two looks at the verdict, where chance may end a trial.
+constexpr std::size_t kBetweenLooks = 8;
 
 std::vector<std::size_t> chosen(const std::vector<std::size_t>& order, const std::set<std::size_t>& samples) {
   std::vector<std::size_t> own;
@@ -81,22 +62,42 @@ std::vector<std::shared_ptr<const Subject>> UnseenTrials::subjects_for(const Sub
 
 TrialResult UnseenTrials::run(const std::vector<std::shared_ptr<const Subject>>& subjects, const Plan& plan,
                               const Reference& reference, const Requirement* requirement,
-                              const std::vector<std::size_t>& order, bool early_stop, const KnownPlan* known) {
-  TrialResult all;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    Part& part = parts_[i];
-    const std::vector<std::size_t> own = chosen(order, part.samples);
-    if (own.empty()) continue;
-    TrialResult result = run_trial(
-        subjects.empty() ? *part.network.subject : *subjects[i], part.network.taught(plan), reference,
-        *part.network.weights, requirement, own, early_stop, nullptr, [&] { return switched(part); }, known);
-    if (result.stopped_early) {
-      result.samples_run += all.samples_run;
-      return result;
+                              const std::vector<std::size_t>& order, bool early_stop, const PairedSamples* paired,
+                              const KnownPlan* known) {
+  OpenTrial trial(*parts_.front().network.subject, reference, requirement, order, early_stop, paired);
+  const auto run_some = [&](const std::vector<std::size_t>& some, const TakeOutcomes& take) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      Part& part = parts_[i];
+      const std::vector<std::size_t> own = chosen(some, part.samples);
+      if (own.empty()) continue;
+      const Subject& subject = subjects.empty() ? *part.network.subject : *subjects[i];
+      if (!run_outcomes(
+              subject, part.network.taught(plan), reference, *part.network.weights, own, [&] { return switched(part); },
+              known, take))
+        return false;
     }
-    add(std::move(result), all);
+    return true;
+  };
+  if (paired == nullptr) {
+    run_some(order, [&](std::size_t sample, const auto& outcomes) { return trial.add(sample, outcomes); });
+    return std::move(trial).result();
   }
-  return all;
+  // Chance counts samples as they were drawn, not network by network.
+  bool open = true;
+  for (std::size_t from = 0; open && from < order.size();) {
+    const std::size_t to =
+        std::min(order.size(), from == 0 ? std::max(paired->chosen, kBetweenLooks) : from + kBetweenLooks);
+    const std::vector<std::size_t> some(order.begin() + static_cast<std::ptrdiff_t>(from),
+                                        order.begin() + static_cast<std::ptrdiff_t>(to));
+    std::map<std::size_t, std::vector<SampleOutcome>> seen;
+    run_some(some, [&](std::size_t sample, const auto& outcomes) {
+      seen[sample] = outcomes;
+      return true;
+    });
+    for (const std::size_t sample : some) open = open && trial.add(sample, seen.at(sample));
+    from = to;
+  }
+  return std::move(trial).result();
 }
 
 void UnseenTrials::visit(const Plan& plan, const std::vector<std::size_t>& order, const VisitOutputs& visit) {

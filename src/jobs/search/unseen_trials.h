@@ -44,12 +44,12 @@ class UnseenTrials {
   /// which serves for networks that are not rewritten. `job` must outlive them.
   std::vector<std::shared_ptr<const Subject>> subjects_for(const Subject& job, const Subject& whole) const;
 
-  /// As run_trial(), of the samples in `order`; damage, metric and output only of a trial that ended early. `subjects`:
-  /// of a job, or empty. Safe from several threads. Cost: one simulated inference a sample; a session for each network,
-  /// once.
+  /// As run_trial(), of the samples in `order`. `subjects`: of a job, or empty. Safe from several threads. Cost: one
+  /// simulated inference a sample; a session for each network, once.
+  /// simulated inference a sample; a session for each network, once.
   TrialResult run(const std::vector<std::shared_ptr<const Subject>>& subjects, const Plan& plan,
                   const Reference& reference, const Requirement* requirement, const std::vector<std::size_t>& order,
-                  bool early_stop, const KnownPlan* known);
+                  bool early_stop, const PairedSamples* paired, const KnownPlan* known);
   /// Shows the judged outputs, network by network.
   void visit(const Plan& plan, const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
