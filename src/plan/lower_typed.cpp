@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "model/checker.h"
 #include "plan/batched_weights.h"
 #include "plan/engine_limits.h"
 #include "plan/format_choice.h"
+#include "plan/shared_transposes.h"
 #include "plan/signature.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
@@ -31,6 +37,30 @@ std::int64_t initializer_bytes(const Model& model) {
   return bytes;
 }
 
+std::vector<LargeFloatWeight> large_float_weights(const Model& model, std::int64_t all_bytes) {
+  std::map<std::string, LargeFloatWeight> large;
+  for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) {
+    const auto dtype = static_cast<Dtype>(tensor.data_type());
+    if (dtype != Dtype::Float32 && dtype != Dtype::Float16 && dtype != Dtype::BFloat16) continue;
+    const std::int64_t bytes = element_count(Shape(tensor.dims().begin(), tensor.dims().end())) * dtype_bits(dtype) / 8;
+    if (bytes * 10 >= all_bytes) large[tensor.name()] = {tensor.name(), bytes, std::string(dtype_name(dtype)), {}};
+  }
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      for (const std::string& input : node.input()) {
+        const auto found = large.find(input);
+        if (found == large.end()) continue;
+        std::vector<std::string>& types = found->second.read_by;
+        if (std::ranges::find(types, node.op_type()) == types.end()) types.push_back(node.op_type());
+      }
+    }
+  });
+  std::vector<LargeFloatWeight> sorted;
+  for (auto& [name, weight] : large) sorted.push_back(std::move(weight));
+  std::ranges::stable_sort(sorted, std::greater(), &LargeFloatWeight::bytes);
+  return sorted;
+}
+
 }  // namespace
 
 TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, const Progress& progress) {
@@ -45,17 +75,24 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   weights.remove_unused();
   index_initializers(typed.model);
   fit_batched_weights(typed.model, names);
+  const std::size_t shared = share_transposes(typed.model, names);
   if (plan.target == Target::TensorRt) typed.spelled_limits = spell_out_limits(typed.model, names);
   sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;
   typed.weight_bytes = initializer_bytes(typed.model);
+  typed.float_weights = large_float_weights(typed.model, typed.weight_bytes);
   typed.notes = std::move(choices.notes);
   typed.refused = std::move(choices.refused);
   typed.lowered = static_cast<std::size_t>(std::ranges::count_if(plan.layers, [&](const PlannedLayer& layer) {
     return layer.format != Format::Float32 && !typed.refused.contains(layer.name);
   }));
   for (std::string& note : weights.take_notes()) typed.notes.push_back(std::move(note));
+  if (shared > 0) {
+    typed.notes.push_back(
+        fmt::format("{} left out: a Transpose of the other copy, which engines fold when they load the file",
+                    plural(shared, "transposed weight")));
+  }
   if (context.counts.shields > 0) {
     typed.notes.push_back(
         fmt::format("{} between quantized tensors, with a Sum of one input in front: ONNX Runtime would quantize the "

@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "model/model.h"
 #include "plan/plan.h"
+#include "vernier/report/typed.h"
 
 namespace vernier {
 
@@ -20,6 +21,7 @@ struct TypedModel {
   std::int64_t casts = 0;           // Cast nodes added
   std::int64_t quantize_pairs = 0;  // pairs added; a weight counts with its DequantizeLinear alone
   std::int64_t weight_bytes = 0;    // of all initializers afterwards
+  std::vector<LargeFloatWeight> float_weights;
   /// Layers that could not take their format and why; weights that overflow in it.
   std::vector<std::string> notes;
   std::size_t lowered = 0;        // layers of the plan that are in a format below float32

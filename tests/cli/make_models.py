@@ -66,6 +66,16 @@ def newer_ir():
     return made
 
 
+def tied():
+    """A table of 600 tokens that the last layer reads, too, transposed; as PyTorch exports tied weights."""
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["e"], name="embedding"),
+             helper.make_node("MatMul", ["e", "w"], ["m"], name="middle"),
+             helper.make_node("Transpose", ["table"], ["turned"], name="turn", perm=[1, 0]),
+             helper.make_node("MatMul", ["m", "turned"], ["y"], name="head")]
+    ids = helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, 8])
+    return model(nodes, [ids], [value("y", [1, 8, 600])], [weights("table", 600, 32), weights("w", 32, 32, seed=1)])
+
+
 def cyclic():
     nodes = [helper.make_node("Add", ["x", "b"], ["a"], name="forth"), helper.make_node("Relu", ["a"], ["b"], name="back")]
     return model(nodes, [value("x", [1, 4])], [value("b", [1, 4])])
@@ -189,7 +199,7 @@ MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channel
           "quantized.onnx": quantized, "sliced.onnx": sliced, "external_missing.onnx": lambda: external("nowhere.bin"),
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
-          "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow, "slow_pooled.onnx": slow_pooled,
+          "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow, "tied.onnx": tied, "slow_pooled.onnx": slow_pooled,
           "mixed.onnx": mixed, "hostile_names.onnx": hostile_names,
           "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
           "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir, "lookup.onnx": lookup}

@@ -20,11 +20,20 @@ struct RuntimeCheck {
   std::optional<double> changed_db{};
 };
 
+/// A weight that is stored in a float type and holds a tenth of the file's weights or more.
+struct LargeFloatWeight {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::string dtype;
+  std::vector<std::string> read_by;  // types of operators
+};
+
 struct TypedReport {
   std::string file;  // where it was written; empty: nowhere
   std::int64_t casts = 0;
   std::int64_t quantize_pairs = 0;
   std::int64_t weight_bytes = 0, original_weight_bytes = 0;
+  std::vector<LargeFloatWeight> float_weights{};  // the largest first
   std::vector<std::string> notes;
   std::optional<RuntimeCheck> onnxruntime{};  // absent: not tried
   std::optional<std::size_t> lowered{};       // layers that it has in a format below float32; absent in earlier reports

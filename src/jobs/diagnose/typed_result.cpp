@@ -104,6 +104,7 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   info.casts = typed.casts;
   info.quantize_pairs = typed.quantize_pairs;
   info.weight_bytes = typed.weight_bytes;
+  info.float_weights = typed.float_weights;
   info.original_weight_bytes = weight_bytes(*loaded_.original);
   info.lowered = typed.lowered;
   info.refused = typed.refused.size();

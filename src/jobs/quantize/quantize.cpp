@@ -255,6 +255,7 @@ class Conversion {
     result_.typed.casts = typed.casts;
     result_.typed.quantize_pairs = typed.quantize_pairs;
     result_.typed.weight_bytes = typed.weight_bytes;
+    result_.typed.float_weights = typed.float_weights;
     result_.typed.notes = typed.notes;
     optionally("the run on ONNX Runtime", sinks_, result_, [&] {
       try_written(typed.model, options_, plan.target, planned_.calibrated ? &*planned_.calibrated : nullptr, *sources_,

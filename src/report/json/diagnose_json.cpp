@@ -24,6 +24,9 @@ namespace vernier {
 
 template <>
 struct Fields<TypedReport> {
+  static constexpr bool (*has_large)(const TypedReport&) = [](const TypedReport& typed) {
+    return !typed.float_weights.empty();
+  };
   static constexpr bool (*counts_layers)(const TypedReport&) = [](const TypedReport& typed) {
     return typed.lowered.has_value();
   };
@@ -35,6 +38,7 @@ struct Fields<TypedReport> {
                                           Field{"quantize_pairs", &TypedReport::quantize_pairs},
                                           Field{"weight_bytes", &TypedReport::weight_bytes},
                                           Field{"original_weight_bytes", &TypedReport::original_weight_bytes},
+                                          Field{"float_weights", &TypedReport::float_weights, has_large},
                                           Field{"lowered", &TypedReport::lowered, counts_layers},
                                           Field{"refused", &TypedReport::refused, counts_refused},
                                           Field{"onnxruntime", &TypedReport::onnxruntime},

@@ -11,6 +11,13 @@
 namespace vernier {
 
 template <>
+struct Fields<LargeFloatWeight> {
+  static constexpr auto list =
+      std::tuple{Field{"name", &LargeFloatWeight::name}, Field{"bytes", &LargeFloatWeight::bytes},
+                 Field{"dtype", &LargeFloatWeight::dtype}, Field{"read_by", &LargeFloatWeight::read_by}};
+};
+
+template <>
 struct Fields<RuntimeCheck> {
   using R = RuntimeCheck;
   static constexpr bool (*refused)(const R&) = [](const R& check) { return !check.refused.empty(); };

@@ -28,6 +28,7 @@ struct Fields<QuantizeResult> {
                  Derived{"quantize_pairs", [](const R& result) { return result.typed.quantize_pairs; }},
                  Derived{"weight_bytes", [](const R& result) { return result.typed.weight_bytes; }},
                  Derived{"original_weight_bytes", [](const R& result) { return result.typed.original_weight_bytes; }},
+                 Derived{"float_weights", [](const R& result) { return json_of(result.typed.float_weights); }},
                  Field{"skipped", &R::skipped},
                  Prose{"notes", &R::notes},
                  Derived{"typed_notes", [](const R& result) { return in_command_words(json_of(result.typed.notes)); }},

@@ -247,9 +247,9 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   }
   if (report.typed) {
     const TypedReport& typed = *report.typed;
-    text += wrap(fmt::format("{}, {}; weights {}, were {}", plural(static_cast<std::size_t>(typed.casts), "cast"),
+    text += wrap(fmt::format("{}, {}; weights {}", plural(static_cast<std::size_t>(typed.casts), "cast"),
                              plural(static_cast<std::size_t>(typed.quantize_pairs), "quantize/dequantize pair"),
-                             bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes)),
+                             weights_text(typed)),
                  options.width, "  ");
   }
   if (kept.certified) {

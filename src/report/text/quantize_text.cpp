@@ -60,10 +60,7 @@ std::string result_to_text(const QuantizeResult& result, const TextOptions& opti
                fmt::format("{}, {}", plural(static_cast<std::size_t>(result.typed.casts), "cast"),
                            plural(static_cast<std::size_t>(result.typed.quantize_pairs), "quantize/dequantize pair")),
                options.width);
-  text += labelled(
-      "Weights",
-      fmt::format("{}, were {}", bytes_text(result.typed.weight_bytes), bytes_text(result.typed.original_weight_bytes)),
-      options.width);
+  text += labelled("Weights", weights_text(result.typed), options.width);
   for (const SkippedLayers& group : result.skipped) text += wrap(skipped_text(group), options.width, "skipped: ");
   for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
     for (const std::string& note : *notes) text += wrap(told(note), options.width, "note: ");

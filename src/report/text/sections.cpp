@@ -96,6 +96,17 @@ std::string runner_text(const std::string& runner) {
 
 std::string short_hash(const std::string& sha256) { return printable(sha256.substr(0, 12)); }
 
+std::string weights_text(const TypedReport& typed) {
+  std::string text =
+      fmt::format("{}, were {}", bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes));
+  if (typed.quantize_pairs == 0) return text;
+  for (const LargeFloatWeight& weight : typed.float_weights) {
+    text += fmt::format("; {} of it stays in {}: {}", bytes_text(weight.bytes), weight.dtype, printable(weight.name));
+    if (!weight.read_by.empty()) text += fmt::format(", read by {}", fmt::join(weight.read_by, ", "));
+  }
+  return text;
+}
+
 std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options) {
   if (defects.empty()) return {};
   std::string text = heading("Defects", options.color);

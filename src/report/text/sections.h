@@ -9,6 +9,7 @@
 #include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
+#include "vernier/report/typed.h"
 
 namespace vernier {
 
@@ -41,6 +42,9 @@ std::string runner_text(const std::string& runner);
 
 /// "1f2e3d4c5b6a", the first digits of a hash; empty stays empty.
 std::string short_hash(const std::string& sha256);
+
+/// "1.3 MB, were 1.0 MB", and the weights that stay in a wider type where others have 8 bits or fewer.
+std::string weights_text(const TypedReport& typed);
 
 /// Mistakes in Q/DQ pairs, each with its node and its cure; empty without any.
 std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options);
