@@ -15,6 +15,10 @@ inline constexpr auto kRank =
         "it is missed, or if there is none)")
         .python("rank", kDiagnosing,
                 "rank the layers by what each costs the output, even if everything low meets the requirement.");
+inline constexpr auto kQuick =
+    row(&DiagnoseOptions::quick, "--quick",
+        "Stop at the answer and its file: no causes, other options, times or pictures (default: all of them)")
+        .python("quick", kDiagnosing, "stop at the answer and its file: no causes, other options, times or pictures.");
 inline constexpr auto kNoSplit =
     row<DiagnoseOptions>("--no-split",
                          "Judge the network on the samples that taught it (default: from 10 samples on, each half is "
@@ -84,7 +88,7 @@ inline constexpr auto kDiagnosis = table(
     row(&DiagnoseOptions::latency)
         .python("latency", kDiagnosing, "also times the models on ONNX Runtime.")
         .typed("", "False"),
-    kRank,
+    kRank, kQuick,
     row(&DiagnoseOptions::pictures)
         .python("pictures", kDiagnosing,
                 "also counts how values of the worst layers lie on their grids, for pages and plots: two runs of four "

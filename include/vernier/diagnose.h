@@ -35,6 +35,9 @@ struct DiagnoseOptions {
   bool latency = true;
   /// Measures sensitivities also where everything low meets the requirement. Time: about that of twelve passes more.
   bool rank = false;
+  /// Stops at the answer and its file: no own errors where nothing has to be kept, no causes, no alternatives, no
+  /// times, no pictures.
+  bool quick = false;
   SearchOptions search;
   ExternalDataOptions external_data;  // of the typed model
   /// Where measurements are kept for later jobs on the same network and samples, found by content, of one build of the

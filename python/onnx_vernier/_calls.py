@@ -49,6 +49,7 @@ def diagnose(
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,
+    quick: bool = False,
     pictures: bool = True,
     causes: Causes = (),
     quantized: Any = None,
@@ -121,6 +122,7 @@ def diagnose(
             taken.
         latency: also times the models on ONNX Runtime.
         rank: rank the layers by what each costs the output, even if everything low meets the requirement.
+        quick: stop at the answer and its file: no causes, other options, times or pictures.
         pictures: also counts how values of the worst layers lie on their grids, for pages and plots: two runs of four
             samples.
         causes: functions of yours, or {name: function}: ``function(layer)`` gives None, a sentence, or {"sentence":
@@ -207,6 +209,7 @@ def fix(
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,
+    quick: bool = False,
     pictures: bool = True,
     causes: Causes = (),
     quantized: Any = None,

@@ -52,7 +52,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   line->data.add_calibration(app);
   line->add_claim(app);
   line->add_no_cache(app);
-  line->add_rank(app);
+  line->add_extent(app);
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the typed model, the plan, the report as JSON and as a page, and deploy.md (default: nothing "
             "is written)")

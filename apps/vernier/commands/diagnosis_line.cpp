@@ -44,6 +44,11 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   apply_reduce_range(typed.given("--reduce-range"), options.precision);
   options.sample_pictures = typed.given("--sample-pictures");
   options.rank = typed.given("--rank");
+  options.quick = typed.given("--quick");
+  if (options.rank && options.quick) {
+    throw Error(ErrorKind::Usage, "--rank asks for more than the answer, and --quick for nothing else",
+                "leave one out");
+  }
   options.command = command;
   options.external_data = external_data.values();
   options.compile = engine.values_if_asked(options.measure.data);
@@ -98,7 +103,10 @@ void DiagnosisLine::add_requirement(CLI::App& app) {
   task.add(app);
 }
 
-void DiagnosisLine::add_rank(CLI::App& app) { add_row(app, table::kRank, "Search", typed); }
+void DiagnosisLine::add_extent(CLI::App& app) {
+  add_row(app, table::kRank, "Search", typed);
+  add_row(app, table::kQuick, "Search", typed);
+}
 
 void DiagnosisLine::read_claim(MeasureOptions& measure) const {
   measure.cross_fit = !typed.given("--no-split");

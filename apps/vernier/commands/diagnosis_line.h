@@ -54,8 +54,8 @@ struct DiagnosisLine {
   void add_requirement(CLI::App& app);
   /// Whether programs run that --timeout may end.
   virtual bool runs_programs() const { return false; }
-  /// --rank: sensitivities even where nothing has to be kept.
-  void add_rank(CLI::App& app);
+  /// --rank and --quick: more than the answer, or nothing but it.
+  void add_extent(CLI::App& app);
   /// --no-split and --claim-confidence: what holds on new samples.
   void add_claim(CLI::App& app);
   void read_claim(MeasureOptions& measure) const;

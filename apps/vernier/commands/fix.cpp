@@ -75,7 +75,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   line->data.add_calibration(app);
   line->add_claim(app);
   line->add_no_cache(app);
-  line->add_rank(app);
+  line->add_extent(app);
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the repaired typed model, the plan, the report and deploy.md (default: nothing is written)")
       .writes()

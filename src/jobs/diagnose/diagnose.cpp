@@ -111,7 +111,7 @@ DiagnoseReport Diagnosis::run() {
   try {
     step("reference run", [&] { reference(); });
     step("calibration", [&] { calibrate(); });
-    if (ranks_layers()) step("own error", [&] { own_errors(); });
+    if (ranks_layers() && !options_.quick) step("own error", [&] { own_errors(); });
     step("all-low lock-step", [&] { report_.all_low = all_low(); });
     if (options_.from) {
       report_.given_file = options_.from->name();
@@ -119,6 +119,8 @@ DiagnoseReport Diagnosis::run() {
     }
     if (halves_) step("unseen samples", [&] { unseen_low_ = on_unseen(all_low_plan()); });
     const bool needless = nothing_needed();
+    const bool ranks = ranks_layers() && (!options_.quick || (searches() && !needless));
+    if (ranks && options_.quick) step("own error", [&] { own_errors(); });
     if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
       note({"no repair was tried: everything low meets the requirement without one"});
     } else if (repairs_ != nullptr) {
@@ -129,7 +131,7 @@ DiagnoseReport Diagnosis::run() {
       }
       step("repairs", [&] { repair(); });
     }
-    if (ranks_layers() && evidence_.alone.empty() && (!needless || options_.rank)) {
+    if (ranks && evidence_.alone.empty() && (!needless || options_.rank)) {
       step("sensitivity", [&] { sensitivities(); });
       note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));
     }
@@ -145,10 +147,10 @@ DiagnoseReport Diagnosis::run() {
     experiment_->forget_switched();
     if (!report_.final_figures && !report_.typed) write_and_verify();
     if (halves_) compare_on_unseen();
-    if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
+    if (repairs_ == nullptr && explains_ && !options_.quick && ranks_layers() && !sinks_.is_interrupted())
       optional_step("causes", [&] { causes(); });
     measured_->keep();
-    if (repairs_ == nullptr && explains_ && options_.alternatives > 0) {
+    if (repairs_ == nullptr && explains_ && !options_.quick && options_.alternatives > 0) {
       optional_step("options", [&] { alternatives(); });
       if (better_ && !sinks_.is_interrupted()) adopt(std::move(*better_));
     }
@@ -174,12 +176,12 @@ DiagnoseReport Diagnosis::run() {
     if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && job_ranks().first()) {
       optional_step("ONNX Runtime", [&] { try_on_onnxruntime(); });
     }
-    if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) {
+    if (!sinks_.is_interrupted() && options_.latency && !options_.quick && job_ranks().first()) {
       optional_step("latency", [&] { latency(); });
     }
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) optional_step("compilation", [&] { compile(); });
     measured_->keep();
-    if (!sinks_.is_interrupted() && draws()) optional_step("pictures", [&] { pictures(); });
+    if (!sinks_.is_interrupted() && !options_.quick && draws()) optional_step("pictures", [&] { pictures(); });
     measured_->keep();
     note_of_records();
     if (sinks_.is_interrupted()) say_interrupted();
