@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "simulated_graph.h"
 #include "vernier/tensor.h"
@@ -27,7 +25,8 @@ Tensor matrix(bool transposed, float first = 0) {
 
 Model tied(const Tensor& head) {
   Model model = parse_model(
-      "g (int64[4] ids) => (float[4,40] y) { [embed] e = Gather(table, ids) [head] y = MatMul(e, head_weight) }");
+      "g (int64[4] ids) => (float[4,40] y) <float[1] table = {0}, float[1] head_weight = {0}> { [embed] e = "
+      "Gather(table, ids) [head] y = MatMul(e, head_weight) }");
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   set_initializer(model, graph, "head_weight", head);
   set_initializer(model, graph, "table", matrix(false));
@@ -56,7 +55,8 @@ TEST(ShareTransposes, OneOtherValueIsAnotherWeight) {
 
 TEST(ShareTransposes, AWeightThatAQuantizeLinearReadsStaysAConstant) {
   Model model = parse_model(
-      "g (int64[4] ids, float[4,20] x) => (float[4,20] y, int8[20,40] q) <float s = {1}, int8 z = {0}> {"
+      "g (int64[4] ids, float[4,20] x) => (float[4,20] y, int8[20,40] q) <float[1] table = {0}, float[1] head_weight = "
+      "{0}, float s = {1}, int8 z = {0}> {"
       " y = Gather(table, ids) q = QuantizeLinear(head_weight, s, z) }");
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   set_initializer(model, graph, "head_weight", matrix(true));
