@@ -4,7 +4,7 @@
                                         [--methods auto,...] [--targets onnxruntime,...] [--peer-gb 16] [--peer-minutes 20]
                                         [NETWORK ...]
 
-writes bench/results/compare_calibration.json and docs/benchmarks-quantizing.md. Let nothing else run. Speed: whole processes in
+writes bench/results/compare_calibration.json and docs/records/quantizing.md. Let nothing else run. Speed: whole processes in
 turn, on the same 100 images. Quality: ranges learned on one half of the samples by each program, put into the same scheme (ours:
 the peer's ranges come in through its own JSON, vernier convert --calibration-cache), the written model measured on the other half.
 --work keeps samples and the peer's ranges, which take most of the time, for the next run. --methods and --targets measure only some
@@ -35,7 +35,7 @@ from paragraph import filled
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/compare_calibration.json"
-PAGE = ROOT / "docs/benchmarks-quantizing.md"
+PAGE = ROOT / "docs/records/quantizing.md"
 METHODS = ["minmax", "entropy", "percentile"]
 OURS = ["minmax", "percentile", "entropy", "mse", "aciq", "auto"]
 TARGETS = ["tensorrt", "onnxruntime"]

@@ -1,4 +1,4 @@
-"""Compares `vernier fix` with `vernier diagnose` on the shared networks in INT8 and writes docs/benchmarks-fix.md.
+"""Compares `vernier fix` with `vernier diagnose` on the shared networks in INT8 and writes docs/records/fix.md.
 
     python bench/compare_fix.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--samples 20] [--db 3] [--limit 900]
                                 [--jobs ours openvino nncf modelopt per-tensor] [--nncf PYTHON] [--modelopt PYTHON] [--render]
@@ -32,7 +32,7 @@ from paragraph import filled
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 RESULTS = ROOT / "bench/results/compare_fix.json"
-PAGE = ROOT / "docs/benchmarks-fix.md"
+PAGE = ROOT / "docs/records/fix.md"
 PER_TENSOR = {"mobilenetv2-imagenet": 100, "rfb320-face": 20, "yolox-nano": 20}  # samples
 AGREEMENT = "mobilenetv2-imagenet"  # asked for the same largest element; judged on photographs and their mirror images
 FEW = {"style-candy": 4}  # samples of a network whose every run takes seconds
@@ -187,7 +187,7 @@ def page(record):
     few = ", ".join(f"{count} of {network}" for network, count in FEW.items())
     lines = ["# Repairs compared", "",
              filled("For readers who ask what `vernier fix` gains over `vernier diagnose`, and over NNCF and ModelOpt, in INT8 on the shared networks."), "",
-             filled("Made by `bench/compare_fix.py` from [bench/results/compare_fix.json](../bench/results/compare_fix.json). Networks are placed for TensorRT. "
+             filled("Made by `bench/compare_fix.py` from [bench/results/compare_fix.json](../../bench/results/compare_fix.json). Networks are placed for TensorRT. "
                     f"Machine: {record['machine']}, {record['load']}."), "",
              filled(f"- Half of at most {record['samples']} samples ({few}) calibrate and choose repairs; the other half is the held-out set of every figure."),
              filled(f"- The requirement for each output is {record['db']:g} dB above everything in INT8."),

@@ -2,7 +2,7 @@
 
     python bench/compare_peers.py [--build build/release] [--runs 3]
 
-writes bench/results/compare_peers.json and docs/benchmarks-comparing.md. Let nothing else run. Each peer runs as a process of its own, in turn with ours, on the same inputs; seconds and peak memory (maximum resident set) are those
+writes bench/results/compare_peers.json and docs/records/comparing.md. Let nothing else run. Each peer runs as a process of its own, in turn with ours, on the same inputs; seconds and peak memory (maximum resident set) are those
 of the whole process, Python's start included. Needs polygraphy, onnxruntime and numpy in the Python that runs this, and VERNIER_SHARED.
 """
 import argparse
@@ -166,7 +166,7 @@ def main():
     result["saved_runs"] = saved_runs(options.build.resolve() / "bench/saved_runs_bench")
     record = networks.ROOT / "bench/results/compare_peers.json"
     record.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    (networks.ROOT / "docs/benchmarks-comparing.md").write_text(document(result), encoding="utf-8")
+    (networks.ROOT / "docs/records/comparing.md").write_text(document(result), encoding="utf-8")
     print(document(result))
 
 

@@ -1,4 +1,4 @@
-"""Compares searches for layers to keep on real networks and writes docs/benchmarks-search.md.
+"""Compares searches for layers to keep on real networks and writes docs/records/search.md.
 
     python bench/compare_searches.py --inputs FOLDER [--program build/release/apps/vernier/vernier] [--only CASE ...]
                                      [--modes minimal ...] [--limit 60s] [--nncf PYTHON] [--render]
@@ -27,7 +27,7 @@ os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/searches.json"
-PAGE = ROOT / "docs/benchmarks-search.md"
+PAGE = ROOT / "docs/records/search.md"
 
 # (network, low format, target's rules, what is needed, output for NNCF): between what all low and what all high gives. NNCF quantizes
 # its own way whatever our target is, nearest to openvino's: it runs once for each need.
@@ -141,7 +141,7 @@ def row_of(mode, result):
 INTRODUCTION = "\n".join([
     "# Searches compared", "",
     filled("For readers who ask how few layers each search keeps: the modes of `vernier debug precision`, `vernier fix`, and NNCF's `quantize_with_accuracy_control`."), "",
-    filled("Made by `bench/compare_searches.py` from [bench/results/searches.json](../bench/results/searches.json)."), "",
+    filled("Made by `bench/compare_searches.py` from [bench/results/searches.json](../../bench/results/searches.json)."), "",
     filled("- *kept*: layers, and their share of the multiply-accumulates. `bisect` and `linear` keep the first N layers; `fix` repairs first."),
     filled("- *runs*: over all samples, or as many as a failure needed."),
     filled("- *inferences*: one sample through the network once. It counts the reference run, local errors, everything low, estimates and trials. Sensitivities count by the share of the "

@@ -2,7 +2,7 @@
 
     python bench/engine_kernels.py [--program build/release/apps/vernier/vernier] [--capability 8.9] [NETWORK...]
 
-Prints the table of docs/benchmarks-engines.md: kernels of the engine, how many of them compute no layer, and how many layers run in
+Prints the table of docs/records/engines.md: kernels of the engine, how many of them compute no layer, and how many layers run in
 another format than the file says. Needs `scripts/bootstrap --with tensorrt-rtx`. Evidence: compiled, not run.
 """
 import argparse

@@ -3,7 +3,7 @@
     python bench/engine_times.py measure RECORD --on trt --python PYTHON [--program PROGRAM] [--data FOLDER] [NETWORK...]
     python bench/engine_times.py table RECORD
 
-RECORD is bench/results/engines/times.json; docs/benchmarks-engines.md holds its table. Of each shared network the formats that the engine takes are
+RECORD is bench/results/engines/times.json; docs/records/engines.md holds its table. Of each shared network the formats that the engine takes are
 timed by one `vernier bench`, in turns. --data: inputs that bench/networks.py has made already, where the shared data are not. Evidence: run, on
 the engine and the device that the record names.
 """

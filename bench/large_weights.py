@@ -5,7 +5,7 @@
 Makes a network of residual blocks (LayerNormalization, MatMul, Relu, MatMul, Add) with random float32 weights beside the file,
 134 MB a block, written block by block, and runs each job on a few short samples as a process of its own. Memory is looked at every
 20 ms: what the job holds beside mapped files (RssAnon and RssShmem of /proc), and the largest resident set, in which mapped pages
-count. Writes bench/results/large_weights.json and docs/benchmarks-large.md; with --only, which runs the steps that contain WORD,
+count. Writes bench/results/large_weights.json and docs/records/large.md; with --only, which runs the steps that contain WORD,
 neither. Takes the weights twice on the disk, and some minutes.
 """
 import argparse
@@ -27,7 +27,7 @@ from paragraph import filled
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/large_weights.json"
-PAGE = ROOT / "docs/benchmarks-large.md"
+PAGE = ROOT / "docs/records/large.md"
 WIDTH, INNER, TOKENS, SAMPLES = 2048, 8192, 8, 4
 MOST = 1.3  # times the weights
 

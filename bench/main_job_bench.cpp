@@ -1,5 +1,5 @@
 // What the measuring passes of the main job cost in time and memory, in plain inferences of the same network.
-// bench/run.py calls it for each network and makes the table of docs/benchmarks.md.
+// bench/run.py calls it for each network and makes the table of docs/records/main-job.md.
 //
 //   main_job_bench time MODEL --data FILE --low int8      ratios, all passes side by side in one process
 //   main_job_bench peak PASS MODEL --data FILE --low int8  peak memory of one pass; a process has only one peak

@@ -1,4 +1,4 @@
-"""Measures 10,000 samples of small networks beside ONNX Runtime's own loop over them, and writes docs/benchmarks-many-samples.md.
+"""Measures 10,000 samples of small networks beside ONNX Runtime's own loop over them, and writes docs/records/many-samples.md.
 
     python bench/many_samples.py [--before NAME=PROGRAM] [--rounds 5] [--samples 10000] [--batch 32]
 
@@ -30,7 +30,7 @@ from networks import ROOT, model_file, samples_of
 from paragraph import filled
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
-PAGE = ROOT / "docs/benchmarks-many-samples.md"
+PAGE = ROOT / "docs/records/many-samples.md"
 RESULTS = ROOT / "bench/results/many_samples.json"
 THREADS = len(os.sched_getaffinity(0))
 FEW = 100  # samples of the run that says what does not grow with them
@@ -223,7 +223,7 @@ def page(record):
     head = [
         "# Many samples of a small network", "",
         filled("For readers with thousands of samples: the throughput of `calibrate`, `eval` and `verify` compared with ONNX Runtime."), "",
-        filled("Made by `bench/many_samples.py` from [bench/results/many_samples.json](../bench/results/many_samples.json). "
+        filled("Made by `bench/many_samples.py` from [bench/results/many_samples.json](../../bench/results/many_samples.json). "
                f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}. Commits: {record['commits']}. "
                f"Load average at the start {record['load'][0]}, at the end {record['load'][1]}. {many:,} samples in a `.npy`, in turns in one run, "
                f"medians of {record['rounds']}."), "",

@@ -1,4 +1,4 @@
-"""Measures what a second diagnosis takes where the first one's measurements were kept, and writes docs/benchmarks-again.md.
+"""Measures what a second diagnosis takes where the first one's measurements were kept, and writes docs/records/again.md.
 
     python bench/measured_before.py [--rounds 3]
 
@@ -24,7 +24,7 @@ from paragraph import filled
 from passes import ALONE
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
-PAGE = ROOT / "docs/benchmarks-again.md"
+PAGE = ROOT / "docs/records/again.md"
 RESULTS = ROOT / "bench/results/measured_before.json"
 CASES = [("mobilenetv2-imagenet", "24", [["--min-sqnr", "24"], ["--min-sqnr", "23"], ["--min-sqnr", "22"], ["--min-sqnr", "26"],
                                          ["--min-sqnr", "24", "--margin", "0.5"]]),
@@ -67,8 +67,8 @@ def measure(network, first, others, rounds, folder):
 def page(record):
     lines = ["# A second diagnosis", "",
              filled("For readers who ask what kept measurements save: a second `diagnose` with another limit "
-                    "([how](guides/use-a-diagnosis.md#again-with-another-limit))."), "",
-             filled("Made by `bench/measured_before.py` from [bench/results/measured_before.json](../bench/results/measured_before.json). "
+                    "([how](../guides/use-a-diagnosis.md#again-with-another-limit))."), "",
+             filled("Made by `bench/measured_before.py` from [bench/results/measured_before.json](../../bench/results/measured_before.json). "
                     f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}; commit {record['commit']}. INT8, twenty samples, "
                     f"without latencies and options. Whole commands in turns in one run, medians of {record['rounds']}."), "",
              filled("- *again* follows a first `diagnose` with the limit in the heading."),

@@ -1,4 +1,4 @@
-"""Measures cutting, cleaning and looking at models, and writes docs/benchmarks-models.md.
+"""Measures cutting, cleaning and looking at models, and writes docs/records/models.md.
 
     python bench/models.py --program build/release/apps/vernier/vernier --shared ../shared --inputs DIR \
         --onnxsim PYTHON --polygraphy PYTHON --work DIR
@@ -111,7 +111,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--onnxsim", required=True)
     parser.add_argument("--polygraphy", required=True)
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).parents[1] / "docs" / "benchmarks-models.md")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).parents[1] / "docs/records/models.md")
     options = parser.parse_args()
     for name in ("program", "shared", "inputs", "work"):
         setattr(options, name, getattr(options, name).resolve())

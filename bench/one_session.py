@@ -1,4 +1,4 @@
-"""Measures what one session for all plans of a search saves, and writes docs/benchmarks-one-session.md.
+"""Measures what one session for all plans of a search saves, and writes docs/records/one-session.md.
 
     python bench/one_session.py --before PROGRAM [--old PROGRAM] [--rounds 3] [--only cases|answers]
 
@@ -25,7 +25,7 @@ from passes import ALONE, diagnose, phase_seconds, plain_pass
 from session_times import build, sessions_of
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
-PAGE = ROOT / "docs/benchmarks-one-session.md"
+PAGE = ROOT / "docs/records/one-session.md"
 RESULTS = ROOT / "bench/results/one_session.json"
 CASES = [("mobilenetv2-imagenet", "24", "tensorrt"), ("mobilenetv2-imagenet", "24", "onnxruntime"),
          ("yolox-nano", "15", "tensorrt"), ("yolox-nano", "15", "onnxruntime")]
@@ -117,8 +117,8 @@ def page(record):
     head = [
         "# One session for all plans", "",
         filled("For readers who ask why a search is fast: all plans of a search share one session of ONNX Runtime, with switched roundings and weights as "
-               "inputs ([how](architecture.md#one-trial)). *Before*, each plan had a session of its own."), "",
-        filled("Made by `bench/one_session.py` from [bench/results/one_session.json](../bench/results/one_session.json). "
+               "inputs ([how](../architecture.md#one-trial)). *Before*, each plan had a session of its own."), "",
+        filled("Made by `bench/one_session.py` from [bench/results/one_session.json](../../bench/results/one_session.json). "
                f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}. Commits: {record['commits']}. Twenty photographs, in turns in one "
                f"run, medians of {record['rounds']}."), "",
         filled("- *effect* and *search* are the phases *sensitivity of the layers* and *search*."),

@@ -1,5 +1,5 @@
 """Plants faults into the shared networks, counts how often the right cause is named first, for the right layer, and writes
-docs/benchmarks-causes.md.
+docs/records/causes.md.
 
     python bench/planted_causes.py [--program build/release/apps/vernier/vernier] [--nets NAME ...] [--faults CAUSE ...] [--render]
 
@@ -31,7 +31,7 @@ from paragraph import filled
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 RESULTS = ROOT / "bench/results/planted_causes.json"
-PAGE = ROOT / "docs/benchmarks-causes.md"
+PAGE = ROOT / "docs/records/causes.md"
 NETS = ["resnet8-cifar", "vit-cifar", "espcn-superres", "rfb320-face", "squeezenet-imagenet", "mobilenetv2-imagenet"]
 
 
@@ -452,7 +452,7 @@ def page(record):
     lines = ["# Injected faults", "",
              filled("For readers who ask if Vernier names the right cause. Faults were injected into the shared networks, and `vernier diagnose` had to name the cause "
                     "first, at the right layer."), "",
-             filled("Made by `bench/planted_causes.py` from [bench/results/planted_causes.json](../bench/results/planted_causes.json). "
+             filled("Made by `bench/planted_causes.py` from [bench/results/planted_causes.json](../../bench/results/planted_causes.json). "
                     f"{record['samples']} samples each."), "",
              filled("- *yes*: the first of all causes is the injected one, at its layer."),
              filled("- *at its layer*: it is the first one at its layer, and another layer comes before."),

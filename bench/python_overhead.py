@@ -1,4 +1,4 @@
-"""Measures what Python adds to diagnose(), and writes docs/benchmarks-python.md.
+"""Measures what Python adds to diagnose(), and writes docs/records/python.md.
 
     python bench/python_overhead.py [--pairs 5] [--samples 100]
 
@@ -27,7 +27,7 @@ from paragraph import filled
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
-PAGE = ROOT / "docs/benchmarks-python.md"
+PAGE = ROOT / "docs/records/python.md"
 RESULTS = ROOT / "bench/results/python_overhead.json"
 NETWORK = "mobilenetv2-imagenet"
 INSIDE = """
@@ -89,7 +89,7 @@ def page(record):
     head = "\n".join([
         "# Python compared with the command", "",
         filled("For Python programmers who ask what the package costs compared with the command line."), "",
-        filled("Made by `bench/python_overhead.py` from [bench/results/python_overhead.json](../bench/results/python_overhead.json). "
+        filled("Made by `bench/python_overhead.py` from [bench/results/python_overhead.json](../../bench/results/python_overhead.json). "
                f"{record['date']}, {record['machine']}; Python {record['python']}. MobileNetV2, {record['samples']} photographs, INT8, "
                f"{record['limit']} dB, in {len(rows)} turns. The command reads the samples from a .npz, `onnx_vernier.diagnose` the same arrays "
                "in memory. Both keep the same layers and return the same figure, to the last bit. Medians; ratios are of each turn.")])

@@ -1,4 +1,4 @@
-"""What several ranks gain: measured at two, and worked out for an ideal network at two, four and eight; writes docs/benchmarks-ranks.md.
+"""What several ranks gain: measured at two, and worked out for an ideal network at two, four and eight; writes docs/records/ranks.md.
 
     python bench/several_ranks.py [--build build/release] [--repeat 3] [--only NETWORK ...]
     python bench/several_ranks.py --page     # writes the pages again from the record
@@ -31,7 +31,7 @@ CASES = [("mobilenetv2-imagenet", 100, ["--min-sqnr", "24"]), ("mobilenetv2-imag
          ("yolox-nano", 20, ["--min-sqnr", "15"]), ("rfb320-face", 20, ["--min-sqnr", "scores:46"])]
 ALONE = ["--threads", "1", "--no-latency", "--no-options", "--no-split", "--no-cache"]
 RESULTS = ROOT / "bench/results/several_ranks.json"
-PAGE = ROOT / "docs/benchmarks-ranks.md"
+PAGE = ROOT / "docs/records/ranks.md"
 GUIDE = ROOT / "docs/guides/several-machines.md"
 BEGIN, END = "<!-- from here written by bench/several_ranks.py -->\n", "<!-- to here -->\n"
 # As root, and on one machine: Open MPI asks to be told, and needs no network but the machine's own.
@@ -143,8 +143,8 @@ def page(record):
     machine = record["machine"]
     head = "\n".join([
         "# Several ranks", "",
-        filled("For people with a cluster: what `mpirun` gains ([how to use it](guides/several-machines.md)), and where it stops scaling."), "",
-        filled("Made by `bench/several_ranks.py` from [bench/results/several_ranks.json](../bench/results/several_ranks.json). "
+        filled("For people with a cluster: what `mpirun` gains ([how to use it](../guides/several-machines.md)), and where it stops scaling."), "",
+        filled("Made by `bench/several_ranks.py` from [bench/results/several_ranks.json](../../bench/results/several_ranks.json). "
                f"{machine['date']}, {machine['cpu']}, {machine['usable_cores']} usable cores, load average {machine['load_average_at_start'][0]:.1f} at the start; ONNX "
                f"Runtime {machine['onnxruntime']}; commit {machine['commit'][:8]}. Whole `diagnose --int8` without latencies and options, ranks of one thread each on one "
                f"machine. One and two ranks ran in turns, each on a core of its own; seconds are medians of {record['repeat']}. All numbers of ranks keep the same layers.")])

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md from bench/results/main_job.json.  python bench/tables.py > docs/benchmarks.md
+"""docs/records/main-job.md from bench/results/main_job.json.  python bench/tables.py > docs/records/main-job.md
 
 Every number of the page comes from the record; what misses its promise is marked and counted.
 """

@@ -1,4 +1,4 @@
-"""What `vernier` gives on samples that it was not shown, next to plain INT8; writes docs/benchmarks-unseen.md.
+"""What `vernier` gives on samples that it was not shown, next to plain INT8; writes docs/records/unseen.md.
 
     python bench/unseen.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--fit 10 30 60 100] [--seeds 3]
                            [--target tensorrt] [--options=--per-tensor] [--limit 900] [--render]
@@ -32,7 +32,7 @@ from networks import ROOT, STATELESS, model_file, samples_of, save
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 RESULTS = ROOT / "bench/results/unseen.json"
-PAGE = ROOT / "docs/benchmarks-unseen.md"
+PAGE = ROOT / "docs/records/unseen.md"
 MOST_JUDGES, FEWEST_JUDGES = 100, 30
 SLOW = {"style-candy"}  # seconds a sample
 WANTED_DB = 3

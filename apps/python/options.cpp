@@ -163,7 +163,7 @@ void add_precision(nb::module_& module) {
       .def("__init__", [](CalibrationChoice* made, std::string_view text) {
         const std::optional<CalibrationChoice> choice = parse_calibration_method(text);
         if (!choice) {
-          throw Error(ErrorKind::Usage, "'" + std::string(text) + "' is no way to calibrate",
+          throw Error(ErrorKind::Usage, "'" + std::string(text) + "' is not a calibration method",
                       "minmax, percentile, percentile:99.99, entropy, mse, aciq, auto");
         }
         new (made) CalibrationChoice(*choice);

@@ -11,31 +11,32 @@ namespace vernier::table {
 /// What decides instead of a requirement.
 inline constexpr auto kScore = table(
     "TaskRequirement", "Task (instead of a requirement)",
-    row<TaskRequirement>("--labels FILE",
-                         "Right classes, one a sample: .npy of whole numbers, or text with one a line (default: none)")
-        .python("labels", kDiagnosing, "right classes, one a sample.")
+    row<TaskRequirement>(
+        "--labels FILE",
+        "Correct classes, one per sample: .npy of whole numbers, or text with one per line (default: none)")
+        .python("labels", kDiagnosing, "correct classes, one per sample.")
         .typed("Any", "None"),
-    row<TaskRequirement>("--label-offset N", "Added to every label (default: 0)")
+    row<TaskRequirement>("--label-offset N", "Number to add to every label (default: 0)")
         .by_hand("0")
-        .python("label_offset", kDiagnosing, "added to every label.")
+        .python("label_offset", kDiagnosing, "number to add to every label.")
         .typed("int", "0"),
-    row<TaskRequirement>("--min-top1 P", "Share of samples whose largest score is the label's, 0 to 1 (default: none)")
-        .python("min_top1", kDiagnosing, "the share of ``labels`` that must be right, 0 to 1.")
+    row<TaskRequirement>("--min-top1 P", "Top-1 accuracy of at least P, 0 to 1 (default: none)")
+        .python("min_top1", kDiagnosing, "minimum top-1 accuracy against ``labels``, 0 to 1.")
         .typed("float | None", "None"),
-    row<TaskRequirement>("--min-top5 P", "Share whose label is among the five largest scores, 0 to 1 (default: none)"),
+    row<TaskRequirement>("--min-top5 P", "Top-5 accuracy of at least P, 0 to 1 (default: none)"),
     row<TaskRequirement>("--metric-script FILE.py[:FUNC]",
-                         "FUNC(outputs, references) -> number, of lists with one dict {name: array} a sample; run in "
-                         "your Python (default: none; default function: metric)")
-        .python("metric", kDiagnosing,
-                "``metric(outputs, references)``, lists of {output: array} over samples, gives a number that must be "
-                "at least ``min_metric`` or at most ``max_metric``; called with all samples where it decides, with a "
-                "few where the search only looks what to try next.")
+                         "Your metric: FUNC(outputs, references) returns a number; both are lists with one dict {name: "
+                         "array} per sample. It runs in your Python (default: none; default function: metric)")
+        .python(
+            "metric", kDiagnosing,
+            "``metric(outputs, references)`` returns a number, limited by ``min_metric`` or ``max_metric``. Both are "
+            "lists of {output: array} over samples: all samples for a verdict, a few for the order of the search.")
         .typed("Callable[..., float] | None", "None"),
-    row<TaskRequirement>("--min V", "The number must be at least V (default: none)")
-        .python("min_metric", kDiagnosing, "of ``metric``, at least.")
+    row<TaskRequirement>("--min V", "Minimum of the metric (default: none)")
+        .python("min_metric", kDiagnosing, "minimum of ``metric``.")
         .typed("float | None", "None"),
-    row<TaskRequirement>("--max V", "The number must be at most V (default: none)")
-        .python("max_metric", kDiagnosing, "of ``metric``, at most.")
+    row<TaskRequirement>("--max V", "Maximum of the metric (default: none)")
+        .python("max_metric", kDiagnosing, "maximum of ``metric``.")
         .typed("float | None", "None"));
 
 inline constexpr auto kTask =
@@ -48,59 +49,59 @@ inline constexpr auto kTask =
 /// What is measured.
 inline constexpr auto kEvaluation = table(
     "EvalOptions", "Task", kTask,
-    row<EvalOptions>(
-        "--labels FILE",
-        "The right answers. classification: .npy or text, one a sample; detection: COCO's annotations, images in the "
-        "order of the samples; segmentation: .npy [samples, height, width]; language: .npy [samples, tokens] (default "
-        "there: the next tokens of the input)"),
+    row<EvalOptions>("--labels FILE",
+                     "The correct answers. Classification: .npy or text, one per sample. Detection: COCO annotations, "
+                     "images in the order of the samples. Segmentation: .npy [samples, height, width]. Language: .npy "
+                     "[samples, tokens] (default: none; of language: the next tokens of the input)"),
     row(&EvalOptions::label_offset, "--label-offset N",
-        "Added to every label of a class; in segmentation what falls below 0 is left out (default: 0)")
-        .python("label_offset", "evaluate check_data", "is added to each label."),
-    row(&EvalOptions::ignored_label, "--ignore-label N",
-        "Segmentation: pixels of this label are left out (default: 255)")
-        .python("ignored_label", "evaluate", "of segmentation: pixels that count for nothing."),
+        "Number to add to every class label; in segmentation, labels below 0 are ignored (default: 0)")
+        .python("label_offset", "evaluate check_data", "number to add to each label."),
+    row(&EvalOptions::ignored_label, "--ignore-label N", "Segmentation: ignore pixels with this label (default: 255)")
+        .python("ignored_label", "evaluate", "segmentation: the label of pixels to ignore."),
     row(&EvalOptions::script, "--metric-script FILE[:FUNC]",
-        "Custom: FUNC computes one number of all outputs (default FUNC: metric)"));
+        "Custom: FUNC computes one number from all outputs (default FUNC: metric)"));
 
 inline constexpr auto kDetection = table(
     "EvalOptions", "Detection",
     row(&EvalOptions::boxes, "--boxes FORM",
-        "yolox: [cells, 5+classes] before decoding; plain: outputs [N,4] of corners and [N,classes]; rows: [N,6] of "
-        "corners, score, class; yolov5: [N,5+classes] of centre, size, objectness, classes; yolov8: [4+classes,N] of "
-        "centre, size, classes (default: yolox)")
+        "Form of the outputs. yolox: [cells, 5+classes] before decoding. plain: corners [N,4] and scores [N,classes]. "
+        "rows: [N,6] with corners, score, class. yolov5: [N,5+classes] with centre, size, objectness, classes. yolov8: "
+        "[4+classes,N] with centre, size, classes (default: yolox)")
         .python("boxes", "evaluate",
-                "of detection, how they come out: \"yolox\", \"yolov5\", \"yolov8\", \"plain\", \"rows\"."),
+                "detection: the form of the outputs: \"yolox\", \"yolov5\", \"yolov8\", \"plain\", \"rows\"."),
     row(&EvalOptions::box_order, "--box-order ORDER",
         "The four numbers of a box: xyxy, yxyx (corners), cxcywh (centre and size), xywh (upper left corner and size) "
-        "(default: xyxy; of yolov5 and yolov8 cxcywh; yolox has its own)")
+        "(default: xyxy; cxcywh for yolov5 and yolov8; yolox has its own)")
         .python("box_order", "evaluate", "\"xyxy\", \"yxyx\", \"cxcywh\", \"xywh\"."),
     row(&EvalOptions::scores, "--scores FUNCTION",
-        "What the network left out of its scores: none, sigmoid or softmax (default: none)")
-        .python("scores", "evaluate", "what the network left out: \"none\", \"sigmoid\", \"softmax\"."),
+        "Activation that the scores still need: none, sigmoid or softmax (default: none)")
+        .python("scores", "evaluate", "activation that the scores still need: \"none\", \"sigmoid\", \"softmax\"."),
     row(&EvalOptions::box_units, "--box-units UNITS",
-        "input: pixels of the network's input; unit: 0 to 1 of it; image: pixels of the image (default: input)")
+        "Units of boxes. input: pixels of the network's input; unit: 0 to 1 of it; image: pixels of the image "
+        "(default: input)")
         .python("box_units", "evaluate", "\"input\", \"unit\", \"image\"."),
     row(&EvalOptions::fit, "--fit HOW",
-        "How images were laid on the input: letterbox (from the upper left), letterbox-center, stretch (default: "
+        "How images were fitted to the input: letterbox (from the upper left), letterbox-center, stretch (default: "
         "letterbox)")
         .python("fit", "evaluate", "\"letterbox\", \"letterbox-center\", \"stretch\"."),
-    row(&EvalOptions::background_classes, "--background-classes N", "plain: the first N classes are none (default: 0)")
+    row(&EvalOptions::background_classes, "--background-classes N",
+        "plain: ignore the first N classes, such as background (default: 0)")
         .from(0, 1000)
-        .python("background_classes", "evaluate", "of boxes \"plain\": the first classes that are none."),
-    row(&EvalOptions::overlap, "--nms IOU", "Boxes of a class that overlap by more are one, 0 to 1 (default: 0.65)")
+        .python("background_classes", "evaluate", "boxes \"plain\": how many of the first classes to ignore."),
+    row(&EvalOptions::overlap, "--nms IOU", "Merge boxes of a class that overlap by more, 0 to 1 (default: 0.65)")
         .from(0, 1)
-        .python("overlap", "evaluate", "boxes of a class that overlap by more are one, 0 to 1."),
-    row(&EvalOptions::least_score, "--min-score S", "Boxes below are left out (default: 0.01)")
-        .python("least_score", "evaluate", "boxes below are left out."));
+        .python("overlap", "evaluate", "merge boxes of a class that overlap by more, 0 to 1."),
+    row(&EvalOptions::least_score, "--min-score S", "Ignore boxes with a lower score (default: 0.01)")
+        .python("least_score", "evaluate", "ignore boxes with a lower score."));
 
 inline constexpr auto kLimits =
     table("EvalOptions", "Requirement (on the first figure; default: none)",
-          row(&EvalOptions::min, "--min V", "At least V; shares are 0 to 1")
-              .python("min_metric", "evaluate", "of the first figure, at least."),
-          row(&EvalOptions::max, "--max V", "At most V, for perplexity")
+          row(&EvalOptions::min, "--min V", "Minimum of the first figure; shares are 0 to 1")
+              .python("min_metric", "evaluate", "minimum of the first figure."),
+          row(&EvalOptions::max, "--max V", "Maximum of the first figure, for perplexity")
               .python("max_metric", "evaluate",
-                      "at most. A metric of yours is better when larger, unless ``max_metric`` alone is given."),
-          row(&EvalOptions::max_loss, "--max-loss V", "With --against: worse than there by at most V")
-              .python("max_loss", "evaluate", "it may be worse than that of ``against`` by so much."));
+                      "maximum. A larger value of your own metric is better, unless you pass only ``max_metric``."),
+          row(&EvalOptions::max_loss, "--max-loss V", "With --against: the largest accepted loss against that model")
+              .python("max_loss", "evaluate", "largest accepted loss against ``against``."));
 
 }  // namespace vernier::table

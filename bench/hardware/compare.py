@@ -4,7 +4,7 @@
                                      with FORM ... behind it (int8-ov ...) those alone, beside the figures that are there
     compare.py measure FOLDER        where the GPU is: FOLDER/gpu.json (needs PyTorch and onnx, not vernier)
     compare.py engines FOLDER        here: FOLDER/engines.json, INT8 on ONNX Runtime's and OpenVINO's integer kernels
-    compare.py table FOLDER          the table of docs/benchmarks-truth.md
+    compare.py table FOLDER          the table of docs/records/truth.md
 
 The reference is the float32 file in ONNX Runtime. SQNR pools energy over samples, per output; the worst output is compared.
 """

@@ -3,7 +3,7 @@
     compare_sums.py measure FOLDER   FOLDER/sums.json: typed files of each network over 4 samples, by `vernier verify` with sums in
                                      float32 and as TensorRT-RTX, the latter also over inputs that are disturbed by a fortieth of
                                      an 8-bit step of their range, and float32 itself with --tf32 (needs vernier and ../shared)
-    compare_sums.py table FOLDER     the table of docs/benchmarks-truth.md; FOLDER/exact_sums.json is exact_sums.py's
+    compare_sums.py table FOLDER     the table of docs/records/truth.md; FOLDER/exact_sums.json is exact_sums.py's
 
 The engine's figures were measured with TensorRT-RTX 1.6.1 on an H200, which it does not support, over the same 4 samples against
 float64 for single layers and the float32 file for networks; they stand here as they were reported.

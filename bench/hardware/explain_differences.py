@@ -1,7 +1,7 @@
-"""Why engines differ from the simulation: what each cell over 1 dB in the table of docs/benchmarks-truth.md comes from.
+"""Why engines differ from the simulation: what each cell over 1 dB in the table of docs/records/truth.md comes from.
 
     explain_differences.py measure FOLDER      FOLDER is what compare.py prepare made: FOLDER/explained.json
-    explain_differences.py table FOLDER        the tables of docs/benchmarks-truth.md
+    explain_differences.py table FOLDER        the tables of docs/records/truth.md
 
 Three questions, each of the worst output and of what its Softmax reads, where it has one:
 

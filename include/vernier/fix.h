@@ -21,6 +21,7 @@ struct RepairOptions {
 struct RepairName {
   std::string id;
   std::string text;  // one line for people
+  std::string cost;  // at run time: "none", "one Mul per layer"
 };
 
 /// All repairs, in the order in which they are tried.

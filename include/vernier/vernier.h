@@ -68,6 +68,7 @@
 #include "vernier/report/quantize.h"
 #include "vernier/report/reduce.h"
 #include "vernier/report/run.h"
+#include "vernier/report/schema.h"
 #include "vernier/report/scheme.h"
 #include "vernier/report/surgeon.h"
 #include "vernier/report/tactics.h"

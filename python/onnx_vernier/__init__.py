@@ -6,9 +6,9 @@ Examples:
     >>> print(report)
     >>> report.model.save("typed.onnx")
 
-Jobs: ``diagnose``, ``fix``, ``verify``, ``run``, ``quantize``, ``calibrate``, ``check_data``, ``explain_quantized``, ``inspect``,
-``lint``, ``check_placement``, ``evaluate``, ``compare``, ``bench``, ``inspect_engine``; ``search`` on any oracle; ``formats`` for arrays. All of them work in memory: files are
-written when you ask for them.
+Jobs: ``diagnose``, ``fix``, ``verify``, ``run``, ``quantize``, ``calibrate``, ``check_data``, ``explain_quantized``,
+``inspect``, ``lint``, ``check_placement``, ``evaluate``, ``compare``, ``bench``, ``inspect_engine``. Also: ``search`` on any
+oracle, and ``formats`` for arrays. Jobs work in memory and write files only when you ask for them.
 """
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def __dir__() -> list[str]:
 
 
 def _find_onnxruntime() -> None:
-    """The library of the package onnxruntime, which is not imported for that."""
+    """Finds the library of the package onnxruntime without importing the package."""
     found = _util.find_spec("onnxruntime")
     if found is None or not found.submodule_search_locations:
-        return  # the library looks for one itself, and says where it did
+        return  # the library searches for one itself, and reports where
     for folder in found.submodule_search_locations:
         for library in sorted(_glob.glob(_os.path.join(folder, "capi", "libonnxruntime.so.*"))):
             _core.use_onnxruntime(library)

@@ -29,7 +29,7 @@ def to_core(value: Any) -> tuple[np.ndarray, list[int], str]:
     """Bytes, shape and type. Arrays that are not in C order are copied."""
     array = as_array(value)
     if array.dtype == object:
-        raise TypeError(f"an array of Python objects is no tensor: {value!r:.80}")
+        raise TypeError(f"an array of Python objects is not a tensor: {value!r:.80}")
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("="))
     array = np.ascontiguousarray(array).reshape(array.shape)

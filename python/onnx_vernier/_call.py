@@ -1,4 +1,4 @@
-"""What all jobs are called by."""
+"""Calls jobs of the library, for all functions of this package."""
 from __future__ import annotations
 
 import functools

@@ -49,7 +49,6 @@ def diagnose(
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,
-    quick: bool = False,
     pictures: bool = True,
     causes: Causes = (),
     quantized: Any = None,
@@ -77,86 +76,82 @@ def diagnose(
     outputs: Iterable[str] = (),
     progress: bool | Progress | None = None,
 ) -> DiagnoseReport:
-    """Finds which layers low precision breaks, why, and which must stay high so that a requirement is met.
+    """Finds the layers that low precision breaks, explains them, and keeps as few as the requirement needs.
 
     Args:
         model: a path, bytes, an ``onnx.ModelProto`` or a ``Model``.
-        samples: real inputs: ``{input: array [N, ...]}``, a list or iterator of ``{input: array}`` (one a sample, with
-            the network's batch dimension), ``Samples``, or a path as the command's ``--data`` takes it. None: random
-            numbers, whose figures say little about real data.
-        low: the format that is tried, or several: "int8", "float16", "bfloat16", "float8e4m3fn", "int4", ...; the
-            lowest that a layer can take wins.
+        samples: real inputs: ``{input: array [N, ...]}``, a list or iterator of ``{input: array}``, ``Samples``, or a
+            path in any form of the command's ``--data``. Each item of a list is one sample, with the network's batch
+            dimension. None: random numbers, which say little about real data.
+        low: the low format, or several: "int8", "float16", "bfloat16", "float8e4m3fn", "int4", ... Each layer gets the
+            lowest that it supports.
         high: the format of kept layers.
-        layer_precisions: formats of single layers by name; shell wildcards are allowed.
-        target: whose rules place low precision: "tensorrt", "onnxruntime", "openvino".
-        even_if_slower: target "onnxruntime": also layers that its kernels run no faster in int8.
-        min_sqnr: at least so many dB of signal over noise, pooled over samples; a number, or {output: number}. The
-            other requirements alike. One decides.
-        max_abs: no error is larger.
-        max_mse: mean squared error.
-        min_cosine: cosine similarity, -1 to 1.
-        min_same_top1: share of samples with the float model's class, 0 to 1.
-        margin: dB that are asked for beyond the requirement.
-        labels: right classes, one a sample.
-        label_offset: added to every label.
-        min_top1: the share of ``labels`` that must be right, 0 to 1.
-        metric: ``metric(outputs, references)``, lists of {output: array} over samples, gives a number that must be at
-            least ``min_metric`` or at most ``max_metric``; called with all samples where it decides, with a few where
-            the search only looks what to try next.
-        min_metric: of ``metric``, at least.
-        max_metric: of ``metric``, at most.
-        alternatives: how many other ways to meet the requirement are measured if layers have to be kept: repairs,
-            another target, another format. If the repaired network keeps less, the report is about it, and it is
-            written.
-        cost: what keeping costs: "layers", "macs", "bytes", "time".
-        max_seconds: of the search; 0: no limit.
-        max_evaluations: runs of the search over the samples; 0: no limit.
-        prove_minimum: also bounds from below what any passing set costs.
-        pareto: up to six more sets are tried, so that accuracy against cost is a curve.
-        cross_fit: from 10 samples on, judge each half of them by what the other half taught; the written model learns
-            from all.
-        claim_confidence: how sure the requirement has to be met on new samples, from 0.5 to below 1; with 0.5 the
-            figure itself decides.
-        cache: a folder in which measurements are kept, at most 256 MiB, and looked up: another call on the same network
-            and samples, with another limit or cost, then measures what is new to it. Those of another version are not
-            taken.
-        latency: also times the models on ONNX Runtime.
-        rank: rank the layers by what each costs the output, even if everything low meets the requirement.
-        quick: stop at the answer and its file: no causes, other options, times or pictures.
-        pictures: also counts how values of the worst layers lie on their grids, for pages and plots: two runs of four
-            samples.
-        causes: functions of yours, or {name: function}: ``function(layer)`` gives None, a sentence, or {"sentence":
-            ..., "figures": {name: value}, "confidence": 0 to 1, "tensor": ..., "repairs": [...]}. ``layer`` is what was
-            measured of an examined layer: ``inputs`` and ``outputs`` with their values, noise, events, neighbours.
-        quantized: a file that was quantized from ``model``: its ranges and the layers that it has in float32 are taken
-            over.
-        calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto"; or a
-            function of yours: ``function(seen)`` gives (low, high) of a tensor, of which ``seen`` has ``tensor``,
-            ``format``, ``min``, ``max``, and ``low``, ``high``, ``count`` of the bins that hold its values.
-        calibration_samples: samples that ranges are learned on; None: ``samples``.
-        calibration_cache: a file of ranges (TensorRT's cache, ONNX Runtime's JSON, ours): read when it is there, else
-            learned and written.
-        op_types: operators whose layers may take a format with a scale; empty: all.
-        excluded_op_types: operators whose layers may not.
-        nodes: names of layers that may, with shell wildcards or /regular expressions/.
-        excluded_nodes: names of layers that may not.
-        weights_only: int8 and float8 store weights alone.
-        per_channel: a scale for each output channel of a weight.
-        reduce_range: int8 weights in 7 bits, whose products no x86 CPU without VNNI saturates.
-        block_size: int4: neighbours that share a scale, 32, 64 or 128.
-        output_parts: judge parts of different scale, such as boxes and scores, as well.
-        carry: {output: input}: fed back with the next sample.
-        threads: 0: all usable cores.
-        custom_ops: shared libraries of custom operators for ONNX Runtime.
-        external_data_dir: where the weights lie that models keep in files of their own; empty: beside each model.
-        image: how a folder of images is prepared: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
-        limit: at most so many samples.
-        split_batch: an array along a dynamic first dimension, and each batch of a list, is samples of batch 1.
-        seed: of random data.
-        input_shapes: {input: shape} of random data; open dimensions of others are 1.
-        outputs: that are judged, or slices of them ("output0[:,4:]"); empty: every float output that carries no state.
-        progress: True: a bar (tqdm, where it is installed); a function: ``progress(text, done, total)``; None: a bar in a
-            terminal, or in a notebook that has ipywidgets.
+        layer_precisions: formats of single layers by name or shell wildcard.
+        target: the engine that the model is for: "tensorrt", "onnxruntime", "openvino". Its rules place low precision.
+        even_if_slower: target "onnxruntime": also quantize layers that run no faster in INT8.
+        min_sqnr: minimum signal-to-noise ratio in dB, pooled over samples: a number, or {output: number}. Use one
+            requirement at a time.
+        max_abs: maximum error of an element.
+        max_mse: maximum mean squared error.
+        min_cosine: minimum cosine similarity, -1 to 1.
+        min_same_top1: minimum share of samples with the float model's class, 0 to 1.
+        margin: extra margin beyond the requirement, in dB.
+        labels: correct classes, one per sample.
+        label_offset: number to add to every label.
+        min_top1: minimum top-1 accuracy against ``labels``, 0 to 1.
+        metric: ``metric(outputs, references)`` returns a number, limited by ``min_metric`` or ``max_metric``. Both are
+            lists of {output: array} over samples: all samples for a verdict, a few for the order of the search.
+        min_metric: minimum of ``metric``.
+        max_metric: maximum of ``metric``.
+        alternatives: how many alternatives to measure if layers have to be kept: repairs, another target, another
+            format. If repairs keep fewer layers, the report describes the repaired network.
+        cost: the cost of keeping a layer: "layers", "macs", "bytes", "time".
+        max_seconds: time limit of the search; 0: no limit.
+        max_evaluations: maximum number of trials, each a run over the samples; 0: no limit.
+        prove_minimum: also prove a lower bound on the cost of any set that passes.
+        pareto: try up to six more sets, for a curve of accuracy against cost.
+        cross_fit: from 10 samples on, measure each half on a network that the other half calibrated; the output model
+            uses all.
+        claim_confidence: confidence that new samples meet the requirement, from 0.5 to below 1; with 0.5 the figure
+            itself decides.
+        cache: a folder that keeps measurements, at most 256 MiB. Another call with the same network, samples and
+            version reuses them, with another limit or cost too.
+        latency: also time the models on ONNX Runtime.
+        rank: rank the layers by the error that each adds to the output, even if none has to be kept.
+        pictures: also count how the values of the worst layers use their format, for pages and plots. Costs two runs of
+            four samples.
+        causes: your own functions, or {name: function}. ``function(layer)`` returns None, a sentence, or {"sentence":
+            ..., "figures": {name: value}, "confidence": 0 to 1, "tensor": ..., "repairs": [...]}. ``layer`` has the
+            measurements of a layer: ``inputs`` and ``outputs`` with their values, noise, events, neighbours.
+        quantized: a file that was quantized from ``model``: its ranges and its choice of layers are reused.
+        calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto"; or your own
+            ``function(seen)``, which returns (low, high). ``seen`` describes a tensor: ``tensor``, ``format``, ``min``,
+            ``max``, and its histogram as ``low``, ``high``, ``count`` of each bin.
+        calibration_samples: samples to calibrate on; None: ``samples``.
+        calibration_cache: a file of ranges (TensorRT's cache, ONNX Runtime's JSON or Vernier's): read if it exists,
+            otherwise calibrated and written.
+        op_types: operator types to quantize; empty: all.
+        excluded_op_types: operator types to leave in float.
+        nodes: layers to quantize: names, shell wildcards or /regular expressions/; empty: all.
+        excluded_nodes: layers to leave in float.
+        weights_only: quantize only weights, in INT8 or FP8.
+        per_channel: one scale for each output channel of a weight.
+        reduce_range: INT8 weights in 7 bits, so that x86 CPUs without VNNI do not saturate their products.
+        block_size: INT4: neighbours that share a scale, 32, 64 or 128.
+        output_parts: also measure parts of different scale, such as boxes and scores.
+        carry: {output: input}: outputs to feed back with the next sample.
+        threads: threads to compute with; 0: all usable cores.
+        custom_ops: shared libraries with custom operators for ONNX Runtime.
+        external_data_dir: folder of weights that are stored outside the model; empty: the model's folder.
+        image: how to prepare a folder of images: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
+        limit: the maximum number of samples.
+        split_batch: split arrays along a dynamic first dimension into samples of batch 1; batches in a list too.
+        seed: the seed of random data.
+        input_shapes: {input: shape} of random data; other dynamic dimensions are 1.
+        outputs: outputs to measure, or slices of them ("output0[:,4:]"); empty: every float output that carries no
+            state.
+        progress: True: a bar, from tqdm if it is installed. A function: called as ``progress(text, done, total)``. None: a
+            bar in a terminal, or in a notebook with ipywidgets.
 
     Returns:
         The report. ``report.model`` is the typed model; nothing is written until ``report.save(folder)``.
@@ -164,8 +159,8 @@ def diagnose(
     Raises:
         InputError: the model or the samples cannot be used.
         UsageError: arguments contradict each other.
-        BackendError: no ONNX Runtime.
-        KeyboardInterrupt: within a second of Ctrl-C; its ``report`` is what was measured by then.
+        BackendError: ONNX Runtime is missing.
+        KeyboardInterrupt: within a second of Ctrl-C; its ``report`` has the measurements so far.
 
     Examples:
         >>> report = diagnose(digits, {"image": images}, low="int8", min_sqnr=20)
@@ -209,7 +204,6 @@ def fix(
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,
-    quick: bool = False,
     pictures: bool = True,
     causes: Causes = (),
     quantized: Any = None,
@@ -237,18 +231,18 @@ def fix(
     outputs: Iterable[str] = (),
     progress: bool | Progress | None = None,
 ) -> DiagnoseReport:
-    """Repairs before layers are kept: as ``diagnose``, with the cheapest changes of the network tried first.
+    """Like ``diagnose``, but tries repairs of the network first, and keeps layers only if repairs are not enough.
 
     Args:
-        allow: ids of the repairs that may be tried ("smooth", "range", ...; an unknown one is told with all of them);
-            empty: all.
-        forbid: ids of those that may not.
-        repairs: functions of yours, or {name: function}, tried beside the others: ``function(network)`` gives a list of
-            {"layers": [...], "what": ..., and what changes}: "ranges": {tensor: (low, high)}, "constants": {name: array}
-            of the low side, or "model": one that computes the same in exact arithmetic; or "why_not". ``network`` has
-            ``model``, ``layers``, ``values``, ``ranges`` and ``channel_absmax``.
+        allow: ids of repairs to try ("smooth", "range", ...); empty: all. The error for an unknown id lists all.
+        forbid: ids of repairs not to try.
+        repairs: your own functions, or {name: function}, tried in addition. ``function(network)`` returns a list of dicts
+            with "layers", "what" and one change. Changes are "ranges": {tensor: (low, high)}, "constants": {name: array}
+            of the low side, or "model": a model that computes the same in exact arithmetic. A proposal that does not
+            work has "why_not" instead. ``network`` has ``model``, ``layers``, ``values``, ``ranges`` and
+            ``channel_absmax``.
 
-    All others, what it returns and what it raises: as ``diagnose``.
+    Other arguments, the result and the errors: as ``diagnose``.
     """
     return _diagnosis.fix(**locals())
 
@@ -279,11 +273,11 @@ def verify(
     outputs: Iterable[str] = (),
     progress: bool | Progress | None = None,
 ) -> VerifyReport:
-    """Measures, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model.
+    """Measures how far a typed model (Cast, Q/DQ, from any tool) is from its float model, layer by layer.
 
     Args:
-        batch: so many samples run as one where the network allows it and the answers are those of single samples; a
-            warning of the report says where not.
+        batch: run up to so many samples as one batch. If the network does not allow it, samples run one by one, and the
+            report has a warning.
 
     Returns a report with ``figures`` (of the outputs), ``layers`` and, with a requirement, ``passed``.
     Other arguments and errors: as ``diagnose``.
@@ -315,16 +309,16 @@ def run(
     input_shapes: Mapping[str, Iterable[int]] | None = None,
     progress: bool | Progress | None = None,
 ) -> list[dict[str, np.ndarray]]:
-    """What a model gives for each sample: [{output: array}].
+    """Runs a model, and returns its outputs for each sample: [{output: array}].
 
     Args:
-        simulated: True: as a target would round it: a typed model as its file says, a float one in the formats of
-            ``low`` (empty: float32). False: by ONNX Runtime as it is, with its optimizations and integer kernels.
+        simulated: True: with the target's rounding. A typed model runs in the formats of its file, a float model in
+            those of ``low`` (empty: float32). False: on ONNX Runtime, with its optimizations and integer kernels.
         graph_optimization: of ONNX Runtime: "ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED",
             "ORT_ENABLE_ALL".
-        outputs: names, or wildcards, of any tensors of the model, in the place of its outputs; ["*"]: all of them.
+        outputs: tensors to return instead of the model's outputs: names, wildcards, or ["*"] for all.
 
-    Others and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
+    Other arguments and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
     """
     return _jobs.run(**locals())
 
@@ -354,7 +348,7 @@ def quantize(
     split_batch: bool = False,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """A typed model with every layer as low as ``low`` allows; nothing is measured. ``report.model`` is the model.
+    """Writes every layer as low as ``low`` allows, without measuring. ``report.model`` is the typed model.
 
     Arguments and errors: as ``diagnose``.
     """
@@ -376,15 +370,15 @@ def calibrate(
     batch: int = 1,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """The range of every tensor that low precision quantizes, and whether the samples were enough to know it.
+    """Calibrates the range of every quantized tensor, and checks whether the samples were enough.
 
     Args:
-        output: a file of ranges; TensorRT's form under ``.cache`` and ``.calib``.
-        batch: so many samples run as one where the network allows it and the answers are those of single samples; a
-            warning of the report says where not.
+        output: a file for the ranges: JSON, or TensorRT's text under ``.cache`` and ``.calib``.
+        batch: run up to so many samples as one batch. If the network does not allow it, samples run one by one, and the
+            report has a warning.
 
-    Returns a report with ``tensors`` (one row a tensor: min, max, clipped, ...) and ``sufficiency``. Other arguments and
-    errors: as ``diagnose``.
+    Returns a report with ``tensors`` (one row per tensor: min, max, clipped, ...) and ``sufficiency``. Other arguments
+    and errors: as ``diagnose``.
     """
     return _jobs.calibrate(**locals())
 
@@ -401,11 +395,12 @@ def check_data(
     label_offset: int = 0,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """Do the samples look like what the network was trained on? Tries the usual mistakes of image inputs; with ``labels``,
-    right classes, one a sample, also those of labels: counted from another number, in another order.
+    """Checks whether samples look like those of training, by trying the usual mistakes of image inputs.
+
+    With ``labels``, the correct classes, it also tries mistakes of labels: another first number, another order.
 
     Args:
-        label_offset: is added to each label.
+        label_offset: number to add to each label.
 
     Other arguments and errors: as ``diagnose``.
     """
@@ -423,11 +418,12 @@ def explain_quantized(
     split_batch: bool = False,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """What is wrong with a quantized model of any tool's (ModelOpt, ONNX Runtime, ...): what each tensor and each
-    quantizer loses, and mistakes in its Q/DQ pairs.
+    """Finds what is wrong with a quantized model from any tool (ModelOpt, ONNX Runtime, ...).
+
+    It measures the loss of each tensor and each quantizer, and finds mistakes in Q/DQ pairs.
 
     Returns a report with ``outputs``, ``tensors`` (largest loss first), ``quantizers`` and ``defects``.
-    Arguments and errors: as ``diagnose``; UsageError for operators that are quantized themselves (QLinearConv).
+    Arguments and errors: as ``diagnose``; UsageError for operators such as QLinearConv.
     """
     return _jobs.explain_quantized(**locals())
 
@@ -438,9 +434,9 @@ def check_placement(
     target: str = "tensorrt",
     progress: bool | Progress | None = None,
 ) -> Report:
-    """Which Q/DQ pairs of a model an engine cannot fuse, why, and what would let it: ``report.findings``.
+    """Finds the Q/DQ pairs that an engine cannot fuse, with reasons and fixes: ``report.findings``.
 
-    ``target``: as of ``diagnose``.
+    ``target``: as in ``diagnose``.
     """
     return _jobs.check_placement(**locals())
 
@@ -464,22 +460,22 @@ def bench(
     providers: Iterable[str] = (),
     progress: bool | Progress | None = None,
 ) -> Report:
-    """How long models take on engines of this machine, side by side: all are timed in turns of a few milliseconds.
+    """Times models on this machine's engines, side by side, in turns of a few milliseconds.
 
     Args:
-        models: one, or a list of them: a row each.
-        samples: None: random numbers.
+        models: one or a list; each gets a row.
+        samples: as in ``diagnose``. None: random numbers.
         on: "onnxruntime", "tensorrt", "openvino", or several of them.
-        batches: sizes of the first dimension, where models leave it open.
-        iterations: runs of each row, at least.
-        seconds: of each row, at least.
-        layers: also times of single layers.
-        providers: of ONNX Runtime, best first; empty: the CPU.
+        batches: batch sizes, if the first dimension is dynamic.
+        iterations: minimum number of runs per row.
+        seconds: minimum seconds per row.
+        layers: also time single layers.
+        providers: execution providers of ONNX Runtime, preferred first; empty: the CPU.
 
     Returns:
         A report with ``rows``: ``latency.median_ms`` with its spread, ``samples_per_second``.
 
-    Others and errors: as ``diagnose``; BackendError for an engine that is not there.
+    Other arguments and errors: as ``diagnose``; BackendError for a missing engine.
     """
     return _engines.bench(**locals())
 
@@ -494,18 +490,18 @@ def inspect_engine(
     seconds: float = 600,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """What an engine's own compiler makes of a typed model: which kernel computes which layer, in which type.
+    """Compiles a typed model with an engine's own compiler: the kernel of each layer, and its type.
 
     Args:
-        model: a typed model; or a file of layer information, as trtexec and TensorRT's engine inspector write it.
-        engine: "tensorrt", "tensorrt-rtx", "openvino"; "any": the first of TensorRT's that is there.
-        compute_capability: "8.9"; empty: of the GPU that is here.
-        shapes: {input: shape}; open dimensions of others are 1.
-        python: the program that has the engine's packages; empty: this one.
-        seconds: that the engine may take.
+        model: a typed model, or a file of layer information from trtexec or TensorRT's engine inspector.
+        engine: "tensorrt", "tensorrt-rtx", "openvino"; "any": the first of TensorRT and TensorRT-RTX that is installed.
+        compute_capability: such as "8.9"; empty: that of this machine's GPU.
+        shapes: {input: shape}; other dynamic dimensions are 1.
+        python: the Python with the engine's packages; empty: this one.
+        seconds: time limit in seconds for an answer of the engine.
 
     Raises:
-        BackendError: no engine, or it refuses the model, in its own words.
+        BackendError: the engine is missing, or refuses the model, with the engine's message.
     """
     return _engines.inspect_engine(**locals())
 
@@ -543,40 +539,39 @@ def evaluate(
     outputs: Iterable[str] = (),
     progress: bool | Progress | None = None,
 ) -> Report:
-    """What a network is worth for its task, against labels: a float model, a typed one, or both side by side.
+    """Measures a network's accuracy on its task, against labels: one model, or two side by side.
 
     Args:
-        labels: what is right, one a sample. Classification: whole numbers [N]. Segmentation: [N, height, width].
-            Language: the next tokens, [N, tokens]; None: those of the input itself. Detection: COCO's annotations, a dict
-            or a file, whose images are in the order of the samples. A path is read as the command's ``--labels``.
+        labels: the correct answers, one per sample. Classification: whole numbers [N]. Segmentation: [N, height, width].
+            Language: the next tokens, [N, tokens]; None: those of the input. Detection: COCO annotations, a dict or a
+            file, with images in the order of the samples. A path: any form of the command's ``--labels``.
         against: a second model on the same samples.
-        metric: of task "custom": ``metric(outputs, references)``, lists over the samples of {output: array}; references are
-            empty without ``against``.
-        batch: so many samples run as one where the network allows it and the answers are those of single samples; a
-            warning of the report says where not.
+        metric: of task "custom": ``metric(outputs, references)``; both are lists over the samples of {output: array}.
+            Without ``against``, references are empty.
+        batch: run up to so many samples as one batch. If the network does not allow it, samples run one by one, and the
+            report has a warning.
         task: "classification" (top-1, top-5), "detection" (mAP), "segmentation" (mIoU), "language" (perplexity),
             "custom".
-        label_offset: is added to each label.
-        ignored_label: of segmentation: pixels that count for nothing.
-        boxes: of detection, how they come out: "yolox", "yolov5", "yolov8", "plain", "rows".
+        label_offset: number to add to each label.
+        ignored_label: segmentation: the label of pixels to ignore.
+        boxes: detection: the form of the outputs: "yolox", "yolov5", "yolov8", "plain", "rows".
         box_order: "xyxy", "yxyx", "cxcywh", "xywh".
-        scores: what the network left out: "none", "sigmoid", "softmax".
+        scores: activation that the scores still need: "none", "sigmoid", "softmax".
         box_units: "input", "unit", "image".
         fit: "letterbox", "letterbox-center", "stretch".
-        background_classes: of boxes "plain": the first classes that are none.
-        overlap: boxes of a class that overlap by more are one, 0 to 1.
-        least_score: boxes below are left out.
-        min_metric: of the first figure, at least.
-        max_metric: at most. A metric of yours is better when larger, unless ``max_metric`` alone is given.
-        max_loss: it may be worse than that of ``against`` by so much.
-        on: the engine that runs the models: "onnxruntime", "tensorrt", "openvino"; None: float32 kernels with our
-            rounding behind them.
+        background_classes: boxes "plain": how many of the first classes to ignore.
+        overlap: merge boxes of a class that overlap by more, 0 to 1.
+        least_score: ignore boxes with a lower score.
+        min_metric: minimum of the first figure.
+        max_metric: maximum. A larger value of your own metric is better, unless you pass only ``max_metric``.
+        max_loss: largest accepted loss against ``against``.
+        on: the engine that runs the models: "onnxruntime", "tensorrt", "openvino"; None: simulation.
 
     Returns:
-        A report with ``models``: for each its ``figures``, {name: value}, shares from 0 to 1 but for perplexity; and
-        ``passed``: no limit is missed.
+        A report with ``models``, each with ``figures``, {name: value}. Figures are shares from 0 to 1, except perplexity.
+        ``passed``: whether all limits are met.
 
-    Others and errors: as ``diagnose``.
+    Other arguments and errors: as ``diagnose``.
 
     Examples:
         >>> evaluate(report.model, images, labels, against=digits, max_loss=0.01).passed

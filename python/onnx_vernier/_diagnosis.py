@@ -1,4 +1,4 @@
-"""The main jobs: which layers break, why, what to keep or to repair. `_calls.py` gives them all their arguments."""
+"""The main jobs: which layers break, why, what to keep or to repair. `_calls.py` has them with all arguments."""
 from __future__ import annotations
 
 import os
@@ -17,7 +17,7 @@ Repairs = Causes
 
 
 def _read(options: Any, model: Any, samples: Any, given: Mapping[str, Any]) -> None:
-    """The arguments that both jobs have, into their options."""
+    """Copies the arguments of both jobs into their options."""
     options.model = model_of(model)
     if given["quantized"] is not None:
         options.quantized = model_of(given["quantized"])
@@ -40,16 +40,16 @@ def _read(options: Any, model: Any, samples: Any, given: Mapping[str, Any]) -> N
 
 
 def diagnose(model: Any, samples: Any = None, *, progress: bool | Progress | None = None, **given: Any) -> DiagnoseReport:
-    """Finds which layers low precision breaks, why, and which must stay high so that a requirement is met.
+    """Finds the layers that low precision breaks, explains them, and keeps as few as the requirement needs.
 
     Args:
         model: a path, bytes, an ``onnx.ModelProto`` or a ``Model``.
-        samples: real inputs: ``{input: array [N, ...]}``, a list or iterator of ``{input: array}`` (one a sample, with
-            the network's batch dimension), ``Samples``, or a path as the command's ``--data`` takes it. None: random
-            numbers, whose figures say little about real data.
+        samples: real inputs: ``{input: array [N, ...]}``, a list or iterator of ``{input: array}``, ``Samples``, or a
+            path in any form of the command's ``--data``. Each item of a list is one sample, with the network's batch
+            dimension. None: random numbers, which say little about real data.
         {arguments}
-        progress: True: a bar (tqdm, where it is installed); a function: ``progress(text, done, total)``; None: a bar in a
-            terminal, or in a notebook that has ipywidgets.
+        progress: True: a bar, from tqdm if it is installed. A function: called as ``progress(text, done, total)``. None: a
+            bar in a terminal, or in a notebook with ipywidgets.
 
     Returns:
         The report. ``report.model`` is the typed model; nothing is written until ``report.save(folder)``.
@@ -57,8 +57,8 @@ def diagnose(model: Any, samples: Any = None, *, progress: bool | Progress | Non
     Raises:
         InputError: the model or the samples cannot be used.
         UsageError: arguments contradict each other.
-        BackendError: no ONNX Runtime.
-        KeyboardInterrupt: within a second of Ctrl-C; its ``report`` is what was measured by then.
+        BackendError: ONNX Runtime is missing.
+        KeyboardInterrupt: within a second of Ctrl-C; its ``report`` has the measurements so far.
 
     Examples:
         >>> report = diagnose(digits, {"image": images}, low="int8", min_sqnr=20)
@@ -81,18 +81,18 @@ def fix(
     progress: bool | Progress | None = None,
     **given: Any,
 ) -> DiagnoseReport:
-    """Repairs before layers are kept: as ``diagnose``, with the cheapest changes of the network tried first.
+    """Like ``diagnose``, but tries repairs of the network first, and keeps layers only if repairs are not enough.
 
     Args:
-        allow: ids of the repairs that may be tried ("smooth", "range", ...; an unknown one is told with all of them);
-            empty: all.
-        forbid: ids of those that may not.
-        repairs: functions of yours, or {name: function}, tried beside the others: ``function(network)`` gives a list of
-            {"layers": [...], "what": ..., and what changes}: "ranges": {tensor: (low, high)}, "constants": {name: array}
-            of the low side, or "model": one that computes the same in exact arithmetic; or "why_not". ``network`` has
-            ``model``, ``layers``, ``values``, ``ranges`` and ``channel_absmax``.
+        allow: ids of repairs to try ("smooth", "range", ...); empty: all. The error for an unknown id lists all.
+        forbid: ids of repairs not to try.
+        repairs: your own functions, or {name: function}, tried in addition. ``function(network)`` returns a list of dicts
+            with "layers", "what" and one change. Changes are "ranges": {tensor: (low, high)}, "constants": {name: array}
+            of the low side, or "model": a model that computes the same in exact arithmetic. A proposal that does not
+            work has "why_not" instead. ``network`` has ``model``, ``layers``, ``values``, ``ranges`` and
+            ``channel_absmax``.
 
-    All others, what it returns and what it raises: as ``diagnose``.
+    Other arguments, the result and the errors: as ``diagnose``.
     """
     options = _core.FixOptions()
     options.repair.own = own = _experiments.repairs(repairs)
@@ -101,7 +101,7 @@ def fix(
         ids = _options.names(chosen, argument)
         for each in ids:
             if each not in known:
-                raise UsageError(f"{argument}: no repair {each!r}", "one of " + ", ".join(known))
+                raise UsageError(f"{argument}: {each!r} is not a repair", "one of " + ", ".join(known))
         setattr(options.repair, argument, ids)
     options.command = "onnx_vernier.fix"
     _read(options, model, samples, given)

@@ -1,4 +1,4 @@
-"""Engines: how long models take on them, and what their compilers make of a typed file. `_calls.py` gives them all their arguments."""
+"""Engines: times models on them, and compiles typed files. `_calls.py` has these functions with all arguments."""
 from __future__ import annotations
 
 import os
@@ -23,18 +23,18 @@ def bench(
     progress: bool | Progress | None = None,
     **given: Any,
 ) -> Report:
-    """How long models take on engines of this machine, side by side: all are timed in turns of a few milliseconds.
+    """Times models on this machine's engines, side by side, in turns of a few milliseconds.
 
     Args:
-        models: one, or a list of them: a row each.
-        samples: None: random numbers.
+        models: one or a list; each gets a row.
+        samples: as in ``diagnose``. None: random numbers.
         on: "onnxruntime", "tensorrt", "openvino", or several of them.
         {arguments}
 
     Returns:
         A report with ``rows``: ``latency.median_ms`` with its spread, ``samples_per_second``.
 
-    Others and errors: as ``diagnose``; BackendError for an engine that is not there.
+    Other arguments and errors: as ``diagnose``; BackendError for a missing engine.
     """
     listed = list(models) if isinstance(models, (list, tuple)) else [models]
     if not listed:
@@ -55,14 +55,14 @@ def bench(
 
 
 def inspect_engine(model: Any, *, progress: bool | Progress | None = None, **given: Any) -> Report:
-    """What an engine's own compiler makes of a typed model: which kernel computes which layer, in which type.
+    """Compiles a typed model with an engine's own compiler: the kernel of each layer, and its type.
 
     Args:
-        model: a typed model; or a file of layer information, as trtexec and TensorRT's engine inspector write it.
+        model: a typed model, or a file of layer information from trtexec or TensorRT's engine inspector.
         {arguments}
 
     Raises:
-        BackendError: no engine, or it refuses the model, in its own words.
+        BackendError: the engine is missing, or refuses the model, with the engine's message.
     """
     options = _core.InspectEngineOptions()
     _options.fill(options.compile, given)

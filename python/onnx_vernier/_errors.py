@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions. What a job was asked to find out (a bad layer, a missed requirement) is a value."""
+"""Exceptions. Answers of a job, such as a bad layer or a missed requirement, are values, not exceptions."""
 from __future__ import annotations
 
 import re
@@ -9,9 +9,8 @@ from . import _core
 class Error(RuntimeError):
     """Vernier could not go on.
 
-    ``hint`` says what would help; empty when there is nothing to add. ``kind`` is "usage", "input", "backend" or
-    "internal". As data, where the library says so: ``subject`` is the argument that it is about, as it is called here
-    ("min_sqnr"; empty: none), ``remedies`` the arguments and functions that the hint names.
+    ``hint`` tells how to fix it, or is empty. ``kind`` is "usage", "input", "backend" or "internal". ``subject`` is the
+    argument at fault, such as "min_sqnr", or empty. ``remedies`` are the arguments and functions that the hint names.
     """
 
     kind = "internal"
@@ -29,13 +28,13 @@ class Error(RuntimeError):
 
 
 class UsageError(Error, ValueError):
-    """Arguments that contradict each other, or mean nothing."""
+    """Arguments contradict each other, or have no meaning."""
 
     kind = "usage"
 
 
 class InputError(Error, ValueError):
-    """A model, samples or files that cannot be what they should be."""
+    """A model, samples or files cannot be used."""
 
     kind = "input"
 
@@ -47,7 +46,7 @@ class BackendError(Error):
 
 
 class InternalError(Error):
-    """A fault of Vernier's, not of what it was given."""
+    """A fault of Vernier, not of your input."""
 
     kind = "internal"
 
@@ -59,8 +58,8 @@ class Interrupted(Error):
 
 
 def _arguments() -> dict[str, str]:
-    """Options of the command that texts of the library mark as ‹name›, as the arguments that they are here; of all others
-    dashes become underscores."""
+    """Maps options of the command, which texts of the library hold as ‹name›, to arguments of this package. In all other
+    names dashes become underscores."""
     said = {"min": "min_metric", "max": "max_metric"}
     for _, argument, kind, names, off, *_ in _core.TABLE:
         for name in re.findall(r"--([\w-]+)", names.split(" ")[0]):
@@ -70,7 +69,7 @@ def _arguments() -> dict[str, str]:
 
 _ARGUMENTS = _arguments()
 
-# Commands that are functions here.
+# Commands that are functions of this package.
 _COMMANDS = {
     "calibrate": "calibrate()",
     "calibrate --target onnxruntime -o ranges.json": 'calibrate(target="onnxruntime")',
@@ -95,20 +94,20 @@ _MARKED = re.compile("‹([^‹›]*)›")
 
 
 def _said(marked: str) -> str:
-    """A mark of the library's texts, without its guillemets, as what it stands for is called here."""
+    """The name in this package of a placeholder in texts of the library, passed without guillemets."""
     if not marked.startswith("vernier "):
         return _ARGUMENTS.get(marked, marked.replace("-", "_"))
     command = marked.removeprefix("vernier ")
-    # Of others the name: it ends where arguments and options begin.
+    # Others keep their name, which ends before arguments and options.
     return _COMMANDS.get(command) or f"the command's '{re.split(' (?=[A-Z-])', command)[0]}'"
 
 
 def in_python_words(text: str) -> str:
-    """A text of the library with the arguments and functions of this package in the place of its marks."""
+    """A text of the library, with its placeholders replaced by arguments and functions of this package."""
     return _MARKED.sub(lambda mark: _said(mark[1]), text)
 
 
-# Words of reports, whose texts are those of the command.
+# Phrases of reports, which are written for the command.
 _OF_REPORTS = (
     ("Nothing was written: give -o FOLDER for", "report.save(folder) writes"),
     ("vernier inspect model MODEL --show layers", "inspect(model, nodes=True)"),
@@ -128,7 +127,7 @@ _OF_REPORTS = (
 
 
 def report_in_python_words(text: str) -> str:
-    """The command's text of a report, in which nothing is marked, with its options as the arguments that they are here."""
+    """The command's text of a report, which has no placeholders, with options replaced by arguments of this package."""
     for words, instead in _OF_REPORTS:
         text = text.replace(words, instead)
     return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)", lambda option: _said(option[1]), text)

@@ -1,4 +1,4 @@
-"""Functions of yours beside what the jobs have: ways to choose ranges, causes, repairs."""
+"""Functions of users: ways to choose ranges, causes, repairs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ _KNOWN_OF_CAUSES = ("sentence", "tensor", "confidence", "figures", "repairs")
 
 
 def calibration(given: Calibration) -> _core.CalibrationChoice:
-    """A method by its name, or a function of yours."""
+    """A method by its name, or a function of the user."""
     if not callable(given):
         return _core.CalibrationChoice(given)
     name = name_of(given)
@@ -37,7 +37,7 @@ def repairs(given: Mapping[str, Callable[[Record], Any]] | Iterable[Callable[[Re
     made = []
     for name, function in _named(given, "repairs"):
         if name in _core.repair_names():
-            raise UsageError(f"repairs: {name!r} is a repair that there is", "give yours another name")
+            raise UsageError(f"repairs: {name!r} is already a repair", "choose another name")
         text = ((function.__doc__ or "").strip() or name).split("\n")[0]
         made.append(_core.RepairMethod.of(name, text, _repair(name, function)))
     return made
@@ -57,9 +57,9 @@ def _named(given: Any, argument: str) -> list[tuple[str, Callable[[Record], Any]
     listed = [(str(name), function) for name, function in pairs]
     for name, function in listed:
         if not callable(function):
-            raise UsageError(f"{argument}: {function!r} is no function")
+            raise UsageError(f"{argument}: {function!r} is not a function")
         if [other for other, _ in listed].count(name) > 1:
-            raise UsageError(f"{argument}: two are called {name!r}", "give them names: {name: function}")
+            raise UsageError(f"{argument}: two functions are called {name!r}", "name them: {name: function}")
     return listed
 
 
@@ -69,11 +69,11 @@ def _cause(name: str, function: Callable[[Record], Any]) -> Callable[[Mapping[st
         if answer is None or answer is False:
             return None
         if not isinstance(answer, (str, Mapping)):
-            raise UsageError(f"cause {name} gave {answer!r:.80}: None, a sentence, or {{'sentence': ...}} is wanted")
+            raise UsageError(f"cause {name} returned {answer!r:.80}, expected None, a sentence, or {{'sentence': ...}}")
         said = {"sentence": answer} if isinstance(answer, str) else dict(answer)
         _refuse_unknown(f"cause {name}", said, _KNOWN_OF_CAUSES)
         if not said.get("sentence"):
-            raise UsageError(f"cause {name}: no sentence that says what it is")
+            raise UsageError(f"cause {name}: the sentence is missing")
         figures = [
             (figure, float(value), "") if not isinstance(value, tuple) else (figure, float(value[0]), str(value[1]))
             for figure, value in dict(said.get("figures", {})).items()
@@ -90,10 +90,10 @@ def _repair(name: str, function: Callable[[Record], Any]) -> Callable[[Mapping[s
         ideas = []
         answer = function(network)
         if isinstance(answer, (Mapping, str)) or not isinstance(answer, Iterable | None):
-            raise UsageError(f"repair {name} gave {answer!r:.80}: a list of {{'layers': ..., ...}} is wanted")
+            raise UsageError(f"repair {name} returned {answer!r:.80}, expected a list of {{'layers': ..., ...}}")
         for idea in answer or ():
             if not isinstance(idea, Mapping):
-                raise UsageError(f"repair {name} gave {idea!r:.80}: {{'layers': ..., ...}} is wanted")
+                raise UsageError(f"repair {name} returned {idea!r:.80}, expected {{'layers': ..., ...}}")
             said = dict(idea)
             _refuse_unknown(f"repair {name}", said, _KNOWN_OF_IDEAS)
             layers = said.get("layers", ())
@@ -118,20 +118,20 @@ def _range(whose: str, tensor: str, ends: Any) -> tuple[float, float]:
         low, high = ends
         return float(low), float(high)
     except (TypeError, ValueError):
-        raise UsageError(f"{whose} gave {ends!r:.80} for {tensor!r}: (low, high) is wanted") from None
+        raise UsageError(f"{whose} returned {ends!r:.80} for {tensor!r}, expected (low, high)") from None
 
 
 def as_number(whose: str, value: Any) -> float:
-    """What a function of the caller's gave."""
+    """The number that a user's function returned."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise UsageError(f"{whose} gave {value!r:.80}: a number is wanted") from None
+        raise UsageError(f"{whose} returned {value!r:.80}, expected a number") from None
 
 
 def _refuse_unknown(whose: str, said: Mapping[str, Any], known: tuple[str, ...]) -> None:
     if unknown := [name for name in said if name not in known]:
-        raise UsageError(f"{whose} gave {unknown[0]!r}: none of {', '.join(known)}")
+        raise UsageError(f"{whose} returned {unknown[0]!r}, expected {', '.join(known)}")
 
 
 def _record(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Figures of tasks, and of outputs beside each other. `_calls.py` gives evaluate() all its arguments."""
+"""Figures of tasks, and comparisons of outputs. `_calls.py` has evaluate() with all arguments."""
 from __future__ import annotations
 
 import os
@@ -25,22 +25,22 @@ def evaluate(
     progress: bool | Progress | None = None,
     **given: Any,
 ) -> Report:
-    """What a network is worth for its task, against labels: a float model, a typed one, or both side by side.
+    """Measures a network's accuracy on its task, against labels: one model, or two side by side.
 
     Args:
-        labels: what is right, one a sample. Classification: whole numbers [N]. Segmentation: [N, height, width].
-            Language: the next tokens, [N, tokens]; None: those of the input itself. Detection: COCO's annotations, a dict
-            or a file, whose images are in the order of the samples. A path is read as the command's ``--labels``.
+        labels: the correct answers, one per sample. Classification: whole numbers [N]. Segmentation: [N, height, width].
+            Language: the next tokens, [N, tokens]; None: those of the input. Detection: COCO annotations, a dict or a
+            file, with images in the order of the samples. A path: any form of the command's ``--labels``.
         against: a second model on the same samples.
-        metric: of task "custom": ``metric(outputs, references)``, lists over the samples of {output: array}; references are
-            empty without ``against``.
+        metric: of task "custom": ``metric(outputs, references)``; both are lists over the samples of {output: array}.
+            Without ``against``, references are empty.
         {arguments}
 
     Returns:
-        A report with ``models``: for each its ``figures``, {name: value}, shares from 0 to 1 but for perplexity; and
-        ``passed``: no limit is missed.
+        A report with ``models``, each with ``figures``, {name: value}. Figures are shares from 0 to 1, except perplexity.
+        ``passed``: whether all limits are met.
 
-    Others and errors: as ``diagnose``.
+    Other arguments and errors: as ``diagnose``.
 
     Examples:
         >>> evaluate(report.model, images, labels, against=digits, max_loss=0.01).passed
@@ -55,7 +55,7 @@ def evaluate(
     if labels is not None:
         options.labels = _options.label_values(labels)
     elif task not in ("language", "custom"):
-        raise UsageError(f"task={task!r} needs labels", "what is right, one a sample")
+        raise UsageError(f"task={task!r} needs labels", "pass the correct answers, one per sample")
     if (metric is not None) != (task == "custom"):
         raise UsageError("metric and task='custom' go together")
     if metric is not None:
@@ -73,16 +73,18 @@ def compare(
     threshold: float | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """Two runs, output by output (layer by layer where there are all tensors), worst first.
+    """Compares two runs output by output, worst first; layer by layer, if they hold all tensors.
 
     Args:
-        reference: what ``run`` gave, a list over the samples of {output: array}; {output: array} of one sample; or a file
-            of saved results. ``tested``: the same.
-        metric: that ranks, and that ``threshold`` is of: "sqnr" (dB), "max_abs", "mean_abs", "max_rel", "cosine", "mse".
+        reference: the result of ``run``, a list over the samples of {output: array}; {output: array} of one sample; or a
+            file of saved results.
+        tested: the same, of the run to compare.
+        metric: ranks the outputs: "sqnr" (dB), "max_abs", "mean_abs", "max_rel", "cosine", "mse".
+        threshold: a limit, in the unit of ``metric``.
 
     Returns:
-        A report with ``rows``; ``passed`` where there is a threshold: none is worse, and none has another shape. Outputs
-        that only one has are in ``not_compared``, and a warning.
+        A report with ``rows``. With a threshold, ``passed`` is true if no output is worse or has another shape. Outputs
+        of one run only are in ``not_compared``, and in a warning.
 
     Raises:
         InputError: no output has the same name in both, or the numbers of samples differ.
@@ -107,5 +109,5 @@ def compare(
 def _iterations(given: Any, side: str) -> list[list[tuple[str, Any]]]:
     listed = [given] if isinstance(given, Mapping) else list(given) if isinstance(given, Iterable) else []
     if not listed or not all(isinstance(each, Mapping) for each in listed):
-        raise UsageError(f"{side}: a list over the samples of {{output: array}} is wanted", "as run() gives it")
+        raise UsageError(f"{side}: expected a list over the samples of {{output: array}}", "pass the result of run()")
     return [[(name, to_core(value)) for name, value in outputs.items()] for outputs in listed]

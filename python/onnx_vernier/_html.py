@@ -1,4 +1,4 @@
-"""What notebooks show of reports and tables: pieces of HTML that fit light and dark themes, without scripts."""
+"""Reports and tables in notebooks: pieces of HTML for light and dark themes, without scripts."""
 from __future__ import annotations
 
 import html
@@ -32,20 +32,20 @@ _WANTED = {
     "max-abs": "largest error at most {}",
     "max-mse": "mean squared error at most {}",
     "min-cosine": "cosine at least {}",
-    "min-same-top1": "same top-1 at least {}",
+    "min-same-top1": "top-1 agreement at least {}",
 }
 _NOTE = (
-    "own error: of the layer's output, when its inputs are exact; alone low: SQNR of the network's output with this layer alone "
-    "low; share: of the damage that all do. report.layers is the whole table; report.plot(), report.to_html(), "
+    "local error: of the layer's output, with exact inputs; alone low: SQNR of the network's output with only this layer low; "
+    "share: of the damage of all layers. report.layers is the whole table. See also report.plot(), report.to_html(), "
     "report.save(folder), print(report)"
 )
 _MOST_ROWS = 200
 
 
 def report(found: Any) -> str:
-    """The answer, what was asked for, the figures, and the layers, worst first."""
+    """The answer, the requirement, the figures, and the layers, worst first."""
     passed = found.passed
-    badge = {True: ("met", "met"), False: ("missed", "missed")}.get(passed, ("measured", "nothing was asked for"))
+    badge = {True: ("met", "met"), False: ("missed", "missed")}.get(passed, ("measured", "no requirement"))
     if passed is None and found.get("interrupted"):
         badge = ("measured", "ended early")
     low = ", ".join(found.get("low", []))
@@ -66,7 +66,7 @@ def report(found: Any) -> str:
 
 
 def table(rows: Sequence[Any]) -> str:
-    """All columns; the first rows of many."""
+    """All columns, and the first rows."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     shown = [[row.get(column) for column in columns] for row in rows[:_MOST_ROWS]]
     words = [any(isinstance(row[place], str) for row in shown) for place in range(len(columns))]
@@ -99,7 +99,7 @@ def _figures(found: Any) -> str:
                          _cell(output.get("max_abs_error")), "" if top1 is None else f"{100 * top1:.1f}"])
     if not rows:
         return ""
-    columns = ["against the float model", "output", "SQNR, dB", "worst sample, dB", "largest error", "same top-1, %"]
+    columns = ["against the float model", "output", "SQNR, dB", "worst sample, dB", "largest error", "top-1 agreement, %"]
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return _table(columns, rows, [True, True]) + "<br>"
@@ -129,7 +129,7 @@ def _layers(found: Any) -> str:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[bool], classes: Sequence[str] = ()) -> str:
-    """``words``: which columns hold text, and stand at the left; those beyond its end hold numbers."""
+    """``words``: the columns with text, which are aligned left. Columns beyond its end hold numbers."""
     sides = [' class="text"' if place < len(words) and words[place] else "" for place in range(len(columns))]
     head = "".join(f"<th{side}>{html.escape(column)}</th>" for column, side in zip(columns, sides))
     body = "".join(

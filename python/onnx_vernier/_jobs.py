@@ -1,4 +1,4 @@
-"""The other jobs. `_calls.py` gives them all their arguments."""
+"""The other jobs. `_calls.py` has them with all arguments."""
 from __future__ import annotations
 
 import os
@@ -19,7 +19,7 @@ from ._report import Report, VerifyReport
 def verify(
     float_model: Any, typed_model: Any, samples: Any = None, *, progress: bool | Progress | None = None, **given: Any
 ) -> VerifyReport:
-    """Measures, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model.
+    """Measures how far a typed model (Cast, Q/DQ, from any tool) is from its float model, layer by layer.
 
     Args:
         {arguments}
@@ -50,23 +50,23 @@ def run(
     progress: bool | Progress | None = None,
     **given: Any,
 ) -> list[dict[str, np.ndarray]]:
-    """What a model gives for each sample: [{output: array}].
+    """Runs a model, and returns its outputs for each sample: [{output: array}].
 
     Args:
-        simulated: True: as a target would round it: a typed model as its file says, a float one in the formats of
-            ``low`` (empty: float32). False: by ONNX Runtime as it is, with its optimizations and integer kernels.
+        simulated: True: with the target's rounding. A typed model runs in the formats of its file, a float model in
+            those of ``low`` (empty: float32). False: on ONNX Runtime, with its optimizations and integer kernels.
         graph_optimization: of ONNX Runtime: "ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED",
             "ORT_ENABLE_ALL".
-        outputs: names, or wildcards, of any tensors of the model, in the place of its outputs; ["*"]: all of them.
+        outputs: tensors to return instead of the model's outputs: names, wildcards, or ["*"] for all.
 
-    Others and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
+    Other arguments and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
     """
     runner = _core.RunnerOptions()
     runner.model = model_of(model)
     runner.simulate(simulated)
     if low:
         if not simulated:
-            raise UsageError("low with simulated=False: ONNX Runtime runs a model as it is", "quantize it first")
+            raise UsageError("low with simulated=False: ONNX Runtime runs the model unchanged", "quantize it first")
         _options.precision(runner.precision, {**given, "low": low})
     options = _core.RunOptions()
     options.add_runner(runner)
@@ -79,7 +79,7 @@ def run(
 
 
 def quantize(model: Any, samples: Any = None, *, progress: bool | Progress | None = None, **given: Any) -> Report:
-    """A typed model with every layer as low as ``low`` allows; nothing is measured. ``report.model`` is the model.
+    """Writes every layer as low as ``low`` allows, without measuring. ``report.model`` is the typed model.
 
     Arguments and errors: as ``diagnose``.
     """
@@ -98,14 +98,14 @@ def calibrate(
     progress: bool | Progress | None = None,
     **given: Any,
 ) -> Report:
-    """The range of every tensor that low precision quantizes, and whether the samples were enough to know it.
+    """Calibrates the range of every quantized tensor, and checks whether the samples were enough.
 
     Args:
-        output: a file of ranges; TensorRT's form under ``.cache`` and ``.calib``.
+        output: a file for the ranges: JSON, or TensorRT's text under ``.cache`` and ``.calib``.
         {arguments}
 
-    Returns a report with ``tensors`` (one row a tensor: min, max, clipped, ...) and ``sufficiency``. Other arguments and
-    errors: as ``diagnose``.
+    Returns a report with ``tensors`` (one row per tensor: min, max, clipped, ...) and ``sufficiency``. Other arguments
+    and errors: as ``diagnose``.
     """
     options = _core.CalibrateOptions()
     options.model = model_of(model)
@@ -117,8 +117,9 @@ def calibrate(
 
 
 def check_data(model: Any, samples: Any, labels: Any = None, *, progress: bool | Progress | None = None, **given: Any) -> Report:
-    """Do the samples look like what the network was trained on? Tries the usual mistakes of image inputs; with ``labels``,
-    right classes, one a sample, also those of labels: counted from another number, in another order.
+    """Checks whether samples look like those of training, by trying the usual mistakes of image inputs.
+
+    With ``labels``, the correct classes, it also tries mistakes of labels: another first number, another order.
 
     Args:
         {arguments}
@@ -139,11 +140,12 @@ def check_data(model: Any, samples: Any, labels: Any = None, *, progress: bool |
 def explain_quantized(
     float_model: Any, quantized_model: Any, samples: Any, *, progress: bool | Progress | None = None, **given: Any
 ) -> Report:
-    """What is wrong with a quantized model of any tool's (ModelOpt, ONNX Runtime, ...): what each tensor and each
-    quantizer loses, and mistakes in its Q/DQ pairs.
+    """Finds what is wrong with a quantized model from any tool (ModelOpt, ONNX Runtime, ...).
+
+    It measures the loss of each tensor and each quantizer, and finds mistakes in Q/DQ pairs.
 
     Returns a report with ``outputs``, ``tensors`` (largest loss first), ``quantizers`` and ``defects``.
-    Arguments and errors: as ``diagnose``; UsageError for operators that are quantized themselves (QLinearConv).
+    Arguments and errors: as ``diagnose``; UsageError for operators such as QLinearConv.
     """
     options = _core.DebugLossOptions()
     options.float_model = model_of(float_model)
@@ -154,28 +156,28 @@ def explain_quantized(
 
 
 def inspect(model: Any, *, nodes: bool = False, weights: bool = False) -> Report:
-    """What is in a model: inputs, outputs, layers, work. Values of weights are not read. Raises InputError."""
+    """Describes a model: inputs, outputs, layers, work. Does not read the values of weights. Raises InputError."""
     return Report(_core.inspect_model(model_of(model), nodes, weights))
 
 
 class LintReport(Report):
-    """What lint() found."""
+    """The report of lint()."""
 
     @property
     def passed(self) -> bool:
-        """No entry is an error."""
+        """Whether no entry is an error."""
         return all(entry.level != "exception" for entry in self.lint_entries)
 
 
 def lint(model: Any, *, progress: bool | Progress | None = None) -> LintReport:
-    """Everything that is wrong with a model, in one run: ``report.lint_entries``, and ``report.passed``."""
+    """Finds all defects of a model in one run: ``report.lint_entries``, and ``report.passed``."""
     return LintReport(call(_core.lint, model_of(model), progress))
 
 
 def check_placement(model: Any, *, progress: bool | Progress | None = None, **given: Any) -> Report:
-    """Which Q/DQ pairs of a model an engine cannot fuse, why, and what would let it: ``report.findings``.
+    """Finds the Q/DQ pairs that an engine cannot fuse, with reasons and fixes: ``report.findings``.
 
-    ``target``: as of ``diagnose``.
+    ``target``: as in ``diagnose``.
     """
     rules = _options.choice("target", given["target"])
     return Report(call(lambda given, listener: _core.check_placement(given, rules, listener), model_of(model), progress))

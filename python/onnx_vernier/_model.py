@@ -13,26 +13,24 @@ class Model:
     """An ONNX model.
 
     Args:
-        source: a path; the bytes of a file; an ``onnx.ModelProto``; a ``torch.nn.Module`` (with ``example_inputs``), or
-            what ``torch.onnx.export`` gives; or a ``Model``.
-        name: stands for a model in memory in reports and messages.
-        folder: where the external data of a model in memory lie; without one it may have none.
+        source: a path, the bytes of a file, an ``onnx.ModelProto``, a ``torch.nn.Module`` (with ``example_inputs``), the
+            result of ``torch.onnx.export``, or a ``Model``.
+        name: the name of a model in memory in reports and messages.
+        folder: the folder with the external data of a model in memory.
+        example_inputs: torch: the inputs of a call: a tensor, a tuple of tensors, or {argument: tensor}.
+        opset: torch: the operator set to export to.
+        exporter: torch: "dynamo" (torch.export; needs the packages ``onnx`` and ``onnxscript``) or "torchscript"
+            (tracing). None: the first if it works, otherwise the second.
+        dynamic_batch: torch: keep the first dimension of the inputs dynamic, if all share it and the module allows it.
 
-    Of a torch module, which is exported as it is in evaluation, in float32, and left as it was:
+    A torch module is exported in evaluation mode, in FP32, and is not changed. Inputs get the names of forward()'s
+    arguments. One output is called "output", several "output_0" and so on; outputs in a dict get its keys. Layers are named
+    after their modules: "features.0.0/Conv".
 
-        example_inputs: what it is called with: a tensor, a tuple of them, or {argument: tensor}.
-        opset: the operator set that it is exported to.
-        exporter: "dynamo" (torch.export; the packages ``onnx`` and ``onnxscript`` must be there) or "torchscript" (which
-            traces). None: the first where it can be used, and the second for modules that it refuses.
-        dynamic_batch: the first dimension of the inputs stays open where all have the same and the module takes others.
-
-    Inputs have the names of forward()'s arguments; an output is called "output", several "output_0" and so on, those of a
-    dict by its keys. Layers are called after their modules, "features.0.0/Conv".
-
-    A file is read when a job asks for it. Bytes are not copied. Models that jobs give are ``Model`` too.
+    A file is read when a job needs it. Bytes are not copied. Jobs return models as ``Model`` too.
 
     Raises:
-        UsageError: arguments that a source has not, or packages that are missing.
+        UsageError: an argument does not belong to the source, or packages are missing.
         InputError: torch cannot export the module, or it has more than the 2 GB that one message can hold.
     """
 
@@ -49,7 +47,7 @@ class Model:
     ) -> None:
         torch_module = hasattr(source, "state_dict") and hasattr(source, "forward")
         if not torch_module and (example_inputs is not None or exporter is not None):
-            raise UsageError(f"example_inputs are of a torch module, not of {type(source).__name__}", "leave them out")
+            raise UsageError(f"example_inputs belong to a torch module, not to {type(source).__name__}", "leave them out")
         source = getattr(source, "model_proto", source)  # of torch.onnx.ONNXProgram
         if isinstance(source, Model):
             self._core: _core.OnnxModel = source._core
@@ -82,17 +80,17 @@ class Model:
         return self._core.in_memory
 
     def to_bytes(self) -> bytes:
-        """One ONNX message with all weights in it. Raises InputError above 2 GB, which a message cannot hold."""
+        """One ONNX message with all weights. Raises InputError above 2 GB, the limit of a message."""
         return self._core.bytes()
 
     def to_onnx(self) -> Any:
-        """An ``onnx.ModelProto``; the package ``onnx`` must be there."""
+        """An ``onnx.ModelProto``; needs the package ``onnx``."""
         import onnx
 
         return onnx.load_model_from_string(self.to_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file, whole or not at all; above 1.9 GB weights go to a file beside it."""
+        """Writes the file, whole or not at all. Above 1.9 GB, weights go to a second file in its folder."""
         self._core.write(os.fspath(path))
 
     def __repr__(self) -> str:
@@ -113,5 +111,5 @@ def model_of(source: Any) -> _core.OnnxModel:
 
 
 def inputs_of(source: Any) -> Sequence[str]:
-    """Names of the inputs that are fed."""
+    """Names of the model's inputs, without initializers."""
     return model_of(source).inputs

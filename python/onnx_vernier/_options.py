@@ -1,4 +1,4 @@
-"""Arguments to the options of the library."""
+"""Converts arguments to options of the library."""
 from __future__ import annotations
 
 import difflib
@@ -22,7 +22,7 @@ _SHORT = {"trt": "tensorrt", "ort": "onnxruntime", "onnxrt": "onnxruntime", "ov"
 
 
 class Row(NamedTuple):
-    """An option of the table in apps/table that is an argument here."""
+    """An option of the table in apps/table that is an argument of this package."""
 
     options: str  # the class of options
     argument: str
@@ -165,7 +165,7 @@ def source(samples: Any, input_names: Callable[[], list[str]], given: Mapping[st
     options.python = sys.executable or "python3"  # of data loader scripts
     shapes = options.input_shapes
     if unknown := set(shapes) - set(input_names() if shapes else ()):
-        raise UsageError(f"input_shapes: {sorted(unknown)[0]!r} is no input of the network", ", ".join(input_names()))
+        raise UsageError(f"input_shapes: {sorted(unknown)[0]!r} is not an input of the network", ", ".join(input_names()))
     for name, value in (given["image"] or {}).items():
         if name in ("mean", "scale"):
             value = [float(each) for each in np.atleast_1d(value)]
@@ -202,7 +202,7 @@ def metric_function(
 ) -> _core.MetricFunction:
     """``metric(outputs, references)`` for the library."""
     if not callable(metric):
-        raise UsageError(f"metric={metric!r}: a function is wanted")
+        raise UsageError(f"metric={metric!r}: expected a function")
     name = _experiments.name_of(metric)
 
     def called(outputs: Any, references: Any) -> float:
@@ -213,7 +213,7 @@ def metric_function(
 
 
 def label_values(labels: Any) -> _core.Labels:
-    """Of a file, of an array whose first axis counts the samples, or COCO's annotations as a dict."""
+    """Labels from a file, from an array with samples along the first axis, or from COCO annotations as a dict."""
     if isinstance(labels, (str, os.PathLike)):
         return _core.Labels.of_file(os.fspath(labels))
     if isinstance(labels, Mapping):
@@ -223,21 +223,21 @@ def label_values(labels: Any) -> _core.Labels:
             raise UsageError(f"labels as a dict are COCO's annotations: {error}", "an array of whole numbers") from None
     array = np.asarray(as_array(labels))
     if array.size == 0:
-        raise UsageError("labels are empty: one a sample is wanted")
+        raise UsageError("labels are empty: expected one per sample")
     if not np.issubdtype(array.dtype, np.integer):
-        raise UsageError(f"labels are {array.dtype}: whole numbers are wanted, one a sample", "labels.astype(int)")
+        raise UsageError(f"labels are {array.dtype}: expected whole numbers, one per sample", "labels.astype(int)")
     return _core.Labels.of_values(to_core(array), "labels in memory")
 
 
 def task(options: _core.TaskRequirement, given: Mapping[str, Any]) -> bool:
-    """Whether the task decides."""
+    """Reads labels and metrics, and returns whether they decide."""
     labels, min_top1, metric = given["labels"], given["min_top1"], given["metric"]
     min_metric, max_metric = given["min_metric"], given["max_metric"]
     if labels is not None:
         wanted = _core.LabelRequirement()
         wanted.labels = label_values(labels if isinstance(labels, (str, os.PathLike)) else np.asarray(labels).reshape(-1))
         if min_top1 is None:
-            raise UsageError("labels without min_top1: what share of them must be right?", "min_top1=0.7")
+            raise UsageError("labels need min_top1, the share that must be correct", "min_top1=0.7")
         wanted.offset = given["label_offset"]
         wanted.min_share = number(min_top1, "min_top1", 0, 1)
         options.labels = wanted
@@ -247,6 +247,6 @@ def task(options: _core.TaskRequirement, given: Mapping[str, Any]) -> bool:
         raise UsageError("min_metric and max_metric are limits of metric", "metric=function")
     if metric is not None:
         if min_metric is None and max_metric is None:
-            raise UsageError("metric without a limit", "give min_metric or max_metric")
+            raise UsageError("metric needs a limit", "pass min_metric or max_metric")
         options.function = metric_function(metric, min_metric, max_metric)
     return labels is not None or metric is not None

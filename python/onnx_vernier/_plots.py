@@ -1,4 +1,4 @@
-"""Reports as drawings. matplotlib is imported here alone, when a plot is asked for."""
+"""Plots of reports. Only this module imports matplotlib, and only for a plot."""
 from __future__ import annotations
 
 import math
@@ -15,7 +15,7 @@ _METRICS = {
     "max-abs": "largest error of the output",
     "max-mse": "mean squared error of the output",
     "min-cosine": "cosine of the output",
-    "min-same-top1": "same top-1 as the float model, share",
+    "min-same-top1": "top-1 agreement with the float model, share",
 }
 
 
@@ -37,12 +37,12 @@ def plot(report: Any, kind: str, ax: Any, layer: str | None, role: str | None) -
 
 
 def _damage(report: Any) -> Any:
-    """What each layer alone costs at the output, in graph order, damage upwards."""
+    """The error that each layer alone adds to the output, in graph order."""
     order = {node["name"]: place for place, node in enumerate(report.get("network", []))}
     rows = sorted(report.get("layers", []), key=lambda row: order.get(row.name, len(order)))
     measured = [(place, row) for place, row in enumerate(rows) if row.get("sensitivity_db") is not None]
     if not measured:
-        raise UsageError("no layer was measured alone", "a search that walks a list needs no such figures")
+        raise UsageError("no layer was measured alone", "bisect and linear searches do not measure single layers")
     limit = _limit(report) if _metric(report) == "min-sqnr" else None
 
     def draw(ax: Any) -> None:
@@ -75,7 +75,7 @@ def _damage(report: Any) -> Any:
 
 
 def _pareto(report: Any) -> Any:
-    """What keeping costs against what it brings: sets that were tried, and the requirement."""
+    """Accuracy against cost of the sets that were tried, and the requirement."""
     kept = report.get("kept")
     if kept is None:
         return _curve(report)
@@ -131,7 +131,7 @@ def _curve(report: Any) -> Any:
     """Without a search: the most damaging layers kept, one after the other."""
     points = report.get("curve", [])
     if not points:
-        raise UsageError("no set of layers was tried", "a requirement makes a search: min_sqnr=20")
+        raise UsageError("no set of layers was tried", "pass a requirement, such as min_sqnr=20, to search")
 
     def draw(ax: Any) -> None:
         told = {name: [(point.kept, point[name]) for point in points if point.get(name) is not None and not math.isnan(point[name])]
@@ -148,29 +148,29 @@ def _curve(report: Any) -> Any:
         _whole_numbers(ax)
         ax.set_xlabel("kept layers, most damaging first")
         ax.set_ylabel(_METRICS["min-sqnr"])
-        ax.set_title(f"What keeping layers brings: {_title(report)}", fontsize=10)
+        ax.set_title(f"Accuracy against cost: {_title(report)}", fontsize=10)
         _legend(ax)
 
     return draw
 
 
 def _histograms(report: Any, layer: str | None, role: str | None) -> Any:
-    """How the values of a tensor lie on the grid of its format."""
+    """How the values of a tensor use its format."""
     pictures = report.get("pictures", [])
     if not pictures:
         raise UsageError(
             "no values of layers were counted",
-            "diagnose(pictures=True); nothing is counted of layers that stay high, and of those in sub-graphs",
+            "pass pictures=True; layers that stay high, and layers in sub-graphs, are not counted",
         )
     if layer is None:
         layer = pictures[0].layer
     found = next((each for each in pictures if each.layer == layer), None)
     if found is None:
-        raise UsageError(f"no values of {layer!r} were counted", "of the worst layers alone: " + ", ".join(each.layer for each in pictures))
+        raise UsageError(f"no values of {layer!r} were counted", "only the worst layers are counted: " + ", ".join(each.layer for each in pictures))
     tensor = next((each for each in found.tensors if role is None or each.role == role), None)
     if tensor is None:
         there = ", ".join(dict.fromkeys(each.role for each in found.tensors))
-        raise UsageError(f"role={role!r}: {layer!r} has none that was counted", f"one of {there}")
+        raise UsageError(f"role={role!r}: no tensor of {layer!r} with this role was counted", f"one of {there}")
     form = next((row.format for row in report.get("layers", []) if row.name == layer), "")
 
     def draw(ax: Any) -> None:
@@ -207,7 +207,7 @@ _KINDS = {"damage": _damage, "pareto": _pareto, "histograms": _histograms}
 
 
 class _Edges:
-    """Ends of an axis that leave infinities a place beyond everything finite."""
+    """Ends of an axis, with space for infinities beyond all finite values."""
 
     def __init__(self, values: Iterable[float], logarithmic: bool = False) -> None:
         listed = list(values)
@@ -229,7 +229,7 @@ class _Edges:
         return min(max(value, self._under), self._over)
 
     def name_ends(self, ax: Any, low: str, high: str) -> None:
-        """Says what stands at the ends, where something does."""
+        """Labels the ends, if values are drawn at them."""
         for there, value, text in ((self.has_low, self._under, low), (self.has_high, self._over, high)):
             if there:
                 ax.axhline(value, color=_LINE, linewidth=0.5, alpha=0.5)
@@ -242,13 +242,13 @@ def _metric(report: Any) -> str | None:
 
 
 def _limit(report: Any) -> float | None:
-    """None where none or several are asked for."""
+    """The limit of the requirement; None without one, or with several."""
     limits = (report.get("requirement") or {}).get("limits", [])
     return limits[0].value if len(limits) == 1 else None
 
 
 def _objective(kept: Any) -> str:
-    """What labels or a function of the caller's gave."""
+    """The name of the figure from labels or from a user's function."""
     words = report_in_python_words(kept.get("objective") or "metric").split()
     lines = [""]
     for word in words:

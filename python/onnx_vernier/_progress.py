@@ -1,4 +1,4 @@
-"""What a job tells while it runs."""
+"""Progress and warnings of running jobs."""
 from __future__ import annotations
 
 import importlib.util
@@ -14,11 +14,11 @@ Progress = Callable[[str, int, int], Any]
 
 
 class VernierWarning(UserWarning):
-    """Something about a result that its reader should know; it is in the report's ``warnings`` as well."""
+    """A warning about a result; the report's ``warnings`` hold it too."""
 
 
 def _caller() -> int:
-    """The stacklevel, for whoever calls this, of the first frame that is not of this package."""
+    """The stacklevel of the first frame outside this package, for the caller of this function."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
         level, frame = level + 1, frame.f_back
@@ -33,7 +33,7 @@ class Listener:
         self._bar: Any = None
         self._step = self._text = ""
         self._begun = time.monotonic()
-        # Without an answer of the caller's: bars where somebody looks. A notebook keeps each state of a bar of letters.
+        # By default bars appear only where somebody sees them. Without ipywidgets a notebook keeps every state of a bar.
         shows = progress is True or (progress is None and (sys.stderr.isatty() or _notebook_draws()))
         self._tqdm = _tqdm() if shows and self._call is None else None
 
@@ -49,9 +49,9 @@ class Listener:
                 self._draw(self._step + text, done, total)
 
     def _draw(self, text: str, done: int, total: int) -> None:
-        """One bar, which begins anew with each phase. What has no known end counts."""
+        """One bar, restarted in each phase. A phase without a known end only counts."""
         if self._bar is None:
-            if time.monotonic() - self._begun < 1:  # nothing of what is over at once
+            if time.monotonic() - self._begun < 1:  # short jobs show nothing
                 return
             self._bar = self._tqdm(total=total or None, leave=False)
         if text != self._text or self._bar.n > done:
@@ -72,7 +72,7 @@ def _notebook_draws() -> bool:
 def _tqdm() -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that bars would be nicer with another package
+            warnings.simplefilter("ignore")  # tqdm recommends another package
             from tqdm.auto import tqdm
     except ImportError:
         return None

@@ -1,4 +1,4 @@
-"""What jobs found, as objects."""
+"""Reports of jobs, as objects."""
 from __future__ import annotations
 
 import json
@@ -13,24 +13,24 @@ from ._model import Model
 
 
 class Record(dict):
-    """A dict whose members are attributes too. What was not measured is absent: ``record.get(name)`` gives None."""
+    """A dict with its members as attributes. Unmeasured values are absent: ``record.get(name)`` returns None."""
 
     def __getattr__(self, name: str) -> Any:
         try:
             return self[name]
         except KeyError:
             known = ", ".join(self)
-            raise AttributeError(f"no {name!r} was measured or known here; there are: {known}") from None
+            raise AttributeError(f"{name!r} was not measured; this record has: {known}") from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
 
 
 class Table(list):
-    """Rows of equal kind. ``pandas.DataFrame(table)`` and ``polars.DataFrame(table)`` take it as it is."""
+    """Rows of equal kind. ``pandas.DataFrame(table)`` and ``polars.DataFrame(table)`` accept it."""
 
     def column(self, name: str) -> list[Any]:
-        """The values of one column; None where a row has none."""
+        """The values of one column; None if a row does not have it."""
         return [row.get(name) for row in self]
 
     def _repr_html_(self) -> str:
@@ -41,7 +41,7 @@ _NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def _number(key: str, value: str) -> Any:
-    """JSON knows no infinity: it is written as a word."""
+    """JSON has no infinity, so it is written as a string."""
     unit = key == "figures" or key.endswith(("_db", "_error", "damage", "mse", "cosine", "metric", "min", "max", "value"))
     return _NUMBERS.get(value, value) if unit else value
 
@@ -59,10 +59,10 @@ def _records(value: Any, key: str = "") -> Any:
 
 
 class Report:
-    """What a job found. Fields are attributes, under the names that they have in report.json: all errors in dB
-    (``..._db``), times in seconds or ms as their names say, shares from 0 to 1.
+    """The report of a job. Its fields are attributes with the names of report.json. Errors are in dB (``..._db``), times in
+    the unit of their name, shares from 0 to 1.
 
-    ``print(report)`` gives the text of the command; a notebook shows a summary.
+    ``print(report)`` prints the text of the command; a notebook shows a summary.
     """
 
     def __init__(self, told: tuple[str, str, Any, str]) -> None:
@@ -71,7 +71,7 @@ class Report:
         for said in ("warnings", "notes"):
             if said in self._fields:
                 self._fields[said] = [report_in_python_words(text) for text in self._fields[said]]
-        #: The typed model that the job made; None where it made none.
+        #: The typed model of the job; None if it made none.
         self.model: Model | None = None if model is None else Model(model)
 
     def __getattr__(self, name: str) -> Any:
@@ -84,11 +84,11 @@ class Report:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the limits that were given are kept; None without any, or where none can be given."""
+        """Whether all limits are met; None without limits."""
         return self._fields.get("passed")
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field, or ``default`` where it was not measured."""
+        """A field, or ``default`` if it was not measured."""
         return self._fields.get(name, default)
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Report:
         return self._fields
 
     def to_json(self) -> str:
-        """The document that the command writes as report.json."""
+        """The text of report.json."""
         return self._json
 
     def __str__(self) -> str:
@@ -116,34 +116,34 @@ class Report:
 
 
 class DiagnoseReport(Report):
-    """What diagnose() or fix() found."""
+    """The report of diagnose() or fix()."""
 
     @property
     def passed(self) -> bool | None:
-        """Whether what decides (a requirement, labels, a metric) is met by the result, as it was measured; None where
-        nothing decides, or a search was ended before it knew."""
+        """Whether the result meets the requirement, the labels' limit or the metric's; None without any of them, or if the
+        search was stopped early."""
         if self.get("requirement") is None and self.get("kept") is None or self.get("interrupted"):
             return None
         return _core.outcome(self._json) == 0
 
     @property
     def kept_layers(self) -> list[str]:
-        """Layers that have to stay in high precision; empty where none has to, no choice of layers helps, or nothing was
-        searched."""
+        """Layers that have to stay in high precision. Empty if none has to, if no choice of layers helps, or without a
+        search."""
         kept = self.get("kept")
         return [] if kept is None or kept.end == "impossible" else list(kept.layers)
 
     @property
     def plan(self) -> str:
-        """plan.json of the result: the format of every layer and the scale of every tensor; empty without a result."""
+        """The text of plan.json: the format of every layer and the scale of every tensor. Empty without a result."""
         return self._plan
 
     def to_html(self) -> str:
-        """The page: one file that needs nothing else."""
+        """The page, one file that works offline."""
         return _core.report_page(self._json)
 
     def deploy(self, file: str | os.PathLike[str] = "model.onnx") -> str:
-        """How to deploy the result on each engine, in Markdown, for the model as it is saved in ``file``."""
+        """How to deploy the result on each engine, in Markdown, for a model saved as ``file``."""
         document = json.loads(self._json)
         if self.model is not None:
             document["typed"]["file"] = os.fspath(file)
@@ -151,8 +151,8 @@ class DiagnoseReport(Report):
         return _core.deploy_markdown(json.dumps(document))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes what the command writes: report.json, report.html and, with a result, model.onnx, plan.json, deploy.md.
-        Those of an earlier report are removed. Raises InputError where it cannot be written."""
+        """Writes the files of the command: report.json, report.html and, with a result, model.onnx, plan.json, deploy.md.
+        Removes those of an earlier report. Raises InputError if a file cannot be written."""
         try:
             self._save(folder)
         except OSError as error:
@@ -160,7 +160,7 @@ class DiagnoseReport(Report):
 
     def _save(self, folder: str | os.PathLike[str]) -> None:
         os.makedirs(folder, exist_ok=True)
-        for name in ("model.onnx", "plan.json", "deploy.md"):  # no model of another answer stays beside this one
+        for name in ("model.onnx", "plan.json", "deploy.md"):  # no model of an earlier answer stays in the folder
             if self.model is None and os.path.exists(old := os.path.join(folder, name)):
                 os.remove(old)
         document = json.loads(self._json)
@@ -182,18 +182,18 @@ class DiagnoseReport(Report):
         return _html.report(self)
 
     def plot(self, kind: str = "damage", ax: Any = None, *, layer: str | None = None, role: str | None = None) -> Any:
-        """A drawing with matplotlib, into ``ax`` or a new figure; gives the axes.
+        """Draws with matplotlib into ``ax`` or a new figure, and returns the axes.
 
         Args:
-            kind: "damage": what each layer alone costs at the output (dB), in graph order, damage upwards.
-                "pareto": what keeping layers brings: sets that the search tried, and the requirement; without a search
-                the curve of the most damaging layers kept one after the other. "histograms": how the values of a layer
-                lie on the grid of its format (``diagnose(pictures=True)``), in float32 and with everything low.
-            layer: of "histograms"; None: the worst one that was counted.
-            role: of "histograms": "input" (as the layer reads it), "weight" or "output"; None: the first that was counted.
+            kind: "damage": the error that each layer alone adds to the output (dB), in graph order. "pareto": accuracy
+                against cost of the sets that the search tried, with the requirement. Without a search: the most
+                damaging layers, kept one after the other. "histograms": how the values of a layer use its format, in
+                float32 and with everything low (``diagnose(pictures=True)``).
+            layer: of "histograms"; None: the worst counted layer.
+            role: of "histograms": "input" (as the layer reads it), "weight" or "output"; None: the first counted one.
 
-        Values that are not finite stand at the edge, and are named there. Raises UsageError where the report has not
-        what is to be drawn.
+        Values that are not finite are drawn at the edge with a label. Raises UsageError if the report does not have the
+        measurements.
         """
         from . import _plots
 
@@ -201,12 +201,12 @@ class DiagnoseReport(Report):
 
 
 class VerifyReport(Report):
-    """What verify() found."""
+    """The report of verify()."""
 
     @property
     def passed(self) -> bool | None:
-        """Whether the requirement is met; None without one. False if an engine refuses the file, and if the requirement is
-        held against a reference that is quantized itself."""
+        """Whether the requirement is met; None without one. False if an engine refuses the file, or if the float model is
+        itself quantized."""
         if self.get("outcome") in ("refused", "no-float-model"):
             return False
         return self.figures.get("passed")

@@ -1,4 +1,4 @@
-"""Samples of all kinds to what jobs take."""
+"""Converts samples of all kinds for jobs."""
 from __future__ import annotations
 
 import os
@@ -13,25 +13,25 @@ from ._errors import InputError, UsageError
 
 
 class Samples:
-    """Samples that are made when they are asked for: memory does not grow with their number.
+    """Samples that are made on demand: memory does not grow with their number.
 
     Args:
-        count: how many there are.
-        at: ``at(i)`` gives sample i, a dict {input: array} with the batch dimension that the network has. It is called on
-            the job's threads, more than once for a sample, and must give the same each time.
-        name: stands for them in reports.
+        count: the number of samples.
+        at: ``at(i)`` returns sample i, a dict {input: array} with the network's batch dimension. It is called on the job's
+            threads, several times per sample, and must return the same values each time.
+        name: their name in reports.
     """
 
     def __init__(self, count: int, at: Any, name: str = "samples of a function") -> None:
         if not isinstance(count, (int, np.integer)) or count < 1:
             raise UsageError(f"Samples({count!r}, ...): a whole number of samples, 1 or more")
         if not callable(at):
-            raise UsageError(f"Samples(..., {at!r:.80}): a function is wanted, which makes sample i")
+            raise UsageError(f"Samples(..., {at!r:.80}): expected a function that returns sample i")
 
         def made(index: int) -> dict[str, Any]:
             sample = at(index)
             if not isinstance(sample, Mapping):
-                raise TypeError(f"at({index}) gave {type(sample).__name__}, {{input: array}} is wanted")
+                raise TypeError(f"at({index}) returned {type(sample).__name__}, expected {{input: array}}")
             return sample_to_core(sample)
 
         self._core = _core.CalledSamples(count, made, name)
@@ -41,8 +41,8 @@ class Samples:
 
 
 def read_into(options: _core.SourceOptions, samples: Any, input_names: Any, split_batch: bool = False) -> None:
-    """``samples`` as one of: None (random numbers), a path or several (as the command's --data), {input: array},
-    an array for the one input, a list or any iterable of such dicts or arrays, Samples."""
+    """Reads ``samples``: None (random numbers), one or more paths (as for the command's --data), {input: array}, an array for
+    the only input, Samples, or any iterable of such dicts or arrays."""
     if samples is None:
         return
     if isinstance(samples, Samples):
@@ -51,7 +51,7 @@ def read_into(options: _core.SourceOptions, samples: Any, input_names: Any, spli
         options.location = os.fspath(samples)
     elif isinstance(samples, Mapping):
         if not samples:
-            raise InputError("samples={}: no array for any input", "None stands for random numbers")
+            raise InputError("samples={}: no array for any input", "pass None for random numbers")
         options.set_arrays({name: to_core(_stacked(name, value)) for name, value in samples.items()})
     elif isinstance(samples, np.ndarray) or hasattr(samples, "__dlpack__"):
         options.set_arrays({_only(input_names): to_core(samples)})
@@ -72,8 +72,8 @@ def read_into(options: _core.SourceOptions, samples: Any, input_names: Any, spli
 
 
 def _sample(given: Any, input_names: Any, place: int) -> dict[str, Any]:
-    """One sample of a list: a dict; an array for the one input; a tuple of arrays in the order of the inputs, of which a
-    DataLoader's label behind them is left out."""
+    """One sample of a list: a dict, an array for the only input, or a tuple of arrays in the order of the inputs. A label of
+    a DataLoader after them is ignored."""
     if isinstance(given, Mapping):
         return sample_to_core(given)
     if isinstance(given, (tuple, list)):
@@ -81,16 +81,16 @@ def _sample(given: Any, input_names: Any, place: int) -> dict[str, Any]:
         if len(given) not in (len(names), len(names) + 1):
             raise InputError(
                 f"sample {place} of the list has {len(given)} arrays, the network has {len(names)} inputs: {', '.join(names)}",
-                "one array an input, in this order, and a label behind them; or {input: array}",
+                "pass one array per input, in this order, with or without a label after them; or {input: array}",
             )
         return {name: to_core(as_array(value)) for name, value in zip(names, given)}
     if given is None or isinstance(given, (str, os.PathLike)):
-        raise InputError(f"sample {place} of the list is {given!r}", "{input: array}, one a sample; or paths alone")
+        raise InputError(f"sample {place} of the list is {given!r}", "pass {input: array}, one per sample; or only paths")
     return {_only(input_names): to_core(given)}
 
 
 def _split(batch: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    """The samples of a batch, each with a batch dimension of 1; what has no common first dimension is one."""
+    """Splits a batch into samples with a batch dimension of 1. Without a common first dimension, it is one sample."""
     sizes = {shape[0] if shape else 0 for _, shape, _ in batch.values()}
     count = sizes.pop() if len(sizes) == 1 else 0
     if count < 2:
@@ -107,12 +107,12 @@ def _stacked(name: str, value: Any) -> Any:
     except ValueError:
         raise InputError(
             f"the samples of input {name!r} have different shapes, and cannot be stacked",
-            "give a list of {input: array}, one a sample",
+            "pass a list of {input: array}, one per sample",
         ) from None
 
 
 def _only(input_names: Any) -> str:
     names = input_names()
     if len(names) != 1:
-        raise InputError(f"an array alone, for the {len(names)} inputs {', '.join(names)}", "give {input: array}")
+        raise InputError(f"one array for the {len(names)} inputs {', '.join(names)}", "pass {input: array}")
     return names[0]

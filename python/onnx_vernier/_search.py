@@ -1,4 +1,4 @@
-"""The search by itself: any numbered things, and any oracle."""
+"""The search alone, for any numbered items and any oracle."""
 from __future__ import annotations
 
 import math
@@ -20,20 +20,22 @@ def search(
     max_trials: int = 0,
     prove_minimum: bool = False,
 ) -> Record:
-    """A small set of ``n`` numbered items to keep, and a certificate that none of them can be dropped.
+    """Finds a small set of ``n`` numbered items to keep, with a certificate that none of them can be dropped.
 
     Args:
-        oracle: ``oracle(kept)`` says of a sorted list of items whether keeping these is good: True, False, or a damage (a
-            float: the share of what is allowed that is used; up to 1 is good).
-        damages: a guess of what each item alone does when it is not kept; chooses what is asked first, never decides.
-        costs: of keeping each item, above 0; default: 1.
-        max_trials: of the oracle; 0: no limit. prove_minimum: also bounds the cost of any passing set from below.
+        oracle: ``oracle(kept)`` returns whether keeping these items, a sorted list, is good: True, False, or a damage. A
+            damage is a float, the share of the allowance in use; up to 1 is good.
+        damages: estimates of the damage of each item if it is not kept. They set the order of trials and never decide.
+        costs: the cost of keeping each item, above 0; default: 1.
+        max_trials: the maximum number of calls of the oracle; 0: no limit.
+        prove_minimum: also prove a lower bound on the cost of any set that passes.
 
     Returns:
         ``kept``, ``certified``, ``end`` ("certified", "nothing-needed", "impossible", ...), ``trials``, ``cost``,
-        ``needed`` (items whose drop was tested and failed), ``lower_bound``, ``notes``. No monotonicity is assumed.
+        ``needed`` (items that were dropped in a trial that failed), ``lower_bound``, ``notes``. The oracle need not be
+        monotone.
 
-    Errors: what ``oracle`` raises. Cost: both ends, |kept| + 1 trials for the proof, and a few on the way there.
+    Errors: those of ``oracle``. Cost: two trials at the ends, |kept| + 1 for the proof, and a few in between.
     Source: guided prefix and trimming after Zeller & Hildebrandt 2002 and Junker 2004.
 
     Examples:
@@ -47,9 +49,9 @@ def search(
         said = oracle(list(kept))
         if isinstance(said, (bool, np.bool_)):
             return ("good" if said else "bad"), None
-        # What sum() says of nothing is an integer, too.
+        # sum() of nothing is an integer too.
         if isinstance(said, (int, np.integer)) and not (said == 0 and len(kept) == n):
-            raise TypeError(f"the oracle said {said}: True or False, or a damage as a float (up to 1.0 is good)")
+            raise TypeError(f"the oracle returned {said}, expected True, False, or a damage as a float (up to 1.0 is good)")
         return ("good" if float(said) <= 1 else "bad"), float(said)
 
     guessed = [1.0] * n if damages is None else [float(each) for each in damages]

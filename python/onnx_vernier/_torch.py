@@ -1,4 +1,4 @@
-"""torch modules to ONNX, with either of torch's exporters. torch is imported here alone, when a module is given."""
+"""Exports torch modules to ONNX, with either of torch's exporters. Only this module imports torch, and only for a module."""
 from __future__ import annotations
 
 import ast
@@ -21,12 +21,12 @@ _STACK = "pkg.torch.onnx.stack_trace"  # places in the sources of the machine th
 
 
 def export(module: Any, example_inputs: Any, opset: int, exporter: str | None, dynamic_batch: bool) -> bytes:
-    """The module as it is in evaluation, in float32, as one ONNX message."""
+    """The module in evaluation mode and float32, as one ONNX message."""
     module = getattr(module, "_orig_mod", module)  # of torch.compile
     if example_inputs is None:
         raise UsageError(
             f"{type(module).__name__}: a torch module needs example_inputs to become a model",
-            "Model(module, example_inputs=x): what it is called with, a tensor, a tuple of them, or {argument: tensor}",
+            "Model(module, example_inputs=x), with a tensor, a tuple of tensors, or {argument: tensor}",
         )
     chosen = _exporters(exporter)
     module, positional, named = _in_float32(module, *_arguments(module, example_inputs))
@@ -87,7 +87,7 @@ def _missing() -> list[str]:
 
 
 def _arguments(module: Any, example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What the module is called with. A dict is by the names of forward()'s arguments."""
+    """The arguments of a call. A dict has the names of forward()'s arguments."""
     if isinstance(example_inputs, Mapping):
         known = inspect.signature(module.forward).parameters
         open_ended = any(each.kind is each.VAR_KEYWORD for each in known.values())
@@ -106,7 +106,7 @@ def _arguments(module: Any, example_inputs: Any) -> tuple[tuple[Any, ...], dict[
 def _in_float32(
     module: Any, positional: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Errors are measured against float32. A module of another type is copied; it and its inputs are as exact there."""
+    """Errors are measured against float32, so a module of another type is copied and converted, with its inputs."""
     import torch
 
     values = [*module.parameters(), *module.buffers()]
@@ -126,7 +126,7 @@ def _in_float32(
 
 @contextlib.contextmanager
 def _evaluating(module: Any) -> Iterator[None]:
-    """In evaluation, without gradients. Each part is left as it was: some may be frozen in a module that trains."""
+    """Evaluation mode without gradients. Restores the mode of each part, because some may be frozen during training."""
     import torch
 
     training = [(part, part.training) for part in module.modules()]
@@ -146,13 +146,13 @@ def _evaluating(module: Any) -> Iterator[None]:
 
 
 def _takes_batches(module: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Whether the inputs have a common first dimension, and the module takes twice as many."""
+    """Whether the inputs share a first dimension, and the module also accepts twice its size."""
     tensors = _batched_tensors((positional, named))
     if len({value.shape[0] for value in tensors}) != 1:
         return False
     try:
         module(*_twice(positional), **_twice(named))
-    except Exception:  # whatever it throws, it wants what it was given
+    except Exception:  # any error means that this batch size is fixed
         return False
     return True
 
@@ -236,7 +236,7 @@ _EXPORTS = {"dynamo": _by_dynamo, "torchscript": _by_torchscript}
 
 
 def _input_names(module: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> list[str] | None:
-    """Those of forward()'s arguments. None where one is no tensor: the exporter has names for what is in it."""
+    """The names of forward()'s arguments. None if one is not a tensor: the exporter names its parts."""
     import torch
 
     if not all(isinstance(value, torch.Tensor) for value in (*positional, *named.values())):
@@ -251,7 +251,7 @@ def _input_names(module: Any, positional: tuple[Any, ...], named: dict[str, Any]
 
 
 def _output_names(module: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> list[str] | None:
-    """"output"; of several "output_0", ...; of a dict its keys. None where something is no tensor."""
+    """One is "output", several are "output_0" and so on, and a dict has its keys. None if something is not a tensor."""
     import torch
 
     given = module(*positional, **named)
@@ -275,7 +275,7 @@ def _mapped(function: Any, value: Any) -> Any:
 
 
 def _name_by_modules(graph: Any) -> None:
-    """Nodes are called what their module is called, as "features.0.1/Conv": whoever wrote the module looks for that."""
+    """Names nodes after their module, such as "features.0.1/Conv", the names that the author of the module knows."""
     weights = {each.name for each in graph.initializer if each.name.endswith(".weight")}
     taken: set[str] = set()
     for node in graph.node:
@@ -297,7 +297,7 @@ def _name_by_modules(graph: Any) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    """Of what it came from: torch wraps that in advice to its own users."""
+    """The first cause of an error, which torch wraps in advice to its own users."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() if line.strip()]

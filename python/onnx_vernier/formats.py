@@ -1,4 +1,4 @@
-"""Number formats on arrays, equal in every bit to what the program does with them, and the figures of errors."""
+"""Number formats on arrays, bit by bit as in the program, and error figures."""
 from __future__ import annotations
 
 from typing import Any
@@ -28,16 +28,16 @@ def _name(format: str) -> str:
     try:
         return _core.format_name(format)
     except TypeError:
-        raise UsageError(f"{format!r} is no format", "one of " + ", ".join(NAMES)) from None
+        raise UsageError(f"{format!r} is not a format", "one of " + ", ".join(NAMES)) from None
 
 
 def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: int | None = None) -> Any:
-    """The scale, or (scale, zero point), that lays the smallest grid over ``values`` without clipping.
+    """The smallest scale, or (scale, zero point), that represents ``values`` without clipping.
 
-    Formula: s = absmax / largest code (127 for int8, 7 for int4, 448 and 57344 for float8); asymmetric (the default of
-    uint8): s = (max(hi, 0) - min(lo, 0)) / 255, z = clamp(rne(-lo / s), 0, 255).
-    Shapes: with ``axis`` one scale an index of it (symmetric only). Edges: zeros give s = 1 / largest code.
-    Raises UsageError for formats without a scale, and when a value is not finite.
+    Formula, symmetric: s = absmax / largest value (127 for int8, 7 for int4, 448 and 57344 for float8). Asymmetric, the
+    default of uint8: s = (max(hi, 0) - min(lo, 0)) / 255, z = clamp(rne(-lo / s), 0, 255).
+    Shapes: with ``axis``, one scale per index of it (symmetric only). Edges: for zeros, s = 1 / largest value.
+    Raises UsageError for formats without a scale, and if a value is not finite.
     """
     name = _name(format)
     if not _core.needs_scale(name):
@@ -51,7 +51,7 @@ def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: i
         raise UsageError(f"axis {axis} of an array of {array.ndim} dimensions")
     if not symmetric:
         if axis is not None:
-            raise UsageError("an asymmetric grid has one scale", "leave axis out")
+            raise UsageError("an asymmetric format has one scale", "leave axis out")
         scale, zero, _ = _core.asymmetric_scale(float(array.min(initial=0)), float(array.max(initial=0)))
         return np.float32(scale), int(zero)
     if axis is None:
@@ -63,14 +63,13 @@ def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: i
 def round(
     values: Any, format: str, *, scale: Any = None, zero_point: Any = 0, axis: int = 0, narrow: bool = False
 ) -> np.ndarray:
-    """``values`` on the grid of ``format``, as float32: what a cast there and back, or QuantizeLinear and
-    DequantizeLinear, leave behind.
+    """Rounds ``values`` to ``format`` and back to float32, as two Casts do, or QuantizeLinear and DequantizeLinear.
 
-    Formula: float16, bfloat16: nearest, ties to even, overflow to infinity; float8: s * sat(rne(x / s)); integers:
+    Formula of float16 and bfloat16: nearest, ties to even, overflow to infinity. Of float8: s * sat(rne(x / s)). Of integers:
     s * (clamp(rne(x / s) + z, low, high) - z).
-    Shapes: any; the result has the shape of ``values``. ``scale`` [C] with ``axis``: one an index of that axis.
-    Edges: without ``scale`` the one of ``scale_of()``. ``narrow``: symmetric int8 weights use [-127, 127], int4 [-7, 7].
-    Raises UsageError for a scale that the format has not, or that is not positive. Cost: one pass.
+    Shapes: any; the result has the shape of ``values``. ``scale`` [C] with ``axis``: one per index of that axis.
+    Edges: without ``scale``, that of ``scale_of()``. ``narrow``: symmetric int8 weights use [-127, 127], int4 [-7, 7].
+    Raises UsageError for a scale of a format without one, or a scale that is not positive. Cost: one pass.
     Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
 
     Examples:
@@ -83,8 +82,8 @@ def round(
 def events(
     values: Any, format: str, *, scale: Any = None, zero_point: Any = 0, axis: int = 0, narrow: bool = False
 ) -> dict[str, int]:
-    """What happens to ``values`` when they are rounded, counted: saturated (finite ones), overflowed, subnormal, flushed (to zero),
-    nan, of count. Arguments as ``round``."""
+    """Counts the events of rounding ``values``: ``saturated`` (finite values), ``overflowed``, ``subnormal``, ``flushed`` (to
+    zero), ``nan``, and ``count``, the number of values. Arguments: as ``round``."""
     return _rounded(values, format, scale, zero_point, axis, narrow)[1]
 
 
@@ -104,7 +103,7 @@ def _rounded(
                 scale, zero_point = scale
         scales = np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1)
         if not (np.isfinite(scales).all() and (scales > 0).all()):
-            raise UsageError("a scale that is not positive and finite")
+            raise UsageError("a scale must be positive and finite")
         zeros = [int(zero) for zero in np.broadcast_to(np.asarray(zero_point), scales.shape).reshape(-1)]
         zeros = zeros if any(zeros) else []
     moved = array
@@ -132,21 +131,21 @@ def _stats(ref: Any, got: Any) -> _core.ErrorStats:
 
 
 def sqnr_db(ref: Any, got: Any) -> float:
-    """10 log10(sum ref^2 / sum (ref - got)^2), in dB; +inf when equal, -inf when ``got`` is not finite where ``ref`` is.
-    Arrays of one shape; Raises UsageError for others. Cost: one pass."""
+    """10 log10(sum ref^2 / sum (ref - got)^2), in dB; +inf if equal, -inf if ``got`` is not finite where ``ref`` is.
+    Raises UsageError if the shapes differ. Cost: one pass."""
     return _stats(ref, got).sqnr_db
 
 
 def cosine(ref: Any, got: Any) -> float:
-    """dot / (|ref| |got|), -1 to 1; 1 when both are zero, 0 when one is."""
+    """dot / (|ref| |got|), -1 to 1; 1 if both are zero, 0 if one is."""
     return _stats(ref, got).cosine
 
 
 def mse(ref: Any, got: Any) -> float:
-    """Mean of (ref - got)^2; +inf when ``got`` is not finite where ``ref`` is."""
+    """Mean of (ref - got)^2; +inf if ``got`` is not finite where ``ref`` is."""
     return _stats(ref, got).mse
 
 
 def max_abs_error(ref: Any, got: Any) -> float:
-    """Largest |ref - got|; +inf when ``got`` is not finite where ``ref`` is."""
+    """Largest |ref - got|; +inf if ``got`` is not finite where ``ref`` is."""
     return _stats(ref, got).max_abs_error

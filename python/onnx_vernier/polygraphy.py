@@ -1,5 +1,5 @@
-"""For users of Polygraphy: its saved inputs and results in and out, and comparison functions for its Comparator.
-Polygraphy itself is not needed, but for the Comparator."""
+"""For users of Polygraphy: reads and writes its saved inputs and results, and has comparison functions for its Comparator.
+Only the Comparator needs Polygraphy itself."""
 from __future__ import annotations
 
 import os
@@ -22,7 +22,7 @@ Results = dict[str, list[dict[str, np.ndarray]]]
 
 
 class Verdict:
-    """Of one output: true where it passed; ``value`` is the figure."""
+    """The verdict on one output: true if it passed; ``value`` is the figure."""
 
     def __init__(self, value: float, passed: bool, unit: str) -> None:
         self.value, self.passed, self.unit = value, passed, unit
@@ -42,8 +42,10 @@ def _comparison(judge: Callable[[str, np.ndarray, np.ndarray], Verdict]) -> Call
 
 
 def sqnr(min_db: float | Mapping[str, float] = 20.0) -> Callable[[Any, Any], dict[str, Verdict]]:
-    """A ``compare_func`` for ``Comparator.compare_accuracy``: an output passes where 10 log10(sum ref^2 / sum (ref -
-    got)^2) is at least ``min_db`` dB, a number or {output: number} (others: 20). The second runner is the reference.
+    """A ``compare_func`` for ``Comparator.compare_accuracy``, with the second runner as reference.
+
+    An output passes if 10 log10(sum ref^2 / sum (ref - got)^2) is at least ``min_db`` dB: a number, or {output: number},
+    with 20 for all others.
 
     Examples:
         >>> Comparator.compare_accuracy(results, compare_func=onnx_vernier.polygraphy.sqnr(24))
@@ -57,7 +59,7 @@ def sqnr(min_db: float | Mapping[str, float] = 20.0) -> Callable[[Any, Any], dic
 
 
 def max_abs(limit: float) -> Callable[[Any, Any], dict[str, Verdict]]:
-    """As ``sqnr``: the largest |ref - got| is at most ``limit``."""
+    """Like ``sqnr``: an output passes if the largest |ref - got| is at most ``limit``."""
 
     def judge(name: str, got: np.ndarray, ref: np.ndarray) -> Verdict:
         value = formats.max_abs_error(ref, got)
@@ -67,7 +69,7 @@ def max_abs(limit: float) -> Callable[[Any, Any], dict[str, Verdict]]:
 
 
 def same_top1(min_share: float = 1.0, axis: int = -1) -> Callable[[Any, Any], dict[str, Verdict]]:
-    """As ``sqnr``: along ``axis`` the largest element is at the same place in at least this share of the rows."""
+    """Like ``sqnr``: an output passes if at least this share of rows has its largest element along ``axis`` at the same place."""
 
     def judge(name: str, got: np.ndarray, ref: np.ndarray) -> Verdict:
         same = np.argmax(got, axis) == np.argmax(ref, axis)
@@ -78,8 +80,8 @@ def same_top1(min_share: float = 1.0, axis: int = -1) -> Callable[[Any, Any], di
 
 
 def load_results(path: str | os.PathLike[str]) -> Results:
-    """{runner: [{output: array} of each iteration]}, from what ``--save-outputs`` wrote: JSON of Polygraphy or of ours, a
-    folder of it, or .npz. Memory: all of it. Raises InputError, naming the place."""
+    """Reads {runner: [{output: array} of each iteration]} from a file of ``--save-outputs``: JSON of Polygraphy or Vernier,
+    a folder of JSON, or .npz. Memory: the whole file. Raises InputError with the position."""
     return {
         name: [{output: from_core(array) for output, array in iteration} for iteration in iterations]
         for name, iterations in _core.load_runs(os.fspath(path))
@@ -87,10 +89,10 @@ def load_results(path: str | os.PathLike[str]) -> Results:
 
 
 def save_results(path: str | os.PathLike[str], results: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
-    """The reverse, as ``--save-outputs`` writes it: a .npz takes one runner; a folder, or a name without extension, gets
-    a file an iteration; anything else is one JSON file that Polygraphy loads."""
+    """Writes results like ``--save-outputs``. A .npz holds one runner. A folder, or a name without extension, gets one file
+    per iteration. Any other name is a JSON file that Polygraphy loads."""
     if not isinstance(results, Mapping):
-        raise TypeError("results are {runner: [{output: array} of each iteration]}: give a list a runner's name")
+        raise TypeError("results are {runner: [{output: array} of each iteration]}: put the list into a dict, under a runner's name")
     _core.save_runs(
         os.fspath(path),
         [
@@ -101,9 +103,9 @@ def save_results(path: str | os.PathLike[str], results: Mapping[str, Iterable[Ma
 
 
 def save_inputs(path: str | os.PathLike[str], samples: Iterable[Mapping[str, Any]]) -> None:
-    """Feed dictionaries, as ``--save-inputs`` writes them."""
+    """Writes feed dictionaries like ``--save-inputs``."""
     if isinstance(samples, Mapping):
-        raise TypeError("samples are a list of {input: array}, one a sample")
+        raise TypeError("samples are a list of {input: array}, one per sample")
     _core.save_inputs(os.fspath(path), [[(name, to_core(array)) for name, array in feed.items()] for feed in samples])
 
 

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/ and the READMEs of examples/ and tests/peers.
+"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/, the READMEs of examples/ and tests/peers, and the
+texts of the program: help, messages, hints and docstrings.
 
-    prose.py [PAGE ...]      prints the findings of all pages, or of these; exit code 1 if there are any
+    prose.py [FILE ...]      prints the findings of all pages and sources, or of these; exit code 1 if there are any
 
-A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns. Code is not checked, nor
-are lines between <!-- not prose: REASON --> and the next empty line. Tables and images may be wider, and cells of tables may
-name formats as programs do.
+A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns in Markdown. Code is not
+checked, nor are lines between <!-- not prose: REASON --> and the next empty line. Tables and images may be wider, and cells of
+tables may name formats as programs do. In sources, every text of three words or more is checked, except raw strings of C++.
 """
+import ast
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GENERATED = {"docs/options.md"}  # from the help texts in apps/table
+GENERATED = {"docs/options.md"}  # from the help texts, which are checked in apps/
 MOST_WORDS = 30
 MOST_COLUMNS = 100
 
@@ -63,6 +65,48 @@ def pages():
     return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "tests/peers/README.md",
             *sorted(ROOT.glob("examples/*/README.md")),
             *sorted(path for path in (ROOT / "docs").rglob("*.md") if str(path.relative_to(ROOT)) not in GENERATED)]
+
+
+def sources():
+    written = [path for folder in ("apps", "include", "src") for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".h")]
+    package = [path for path in (ROOT / "python").rglob("*.py") if path.name != "_calls.py"]  # from apps/table
+    return sorted(written + package)
+
+
+def cpp_texts(source):
+    """(number, text) of each literal; neighbours are one text, as the compiler joins them."""
+    tokens = re.compile(r'R"(\w*)\(.*?\)\1"|#include[^\n]*|//[^\n]*|"((?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\]|\\.)\'|\w+|\S', re.DOTALL)
+    start, text = 0, ""
+    for token in tokens.finditer(source):
+        if token[2] is not None:
+            start = start if text else source.count("\n", 0, token.start()) + 1
+            text += token[2]
+        elif text and not token[0].startswith("//"):
+            yield start, text.replace("\\n", "\n").replace('\\"', '"')
+            text = ""
+
+
+def python_texts(source):
+    """(number, text) of each text, docstrings among them; a value in an f-string is one word."""
+    tree = ast.parse(source)
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(part.value if isinstance(part, ast.Constant) else "CODE" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.lineno, node.value
+
+
+def program_findings(text):
+    """[what is wrong] with a text of the program, whose lines are paragraphs, or entries "name: text" of a docstring."""
+    if " " not in text or text.startswith("<") or len(re.findall(r"\b[a-z]{2,}\b", text)) < 3:
+        return []
+    text = re.sub(r"``.*?``|`.*?`|‹.*?›|(?<!\w)'[^']*'|\{[^{}]*\}", "CODE", text, flags=re.DOTALL)
+    found = []
+    for passage in re.split(r"\n\s*\n|\n(?=\s*[\w ,]+: )|(?<=[:.])\n", text):
+        for sentence in re.split(r"(?<=[.!?])\s+", " ".join(passage.split())):
+            found += faults(sentence, formats=False, first=True)
+    return found
 
 
 def prose_lines(text):
@@ -117,25 +161,37 @@ def findings(text):
             found.append((number, f"{len(line)} columns"))
     for number, kind, passage in passages(lines):
         for sentence in sentences(plain(passage)):
-            length = len(re.findall(r"\w[\w'.,/-]*", sentence))
-            if length > MOST_WORDS:
-                found.append((number, f"{length} words: {sentence[:60]}..."))
-            for pattern, instead in AVOIDED:
-                if pattern is FORMATS and kind == "cell":
-                    continue
-                starts = pattern.pattern.lstrip("(?:")[0].isupper()
-                if starts and (kind != "text" or passage.startswith("[")):  # titles may start with a question
-                    continue
-                for match in [pattern.match(sentence)] if starts else pattern.finditer(sentence):
-                    if match:
-                        found.append((number, f"'{match[0]}': {instead}"))
+            # Titles may start with a question.
+            first = kind == "text" and not passage.startswith("[")
+            found += [(number, fault) for fault in faults(sentence, formats=kind != "cell", first=first)]
     return sorted(found)
 
 
+def faults(sentence, formats, first):
+    """Of one sentence. `formats`: check their names; `first`: check its first word."""
+    length = len(re.findall(r"\w[\w'.,/-]*", sentence))
+    if length > MOST_WORDS:
+        yield f"{length} words: {sentence[:60]}..."
+    for pattern, instead in AVOIDED:
+        starts = pattern.pattern.lstrip("(?:")[0].isupper()
+        if pattern is FORMATS and not formats or starts and not first:
+            continue
+        for match in [pattern.match(sentence)] if starts else pattern.finditer(sentence):
+            if match:
+                yield f"'{match[0]}': {instead}"
+
+
+def findings_of(path):
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return findings(text)
+    texts = python_texts(text) if path.suffix == ".py" else cpp_texts(text)
+    return [(number, fault) for number, each in texts for fault in program_findings(each)]
+
+
 def main(arguments):
-    chosen = [pathlib.Path(name).resolve() for name in arguments] or pages()
-    found = [f"{path.relative_to(ROOT)}:{number}: {fault}" for path in chosen
-             for number, fault in findings(path.read_text(encoding="utf-8"))]
+    chosen = [pathlib.Path(name).resolve() for name in arguments] or [*pages(), *sources()]
+    found = [f"{path.relative_to(ROOT)}:{number}: {fault}" for path in chosen for number, fault in findings_of(path)]
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

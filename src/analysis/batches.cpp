@@ -57,7 +57,7 @@ Tensor part_of(const Tensor& all, std::size_t sample, std::size_t samples) {
   const auto count = static_cast<std::int64_t>(samples);
   if (all.shape().empty() || all.shape().front() % count != 0 || dtype_bits(all.dtype()) % 8 != 0) {
     throw Error(ErrorKind::Backend,
-                fmt::format("an output of shape {} is no batch of {}", shape_text(all.shape()), samples));
+                fmt::format("an output of shape {} is not a batch of {}", shape_text(all.shape()), samples));
   }
   Shape shape = all.shape();
   shape.front() /= count;

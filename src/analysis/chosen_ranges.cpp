@@ -34,7 +34,7 @@ ValueRange own_range(const RangeMethod& method, const SeenValues& seen) {
   const auto [low, high] = method.choose(seen);
   const bool nothing = low == 0 && high == 0 && (seen.min != 0 || seen.max != 0);
   if (std::isfinite(low) && std::isfinite(high) && low <= high && !nothing) return {low, high};
-  throw Error(ErrorKind::Usage, fmt::format("{}: [{}, {}] is no range for '{}'", printable(method.name), low, high,
+  throw Error(ErrorKind::Usage, fmt::format("{}: [{}, {}] is not a range for '{}'", printable(method.name), low, high,
                                             printable(seen.tensor)));
 }
 

@@ -216,8 +216,8 @@ void require_comparable(const std::string& output, const ErrorStats& stats) {
       ErrorKind::Input,
       fmt::format("output '{}' of the float model holds nothing but NaN, in any sample: nothing can be compared",
                   printable(output)),
-      "‹vernier run MODEL --onnxrt --validate --data SAMPLES› names the tensor it begins in; ‹outputs› judges "
-      "other outputs");
+      "‹vernier run MODEL --onnxrt --validate --data SAMPLES› names the tensor it begins in; ‹outputs› chooses other "
+      "outputs");
 }
 
 double noise_share(const std::map<std::string, OutputStats>& stats) {

@@ -224,7 +224,7 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views) {
     if (output->dtype == Dtype::Float32 && view.scores.empty()) continue;
     if (!change(model, *output, {})) {
       throw Error(ErrorKind::Input,
-                  fmt::format("{}: output '{}' cannot be judged: it is {}", printable(model.path.string()),
+                  fmt::format("{}: output '{}' cannot be measured: it is {}", printable(model.path.string()),
                               printable(view.output), not_judged_text(model, *output)));
     }
   }
@@ -258,12 +258,12 @@ void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
 std::string text_of(const JudgedView& view) {
   if (view.part) return {};
   if (view.axis) {
-    return fmt::format("output '{}' is judged by what its ArgMax reads, '{}', along axis {}", printable(view.output),
-                       printable(view.scores), view.axis->axis);
+    return fmt::format("output '{}' is measured by the input of its ArgMax, '{}', along axis {}",
+                       printable(view.output), printable(view.scores), view.axis->axis);
   }
   const auto type = static_cast<Dtype>(view.given.type().tensor_type().elem_type());
   if (other_float(type)) return {};
-  return fmt::format("output '{}' is judged by the values that its codes stand for", printable(view.output));
+  return fmt::format("output '{}' is measured by its dequantized values", printable(view.output));
 }
 
 std::string not_judged_text(const Model& model, const InputInfo& output) {
@@ -278,7 +278,7 @@ std::vector<std::string> notes_of_unjudged(const Model& model, const std::set<st
     if (output.dtype == Dtype::Float32 || leave.contains(output.name)) continue;
     if (!view_of(model, output, output.name + kGiven).nodes.empty()) continue;
     notes.push_back(
-        fmt::format("output '{}' is not judged: it is {}", printable(output.name), not_judged_text(model, output)));
+        fmt::format("output '{}' is not measured: it is {}", printable(output.name), not_judged_text(model, output)));
   }
   return notes;
 }

@@ -31,8 +31,8 @@ struct AgreementChange {
 /// the sampling error of the difference between correlated proportions", Psychometrika 12 (1947), in its exact form.
 AgreementChange agreement_change(const std::vector<std::int64_t>& before, const std::vector<std::int64_t>& after);
 
-/// "same top-1 is lost in 7 samples and won in 1, by chance in 3.5 % of such changes". `what` in the place of "same
-/// top-1".
-std::string change_text(const AgreementChange& change, const std::string& what = "same top-1");
+/// "top-1 agreement is lost in 7 samples and won in 1, by chance in 3.5 % of such changes". `what` in the place of
+/// "top-1 agreement".
+std::string change_text(const AgreementChange& change, const std::string& what = "top-1 agreement");
 
 }  // namespace vernier

@@ -339,7 +339,7 @@ void add_starts_of_channels(std::span<const double> sizes, std::size_t first, st
 std::string note_of(const std::string& output, const std::vector<const OutputPart*>& parts) {
   std::vector<std::string> names;
   for (const OutputPart* part : parts) names.push_back(part->name);
-  return fmt::format("output '{}' holds values of different scale, so its parts are judged as well: {}",
+  return fmt::format("output '{}' holds values of different scale, so its parts are measured too: {}",
                      printable(output), list_some(names, kMostParts));
 }
 

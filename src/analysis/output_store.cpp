@@ -23,7 +23,7 @@ namespace {
   if (lacks_descriptors(errno)) refuse_for_errno("temporary file", "cannot be made", errno);
   throw Error(ErrorKind::Input,
               fmt::format("cannot {} a temporary file for reference outputs: {}", what, std::strerror(errno)),
-              "set TMPDIR to a folder with room");
+              "set TMPDIR to a folder with free space");
 }
 
 }  // namespace

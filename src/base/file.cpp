@@ -172,8 +172,7 @@ std::string read_text(const fs::path& path, std::size_t limit) {
   in.seekg(0, std::ios::end);
   const auto size = static_cast<std::size_t>(in.tellg());
   if (size > limit) {
-    throw Error(ErrorKind::Input,
-                fmt::format("{}: {} bytes, more than the {} accepted here", path.string(), size, limit));
+    throw Error(ErrorKind::Input, fmt::format("{}: {} bytes, more than the limit of {}", path.string(), size, limit));
   }
   std::string text(size, '\0');
   in.seekg(0);

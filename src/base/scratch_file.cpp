@@ -23,10 +23,10 @@ ScratchFile::ScratchFile() {
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0 && lacks_descriptors(errno)) refuse_for_errno(folder_, "no temporary file can be made", errno);
   if (descriptor_ < 0) {
-    throw Error(
-        ErrorKind::Input,
-        fmt::format("{}: no temporary file can be made there: {}", printable(folder_.string()), std::strerror(errno)),
-        "TMPDIR chooses another folder");
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: cannot create a temporary file in this folder: {}", printable(folder_.string()),
+                            std::strerror(errno)),
+                "TMPDIR chooses another folder");
   }
   ::unlink(name.c_str());
 }
@@ -37,7 +37,7 @@ void ScratchFile::write(std::string_view bytes) const {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       throw Error(ErrorKind::Input,
-                  fmt::format("{}: a temporary file cannot be written there: {}", printable(folder_.string()),
+                  fmt::format("{}: cannot write a temporary file in this folder: {}", printable(folder_.string()),
                               std::strerror(errno)),
                   "TMPDIR chooses another folder");
     }

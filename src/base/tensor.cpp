@@ -147,7 +147,7 @@ Tensor Tensor::of_int64(Shape shape, std::span<const std::int64_t> values) {
 
 std::span<std::byte> Tensor::mutable_bytes() {
   if (!writable_ || bytes_.use_count() != 1) {
-    throw Error(ErrorKind::Internal, "wrote to a tensor whose bytes are shared");
+    throw Error(ErrorKind::Internal, "wrote to a tensor with shared bytes");
   }
   // The bytes were allocated writable by Tensor(dtype, shape) and nobody else holds them.
   return {const_cast<std::byte*>(bytes_.get()), byte_size_};

@@ -14,47 +14,74 @@ namespace {
 
 struct Row {
   const char* id;
+  const char* formats;  // that it is looked for in
+  const char* text;     // one line for people
   Finding (*find)(const LayerFacts&);
 };
 
 constexpr Row kCauses[] = {
-    {"overflow", overflow},
-    {"overflow-read", overflow_read},
-    {"overflow-inside", overflow_inside},
-    {"mask-constant", mask_constant},
-    {"added-masks", added_masks},
-    {"masked-scores", masked_scores},
-    {"all-masked-softmax", all_masked_softmax},
-    {"lost-epsilon", lost_epsilon},
-    {"subnormal-loss", subnormal_loss},
-    {"large-integers", large_integers},
-    {"large-phase", large_phase},
-    {"absorption", absorption},
-    {"cancellation", cancellation},
-    {"large-mean", large_mean},
-    {"long-accumulation", long_accumulation},
-    {"calibration-unrepresentative", calibration_unrepresentative},
-    {"over-saturation", over_saturation},
-    {"weight-grid", weight_grid},
-    {"bias-clip", bias_clip},
-    {"unfolded-batch-norm", unfolded_batch_norm},
-    {"weight-channel-spread", weight_channel_spread},
-    {"weight-outliers", weight_outliers},
-    {"activation-outliers", activation_outliers},
-    {"concat-scales", concat_scales},
-    {"outlier-channels", outlier_channels},
-    {"channel-spread", channel_spread},
-    {"range-per-sample", range_per_sample},
-    {"unused-levels", unused_levels},
-    {"bias-shift", bias_shift},
-    {"attention-probabilities", attention_probabilities},
-    {"residual-scales", residual_scales},
-    {"gating", gating},
-    {"small-negative-tail", small_negative_tail},
-    {"one-sided-data", one_sided_data},
-    {"pair-saturation", pair_saturation},
-    {"depthwise", depthwise},
-    {"first-or-last-layer", first_or_last_layer},
+    {"overflow", "FP16, BF16", "a result is beyond the largest value of the format, 65504 in FP16", overflow},
+    {"overflow-read", "FP16, BF16", "an input is beyond the largest value of the format", overflow_read},
+    {"overflow-inside", "FP16, BF16", "squares or exponentials inside a norm or Softplus are beyond the largest value",
+     overflow_inside},
+    {"mask-constant", "FP16, BF16", "a mask such as -1e9 becomes -inf", mask_constant},
+    {"added-masks", "FP16, BF16", "two masks of -65504 add up to -inf", added_masks},
+    {"masked-scores", "FP16, BF16", "a mask absorbs the scores that it is added to, in fully masked rows",
+     masked_scores},
+    {"all-masked-softmax", "FP16, BF16", "a fully masked row becomes NaN in a Softmax", all_masked_softmax},
+    {"lost-epsilon", "FP16, BF16", "an epsilon up to 2^-25 becomes 0 in front of a root, a division or a logarithm",
+     lost_epsilon},
+    {"subnormal-loss", "FP16, BF16", "values below the smallest normal one, 6.1e-5 in FP16, lose digits or become 0",
+     subnormal_loss},
+    {"large-integers", "FP16, BF16", "whole numbers are beyond 2048 in FP16, 256 in BF16", large_integers},
+    {"large-phase", "all",
+     "sine or cosine of angles beyond 100 radians (BF16: 13), such as positions times a frequency", large_phase},
+    {"absorption", "FP16, BF16", "a small operand vanishes in the rounding of a large one", absorption},
+    {"cancellation", "FP16, BF16", "operands are nearly equal, so their difference is mostly rounding", cancellation},
+    {"large-mean", "FP16, BF16", "a norm subtracts a mean that is 30 times the spread of its input", large_mean},
+    {"long-accumulation", "all", "4096 values or more are summed; in INT8, a sum is beyond 32 bits", long_accumulation},
+    {"calibration-unrepresentative", "INT8, UINT8, FP8", "samples reach beyond the range of calibration",
+     calibration_unrepresentative},
+    {"over-saturation", "INT8, UINT8, FP8", "the range clips too many values", over_saturation},
+    {"weight-grid", "INT8, UINT8, FP8", "weights that already lie on one scale are rounded to another", weight_grid},
+    {"bias-clip", "INT8, UINT8, FP8",
+     "an INT32 bias is too large for its scale, so the scale of the weights is widened", bias_clip},
+    {"unfolded-batch-norm", "INT8, UINT8, FP8",
+     "a BatchNormalization behind a layer scales its channels differently after rounding", unfolded_batch_norm},
+    {"weight-channel-spread", "INT8, UINT8, FP8", "output channels that share a scale differ 30 times or more",
+     weight_channel_spread},
+    {"weight-outliers", "INT8, UINT8, FP8", "a few large weights set the scale of their channel", weight_outliers},
+    {"activation-outliers", "INT8, UINT8, FP8", "a few large values set the scale of an activation",
+     activation_outliers},
+    {"concat-scales", "INT8, UINT8, FP8", "a Concat joins branches that differ 8 times or more under one range",
+     concat_scales},
+    {"outlier-channels", "INT8, UINT8, FP8", "a few channels set the scale of an activation", outlier_channels},
+    {"channel-spread", "INT8, UINT8, FP8",
+     "channels of an activation differ so much that small ones keep less than 20 dB", channel_spread},
+    {"range-per-sample", "INT8, UINT8, FP8", "the range is far too wide for most samples", range_per_sample},
+    {"unused-levels", "INT8, UINT8, FP8", "the range is far wider than the values", unused_levels},
+    {"bias-shift", "INT8, UINT8, FP8", "the mean of many output channels is off", bias_shift},
+    {"attention-probabilities", "INT8, UINT8, FP8",
+     "half of the probabilities of an attention are below one step and become zero", attention_probabilities},
+    {"residual-scales", "INT8, UINT8, FP8", "an Add joins branches of very different size", residual_scales},
+    {"gating", "INT8, UINT8, FP8", "a squeeze-and-excite gate multiplies its error into every pixel of a feature map",
+     gating},
+    {"small-negative-tail", "INT8, UINT8, FP8", "the negative tail of SiLU or GELU becomes zero", small_negative_tail},
+    {"one-sided-data", "INT8, UINT8, FP8", "half of a symmetric range is unused", one_sided_data},
+    {"pair-saturation", "INT8, UINT8, FP8",
+     "pairs of products are beyond 16 bits, where ONNX Runtime saturates on x86 CPUs without VNNI", pair_saturation},
+    {"depthwise", "INT8, UINT8, FP8", "a depthwise layer sums few products, so errors do not average out", depthwise},
+    {"first-or-last-layer", "INT8, UINT8, FP8", "the layer reads the input or computes the output of the network",
+     first_or_last_layer},
+};
+
+// Those that do not look at one layer alone.
+constexpr CauseName kOfNetwork[] = {
+    {"close-decision", "all",
+     "an ArgMax, ArgMin or TopK inside the network picks another place, although its input is close"},
+    {"lost-limit", "FP16, BF16", "TensorRT-RTX drops a limit of a Clip behind a convolution"},
+    {"diffuse", "all", "no layer is bad by itself: the usual errors of many layers add up"},
+    {"decision-boundary", "all", "the output is close, but the two largest scores were nearly equal"},
 };
 
 /// What no single layer is to blame for.
@@ -93,6 +120,13 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
 
 }  // namespace
 }  // namespace causes
+
+std::vector<CauseName> cause_names() {
+  std::vector<CauseName> names;
+  for (const causes::Row& row : causes::kCauses) names.push_back({row.id, row.formats, row.text});
+  names.insert(names.end(), std::begin(causes::kOfNetwork), std::end(causes::kOfNetwork));
+  return names;
+}
 
 std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseFinder> own) {
   if (!facts.needed) return {};

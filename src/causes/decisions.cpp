@@ -15,17 +15,17 @@ std::vector<Cause> close_decisions(const NetworkFacts& facts) {
     // Where what it reads is poor already, that is what is to be explained.
     const bool close = decision.noise < kPoorNoise && facts.output_noise > kAmplified * decision.noise;
     if (decision.changed <= 0 || !close) continue;
-    found.push_back({"close-decision",
-                     decision.name,
-                     {},
-                     0.8,
-                     {{"picks that are others", 100 * decision.changed, "%"},
-                      {"SQNR of what it reads", db_of(decision.noise), "dB"}},
-                     fmt::format("{:.2g} percent of what this {} picks in the hardest samples are others than in "
-                                 "float32, though what it reads is near ({:.1f} dB): the values that it compares lie "
-                                 "closer together than that error",
-                                 100 * decision.changed, decision.op_type, db_of(decision.noise)),
-                     {"keep-high"}});
+    found.push_back(
+        {"close-decision",
+         decision.name,
+         {},
+         0.8,
+         {{"picks that are others", 100 * decision.changed, "%"},
+          {"SQNR of what it reads", db_of(decision.noise), "dB"}},
+         fmt::format("{:.2g} percent of the picks of this {} in the hardest samples differ from float32. Its input is "
+                     "near ({:.1f} dB), but the values that it compares are closer together than that error",
+                     100 * decision.changed, decision.op_type, db_of(decision.noise)),
+         {"keep-high"}});
   }
   std::ranges::stable_sort(found, std::ranges::greater{},
                            [](const Cause& cause) { return cause.figures.front().value; });

@@ -24,7 +24,7 @@ std::string what_follows(const LayerFacts& layer, bool to_softmax) {
   if (to_softmax && masks_rows(layer)) {
     return fmt::format(", and {} are masked as a whole", rows_text(*layer.masked_rows));
   }
-  if (to_softmax) return ": its softmax gives the same zeros, as long as no row is masked as a whole";
+  if (to_softmax) return ": its softmax returns the same zeros, unless a whole row is masked";
   return layer.op_type == "Mul" ? ", which times 0 is NaN" : ": where two of them meet the result is NaN";
 }
 
@@ -92,17 +92,16 @@ Finding masked_scores(const LayerFacts& layer) {
   const TensorFacts& scores = layer.inputs[mask == layer.inputs.begin() ? 1 : 0];
   const double typical = magnitude_at(scores.values, 0.5);
   if (scores.mask || scores.values.empty() || typical > 4 * step) return {};
-  return of(
-      layer, mask->name, 0.96,
-      {{"rows masked as a whole", static_cast<double>(rows.masked), ""},
-       {"rows", static_cast<double>(rows.all), ""},
-       {"typical score", typical, ""},
-       {"step of the format at the mask", step, ""}},
-      fmt::format("adds the mask '{}' to scores '{}' near {:.3g}: {} are masked as a whole, and there {} has steps "
-                  "of {:g}, in which the scores are absorbed. Keep the sum and the {} that reads it together",
-                  printable(mask->name), printable(scores.name), typical, rows_text(rows), format_name(layer.format),
-                  step, printable(rows.softmax)),
-      {});
+  return of(layer, mask->name, 0.96,
+            {{"rows masked as a whole", static_cast<double>(rows.masked), ""},
+             {"rows", static_cast<double>(rows.all), ""},
+             {"typical score", typical, ""},
+             {"step of the format at the mask", step, ""}},
+            fmt::format("adds the mask '{}' to scores '{}' near {:.3g}: {} are masked as a whole. At that magnitude {} "
+                        "has steps of {:g}, which absorb the scores. Keep the sum and the {} that reads it together",
+                        printable(mask->name), printable(scores.name), typical, rows_text(rows),
+                        format_name(layer.format), step, printable(rows.softmax)),
+            {});
 }
 
 Finding all_masked_softmax(const LayerFacts& layer) {
@@ -128,7 +127,7 @@ Finding all_masked_softmax(const LayerFacts& layer) {
   if (data == nullptr || (!data->mask && data->values.absmax() < largest_of(Format::Float16))) return {};
   return of(layer, data->name, 0.9,
             {{"values that are masked", data->mask ? static_cast<double>(data->mask->count) : 0.0, ""}},
-            "a row of its input is masked as a whole: in float16 all of it is -inf, and softmax gives NaN",
+            "a whole row of its input is masked: in float16 all of it is -inf, and softmax returns NaN",
             {"clamp-mask"});
 }
 

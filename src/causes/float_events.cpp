@@ -211,8 +211,8 @@ Finding subnormal_loss(const LayerFacts& layer) {
             {{"turned to zero", 100 * lost, "%"},
              {"below the smallest normal", 100 * small, "%"},
              {"largest magnitude", most, ""}},
-            fmt::format("of what it reads and gives {} percent become zero and {} percent lose digits: below 6.1e-5, "
-                        "the smallest normal float16, lie {} percent of '{}', which reaches {:.3g}{}",
+            fmt::format("of its inputs and outputs, {} percent become zero and {} percent lose digits. {} percent of "
+                        "'{}', which reaches {:.3g}, are below 6.1e-5, the smallest normal float16{}",
                         percent(lost), percent(small), percent(worst_share), printable(worst->name), most,
                         divides ? what_follows(layer) : ""),
             scaling_helps(layer) ? std::vector<std::string>{"scale-square"} : std::vector<std::string>{});
@@ -242,12 +242,13 @@ Finding quantized_phase(const LayerFacts& layer) {
   if (!layer.angle_rms || layer.effect_noise.value_or(0) < kPoorNoise || !std::isfinite(layer.own_noise)) return {};
   const double off = std::sqrt(layer.own_noise) * *layer.angle_rms;
   if (off < 0.1) return {};
-  return of(layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name, off > 0.5 ? 0.9 : 0.75,
-            {{"typical angle", *layer.angle_rms, "radians"}, {"off by", off, "radians"}},
-            fmt::format("what it makes becomes angles of about {:.4g} radians for a sine or cosine: its {:.1f} dB are "
-                        "{:.2g} radians there. It has to stay in float32 up to there, or be reduced to one turn",
-                        *layer.angle_rms, db_of(layer.own_noise), off),
-            {});
+  return of(
+      layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name, off > 0.5 ? 0.9 : 0.75,
+      {{"typical angle", *layer.angle_rms, "radians"}, {"off by", off, "radians"}},
+      fmt::format("its output becomes angles of about {:.4g} radians for a sine or cosine: its {:.1f} dB are {:.2g} "
+                  "radians of error. It has to stay in float32 up to the sine or cosine, or be reduced to one turn",
+                  *layer.angle_rms, db_of(layer.own_noise), off),
+      {});
 }
 
 }  // namespace
@@ -272,7 +273,7 @@ Finding large_phase(const LayerFacts& layer) {
                   takes ? "takes the " + function : "makes '" + printable(angle->name) + "' for the " + function, most,
                   most / kTurn, format_name(layer.format), off,
                   takes ? "The angle has to be computed in float32 too, or reduced to one turn before"
-                        : "It has to stay in float32 up to there, or be reduced to one turn"),
+                        : "It has to stay in float32 up to the sine or cosine, or be reduced to one turn"),
       {});
 }
 

@@ -71,15 +71,14 @@ Finding cancellation(const LayerFacts& layer) {
   // 1 + erf or 1 + tanh of negative values: the middle of a GELU in pieces.
   const bool in_gelu = std::ranges::any_of(layer.made_by, [](const auto& op) { return op == "Erf" || op == "Tanh"; });
   if (factor < 30 || (std::isfinite(layer.own_noise) && layer.own_noise < 1e-5)) return {};
-  return of(
-      layer, operands->large->name, 0.8,
-      {{"typical magnitude of an operand", operands->large_rms, ""},
-       {"typical magnitude of the result", layer.output_rms, ""},
-       {"error grows", factor, "x"}},
-      fmt::format("subtracts values near {:.4g} that are nearly equal: the result is near {:.3g}, and the rounding "
-                  "of the operands grows {:.0f} times beside it",
-                  operands->large_rms, layer.output_rms, factor),
-      in_gelu ? std::vector<std::string>{"fuse-gelu"} : std::vector<std::string>{});
+  return of(layer, operands->large->name, 0.8,
+            {{"typical magnitude of an operand", operands->large_rms, ""},
+             {"typical magnitude of the result", layer.output_rms, ""},
+             {"error grows", factor, "x"}},
+            fmt::format("subtracts values near {:.4g} that are nearly equal: the result is near {:.3g}, so the "
+                        "rounding of the operands grows {:.0f} times relative to it",
+                        operands->large_rms, layer.output_rms, factor),
+            in_gelu ? std::vector<std::string>{"fuse-gelu"} : std::vector<std::string>{});
 }
 
 Finding large_mean(const LayerFacts& layer) {
@@ -91,10 +90,10 @@ Finding large_mean(const LayerFacts& layer) {
   std::vector<CauseFigure> figures{
       {"mean of a group", mean.mean, ""}, {"spread of the group", mean.spread, ""}, {"error grows", mean.factor, "x"}};
   const std::string what = fmt::format(
-      "the mean that {} takes off, up to {:.4g}, is large beside what is left, a spread of {:.2g}",
+      "the mean that {} subtracts, up to {:.4g}, is large compared with the remaining spread of {:.2g}",
       own ? "this " + mean.op_type : fmt::format("'{}' behind it", printable(mean.norm)), mean.mean, mean.spread);
   return of(layer, mean.tensor, own ? 0.9 : 0.85, std::move(figures),
-            fmt::format("{}: the rounding of '{}' to {} grows {:.0f} times there", what, printable(mean.tensor),
+            fmt::format("{}: it magnifies the rounding of '{}' to {} {:.0f} times", what, printable(mean.tensor),
                         format_name(layer.format), mean.factor),
             {});
 }
@@ -103,8 +102,8 @@ Finding long_accumulation(const LayerFacts& layer) {
   if (is_scaled(layer) && layer.largest_sum > 2147483647.0) {
     return of(layer, {}, 0.35,
               {{"terms", static_cast<double>(layer.terms), ""}, {"largest sum", layer.largest_sum, ""}},
-              fmt::format("sums {} products of codes, which can come to {:.3g}: an engine that sums in 32 bits "
-                          "overflows (one that sums in float32, as is simulated here, does not)",
+              fmt::format("sums {} products of integers, which can reach {:.3g}: an engine that sums in 32 bits "
+                          "overflows (the simulation sums in float32 and does not)",
                           layer.terms, layer.largest_sum),
               {});
   }
@@ -113,8 +112,8 @@ Finding long_accumulation(const LayerFacts& layer) {
   if (expected < 0.01) return {};
   return of(layer, {}, 0.35,
             {{"terms", static_cast<double>(layer.terms), ""}, {"expected relative error", 100 * expected, "%"}},
-            fmt::format("sums {} values: an engine that accumulates in {} is off by about {:.1f} percent (one that "
-                        "accumulates in float32, as is simulated here, is not)",
+            fmt::format("sums {} values: an engine that accumulates in {} is off by about {:.1f} percent (the "
+                        "simulation accumulates in float32 and is not)",
                         layer.terms, format_name(layer.format), 100 * expected),
             {});
 }

@@ -61,14 +61,14 @@ Finding calibration_unrepresentative(const LayerFacts& layer) {
   if (noise.clipped_share < 0.005 || ratio < 1.3 || noise.clipping < noise.rounding || !data->first_half) return {};
   const double halves = std::abs(static_cast<double>(*data->first_half) / static_cast<double>(*data->second_half) - 1);
   if (halves < 0.1) return {};
-  return of(layer, data->name, 0.6,
-            {{"largest value", static_cast<double>(data->values.absmax()), ""},
-             {"end of the grid", grid_end, ""},
-             {"halves of the samples differ", 100 * halves, "%"}},
-            fmt::format("'{}' reaches {:.4g} here, {:.1f} times the range that calibration saw: more, or other, "
-                        "calibration samples are needed",
-                        printable(data->name), data->values.absmax(), ratio),
-            {"range"});
+  return of(
+      layer, data->name, 0.6,
+      {{"largest value", static_cast<double>(data->values.absmax()), ""},
+       {"end of the grid", grid_end, ""},
+       {"halves of the samples differ", 100 * halves, "%"}},
+      fmt::format("'{}' reaches {:.4g}, {:.1f} times its range in calibration: use more, or other, calibration samples",
+                  printable(data->name), data->values.absmax(), ratio),
+      {"range"});
 }
 
 Finding over_saturation(const LayerFacts& layer) {

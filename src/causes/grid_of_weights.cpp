@@ -121,12 +121,11 @@ Finding bias_shift(const LayerFacts& layer) {
   const double share = static_cast<double>(shifted) / static_cast<double>(layer.mean_error.size());
   if (share < 0.1) return {};
   const double worst = std::abs(*std::ranges::max_element(layer.mean_error, {}, [](double e) { return std::abs(e); }));
-  return of(
-      layer, {}, 0.5, {{"shifted channels", 100 * share, "%"}, {"largest shift", worst, ""}},
-      fmt::format("the mean of {:.0f} percent of its output channels is off by more than 5 percent of what the layer "
-                  "gives: an error that no averaging takes away",
-                  100 * share),
-      {"bias-correction"});
+  return of(layer, {}, 0.5, {{"shifted channels", 100 * share, "%"}, {"largest shift", worst, ""}},
+            fmt::format("the mean of {:.0f} percent of its output channels is off by more than 5 percent of the "
+                        "layer's output, an error that averaging does not remove",
+                        100 * share),
+            {"bias-correction"});
 }
 
 Finding bias_clip(const LayerFacts& layer) {
@@ -135,15 +134,14 @@ Finding bias_clip(const LayerFacts& layer) {
   if (weight == nullptr || !layer.bias_steps || *layer.bias_steps <= kLargestCode || !weights_to_blame(layer))
     return {};
   const double wider = *layer.bias_steps / kLargestCode;
-  return of(
-      layer, weight->name, wider > 4 ? 0.87 : 0.6,
-      {{"bias in steps of its sum", *layer.bias_steps, ""},
-       {"that fit", kLargestCode, ""},
-       {"weights' step is wider", wider, "x"}},
-      fmt::format("its bias is {:.3g} steps of the sum that it is added to, and an integer of 32 bits has no room "
-                  "for it: the weights' step is made {:.3g} times wider so that it fits, or the bias is clipped",
-                  *layer.bias_steps, wider),
-      {});
+  return of(layer, weight->name, wider > 4 ? 0.87 : 0.6,
+            {{"bias in steps of its sum", *layer.bias_steps, ""},
+             {"that fit", kLargestCode, ""},
+             {"weights' step is wider", wider, "x"}},
+            fmt::format("its bias is {:.3g} times the scale of its sum, more than 32 bits can hold: either the weights "
+                        "get a scale {:.3g} times wider, or the bias is clipped",
+                        *layer.bias_steps, wider),
+            {});
 }
 
 }  // namespace vernier::causes

@@ -21,12 +21,11 @@ Finding residual_scales(const LayerFacts& layer) {
   const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30);
   if (ratio < 8 || ratio > 1e20) return {};
   if (layer.inputs[0].mask || layer.inputs[1].mask) return {};  // of which the range takes no notice
-  return of(
-      layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
-      fmt::format("adds two branches of which one is {:.0f} times as large: on the result's grid the small one has "
-                  "few steps",
-                  ratio),
-      {"range"});
+  return of(layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
+            fmt::format("adds two branches, one {:.0f} times as large as the other: in the result's format the small "
+                        "one has few steps",
+                        ratio),
+            {"range"});
 }
 
 Finding attention_probabilities(const LayerFacts& layer) {
@@ -56,12 +55,11 @@ Finding gating(const LayerFacts& layer) {
 
 Finding unfolded_batch_norm(const LayerFacts& layer) {
   if (!is_scaled(layer) || layer.outputs.empty() || !layer.outputs.front().grid || layer.norm_spread < 8) return {};
-  return of(
-      layer, layer.outputs.front().name, 0.75, {{"factors of the channels differ", layer.norm_spread, "x"}},
-      fmt::format("a BatchNormalization behind it is not folded into its weights: '{}' is rounded to one step for all "
-                  "channels, whose factors differ {:.0f} times behind it",
-                  printable(layer.outputs.front().name), layer.norm_spread),
-      {});
+  return of(layer, layer.outputs.front().name, 0.75, {{"factors of the channels differ", layer.norm_spread, "x"}},
+            fmt::format("a BatchNormalization behind it is not folded into its weights: '{}' has one scale for all "
+                        "channels, but their factors differ {:.0f} times",
+                        printable(layer.outputs.front().name), layer.norm_spread),
+            {});
 }
 
 Finding depthwise(const LayerFacts& layer) {
@@ -76,7 +74,7 @@ Finding first_or_last_layer(const LayerFacts& layer) {
   if (!is_scaled(layer) || (!layer.first && !layer.last) || layer.own_noise < 1e-3) return {};
   return of(layer, {}, 0.2, {{"SQNR of its result", db_of(layer.own_noise), "dB"}},
             layer.last ? "the last layer: what it loses nothing behind averages away"
-                       : "the first layer reads the network's input, whose range is what the samples make it",
+                       : "the first layer reads the network's input, and its range depends on the samples",
             {});
 }
 

@@ -111,7 +111,7 @@ FunctionResult not_compared(CompareFunction function, const std::string& reason)
 /// Why the tensors cannot be compared by `function`; empty when they can.
 std::string obstacle(CompareFunction function, const OutputComparison& output, bool shape_check, bool alignable) {
   for (const Dtype dtype : {output.dtype, output.reference_dtype}) {
-    if (dtype_bits(dtype) == 0) return fmt::format("{} elements are no numbers", dtype_name(dtype));
+    if (dtype_bits(dtype) == 0) return fmt::format("{} elements are not numbers", dtype_name(dtype));
   }
   if (output.shape == output.reference_shape) return {};
   const std::string shapes =

@@ -96,8 +96,8 @@ void judge_elements_again(const FunctionResult& recorded, const std::string& out
     result.passed = false;
   } else {
     throw Error(ErrorKind::Usage,
-                fmt::format("output '{}': whether each element is within atol {} or rtol {} cannot be told from the "
-                            "largest errors, {:.5g} and {:.5g}",
+                fmt::format("output '{0}': the largest errors, {3:.5g} and {4:.5g}, do not show whether each element "
+                            "is within atol {1} or rtol {2}",
                             printable(output), result.atol, result.rtol, result.absolute_figures.max,
                             result.relative_figures.max),
                 "‹check-error-stat› max, mean or median; or compare the saved outputs again");

@@ -53,7 +53,7 @@ Figure kl_divergence(Pair& pair) {
       if (got[i] >= 0 && ref[i] >= 0) continue;
       if (std::isnan(got[i]) || std::isnan(ref[i])) continue;
       const std::int64_t at = first + static_cast<std::int64_t>(i);
-      figure.problem = fmt::format("values at {} are {}: no distributions, which have none below 0",
+      figure.problem = fmt::format("values at {} are {}: not a distribution, because some are below 0",
                                    place_text(at, shape), values_at(pair, at));
       return figure;
     }

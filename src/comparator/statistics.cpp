@@ -20,7 +20,7 @@ class Reading {
  public:
   explicit Reading(const Tensor& tensor) : tensor_(tensor), series_(make(tensor)) {
     if (dtype_bits(tensor.dtype()) == 0) {
-      throw Error(ErrorKind::Input, fmt::format("{} elements are no numbers", dtype_name(tensor.dtype())));
+      throw Error(ErrorKind::Input, fmt::format("{} elements are not numbers", dtype_name(tensor.dtype())));
     }
   }
 

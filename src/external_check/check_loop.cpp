@@ -45,14 +45,14 @@ CheckLoop::CheckLoop(const CheckOptions& options, const CheckIdentity& identity,
     std::optional<Descriptor> held = hold_name(options_.candidate);
     if (!held) {
       throw Error(ErrorKind::Usage,
-                  fmt::format("{}: another job writes its candidates there", options_.candidate.string()),
+                  fmt::format("{}: another job writes its candidates to this file", options_.candidate.string()),
                   "wait for it, or name another file with ‹iter-artifact›, in the check too");
     }
     lock_ = *std::move(held);
   }
   if (!options_.candidate.empty() && fs::exists(options_.candidate, ignored)) {
     throw Error(ErrorKind::Usage,
-                fmt::format("{}: is there already, and each candidate would overwrite it", options_.candidate.string()),
+                fmt::format("{}: already exists, and each candidate would overwrite it", options_.candidate.string()),
                 "remove it, or name another one with ‹iter-artifact›, in the check too");
   }
   if (!options_.save_replay.empty() && options_.save_replay != options_.load_replay) {
@@ -114,7 +114,7 @@ CheckAnswer CheckLoop::ask(const std::string& key, const Json& state,
   CheckAnswer answer = run_check(options_, check_sinks_, sinks_.interrupted);
   show(answer);
   if (answer.code == kNotFound || answer.code == kNotExecutable) {
-    warn_once("the check ended as shells do when they cannot start a program: is every command in it there?");
+    warn_once("the check ended like a shell that cannot start a program: check that all its commands exist");
   }
   return answer;
 }
@@ -131,7 +131,7 @@ CheckLoop::Result CheckLoop::check(const Json& state, const std::string& label,
     const CheckAnswer answer = ask(key, state, write);
     result = {answer.verdict, answer.why, false};
     for (const fs::path& missing : sort_artifacts(options_, answer.verdict, suffix, std::time(nullptr))) {
-      warn_once(fmt::format("‹artifacts› {}: is not there after a check", printable(missing.string())));
+      warn_once(fmt::format("‹artifacts› {}: missing after a check", printable(missing.string())));
     }
     if (!(options_.keep_candidate && write)) clean_up(/*last=*/false);
   }

@@ -43,7 +43,7 @@ std::regex compile(const std::string& expression) {
     return std::regex(plain, flags);
   } catch (const std::regex_error& error) {
     throw Error(ErrorKind::Usage,
-                fmt::format("‹fail-regex›: '{}' is no regular expression: {}", printable(expression), error.what()),
+                fmt::format("‹fail-regex›: '{}' is not a regular expression: {}", printable(expression), error.what()),
                 "a backslash in front of ( ) [ ] { } . * + ? | means the character itself");
   }
 }
@@ -112,7 +112,7 @@ bool is_vernier(const std::string& program) {
 void validate(const CheckOptions& options) {
   if (!options.fail_codes.empty() && !options.ignored_codes.empty()) {
     throw Error(ErrorKind::Usage, "‹fail-code› and ‹ignore-fail-code›: only one of them can be meant",
-                "‹fail-code› lists all codes that are bad; ‹ignore-fail-code› those that are good besides 0");
+                "‹fail-code› lists all bad exit codes; ‹ignore-fail-code› lists good ones in addition to 0");
   }
   for (const std::string& expression : options.fail_regexes) compile(expression);
   if (!options.command.empty() && options.command.front().empty()) {
@@ -133,7 +133,7 @@ CheckAnswer judge(const CheckOptions& options, const ProcessEnd& end, std::strin
   answer.code = code;
   if (!options.command.empty() && is_vernier(options.command.front()) && !holds(options.fail_codes, code) &&
       (code < 0 || std::find(kOwnFailures.begin(), kOwnFailures.end(), code) != kOwnFailures.end())) {
-    answer.why += fmt::format(", which says that vernier could not judge it; ‹fail-code› {} takes it for bad", code);
+    answer.why += fmt::format(", which means that vernier has no verdict; ‹fail-code› {} counts it as bad", code);
     return answer;
   }
   answer.verdict = Verdict::Good;

@@ -25,7 +25,7 @@ constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 
 Json parse(const std::string& text, const fs::path& path) {
   Json json = parse_python_json(text, path.string());
-  if (!json.is_object()) refuse(path, "no debug replay: it is no JSON object");
+  if (!json.is_object()) refuse(path, "not a debug replay: it is not a JSON object");
   return json;
 }
 
@@ -90,8 +90,7 @@ void Replay::take(const std::string& text, const fs::path& path, const std::func
     }
   } else if (identity_.command == kReduce) {
     warn(fmt::format(
-        "{}: Polygraphy's, whose search cuts the model elsewhere: none of its verdicts is of a part that is "
-        "asked about here, so every check runs",
+        "{}: a replay of Polygraphy, which cuts models at other places: no verdict fits, so every check runs",
         path.string()));
     believed = false;
   } else {
@@ -137,12 +136,12 @@ void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity,
   try {
     json = parse(read_text(path, kMostBytes), path);
   } catch (const Error&) {
-    refuse(path, "would be overwritten, and is no debug replay", hint);
+    refuse(path, "would be overwritten, but is not a debug replay", hint);
   }
   const Json* const said = json.find(kIdentity);
   if (said == nullptr || !said->is_object()) {
     if (json.empty() || is_entry(json.members().front().value)) return;
-    refuse(path, "would be overwritten, and is no debug replay", hint);
+    refuse(path, "would be overwritten, but is not a debug replay", hint);
   }
   if (text_of(*said, "sha256") == identity.model_sha256 && text_of(*said, "command") == identity.command) return;
   fs::path kept = path;

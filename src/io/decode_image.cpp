@@ -90,7 +90,7 @@ Pixels decode_rgb(std::span<const std::byte> file, const std::string& where) {
   Pixels image;
   int found_channels = 0;
   if (stbi_info_from_memory(first, size, &image.width, &image.height, &found_channels) == 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: is no image that can be decoded: {}", where, stbi_failure_reason()));
+    throw Error(ErrorKind::Input, fmt::format("{}: cannot decode this image: {}", where, stbi_failure_reason()));
   }
   if (image.width < 1 || image.height < 1 || std::int64_t{image.width} * image.height > kMostPixels) {
     throw Error(ErrorKind::Input, fmt::format("{}: claims {} x {} pixels, at most {} are decoded", where, image.width,

@@ -180,12 +180,11 @@ void check_shape(const InputInfo& input, const Shape& shape, std::size_t index, 
 
 void check_type(const InputInfo& input, Dtype found, const std::string& where) {
   if (convertible(found, input.dtype)) return;
-  throw Error(
-      ErrorKind::Input,
-      fmt::format("{}: input '{}' wants {}, the array is {}", where, printable(input.name), dtype_name(input.dtype),
-                  dtype_name(found)),
-      "give it as that type; only float64, float16 and uint8 to float32, and int32 and int64 to each other, are "
-      "converted here");
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: input '{}' wants {}, the array is {}", where, printable(input.name),
+                          dtype_name(input.dtype), dtype_name(found)),
+              "convert it to that type; vernier only converts float64, float16 and uint8 to float32, and int32 and "
+              "int64 to each other");
 }
 
 Tensor fit(const Tensor& found, const InputInfo& input, std::size_t index, const std::string& where) {

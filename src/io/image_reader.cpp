@@ -47,8 +47,8 @@ bool is_channels_first(const InputInfo& input, std::optional<ImageLayout> layout
                        const std::string& where) {
   const std::size_t rank = input.shape.size();
   if (rank != 3 && rank != 4) {
-    throw Error(ErrorKind::Input, fmt::format("{}: input '{}' of shape {} is no image", where, printable(input.name),
-                                              shape_text(input.shape)));
+    throw Error(ErrorKind::Input, fmt::format("{}: input '{}' of shape {} is not an image", where,
+                                              printable(input.name), shape_text(input.shape)));
   }
   if (rank == 4 && input.shape[0] > 1) {
     throw Error(ErrorKind::Input,

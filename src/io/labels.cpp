@@ -32,7 +32,7 @@ LabelArray read_label_array(const Labels& labels) {
   const Tensor tensor = label_tensor(labels, where);
   if (tensor.shape().empty() || is_float(tensor.dtype())) {
     throw Error(ErrorKind::Input,
-                fmt::format("{}: {} elements of shape {} are no labels", where, dtype_name(tensor.dtype()),
+                fmt::format("{}: {} elements of shape {} are not labels", where, dtype_name(tensor.dtype()),
                             shape_text(tensor.shape())),
                 "whole numbers, one a sample: labels.astype('int64')");
   }
@@ -62,7 +62,7 @@ void require_labels_for(const std::string& name, std::size_t labels, const Sampl
   throw Error(ErrorKind::Input,
               fmt::format("{}: {} for {}{}", printable(name), plural(labels, "label"), plural(samples.used, "sample"),
                           cut ? fmt::format(" of {}", samples.whole) : ""),
-              cut ? fmt::format("labels of the {} that run, or of all {}, of which the first ones are taken",
+              cut ? fmt::format("pass labels of the {} samples that run, or of all {}; then the first ones are used",
                                 samples.used, samples.whole)
                   : "one label for each sample, in their order");
 }
@@ -80,7 +80,7 @@ std::vector<std::int64_t> read_labels(const Labels& given) {
     const auto [rest, failure] = std::from_chars(line.data(), line.data() + line.size(), label);
     if (!line.empty() && (failure != std::errc() || rest != line.data() + line.size())) {
       throw Error(ErrorKind::Input,
-                  fmt::format("{}: line {}: '{}' is no whole number", where, labels.size() + 1, printable(line)));
+                  fmt::format("{}: line {}: '{}' is not a whole number", where, labels.size() + 1, printable(line)));
     }
     if (!line.empty()) labels.push_back(label);
     start = end + 1;

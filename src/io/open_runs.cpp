@@ -49,7 +49,7 @@ std::vector<std::unique_ptr<Run>> open_runs(const fs::path& path) {
            "‹vernier run --save-inputs› writes inputs, ‹vernier run --save-outputs› results");
   }
   if (data.kind == SavedData::Kind::OneArray) {
-    refuse(path, "is one array, and does not say of which output",
+    refuse(path, "is one array, and does not name its output",
            "save it under the output's name: numpy.savez('results.npz', OUTPUT=array)");
   }
   if (data.runs.empty()) refuse(path, "holds no runs");

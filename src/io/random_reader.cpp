@@ -140,7 +140,7 @@ Range range_of(const InputInfo& input, const SourceOptions& options) {
     return {0, static_cast<double>(input.index_limit - 1)};
   }
   if (!(range.first <= range.second) || !std::isfinite(range.second - range.first)) {
-    refuse_option(fmt::format("‹val-range› [{}, {}] of input '{}' is no range", range.first, range.second,
+    refuse_option(fmt::format("‹val-range› [{}, {}] of input '{}' is not a range", range.first, range.second,
                               printable(input.name)));
   }
   if (input.dtype == Dtype::Bool) {  // as Python's bool()

@@ -154,7 +154,7 @@ class Npz final : public RunsForm {
     throw Error(
         ErrorKind::Usage,
         fmt::format("{}: a .npz holds the outputs of one run, and there are {}", printable(path.string()), runs.size()),
-        "a name that ends in .json, or has no extension, takes any number");
+        "a name that ends in .json, or has no extension, holds any number");
   }
   NpzWriter writer_;
 };

@@ -255,7 +255,7 @@ class Indexer {
         if (token[0] >= '0' && token[0] <= '9') {
           value.get_double().value();
         } else if (token != "true" && token != "false" && token != "null" && token != "NaN" && token != "Infinity") {
-          invalid(offset_of(token), "this is no value");
+          invalid(offset_of(token), "this is not a value");
         }
     }
   }

@@ -70,7 +70,7 @@ std::string_view fault_of(const Model& model, const onnx::NodeProto& node, const
   if (std::ranges::any_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); })) {
     return "has a body, which all samples share";
   }
-  if (has(node, Trait::Random)) return "gives other values every time";
+  if (has(node, Trait::Random)) return "returns other values every time";
   if (std::ranges::find(kDependOnAll, op) != kDependOnAll.end()) return "depends on all samples at once";
   if (!of_onnx(node)) return "";
   const auto* axis = find_attribute(node, "axis");

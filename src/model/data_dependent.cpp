@@ -86,8 +86,8 @@ void bound_size(Model& model, const std::string& tensor, std::int64_t bound) {
       put(static_cast<float>(bound));
       break;
     default:
-      throw Error(ErrorKind::Input, fmt::format("tensor '{}' is {}, which has no Min here", printable(tensor),
-                                                dtype_name(type->second.dtype)));
+      throw Error(ErrorKind::Input, fmt::format("tensor '{}' is {}, and vernier has no Min of that type",
+                                                printable(tensor), dtype_name(type->second.dtype)));
   }
   if (default_opset(model.proto) < 12 && type->second.dtype != Dtype::Float32) {
     throw Error(ErrorKind::Input, fmt::format("tensor '{}': Min takes integers from opset 12 on, the model has {}",

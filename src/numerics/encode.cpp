@@ -121,7 +121,7 @@ std::vector<float> decode(const QuantParams& params, std::int64_t channels, std:
   const std::size_t width = bytes_of_code(params.format);
   if (codes.size() % width != 0) {
     throw Error(ErrorKind::Internal,
-                fmt::format("{} bytes do not hold {} codes", codes.size(), format_name(params.format)));
+                fmt::format("{} bytes do not hold {} quantized values", codes.size(), format_name(params.format)));
   }
   std::vector<float> values(codes.size() / width);
   const GridLayout layout = checked_layout(params, channels, inner, values.size());

@@ -38,13 +38,13 @@ void check_codes(const QuantParams& params) {
   const CodeRange range = code_range(params.format);
   for (const std::int32_t zero : params.zero_point) {
     if (zero < range.lowest || zero > range.highest) {
-      throw Error(ErrorKind::Internal, fmt::format("zero point {} is outside the codes [{}, {}] of {}", zero,
+      throw Error(ErrorKind::Internal, fmt::format("zero point {} is outside the range [{}, {}] of {}", zero,
                                                    range.lowest, range.highest, format_name(params.format)));
     }
   }
   if (params.lowest_code < range.lowest || params.lowest_code > range.highest) {
     throw Error(ErrorKind::Internal,
-                fmt::format("lowest code {} is outside the codes [{}, {}] of {}", params.lowest_code, range.lowest,
+                fmt::format("lowest value {} is outside the range [{}, {}] of {}", params.lowest_code, range.lowest,
                             range.highest, format_name(params.format)));
   }
 }

@@ -26,7 +26,7 @@ void copy_float32(std::span<const float> values, std::span<float> out, RoundEven
 void round_checked(const QuantParams& params, std::int64_t channels, std::int64_t inner, std::span<const float> values,
                    std::span<float> out, RoundEvents* events) {
   if (values.size() != out.size()) {
-    throw Error(ErrorKind::Internal, fmt::format("{} values to round into room for {}", values.size(), out.size()));
+    throw Error(ErrorKind::Internal, fmt::format("{} values to round into space for {}", values.size(), out.size()));
   }
   const GridLayout layout = checked_layout(params, channels, inner, values.size());
   if (events) events->count += static_cast<std::int64_t>(values.size());

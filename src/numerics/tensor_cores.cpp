@@ -26,13 +26,13 @@ void add_sum_noise(std::int64_t channels, std::int64_t inner, std::int64_t round
   const std::size_t n = values.size();
   if (out.size() != n || roundings < 1 || channels < 0 || inner < 0) {
     throw Error(ErrorKind::Internal,
-                fmt::format("noise of {} roundings, of {} values into room for {}", roundings, n, out.size()));
+                fmt::format("noise of {} roundings, of {} values into space for {}", roundings, n, out.size()));
   }
   if (n == 0) return;
   const auto row = static_cast<std::size_t>(inner);
   const std::size_t sample = row * static_cast<std::size_t>(channels);
   if (sample == 0 || n % sample != 0) {
-    throw Error(ErrorKind::Internal, fmt::format("{} values are no [n, {}, {}]", n, channels, inner));
+    throw Error(ErrorKind::Internal, fmt::format("{} values are not [n, {}, {}]", n, channels, inner));
   }
   const std::size_t run = row < kTellingChannel ? sample : row;
   const double roundings_within = static_cast<double>(roundings - 1) / 2;
@@ -46,7 +46,7 @@ void add_sum_noise(std::int64_t channels, std::int64_t inner, std::int64_t round
 
 void round_to_tf32(std::span<const float> values, std::span<float> out) {
   if (values.size() != out.size()) {
-    throw Error(ErrorKind::Internal, fmt::format("{} values to round into room for {}", values.size(), out.size()));
+    throw Error(ErrorKind::Internal, fmt::format("{} values to round into space for {}", values.size(), out.size()));
   }
   round_row_to_tf32(values.data(), out.data(), values.size());
 }

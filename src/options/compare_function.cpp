@@ -117,7 +117,7 @@ std::vector<CompareFunction> parse_compare_function(const std::string& text) {
     names.emplace_back(info.name);
   }
   if (text == "perceptual_metrics") {
-    throw Error(ErrorKind::Usage, "perceptual_metrics: LPIPS needs a network of its own, and there is none here",
+    throw Error(ErrorKind::Usage, "perceptual_metrics: LPIPS needs its own network, which vernier does not have",
                 "psnr, snr or sqnr compare images without one");
   }
   names.insert(names.end(), {"distance_metrics", "quality_metrics"});

@@ -92,7 +92,7 @@ void require_valid(const Requirement& requirement) {
   for (const Limit& limit : requirement.limits) {
     if (!(limit.value >= row.least && limit.value <= row.most)) {
       const bool percent = row.most == 1 && limit.value > 1 && limit.value <= 100;
-      refuse(!std::isfinite(limit.value) ? fmt::format("{} is no number", limit.value)
+      refuse(!std::isfinite(limit.value) ? fmt::format("{} is not a number", limit.value)
              : row.most == kLargestLimit ? fmt::format("{} is below {}", limit.value, row.least)
                                          : fmt::format("{} is not in [{}, {}]", limit.value, row.least, row.most),
              percent ? fmt::format("shares are from 0 to 1: ‹{}› {:g}", row.word, limit.value / 100) : std::string());
@@ -106,7 +106,8 @@ void require_valid(const Requirement& requirement) {
 
 Requirement with_margin(Requirement requirement, double db) {
   if (!(db >= 0) || !std::isfinite(db)) {
-    throw Error(ErrorKind::Usage, fmt::format("‹margin›: {} is no number of decibels, 0 or more", db), "‹margin› 0.5");
+    throw Error(ErrorKind::Usage, fmt::format("‹margin›: {} is not a number of decibels, 0 or more", db),
+                "‹margin› 0.5");
   }
   const double power = std::pow(10.0, -db / 10);
   // Four digits, and rather less: nobody reads more in an answer.

@@ -53,7 +53,7 @@ RangeStats kept_range(const RangeStats& range) {
 void add(CachedRanges& cache, const std::string& name, float low, float high, const std::string& place) {
   if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
     throw Error(ErrorKind::Input,
-                fmt::format("{}: [{}, {}] of tensor '{}' is no range", place, low, high, printable(name)));
+                fmt::format("{}: [{}, {}] of tensor '{}' is not a range", place, low, high, printable(name)));
   }
   const RangeStats range{.min = low, .max = high};
   if (const std::string_view defect = range_defect(range); !defect.empty()) {
@@ -248,7 +248,7 @@ void require_cache_of(const CachedRanges& cache, const std::string& where, const
                        needed.size(), list_some(missing, 3));
   }
   if (!foreign.empty()) {
-    why += fmt::format("; {} of its {} are no tensors of this model ({})", foreign.size(), cache.ranges.size(),
+    why += fmt::format("; {} of its {} are not tensors of this model ({})", foreign.size(), cache.ranges.size(),
                        list_some(foreign, 3));
   }
   throw Error(ErrorKind::Input, fmt::format("{}: {} of another model: {}", where, cache.kind, why),

@@ -19,7 +19,7 @@ namespace {
 /// Operators that ONNX's checker refuses in types that their schemas admit.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRefusedByTheChecker{{
     {"MeanVarianceNormalization", "what ONNX defines it by adds a float32 constant"},
-    {"LinearAttention", "ONNX gives its state the type of the query, its schema a type of its own"},
+    {"LinearAttention", "ONNX defines its state with the type of the query, its schema with a type of its own"},
 }};
 
 LowSlots refused(const onnx::NodeProto& node, std::string why) {

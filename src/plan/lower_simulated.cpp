@@ -286,7 +286,7 @@ RoundedWeights::Rounded RoundedWeights::rounded(const Model& model, const std::s
   const std::pair key{name, grid.suffix()};
   if (const auto known = done_.find(key); known != done_.end()) return known->second;
   const std::optional<Tensor> value = initializer(model, name);
-  if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is no initializer", name));
+  if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is not an initializer", name));
   Rounded done;
   if (exact_) {
     done.values = *value;

@@ -103,8 +103,8 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
     // What it refuses in the float model too is not of our making, and engines may well run it.
     if (!checker_complaint(prepared)) check_written_model(typed.model);
     typed.notes.push_back(
-        "the ONNX checker refuses the model with and without low precision, so that it could not "
-        "check the types of what was written: " +
+        "the ONNX checker refuses the model with and without low precision, so it could not check the types of the "
+        "output model: " +
         printable(complaint->substr(0, complaint->find('\n'))));
   }
   return typed;

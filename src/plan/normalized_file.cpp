@@ -14,8 +14,9 @@ bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
 
 std::string recurrence_note(const std::string& op_type, const std::string& layer) {
   if (!traits_of(op_type).any(Trait::Recurrent)) return {};
-  return fmt::format("layer '{}' ({}) is rounded at its borders: what it computes between its steps is not simulated",
-                     printable(layer), op_type);
+  return fmt::format(
+      "layer '{}' ({}) is rounded at its inputs and outputs only: its intermediate values are not simulated",
+      printable(layer), op_type);
 }
 
 Model normalized_file(const Model& typed) {

@@ -25,7 +25,7 @@ namespace {
 double number(const Json& entry, const char* key, const std::string& place) {
   const Json& value = entry.at(key);
   if (!value.is_number() || !std::isfinite(value.number())) {
-    fail(place, fmt::format("'{}' is {}, which is no finite number", key, json_text(value)));
+    fail(place, fmt::format("'{}' is {}, which is not a finite number", key, json_text(value)));
   }
   return value.number();
 }
@@ -70,7 +70,8 @@ Entry read_entry(const Json& entry, Format format, const std::string& place) {
   const double low = format == Format::UInt8 ? 0 : format == Format::Int8 ? -128 : format == Format::Int4 ? -8 : 0;
   const double high = format == Format::UInt8 ? 255 : format == Format::Int8 ? 127 : format == Format::Int4 ? 7 : 0;
   if (zero != std::floor(zero) || zero < low || zero > high) {
-    fail(place, fmt::format("'zero_point' is {}, codes of {} go from {} to {}", zero, format_name(format), low, high));
+    fail(place,
+         fmt::format("'zero_point' is {}, values of {} are from {} to {}", zero, format_name(format), low, high));
   }
   read.zero_point = static_cast<std::int32_t>(zero);
   return read;

@@ -74,6 +74,8 @@ class PlannedFormats {
 
 /// Version 1 of the file; field order is fixed, so that two plans can be compared with diff.
 std::string plan_to_json(const Plan& plan);
+/// JSON Schema of the same.
+std::string plan_schema();
 /// Errors: Input, naming the field that is missing, unknown or out of range, among them scales that no grid can have
 /// (scale_defect). Their message names a layer of `model` that reads the tensor, unless it is null.
 Plan plan_from_json(const std::string& text, const std::string& where, const Model* model = nullptr);

@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "json/fields.h"
+#include "json/schema.h"
 #include "model/model.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
@@ -196,7 +197,7 @@ std::vector<std::byte> read_codes(const std::string& text, const Place& place) {
   std::vector<std::byte> codes(text.size() / 2);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::size_t digit = kHexDigits.find(text[i]);
-    if (digit == std::string_view::npos) place.refuse("is no list of bytes in hexadecimal digits");
+    if (digit == std::string_view::npos) place.refuse("is not a list of bytes in hexadecimal digits");
     if (i / 2 < codes.size()) codes[i / 2] = codes[i / 2] << 4U | static_cast<std::byte>(digit);
   }
   if (text.size() % 2 != 0) place.refuse("ends within a byte");
@@ -231,7 +232,7 @@ RepairedConstant constant_of(ConstantEntry entry, const Place& place, const Quan
   const bool finite = std::ranges::all_of(constant.values, [](float value) { return std::isfinite(value); });
   if (!entry.codes && !finite) from.refuse("holds a value that is not finite");
   if (entry.codes && (!finite || encode_tensor(*grid, constant.shape, constant.values) != codes)) {
-    from.refuse("holds codes that the grid does not have");
+    from.refuse("holds values that the format does not have");
   }
   return constant;
 }
@@ -260,12 +261,19 @@ std::string plan_to_json(const Plan& plan) {
   return text;
 }
 
+std::string plan_schema() {
+  return json_text(SchemaWriter::document<PlanFile>(
+                       "plan.json", "The format of every layer and the scale of every tensor, for vernier convert."),
+                   kPrettyJson) +
+         "\n";
+}
+
 Plan plan_from_json(const std::string& text, const std::string& where, const Model* model) {
   const Json json = parse_json(text, where);
   const Place top(where);
   if (const Json* const kind = json.find("kind"); kind != nullptr && kind->is_text()) {
     top.refuse(fmt::format("is a report of '{}', and no plan", printable(kind->text())),
-               "the plan stands beside it: plan.json");
+               "the plan is in the same folder: plan.json");
   }
   if (const Json* const version = json.find("version"); version != nullptr && *version != Json(kVersion)) {
     top.at("version").refuse(fmt::format("is {}, this program reads {}", json_text(*version), kVersion));

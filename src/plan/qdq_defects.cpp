@@ -156,7 +156,7 @@ class Finder {
     std::string text = fmt::format("its scale '{}' holds {:g}", printable(node.input(1)), *bad);
     if (values.size() > 1) text += fmt::format(" for channel {} of {}", index, values.size());
     if (*bad > 0 && std::isfinite(*bad)) text += ", a subnormal number, which hardware may take for 0";
-    if (dead) text += ", whose weights are all 0";
+    if (dead) text += ", with all weights 0";
     add_refused("bad-scale", node, std::move(text),
                 dead ? "give it any positive scale, 1 for example: zeros stay exact, and it divides by 0 now"
                      : "calibrate it again: a scale is a positive, finite, normal number");
@@ -304,8 +304,8 @@ class Finder {
     if (codes != Dtype::Undefined && codes != zero->dtype()) {
       return add_refused(
           "zero-point-type", node,
-          fmt::format("its zero point is {}, the codes are {}", dtype_name(zero->dtype()), dtype_name(codes)),
-          "a zero point of the type of the codes");
+          fmt::format("its zero point is {}, the values are {}", dtype_name(zero->dtype()), dtype_name(codes)),
+          "a zero point of the type of the values");
     }
     if (codes != Dtype::Int32) return;
     const bool all_zero = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });

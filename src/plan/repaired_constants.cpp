@@ -25,7 +25,7 @@ Model with_repaired_constants(const Model& model, const Plan& plan) {
                   fmt::format("the plan repairs the constant '{}' {}, which the model {}", printable(name),
                               shape_text(constant.shape),
                               original ? "has as " + shape_text(original->shape()) : std::string("does not have")),
-                  "a plan of `‹vernier fix›` belongs to the float model written beside it");
+                  "a plan of `‹vernier fix›` belongs to the float model in its folder");
     }
     set_initializer(repaired, *owner_of_initializer(repaired, name), name, Tensor::of(constant.shape, constant.values));
   }

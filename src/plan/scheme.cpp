@@ -50,7 +50,7 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers) {
 bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format format, const QuantizationRules& rules,
                       std::string* reason) {
   const auto weight = node == nullptr || node->input_size() < 2 ? std::nullopt : initializer(model, node->input(1));
-  if (!weight || weight->dtype() != Dtype::Float32) return refuse(reason, "its second operand is no constant");
+  if (!weight || weight->dtype() != Dtype::Float32) return refuse(reason, "its second operand is not a constant");
   if (format != Format::Int4) return true;
   const auto rank = static_cast<int>(weight->shape().size());
   const int summed = summed_axis(*node, rank);
@@ -181,7 +181,7 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
       const std::string why = "an output has the format of its layer, which layer.precision sets";
       if (precision.constraints == PrecisionConstraints::Obey) {
         throw Error(ErrorKind::Usage,
-                    fmt::format("layer '{}' gives {}, not the output type {}: {}", printable(setting.layer),
+                    fmt::format("layer '{}' returns {}, not the output type {}: {}", printable(setting.layer),
                                 format_name(given), format_name(asked), why));
       }
       unheard.add(fmt::format("in {}: its output is {}, not {} as the script says: {}", format_name(layer->format),
@@ -213,7 +213,7 @@ const std::string* made_in_body(const Model& model, const Layer& layer) {
 /// Whether the skip branch of an Add can be quantized, in a format with a scale.
 bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add, std::string* reason) {
   std::string why;
-  if (!skip_branch(model, add, &why)) return refuse(reason, "it is no residual Add: " + why);
+  if (!skip_branch(model, add, &why)) return refuse(reason, "it is not a residual Add: " + why);
   if (layer.graph.empty()) return true;
   return refuse(reason,
                 fmt::format("it lies inside the body of '{}', where no range is measured", printable(layer.graph)));
@@ -320,7 +320,7 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
     }
     if (layer.inputs.empty()) return refuse(reason, "none of its inputs is an activation");
     if (target == Target::OnnxRuntime && layer.op_type == "AveragePool" && node != nullptr && dilates(*node)) {
-      return refuse(reason, "ONNX Runtime's AveragePool on codes takes no dilations");
+      return refuse(reason, "ONNX Runtime's integer AveragePool does not support dilations");
     }
     if (const std::string* inner = made_in_body(model, layer); inner != nullptr && !scheme.weights_only) {
       return refuse(reason, fmt::format("its input '{}' is made inside the body of '{}', where no range is measured",
@@ -426,7 +426,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       std::string reason = needs_scale(wanted) ? selection.why_not(layer) : std::string();
       const bool excluded = !reason.empty();
       if (needs_scale(wanted) && slower.contains(layer.name)) {
-        if (skipped.reason.empty()) skipped.reason = "ONNX Runtime gains no time by it here";
+        if (skipped.reason.empty()) skipped.reason = "ONNX Runtime saves no time with it in this place";
         continue;
       }
       if (!excluded && takes(layer, wanted, &reason, names_add(precision) || in_file.contains(layer.name))) {
@@ -452,7 +452,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       } else if (takes(layer, of_exception, &reason, /*named=*/true)) {
         format = of_exception;
         fixed = true;
-        skipped.reason = exception->by_script ? "a script says so" : "‹layer-precisions› says so";
+        skipped.reason = exception->by_script ? "set by a script" : "set by ‹layer-precisions›";
         skipped.chosen = true;
       } else if (precision.constraints == PrecisionConstraints::Obey) {
         throw Error(ErrorKind::Usage, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),

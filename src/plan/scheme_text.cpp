@@ -39,7 +39,7 @@ std::string scaled_text(Format format, const PrecisionOptions& precision, const 
   if (!scheme.integer_kernels)
     return text + (integer_bias ? "bias int32, outputs in float" : "bias and outputs in float");
   return text + fmt::format(
-                    "bias {}, Relu and Clip with the operator before them, data-moving operators on its codes; "
+                    "bias {}, Relu and Clip with the operator before them, data-moving operators on its values; "
                     "ConvTranspose has no integer kernel",
                     integer_bias ? "int32" : "in float");
 }

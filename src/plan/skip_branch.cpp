@@ -71,7 +71,7 @@ bool names_add(const PrecisionOptions& precision) {
 std::optional<int> skip_branch(const Model& model, const onnx::NodeProto& add, std::string* reason) {
   const onnx::GraphProto* graph = graph_of(model.proto.graph(), add);
   if (graph == nullptr || add.op_type() != "Add" || add.input_size() != 2 || add.output_size() != 1) {
-    return none(reason, "it is no Add of two tensors");
+    return none(reason, "it is not an Add of two tensors");
   }
   const Neighbours around(*graph);
   const auto made_for_it = [&](int i) {

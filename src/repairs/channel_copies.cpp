@@ -193,7 +193,7 @@ ChannelPath channel_path(const Network& network, const WeightedLayer& second, st
     path.first_bias = first.input(2);
     const std::optional<Tensor> bias = initializer(network.model, path.first_bias);
     if (!bias || bias->count() != static_cast<std::int64_t>(channels) || way.readers.at(path.first_bias) > 1) {
-      path.why_not = "the bias in front of it is no constant of its own with one value for each channel";
+      path.why_not = "the bias in front of it is not its own constant with one value for each channel";
     }
   }
   path.between.push_back(way.made);

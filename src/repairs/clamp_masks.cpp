@@ -37,7 +37,7 @@ class MaskPath {
   }
 
   void follow(const std::string& tensor) {
-    if (given_out_.contains(tensor)) why_not = fmt::format("the network gives out '{}'", printable(tensor));
+    if (given_out_.contains(tensor)) why_not = fmt::format("'{}' is an output of the network", printable(tensor));
     for (const onnx::NodeProto* reader : walk_.readers(tensor)) follow_into(*reader, tensor);
   }
 
@@ -64,7 +64,8 @@ class MaskPath {
       follow(node.output(0));
     } else if (op != "Equal") {  // which asks where a mask is 0
       layers.push_back(node.name());
-      why_not = fmt::format("'{}' ({}) reads it, and no softmax alone reads what it gives", printable(node.name()), op);
+      why_not =
+          fmt::format("'{}' ({}) reads it, and its result goes to more than a softmax", printable(node.name()), op);
     }
   }
 
@@ -78,7 +79,7 @@ std::string refusal(std::span<const float> values, const MaskPath& path) {
   if (path.softmax.empty()) return "no softmax reads what comes of it";
   const bool other = std::ranges::any_of(
       values, [&](float v) { return std::isnan(v) || (v > kLargestFloat16 && !path.turns) || v == INFINITY; });
-  return other ? "the constant has values that are no mask" : "";
+  return other ? "the constant has values that are not a mask" : "";
 }
 
 float clamped(float value) { return std::abs(value) > kLargestFloat16 ? std::copysign(kMask, value) : value; }
@@ -104,7 +105,7 @@ Proposal propose(const std::string& tensor, std::span<const float> values, MaskP
   proposal.layers = std::move(path.layers);
   if (!proposal.why_not.empty()) return proposal;
   const bool negative = std::ranges::any_of(values, [](float v) { return v < -kLargestFloat16; });
-  proposal.what = fmt::format("{} of '{}' beyond float16 set to {:g}: '{}' gives 0 for both", plural(masked, "value"),
+  proposal.what = fmt::format("{} of '{}' beyond float16 set to {:g}: '{}' returns 0 for both", plural(masked, "value"),
                               printable(tensor), negative ? -kMask : kMask, printable(path.softmax));
   proposal.rewrite = std::move(rewrite);
   return proposal;

@@ -118,7 +118,7 @@ std::string read_gelu(const Model& model, const GraphWalk& walk, const onnx::Nod
       break;
     }
   }
-  if (last == nullptr) return "it is no part of a GELU";
+  if (last == nullptr) return "it is not part of a GELU";
   gelu.last = last->name();
   ScalarFunction argument(model, walk, gelu.x);
   argument(curve.input(0), 1);

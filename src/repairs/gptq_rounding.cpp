@@ -60,7 +60,7 @@ std::string why_not(const Network& network, const std::map<std::string, int>& re
   if (std::string reason = layout_of(*layer.node, weight.shape(), candidate); !reason.empty()) return reason;
   if (readers.at(layer.weight) > 1) return "another layer reads the same weight";
   const auto share = network.weight_share.find(layer.layer->name);
-  if (share == network.weight_share.end()) return "its own error is not known";
+  if (share == network.weight_share.end()) return "its local error is not known";
   if (share->second >= kWeightShare) return {};
   return fmt::format("its weights make {:.0f} percent of its error, and less than 20 cannot help",
                      100 * std::max(0.0, share->second));

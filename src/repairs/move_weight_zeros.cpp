@@ -32,7 +32,7 @@ std::string refusal(const Plan& plan, const WeightedLayer& layer, const QuantPar
   if (!scaled_scheme(plan.target, layer.format, plan.rules.weights_only).weights_off_zero) {
     return fmt::format("target {} takes no zero point of weights", word_of(plan.target));
   }
-  if (plan.rules.reduce_range) return "codes are limited to 7 bits around zero";
+  if (plan.rules.reduce_range) return "weights are limited to 7 bits around zero";
   if (old.format != Format::Int8 || old.scale.size() > 1) return "a zero point is for int8 weights with one scale";
   return {};
 }
@@ -49,7 +49,7 @@ std::string move_zero(std::span<const float> weights, Format format, QuantParams
   double step = (high - low) / most;
   if (const auto lattice = lattice_of(weights); lattice && lattice->step > step * (1 - 0.5 / most)) {
     step = lattice->step;
-    if (symmetric <= step) return "symmetric codes hold all steps of its grid";
+    if (symmetric <= step) return "symmetric quantization already uses its whole range";
   } else if (step > kFiner * symmetric) {
     return "its weights reach about as far on either side of zero";
   }

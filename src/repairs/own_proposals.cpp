@@ -97,11 +97,11 @@ class IdeaReader {
   QuantParams grid_of(const std::string& tensor, std::pair<float, float> range) const {
     const auto [low, high] = range;
     if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
-      refuse(fmt::format("[{}, {}] is no range for '{}'", low, high, printable(tensor)));
+      refuse(fmt::format("[{}, {}] is not a range for '{}'", low, high, printable(tensor)));
     }
     const auto old = network_.plan.tensors.find(tensor);
     if (old == network_.plan.tensors.end() || old->second.scale.size() != 1 || is_initializer(network_.model, tensor)) {
-      refuse(fmt::format("'{}' is no activation with a range", printable(tensor)));
+      refuse(fmt::format("'{}' is not an activation with a range", printable(tensor)));
     }
     return activation_params(old->second.format, {low, high});
   }
@@ -109,7 +109,7 @@ class IdeaReader {
   RepairedConstant constant_of(const std::string& name, const Tensor& value) const {
     const std::optional<Tensor> old = initializer(network_.model, name);
     if (!old || old->shape() != value.shape() || value.dtype() != Dtype::Float32) {
-      refuse(fmt::format("'{}' is no float32 constant of shape {}", printable(name), shape_text(value.shape())));
+      refuse(fmt::format("'{}' is not a float32 constant of shape {}", printable(name), shape_text(value.shape())));
     }
     std::vector<std::string> readers;
     for (const onnx::NodeProto& node : network_.model.proto.graph().node()) {

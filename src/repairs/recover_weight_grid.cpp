@@ -33,7 +33,7 @@ std::vector<Proposal> recover_weight_grid(const Network& network, int) {
     if (old.block > 0 || old.format != Format::Int8) {
       proposal.why_not = "grids are looked for in int8 weights with one scale, or one for each channel";
     } else if (network.plan.rules.reduce_range) {
-      proposal.why_not = "codes are limited to 7 bits, and its own step would need 8";
+      proposal.why_not = "weights are limited to 7 bits, and its own scale would need 8";
     } else if (!lattice) {
       proposal.why_not = "its weights lie on no grid of 8 bits";
     } else {

@@ -60,6 +60,7 @@ struct Proposal {
 struct Repair {
   std::string_view id;
   std::string_view text;            // one line for people
+  std::string_view cost = "none";   // at run time, for people
   bool scaled = true;               // for formats with a scale; false: float16 and bfloat16
   bool when_asked = false;          // only where --allow names it
   bool needs_bias_error = false;    // reads Network::mean_error

@@ -45,7 +45,7 @@ std::string read_scale(const Model& model, const GraphWalk& walk, const onnx::No
   scale.constant = node.input(node.input(0) == product.output(0) ? 1 : 0);
   const std::optional<Tensor> value = initializer(model, scale.constant);
   if (!value || value->dtype() != Dtype::Float32 || value->count() != 1 || value->shape().size() > 2) {
-    return "its scale is no constant number";
+    return "its scale is not a constant number";
   }
   scale.node = node.name();
   scale.value = value->floats()[0];

@@ -44,7 +44,7 @@ struct NormScale {
 
 std::string constant_of_channels(const Network& network, const std::string& name, std::size_t channels) {
   const std::optional<Tensor> value = initializer(network.model, name);
-  if (!value || value->dtype() != Dtype::Float32) return "is no constant of floats";
+  if (!value || value->dtype() != Dtype::Float32) return "is not a constant of floats";
   const bool fits = !value->shape().empty() && value->shape().back() == static_cast<std::int64_t>(channels) &&
                     value->count() == static_cast<std::int64_t>(channels);
   return fits ? std::string() : "has not one value for each channel";

@@ -104,7 +104,7 @@ void ScriptProcess::run(const ScratchFile& scratch) {
   std::string hint;
   if (end.signal == 9) hint = "the system kills what takes too much memory";
   if (end.signal == 0) {
-    hint = fmt::format("{}, or {} if it is no Python 3, ended itself", held, printable(options_.python));
+    hint = fmt::format("{}, or {} if it is not Python 3, ended itself", held, printable(options_.python));
   }
   throw Error(fault, fmt::format("{}: {}{}{}", where_, end_text(end), done.empty() ? "" : " after ", done), hint);
 }

@@ -104,7 +104,7 @@ std::string difference(const std::string& key, const std::string& theirs, const 
   if (key == "plan_sha256") return "belongs to a search with other formats or scales";
   const std::size_t hash = key.find("_sha256");
   if (hash != std::string::npos) return "belongs to a search of another " + key.substr(0, hash);
-  return fmt::format("belongs to a search of another {}: {} there, {} here", key,
+  return fmt::format("belongs to a search of another {}: {} in the file, {} now", key,
                      printable(theirs.empty() ? "nothing" : theirs), printable(ours));
 }
 
@@ -130,7 +130,7 @@ constexpr const char* kOther = "give another file: ‹journal› FILE";
 JournalHeader header_for(const std::filesystem::path& file, const std::string& line, const Journal::Identity& identity,
                          bool resume) {
   const std::optional<Json> json = header_of(line);
-  if (!json) refuse_journal(file, "is no journal of a search, and is not overwritten", kOther);
+  if (!json) refuse_journal(file, "is not a journal of a search, and is not overwritten", kOther);
   if (json->at(kMark) != Json(kVersion)) {
     refuse_journal(file, fmt::format("version {} is not known", json_text(json->at(kMark))), kOther);
   }
@@ -248,10 +248,8 @@ void Journal::put_aside(const std::string& text) {
     return lose("its trials cannot be put aside: " + why);
   }
   if (!file_.chosen) return;
-  notes_.push_back(
-      fmt::format("{}: {} of an earlier search were there, and are now in {} (‹resume› goes on with a "
-                  "journal)",
-                  printable(path().string()), plural(lines - 1, "line"), printable(aside.string())));
+  notes_.push_back(fmt::format("{}: {} of an earlier search moved to {} (‹resume› continues a journal)",
+                               printable(path().string()), plural(lines - 1, "line"), printable(aside.string())));
 }
 
 void Journal::read(const Identity& identity, bool resume) {
@@ -331,7 +329,7 @@ void Journal::append(const std::string& line) {
 }
 
 void Journal::lose(const std::string& why) {
-  lost_ = fmt::format("{}: {}: trials from here on are not kept", printable(path().string()), why);
+  lost_ = fmt::format("{}: {}: further trials are not kept", printable(path().string()), why);
   notes_.push_back(lost_);
 }
 

@@ -49,8 +49,9 @@ std::vector<Detection> decode_yolox(std::span<const float> rows, std::size_t col
   if (columns < 6 || rows.size() != static_cast<std::size_t>(cells) * columns) {
     throw Error(
         ErrorKind::Input,
-        fmt::format("{} values in rows of {} are no YOLOX grids of stride 8, 16 and 32 over {}x{}, which have {} cells",
-                    rows.size(), columns, height, width, cells),
+        fmt::format(
+            "{} values in rows of {} are not YOLOX grids of stride 8, 16 and 32 over {}x{}, which have {} cells",
+            rows.size(), columns, height, width, cells),
         "‹boxes› rows or plain for networks that decode their boxes");
   }
   std::vector<Detection> detections;
@@ -98,7 +99,7 @@ std::vector<Detection> decode_plain(std::span<const float> boxes, std::span<cons
 
 std::vector<Detection> decode_rows(std::span<const float> rows, double least) {
   if (rows.size() % 6 != 0) {
-    throw Error(ErrorKind::Input, fmt::format("{} values are no rows of x1, y1, x2, y2, score, class", rows.size()));
+    throw Error(ErrorKind::Input, fmt::format("{} values are not rows of x1, y1, x2, y2, score, class", rows.size()));
   }
   std::vector<Detection> detections;
   for (std::size_t i = 0; i + 6 <= rows.size(); i += 6) {
@@ -116,7 +117,7 @@ namespace {
 std::vector<Detection> decode_decoded(std::span<const float> rows, std::size_t columns, bool objectness, double least) {
   const std::size_t first = objectness ? 5 : 4;
   if (columns <= first || rows.size() % columns != 0) {
-    throw Error(ErrorKind::Input, fmt::format("{} values in rows of {} are no rows of box{} and classes", rows.size(),
+    throw Error(ErrorKind::Input, fmt::format("{} values in rows of {} are not rows of box{} and classes", rows.size(),
                                               columns, objectness ? ", objectness" : ""));
   }
   std::vector<Detection> detections;

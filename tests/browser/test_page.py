@@ -106,7 +106,7 @@ def test_what_the_engine_made_of_the_model_is_shown(folder, report):
     assert "2 kernels, 1 of which compute no layer" in seen["text"] and "1 layer in another format" in seen["text"]
     assert "in none by name" in seen["text"] and seen["rows"] == 1 + 2 + 2
     changed["compiled"]["refused"] = "no importer"
-    assert "made nothing of the written model: no importer" in use(render(folder, changed, "refused"), """
+    assert "made nothing of the output model: no importer" in use(render(folder, changed, "refused"), """
       return document.getElementById("engine").textContent;""")
 
 
@@ -282,10 +282,10 @@ def test_the_first_look_has_verdict_margin_and_agreement(folder, report):
     assert any(f"{margin:.1f} dB above the required 20 dB" in card for card in got["cards"])
     assert any("dB below the required 20 dB" in card for card in got["cards"])
     agreement = 100 * report["final_figures"]["outputs"][0]["top1_agreement"]
-    assert any(card.startswith("Same top-1") and f"{agreement:.1f} %" in card for card in got["cards"])
+    assert any(card.startswith("Top-1 agreement") and f"{agreement:.1f} %" in card for card in got["cards"])
     alike = copy.deepcopy(report)
     alike["final_figures"]["outputs"][0].update(top1_agreement=1.0, top1_agreement_95_percent={"low": 1.0, "high": 1.0})
-    cards = use(render(folder, alike, "alike"), READ + "return text('.card').filter(card => card.startsWith('Same top-1'));")
+    cards = use(render(folder, alike, "alike"), READ + "return text('.card').filter(card => card.startsWith('Top-1 agreement'));")
     assert "confidence" not in cards[0], "samples that do not differ say nothing of how sure it is"
     assert got["heading"].endswith("is met.") and got["further"].startswith("95 % confidence"), "one sentence is the headline"
     assert "0 of 0" not in got["body"] and "`" not in got["body"]
@@ -450,7 +450,7 @@ def test_the_worst_samples_are_listed_with_their_classes(folder, report):
     assert got["samples"] == [f"#{sample['sample']}" for sample in worst]
     assert got["sqnr"] == [f"{sample['sqnr_db']:.1f}" for sample in worst]
     assert got["classes"] == ["\u2715 another", "\u2715 25 % differ"] + ["\u2713 same"] * 6
-    assert "Of the written model" in got["lead"]
+    assert "Of the output model" in got["lead"]
     dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
     changed["sample_pictures"] = [{"sample": worst[1]["sample"], "input": "counts", "png": dot}]
     got = use(render(folder, changed, "pictures"), READ + """
@@ -636,10 +636,10 @@ def test_the_page_of_a_verdict_has_what_the_text_has(folder, verdict, width):
     report = json.loads((folder / "verdict/report.json").read_text(encoding="utf-8"))
     assert got["badge"] == "\u2715 Requirement missed"
     assert len(got["command"]) == 1 and "vernier fix" in got["command"][0] and "--min-sqnr 20" in got["command"][0]
-    assert got["sections"][:4] == ["What does the damage", "What engines make of it", "Figures", "Layers"]
+    assert got["sections"][:4] == ["What does the damage", "How engines handle it", "Figures", "Layers"]
     assert got["findings"] == [defect["kind"].replace("-", " ") for defect in report["defects"]] and got["findings"]
     assert got["engines"] == ["tensorrt", "onnxruntime", "openvino"]
-    assert got["cards"] == ["Against the reference", "Same top-1 as float", "Findings", "Engines"]
+    assert got["cards"] == ["Against the reference", "Top-1 agreement", "Findings", "Engines"]
     assert got["files"] >= 1 and got["layers"] == min(30, len(report["layers"])) and got["images"] == 0
     assert got["theme_changed"] and not got["wide"]
 

@@ -108,17 +108,17 @@ TEST(ComparisonGroup, RefusesWithWords) {
   EXPECT_EQ(refusal({"--atol", "-1"}), "--atol: -1 is below 0");
   EXPECT_EQ(refusal({"--cosine-similarity-threshold", "1.5"}), "--cosine-similarity-threshold: 1.5 is not in [-1, 1]");
   EXPECT_EQ(refusal({"--error-quantile", "2"}), "--error-quantile: 2 is not in [0, 1]");
-  EXPECT_EQ(refusal({"--rtol", "y:1", "y:2"}), "--rtol: two values for output 'y'");
+  EXPECT_EQ(refusal({"--rtol", "y:1", "y:2"}), "--rtol: two values are given for output 'y'");
   EXPECT_EQ(refusal({"--compare", "simpel"}), "--compare: 'simpel' is no comparison function");
   EXPECT_EQ(refusal({"--compare", "perceptual_metrics"}),
-            "--compare: perceptual_metrics: LPIPS needs a network of its own, and there is none here");
+            "--compare: perceptual_metrics: LPIPS needs its own network, which vernier does not have");
   EXPECT_EQ(refusal({"--compare-func-script", "f.py", "--check-average", "--compare", "l2"}),
-            "--check-average needs figures, and a script gives verdicts");
+            "--check-average needs figures, but a script returns verdicts");
   EXPECT_EQ(refusal({"--lpips-threshold"}),
-            "--lpips-threshold: LPIPS needs a network of its own, and there is none here");
+            "--lpips-threshold: LPIPS needs its own network, which vernier does not have");
   EXPECT_EQ(refusal({"--check-average"}), "‹check-average›: elemwise has no statistic to average");
   EXPECT_EQ(refusal({"--check-average", "--fail-fast", "--compare", "l2"}),
-            "--check-average needs all iterations, and --fail-fast stops before");
+            "--check-average needs all iterations, but --fail-fast stops early");
 }
 
 TEST(ComparisonGroup, SaysWhatHasNoEffect) {

@@ -31,6 +31,14 @@ TEST(Progress, PrintsPlainLinesEveryFiveSeconds) {
   EXPECT_EQ(lines, 5);  // after 1, 6, 11, 16 and 21 seconds
 }
 
+TEST(Progress, BeatsEveryHalfMinuteInAPipe) {
+  Progress progress(/*redraws=*/false, kStart);
+  progress.only_heartbeat();
+  int lines = 0;
+  for (int ms = 0; ms <= 95000; ms += 50) lines += progress.line("phase", 1, 10, kStart + milliseconds(ms)) ? 1 : 0;
+  EXPECT_EQ(lines, 3);  // after 30, 60 and 90 seconds
+}
+
 TEST(Progress, ShowsShareAndTimeLeftOfThePhase) {
   Progress progress(/*redraws=*/true, kStart);
   EXPECT_FALSE(progress.line("first", 1, 2, kStart));

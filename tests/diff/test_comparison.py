@@ -2,7 +2,7 @@
 
 VERNIER_VERDICT names the program built from verdict_cli.cpp, VERNIER_PROGRAM the program itself.
 
-Where we differ on purpose (docs/differences.md) no case is drawn: whole numbers that overflow, empty tensors, sums that
+Where we differ on purpose (docs/migration/from-polygraphy.md) no case is drawn: whole numbers that overflow, empty tensors, sums that
 float32 cannot hold, quantiles beside an infinity.
 """
 import json

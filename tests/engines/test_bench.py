@@ -120,7 +120,7 @@ def test_an_engine_that_hangs_is_ended(vernier, model):  # noqa: F811
 
 def test_without_a_gpu_nothing_is_simulated(vernier, model):  # noqa: F811
     done = vernier("bench", model, "--trt", *SHORT, gpu=False)
-    assert done.returncode == 4 and "TensorRT 11.0.0 cannot run here: there is no NVIDIA driver" in done.stderr and not done.stdout
+    assert done.returncode == 4 and "TensorRT 11.0.0 cannot run on this machine: there is no NVIDIA driver" in done.stderr and not done.stdout
 
 
 def test_no_input_is_overwritten(vernier, model):  # noqa: F811

@@ -57,7 +57,7 @@ def test_a_library_that_talks_harms_nobody(model):
     ("raise@parse", "raised RuntimeError: cuda says 719"),
     ("refuse@build", "TensorRT 11.0.0: its builder refuses the file: Error Code 10: no kernel for mm)"),
     ("refuse@parse", "TensorRT 11.0.0: its parser refuses the file at node 'first' (MatMul): no importer for it"),
-    ("misread@parse", "TensorRT 11.0.0: it reads the file otherwise than ONNX means it: output 'y' has the shape 2x717 there, and 2x2"),
+    ("misread@parse", "TensorRT 11.0.0: it deviates from the ONNX specification: output 'y' has the shape 2x717 on the engine, and 2x2"),
     ("lie@build", "gave an answer of another form"),
     ("rubbish@build", "TensorRT: something else wrote where answers are announced"),
 ])
@@ -186,7 +186,7 @@ def capability(model, mode):
 def test_capability_asks_the_parser(model):
     report = json.loads(capability(model, "").stdout)
     assert report["engine"] == "TensorRT 11.0.0" and report["taken"] == 2
-    assert report["evidence"] == "its own parser takes the model as a whole; nothing was compiled"
+    assert report["evidence"] == "its own parser accepts the whole model; nothing was compiled"
     assert report["differences"] == []
 
 

@@ -15,12 +15,12 @@ PROGRAM = os.environ["VERNIER_PROGRAM"]
 REFUSED, IN_FLOAT, AS_MANY_KERNELS, TAKEN, FUSED = "refused", "in float", "as many kernels", "taken", "fused"
 SEEN = {
     "zero-point": ("refused", REFUSED),
-    "code-type": ("int32 codes are refused; uint8 codes with zero point 0 are taken, as int8", TAKEN),
+    "code-type": ("int32 is refused; uint8 with zero point 0 is accepted, as int8", TAKEN),
     "activation-along-axis": ("the layer behind runs in float32", IN_FLOAT),
     "weight-axis": ("the layer runs in float32", IN_FLOAT),
     "one-input-in-float": ("the layer runs in float32", IN_FLOAT),
     "pair-in-an-epilogue": ("as many kernels as without the pair", AS_MANY_KERNELS),
-    "skip-branch-in-float": ("as many kernels as with a pair there", AS_MANY_KERNELS),
+    "skip-branch-in-float": ("as many kernels as with a pair in this place", AS_MANY_KERNELS),
     "unequal-concat": ("as many kernels as with one scale", AS_MANY_KERNELS),
     "int8-and-float8": ("taken: kernels of both formats in one engine", TAKEN),
     "lost-upper-limit": ("run with 1.6.1: values above the limit; 1.7.1 makes the same kernel", FUSED),
@@ -50,7 +50,7 @@ def test_every_rule_has_its_case():
 
 
 def test_the_page_says_the_same():
-    page = pathlib.Path(__file__).resolve().parents[2].joinpath("docs/benchmarks-engines.md").read_text()
+    page = pathlib.Path(__file__).resolve().parents[2].joinpath("docs/records/engines.md").read_text()
     for rule, (words, _) in SEEN.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{rule}` |"))
         assert row.endswith(f"| {words} |")

@@ -89,7 +89,7 @@ def test_doctor_names_it(vernier, tmp_path):
 
 def test_without_a_gpu_it_is_not_taken(vernier, model):  # noqa: F811
     done = run(vernier, model, gpu=False)
-    assert done.returncode == 4 and "TensorRT 10.3.0 cannot run here: there is no NVIDIA driver" in done.stderr
+    assert done.returncode == 4 and "TensorRT 10.3.0 cannot run on this machine: there is no NVIDIA driver" in done.stderr
 
 
 def test_settings_reach_it(vernier, model, tmp_path):  # noqa: F811

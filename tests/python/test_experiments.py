@@ -145,9 +145,9 @@ def test_a_rewrite_that_computes_something_else_is_taken_back(model, images):
         ({"layers": ["nobody"], "ranges": {}}, "no layer is named 'nobody'"),
         ({"layers": ["first"]}, "changes nothing"),
         ({"layers": [], "ranges": {"image": (0, 1)}}, "names no layer"),
-        ({"layers": ["first"], "ranges": {"w1": (0, 1)}}, "no activation with a range"),
+        ({"layers": ["first"], "ranges": {"w1": (0, 1)}}, "not an activation with a range"),
         ({"layers": ["first"], "ranges": {"image": (1, 0)}}, "is no range"),
-        ({"layers": ["first"], "constants": {"w1": np.zeros(3, np.float32)}}, "no float32 constant"),
+        ({"layers": ["first"], "constants": {"w1": np.zeros(3, np.float32)}}, "not a float32 constant"),
         ({"layers": ["first"], "range": {"image": (0, 1)}}, "none of layers, ranges"),
     ],
 )

@@ -25,7 +25,7 @@ def test_the_readmes_block_prints_what_it_shows(tmp_path, monkeypatch, capsys):
 
 
 def test_blocks_of_the_guide(capsys):
-    blocks = blocks_of("docs/guides/python.md")
+    blocks = blocks_of("docs/guides/python.md") + blocks_of("docs/guides/python-extend.md")
     assert len(blocks) >= 6
     names = {}
     for block in blocks:

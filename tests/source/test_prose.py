@@ -1,4 +1,4 @@
-"""Holds the pages that people read to the rules of scripts/lib/prose.py, and the rules to their own."""
+"""Checks pages, help, messages and docstrings with scripts/lib/prose.py, and tests its rules."""
 import importlib.util
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ def found(text):
     return [fault for _, fault in PROSE.findings(text)]
 
 
-def test_no_page_has_findings():
+def test_no_page_and_no_text_of_the_program_has_findings():
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -63,3 +63,28 @@ def test_prose_goes_on_below_what_is_none():
 
 def test_findings_name_the_line():
     assert PROSE.findings("fine\n\na figure\nbeside it\n") == [(3, "'beside': next to, compared with")]
+
+
+@pytest.mark.parametrize("text", [
+    "it gives three figures", "here: no such file", "the file says so. it stands there", "What each pair costs", "word " * 31,
+    "Args:\n    one: is no number\n    two: fine words here",
+])
+def test_avoided_words_are_found_in_texts_of_the_program(text):
+    assert PROSE.program_findings(text)
+
+
+@pytest.mark.parametrize("text", [
+    "there", "--no-codes", "<style>.here{border:1px solid black}</style>", "node '{here it is}' has no input", "float32 or int8, as named",
+    "``here`` is one word of four", "word " * 20 + ". " + "word " * 20, "one: " + "word " * 20 + "\ntwo: " + "word " * 20,
+])
+def test_what_is_fine_is_not_found_in_texts_of_the_program(text):
+    assert PROSE.program_findings(text) == []
+
+
+def test_neighbouring_literals_of_cpp_are_one_text():
+    source = '#include "a/b.h"\nf("one text ", // why\n  "of two");\ng("say \\"no\\"\\n" "twice"); R"(raw text here)";\n'
+    assert list(PROSE.cpp_texts(source.replace(', //', ' //'))) == [(2, "one text of two"), (4, 'say "no"\ntwice')]
+
+
+def test_values_in_python_texts_are_words():
+    assert list(PROSE.python_texts('"""Docstring."""\nraise E(f"no {name!r} here")\n')) == [(1, "Docstring."), (2, "no CODE here")]

@@ -229,10 +229,10 @@ def test_one_name_for_two_sizes_is_told_before_tensorrt_refuses_it(width, tmp_pa
 
     def warnings(*command, target="tensorrt"):
         done = vernier(*command, "--target", target, "--json", folder=tmp_path)
-        return [text for text in json.loads(done.stdout)["warnings"] if "takes one size for a name" in text]
+        return [text for text in json.loads(done.stdout)["warnings"] if "allows one size per name" in text]
     diagnosed = warnings("diagnose", "net.onnx", "--int8", "--data", "x.npz", "--no-latency")
     converted = vernier("convert", "net.onnx", "--int8", "--data", "x.npz", "-o", "int8.onnx", folder=tmp_path).stderr
-    assert len(diagnosed) == (width != 16) and ("takes one size for a name" in converted) == (width != 16)
+    assert len(diagnosed) == (width != 16) and ("allows one size per name" in converted) == (width != 16)
     assert all(cure in text and "24 at axis 3 of input 'x'" in text for text in diagnosed)
     assert not warnings("diagnose", "net.onnx", "--int8", "--data", "x.npz", "--no-latency", target="openvino")
     placed = json.loads(vernier("check", "placement", "int8.onnx", "--json", folder=tmp_path, codes=(0, 1)).stdout)
@@ -276,7 +276,7 @@ def test_products_in_loops_count_by_the_steps(steps, ends, once, tmp_path):
     np.savez(tmp_path / "x.npz", **arrays)
     report = json.loads(vernier("diagnose", "net.onnx", "--fp16", "--data", "x.npz", "--no-latency", "--json", folder=tmp_path).stdout)
     assert report["work"]["total_macs"] == seen["multiply_accumulates"]
-    assert any("no constant of the file" in text for text in report["notes"]) == once
+    assert any("without a constant number of iterations" in text for text in report["notes"]) == once
 
 
 def test_what_onnx_does_not_allow_is_told_by_the_library_too(tmp_path):

@@ -95,7 +95,7 @@ def test_what_a_search_claims_is_true_in_onnx_runtime(made, tmp_path, job, form)
     for figure in report["all_low"]["outputs"]:
         assert figure.get("class_axis_from") != ""
     behind = tmp_path / "out/float.onnx"  # of files in low precision, and of repaired networks
-    raised = any("in low precision already" in text for text in report["notes"])
+    raised = any("already in low precision" in text for text in report["notes"])
     assert behind.exists() or not raised
     check_claim(behind if raised else model, tmp_path / "out/model.onnx", samples, report["final_figures"], form)
 
@@ -157,7 +157,7 @@ def test_onnxruntime_quantizes_what_gains_time(tmp_path):
              for name in ("all.onnx", "some.onnx")}
     assert count["all.onnx"] > count["some.onnx"] > 0
     refused = vernier("convert", model, "--int8", "--even-if-slower", "-o", "x.onnx", folder=tmp_path, codes=(2,))
-    assert "--even-if-slower: a choice of --target onnxruntime" in refused.stderr
+    assert "--even-if-slower belongs to --target onnxruntime" in refused.stderr
 
 
 def test_no_preparation_costs_accuracy(made, tmp_path):
@@ -459,7 +459,7 @@ def test_the_axis_of_classes_can_be_given(tmp_path):
         agreed = np.mean(np.argmax(ref, axis + 1) == np.argmax(got, axis + 1))  # samples come first
         assert figure["top1_agreement"] == pytest.approx(agreed, abs=0.005)
         assert figure.get("class_axis", 3) == axis
-    for wrong, said in ("4", "has no axis 4: its rank is 4"), ("y:1", "'y' is not a judged output"), ("x", "'x' is no axis"):
+    for wrong, said in ("4", "has no axis 4: its rank is 4"), ("y:1", "'y' is not a measured output"), ("x", "'x' is not AXIS"):
         done = vernier("verify", model, "typed.onnx", "--data", data, "--top1-axis", wrong, folder=tmp_path, codes=(2,))
         assert said in done.stderr
 

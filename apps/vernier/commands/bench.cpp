@@ -57,11 +57,12 @@ void add_output_options(CLI::App& app, BenchLine& line) {
   const auto file = [&](const char* names, std::string& path, const char* help) {
     add_value(app, names, path, "FILE", help).writes().group("Output");
   };
-  file("--export-times,--exportTimes", line.export_times, "Each run's time, as trtexec writes it (default: none)");
+  file("--export-times,--exportTimes", line.export_times,
+       "Write the time of each run in trtexec's format (default: none)");
   file("--export-profile,--exportProfile", line.export_profile,
-       "Times of layers, as trtexec writes them (default: none)");
+       "Write the times of layers in trtexec's format (default: none)");
   file("--export-layer-info,--exportLayerInfo", line.export_layers,
-       "The engine's kernels, as trtexec writes them (default: none)");
+       "Write the engine's kernels in trtexec's format (default: none)");
 }
 
 std::vector<double> percentiles_of(const std::vector<std::string>& texts) {
@@ -93,7 +94,7 @@ void require_one_row(const BenchLine& line, const BenchOptions& options) {
   const std::size_t rows = options.runners.size() * std::max<std::size_t>(1, options.batches.size());
   if (rows == 1) return;
   throw Error(ErrorKind::Usage,
-              fmt::format("--export-...: files of trtexec's form hold one row, and there are {}", rows),
+              fmt::format("--export-...: a file in trtexec's format holds one row, and there are {}", rows),
               "--json has all of them");
 }
 
@@ -102,7 +103,7 @@ BenchOptions options_of(BenchLine& line, const std::string& command) {
   models.insert(models.end(), line.named_models.begin(), line.named_models.end());
   if (models.empty()) throw Error(ErrorKind::Usage, "vernier bench: no model was given", "vernier bench MODEL");
   if (line.result.json && line.markdown) {
-    throw Error(ErrorKind::Usage, "--json and --markdown: one of them is printed", "leave out one of them");
+    throw Error(ErrorKind::Usage, "--json and --markdown: only one of them can be printed", "leave out one of them");
   }
   choose_runner(line, models);
   BenchOptions options;
@@ -141,10 +142,10 @@ void write_exports(const BenchLine& line, const BenchRow& row) {
 
 Command add_bench(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<BenchLine>();
-  CLI::App& app = add_command(root, "bench", "Time models on engines of this machine, side by side, in turns");
+  CLI::App& app = add_command(root, "bench", "Time models on this machine's engines, side by side");
   add_arguments(app, "MODEL", line->models,
-                "ONNX files, float or typed, engine files of --trt, or scripts that make models: loader.py[:FUNC]; "
-                "each runs on every runner (default: --onnxrt, of engine files and --onnx=FILE: --trt)");
+                "ONNX files, float or typed, engine files for --trt, or scripts that make models: loader.py[:FUNC]. "
+                "Each runs on every runner (default: --onnxrt; --trt for engine files and --onnx=FILE)");
   for (const char* name : {"--onnx", "--loadEngine"}) {
     add_value(
         app, name, [line](const std::string& model) { line->named_models.push_back(model); }, "", "")
@@ -154,17 +155,16 @@ Command add_bench(CLI::App& root, const std::string& command) {
   add_timing_options(app, *line);
   line->engine.add(app);
   line->engine.add_words_of_trtexec(app);
-  line->data.add_to_time(app, "Sample to run on, the first one, for --batch with the next ones");
+  line->data.add_to_time(app, "Samples to run on: the first one, or the first ones for --batch");
   line->data.add_calibration(app);
   add_output_options(app, *line);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_words_of_trtexec(app, ignored);
   add_footer(app,
-             "Example: vernier bench model.onnx typed.onnx --onnxrt --openvino --batch 1 8\n"
-             "Example: vernier bench --onnx=model.onnx --best --saveEngine=model.engine --dumpProfile\n"
-             "Exit code: 0 timed; 2 usage; 3 input; 4 backend: no such engine here, or it fails; 70 our fault; 130 "
-             "interrupted");
+             "Example: vernier bench model.onnx typed.onnx --onnxrt --openvino --batch 1 8\nExample: vernier bench "
+             "--onnx=model.onnx --best --saveEngine=model.engine --dumpProfile\nExit code: 0 timed; 2 usage; 3 input; "
+             "4 backend: the engine is missing or fails; 70 internal error; 130 interrupted");
 
   return {&app, &line->messages,
           [line, command](Console& console) {
@@ -172,7 +172,7 @@ Command add_bench(CLI::App& root, const std::string& command) {
             for (const std::string& text : line->data.without_effect(line->runners.any_process()))
               console.warning(text);
             if (line->timing.given("--threads") && line->timing.last("--threads").empty()) {
-              console.warning("--threads without a number has no effect here: inferences are timed one at a time");
+              console.warning("--threads without a number has no effect in bench: inferences are timed one at a time");
             }
             for (const std::string& path :
                  {line->export_times, line->export_profile, line->export_layers, options.engine.save_engine.string()}) {

@@ -40,33 +40,29 @@ CalibrateOptions options_of(const CalibrateLine& line, const std::string& comman
 
 Command add_calibrate(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<CalibrateLine>();
-  CLI::App& app = add_command(
-      root, "calibrate",
-      "Learn the ranges of the tensors that low precision quantizes, and say whether the samples were enough");
+  CLI::App& app = add_command(root, "calibrate",
+                              "Calibrate the ranges of quantized tensors, and check whether the samples were enough");
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(app, "--method,--calibration-method METHOD");
-  line->data.add(app, "Samples to learn ranges from");
+  line->data.add(app, "Samples to calibrate on");
   line->data.add_calibration(app);
   line->data.add_batch(app);
   line->data.add_no_cache(app);
   add_value(app, "-o,--output", line->output, "FILE",
-            "File for the ranges: JSON; under *.cache or *.calib TensorRT's text (default: none)")
+            "File for the ranges: JSON, or TensorRT's text under *.cache or *.calib (default: none)")
       .writes()
       .group("Output");
-  add_value(
-      app, "--ranges-format", line->form, "FORM",
-      "What -o writes: vernier, tensorrt (symmetric steps only), or onnxruntime (for calibration_cache_path of its "
-      "quantize_static) (default: by the name)")
+  add_value(app, "--ranges-format", line->form, "FORM",
+            "Format of the file: vernier, tensorrt (symmetric scales only), or onnxruntime (for calibration_cache_path "
+            "of its quantize_static) (default: by the name)")
       .group("Output");
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Without a low format INT8 is meant.\n"
-      "Example: vernier calibrate model.onnx --data samples.npz --method entropy -o calib.cache\n"
-      "Exit code: 0 done, whether or not the samples were enough; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
-      "interrupted");
+  add_footer(app,
+             "Without a low format, ranges are for INT8.\nExample: vernier calibrate model.onnx --data samples.npz "
+             "--method entropy -o calib.cache\nExit code: 0 done, whether or not the samples were enough; 2 usage; 3 "
+             "input; 4 backend; 70 internal error; 130 interrupted");
 
   return {&app, &line->messages,
           [line, command](Console& console) {

@@ -26,20 +26,20 @@ struct CheckLine {
 
 Command add_check(CLI::App& root) {
   auto line = std::make_shared<CheckLine>();
-  CLI::App& check = command_group(root, "check", "Judge what was saved, and model files");
+  CLI::App& check = command_group(root, "check", "Check models, data and saved results");
   CLI::App& app =
       add_command(check, "accuracy",
-                  "Judge saved accuracy results again, by other thresholds or as recorded, without running anything");
-  add_argument(app, "FILE", line->file, "Accuracy results, as --save-accuracy-results wrote them, here or in the peer");
+                  "Compare saved accuracy results again, with recorded or other thresholds, without running anything");
+  add_argument(app, "FILE", line->file, "Accuracy results from --save-accuracy-results of vernier or Polygraphy");
   line->comparison.add_for_record(app);
   add_flag(app, "--json", line->json, "Print the file with its new verdicts, and nothing else, on stdout")
       .group("Output");
   line->gate.add(app);
   add_message_options(app, line->messages);
   add_footer(app,
-             "What is not given stays as recorded; with no threshold the recorded verdicts are printed.\n"
-             "Example: vernier check accuracy results.json --check-error-stat max --atol 1e-3\n"
-             "Exit code: 0 passed; 1 failed; 2 usage; 3 input; 70 our fault");
+             "Other settings stay as recorded. Without thresholds, the recorded verdicts are printed.\nExample: "
+             "vernier check accuracy results.json --check-error-stat max --atol 1e-3\nExit code: 0 passed; 1 failed; 2 "
+             "usage; 3 input; 70 internal error");
 
   return {&app,
           &line->messages,

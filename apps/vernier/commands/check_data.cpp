@@ -28,26 +28,23 @@ struct CheckDataLine {
 
 Command add_check_data(CLI::App& root) {
   auto line = std::make_shared<CheckDataLine>();
-  CLI::App& app = add_command(command_group(root, "check", "Check a model or results"), "data",
-                              "Are the inputs what the network was trained on, and are its outputs read rightly? "
-                              "Order of channels, range, mean and deviation, layout; labels, boxes, scores");
+  CLI::App& app = add_command(command_group(root, "check", "Check models, data and saved results"), "data",
+                              "Check whether inputs look like those of training: channels, range, mean, layout. With "
+                              "labels, also check how outputs are read: classes, boxes, scores");
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   line->task.add(app, /*labels_alone=*/true);
   add_values(app, "--outputs", line->outputs, "NAME",
-             "Outputs that the task looks at, in this order (default: all outputs of the model)")
+             "Outputs that the task reads, in this order (default: all outputs of the model)")
       .group("Task");
-  line->data.add(app, "Samples as they would be fed; 16 are looked at, 64 with labels, unless --samples says more");
+  line->data.add(app, "Samples as the network would get them; the first 16 are checked, 64 with labels, or --samples");
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Labels of a classifier decide about its inputs, too; without them statistics that training left in the file do, "
-      "or else the network's confidence.\n"
-      "Example: vernier check data model.onnx --data photos/ --image short-crop:256,224 --labels labels.npy\n"
-      "Exit code: 0 nothing surely fits better; 1 a change surely fits better, or the inputs are unlike those of "
-      "training; 2 usage; "
-      "3 input; 4 backend; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Inputs are checked by the labels of a classifier. Without labels, statistics of training in the file "
+             "decide, or the network's confidence.\nExample: vernier check data model.onnx --data photos/ --image "
+             "short-crop:256,224 --labels labels.npy\nExit code: 0 no change fits better; 1 a change fits better, or "
+             "inputs differ from training; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
   return {&app, &line->messages,
           [line](Console& console) {
             for (const std::string& text : line->data.without_effect()) console.warning(text);

@@ -25,10 +25,10 @@ struct LintLine {
 
 Command add_check_lint(CLI::App& root) {
   auto line = std::make_shared<LintLine>();
-  CLI::App& app = add_command(command_group(root, "check", "Judge what was saved, and model files"), "lint",
-                              "Find everything that is wrong with a model file, in one run");
+  CLI::App& app = add_command(command_group(root, "check", "Check models, data and saved results"), "lint",
+                              "Find all defects of a model file in one run");
   add_argument(app, "MODEL", line->model, "ONNX file");
-  line->data.add(app, "Samples that the model has to run on");
+  line->data.add(app, "Samples to run the model on");
   add_value(app, "-o,--output", line->output, "FILE", "Also write the report as JSON (default: not written)")
       .writes()
       .group("Output");
@@ -37,8 +37,8 @@ Command add_check_lint(CLI::App& root) {
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
-             "Example: vernier check lint model.onnx -o report.json\n"
-             "Exit code: 0 no error, warnings or none; 1 errors; 2 usage; 3 input; 4 backend; 70 our fault");
+             "Example: vernier check lint model.onnx -o report.json\nExit code: 0 no errors; 1 errors; 2 usage; 3 "
+             "input; 4 backend; 70 internal error");
   return {&app,
           &line->messages,
           [line](Console& console) {

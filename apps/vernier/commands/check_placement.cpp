@@ -28,12 +28,12 @@ struct PlacementLine {
 
 Command add_check_placement(CLI::App& root) {
   auto line = std::make_shared<PlacementLine>();
-  CLI::App& app = add_command(command_group(root, "check", "Judge what was saved"), "placement",
-                              "Say which Q/DQ pairs of a model an engine cannot fuse, and why");
-  add_argument(app, "MODEL", line->model, "ONNX file with Q/DQ pairs, whoever wrote it");
+  CLI::App& app = add_command(command_group(root, "check", "Check models, data and saved results"), "placement",
+                              "Find the Q/DQ pairs that an engine cannot fuse, and why");
+  add_argument(app, "MODEL", line->model, "ONNX file with Q/DQ pairs, from any tool");
   add_value(app, "--target", line->target, "TARGET",
-            "tensorrt, onnxruntime or openvino. onnxruntime: checked against the graph that its optimizer makes; the "
-            "others: by their documentation (default: tensorrt)")
+            "tensorrt, onnxruntime or openvino. onnxruntime: checked with its own optimizer; the others: by their "
+            "documentation (default: tensorrt)")
       .group("Rules");
   add_row(app, table::kCustomOps, "Rules", line->texts);
   line->engine.add_with_compile(app);
@@ -41,9 +41,8 @@ Command add_check_placement(CLI::App& root) {
   add_message_options(app, line->messages);
   add_footer(
       app,
-      "Example: vernier check placement quantized.onnx --target onnxruntime\n"
-      "Exit code: 0 all pairs can be fused; 1 some cannot; 2 usage; 3 input; 4 backend, or the engine refuses the "
-      "file (--compile); 70 our fault");
+      "Example: vernier check placement quantized.onnx --target onnxruntime\nExit code: 0 all pairs can be fused; 1 "
+      "some cannot; 2 usage; 3 input; 4 backend, or the engine refuses the file (--compile); 70 internal error");
 
   return {&app, &line->messages, [line](Console& console) {
             CheckPlacementOptions options;

@@ -47,7 +47,7 @@ Command add_surgeon_prune(CLI::App& root);
 Command add_surgeon_weight_strip(CLI::App& root);
 Command add_surgeon_weight_reconstruct(CLI::App& root);
 Command add_check_lint(CLI::App& root);
-Command add_help_topics(CLI::App& root);
+std::vector<Command> add_help_topics(CLI::App& root);
 Command add_check(CLI::App& root);
 Command add_check_placement(CLI::App& root);
 Command add_doctor(CLI::App& root);

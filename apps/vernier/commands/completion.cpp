@@ -1,23 +1,30 @@
 // `vernier completion bash|zsh|fish`: a script for the shell, made from the commands and options that there are. With
-// json they are data, for scripts/update_options.
+// json they are data, for scripts/update_options and scripts/update_reference.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "commands/commands.h"
 #include "console/command_line.h"
 #include "console/console.h"
+#include "console/exit_codes.h"
 #include "console/help.h"
 #include "console/option_values.h"
 #include "json/json.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "table/entries.h"
+#include "vernier/fix.h"
+#include "vernier/marks.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/outcome.h"
 
 namespace vernier::cli {
 namespace {
@@ -121,6 +128,29 @@ Json as_data(const CLI::App& app) {
   return data;
 }
 
+Json named(std::string_view id, std::string_view text, const char* more, std::string_view value) {
+  Json entry = Json::object();
+  entry["id"] = id;
+  entry["text"] = command_words(text);
+  entry[more] = value;
+  return entry;
+}
+
+/// For scripts/update_reference.
+void add_names(Json& data) {
+  for (const CauseName& cause : cause_names())
+    data["causes"].add(named(cause.id, cause.text, "formats", cause.formats));
+  for (const RepairName& repair : repair_names())
+    data["repairs"].add(named(repair.id, repair.text, "cost", repair.cost));
+  for (const ExitCode& code : kExitCodes) {
+    data["exit_codes"].add(named(std::to_string(code.code), code.meaning, "kind", ""));
+  }
+  for (std::size_t i = 0; i < words_of(Outcome{}).size(); ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    data["outcomes"].add(named(word_of(outcome), text_of(outcome), "kind", ""));
+  }
+}
+
 Json table_as_data() {
   Json rows = Json::array();
   for (const table::Entry& entry : table::entries()) {
@@ -144,6 +174,7 @@ std::string script(const CLI::App& root, const std::string& shell) {
   if (shell == "json") {  // for scripts/update_options
     Json data = as_data(root);
     data["table"] = table_as_data();
+    add_names(data);
     return json_text(data);
   }
   if (shell == "fish") {

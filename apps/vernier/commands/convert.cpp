@@ -47,7 +47,8 @@ bool is_engine_name(const std::filesystem::path& path) {
 bool writes_engine(const ConvertLine& line) {
   if (line.kind.empty()) return is_engine_name(line.output);
   if (line.kind == "onnx-like-trt-network") {
-    throw Error(ErrorKind::Usage, "--convert-to onnx-like-trt-network: TensorRT's network is not written as ONNX",
+    throw Error(ErrorKind::Usage,
+                "--convert-to onnx-like-trt-network: vernier does not write TensorRT's network as ONNX",
                 "--convert-to onnx for the typed model");
   }
   return parse_choice("--convert-to", line.kind, {"onnx", "trt"}) == "trt";
@@ -75,12 +76,12 @@ QuantizeOptions options_of(const ConvertLine& line) {
   if (line.plan.empty() == !line.precision.any_low()) {
     throw Error(
         ErrorKind::Usage,
-        line.plan.empty() ? "neither a plan nor a low format: nothing to convert to"
-                          : "--plan and a low format: the plan already says which layer runs in which format",
+        line.plan.empty() ? "nothing to convert to: neither a plan nor a low format was given"
+                          : "--plan and a low format: the plan already holds the format of each layer",
         line.plan.empty() ? "add --plan plan.json, or --int8, --fp16, --bf16 or --fp8" : "leave out one of them");
   }
   if (!line.plan.empty() && line.precision.any_script()) {
-    throw Error(ErrorKind::Usage, "--plan and a network script: the plan already says which layer runs in which format",
+    throw Error(ErrorKind::Usage, "--plan and a network script: the plan already holds the format of each layer",
                 "leave out one of them");
   }
   QuantizeOptions options;
@@ -102,9 +103,8 @@ void refuse_beside_plan(const CLI::App& app) {
   for (const GivenOption& option : given_options(app)) {
     if (option.group != "Precision" || option.name == "--plan") continue;
     throw Error(ErrorKind::Usage,
-                fmt::format("--plan and {}: the plan already says which layer runs in which format, and its scales",
-                            option.name),
-                "leave out one of them, or change the plan: it is JSON");
+                fmt::format("--plan and {}: the plan already holds the format and scales of each layer", option.name),
+                "leave out one of them, or edit the plan, which is JSON");
   }
 }
 
@@ -115,42 +115,40 @@ Command add_convert(CLI::App& root) {
   CLI::App& app =
       add_command(root, "convert", "Write a strongly typed ONNX model (Cast, Q/DQ) from a plan or from low formats");
   add_argument(app, "MODEL", line->model, "ONNX file, float, or a script that makes it: loader.py[:FUNC]");
-  add_value(app, "--plan", line->plan, "FILE", "Plan as written by diagnose, instead of low formats (default: none)")
+  add_value(app, "--plan", line->plan, "FILE", "Plan from diagnose, instead of low formats (default: none)")
       .group("Precision");
   line->precision.add(app);
   add_flag(
       app, "--fp-to-fp16", [line] { line->precision.add_low(Format::Float16); }, "")
       .group("");  // Polygraphy's
   add_row(app, table::kResiduals, "Precision", line->texts);
-  line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
+  line->data.add(app, "Samples to calibrate INT8 and FP8 on");
   line->data.add_calibration_cache(app);
   line->data.add_no_cache(app);
-  add_value(
-      app, "-o,--output", line->output, "FILE",
-      "File to write; under an engine's name (.engine .plan .trt) TensorRT's engine where it runs here or --compile "
-      "is given, else a typed ONNX model (required)")
+  add_value(app, "-o,--output", line->output, "FILE",
+            "File to write (required). An engine's name (.engine .plan .trt) writes TensorRT's engine, if TensorRT is "
+            "installed or --compile is given; otherwise a typed ONNX model")
       .writes()
       .group("Output");
   const auto outputs = [&](const char* names, std::vector<std::string>& chosen, const char* help) {
     add_values(app, names, chosen, "NAME", help).group("Output");
   };
   outputs("--onnx-outputs", line->outputs.names,
-          "Tensors that become the outputs: names, wildcards, '*' or: mark all (default: the model's outputs)");
-  outputs("--onnx-exclude-outputs", line->outputs.excluded, "Tensors taken off that choice (default: none)");
+          "Tensors that become outputs: names, wildcards, '*' or: mark all (default: the model's outputs)");
+  outputs("--onnx-exclude-outputs", line->outputs.excluded, "Tensors to exclude from that choice (default: none)");
   outputs("--onnx-outputs-by-type", line->outputs.op_types,
-          "Also what nodes of these operator types give (default: none)");
+          "Also outputs of nodes with these operator types (default: none)");
   add_value(app, "--convert-to", line->kind, "KIND", "onnx or trt, whatever the file's name (default: by its name)")
       .group("Output");
   line->external_data.add(app);
   line->engine.add_behind_compile(app);
-  add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
+  add_flag(app, "--json", line->json, "Print the result as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Without a plan or a low format the model is written as it is, with the outputs that are chosen.\n"
-      "Example: vernier convert model.onnx --int8 --data samples.npz --layer-precisions 'head*:fp32' -o typed.onnx\n"
-      "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Without a plan or a low format, the model is written as it is, with the chosen outputs.\nExample: "
+             "vernier convert model.onnx --int8 --data samples.npz --layer-precisions 'head*:fp32' -o typed.onnx\nExit "
+             "code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
 
   return {&app, &line->messages,
           [line, &app](Console& console) {
@@ -161,7 +159,9 @@ Command add_convert(CLI::App& root) {
             require_output(*line);
             if (only_copies(*line)) {
               require_writable_file(line->output);
-              if (line->json) throw Error(ErrorKind::Usage, "--json: a copy has no figures", "leave it out");
+              if (line->json)
+                throw Error(ErrorKind::Usage, "--json: nothing to print, because the model is only copied",
+                            "leave it out");
               SanitizeOptions copy = copy_of(*line);
               copy.output = line->output;
               copy.external_data = line->external_data.values();

@@ -29,12 +29,13 @@ Command add_data_command(CLI::App& root, const std::string& name, const std::str
   CLI::App& data = command_group(root, "data", "Compare, join and convert saved inputs and results");
   CLI::App& app = add_command(data, name, description);
   add_arguments(app, "PATHS", line->paths,
-                "Files of saved inputs or results, or folders with one file an iteration, or .npz")
+                "Files of saved inputs or results: JSON, .npz, or folders with one file per iteration")
       .required();
   add_value(app, "-o,--output", line->output, "FILE", output_help).writes().group("Output");
   add_message_options(app, line->messages);
-  add_footer(app,
-             footer + "\nExit code: 0 done, with or without warnings; 2 usage; 3 input; 70 our fault; 130 interrupted");
+  add_footer(
+      app,
+      footer + "\nExit code: 0 done, with or without warnings; 2 usage; 3 input; 70 internal error; 130 interrupted");
 
   return {&app, &line->messages, [line, name, job, text](Console& console) {
             if (line->output.empty()) {
@@ -49,15 +50,15 @@ Command add_data_command(CLI::App& root, const std::string& name, const std::str
 }
 
 constexpr const char* kOutputHelp =
-    "File to write: JSON as Polygraphy writes it; .npz; a name without extension makes a folder with one file {} "
+    "File to write: JSON in Polygraphy's format, or .npz. A name without extension makes a folder with one file {} "
     "(required)";
 
 }  // namespace
 
 Command add_data_merge(CLI::App& root) {
   return add_data_command(root, "merge",
-                          "Make one file of inputs: sample i holds the arrays of iteration i of every file; outputs of "
-                          "results become inputs",
+                          "Join files into one file of inputs: sample i gets the arrays of iteration i of each file. "
+                          "Outputs of results become inputs",
                           fmt::format(kOutputHelp, "a sample"),
                           "Example: vernier data merge image.json features.json -o inputs.json", merge_data,
                           merged_to_text);
@@ -69,12 +70,10 @@ Command add_data_to_input(CLI::App& root) {
 }
 
 Command add_data_concat(CLI::App& root) {
-  return add_data_command(root, "concat",
-                          "Put the iterations of several files one after the other, run by run; the time in a runner's "
-                          "name is not looked at",
-                          fmt::format(kOutputHelp, "an iteration"),
-                          "Example: vernier data concat first.json second.json -o both.json", concat_data,
-                          joined_to_text);
+  return add_data_command(
+      root, "concat", "Append the iterations of several files, run by run; times in the names of runners are ignored",
+      fmt::format(kOutputHelp, "an iteration"), "Example: vernier data concat first.json second.json -o both.json",
+      concat_data, joined_to_text);
 }
 
 }  // namespace vernier::cli

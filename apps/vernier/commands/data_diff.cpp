@@ -37,7 +37,7 @@ DiffOptions options_of(const DiffLine& line) {
   if (!line.reference.empty()) files.insert(files.begin(), line.reference);
   if (!line.tested.empty()) files.push_back(line.tested);
   if (files.size() != 2) {
-    throw Error(ErrorKind::Usage, "two files of saved outputs are wanted, the reference first",
+    throw Error(ErrorKind::Usage, "data diff needs two files of saved outputs, the reference first",
                 "vernier data diff REFERENCE TESTED, or --fp16-outputs REFERENCE --int8-outputs TESTED");
   }
   options.reference = files[0];
@@ -67,27 +67,26 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
       .group("Files");
   add_value(
       app, "--int8-outputs", [line](const std::string& file) { line->tested = file, line->tested_by_script = true; },
-      "FILE", "The same as --tested, with the metric of parse_layer_errors.py: max_abs, unless --metric says another")
+      "FILE", "The same as --tested, with the metric of parse_layer_errors.py: max_abs, unless --metric names another")
       .group("Files");
   add_value(app, "--tested", line->tested, "FILE", "The tested run, instead of the second argument (default: none)")
       .group("Files");
   add_value(app, "--reference-run", line->reference_run, "RUN",
-            "Which run of the reference file: its name, a part of it, or its number from 0 (default: the last)")
+            "Run of the reference file: its name, a part of it, or its number from 0 (default: the last)")
       .group("Files");
-  add_value(app, "--tested-run", line->tested_run, "RUN", "The same for the tested file (default: the last)")
+  add_value(app, "--tested-run", line->tested_run, "RUN",
+            "Run of the tested file, in the same ways (default: the last)")
       .group("Files");
   add_value(
       app, "--metric", line->metric, "METRIC",
-      "What to rank by: sqnr (dB) max_abs mean_abs max_rel cosine mse (default: sqnr; behind --int8-outputs max_abs)")
+      "Metric to rank by: sqnr (dB) max_abs mean_abs max_rel cosine mse (default: sqnr; max_abs with --int8-outputs)")
       .group("Ranking");
-  add_value(
-      app, "--threshold", line->threshold, "T",
-      "Outputs worse than T, in the metric's unit, are marked, and the exit code is 1 when there is one (default: "
-      "none)")
+  add_value(app, "--threshold", line->threshold, "T",
+            "Mark outputs worse than T, in the metric's unit; the exit code is 1 if there are any (default: none)")
       .group("Ranking");
   add_value(app, "--top", line->top, "N", "Outputs in the printed table; 0: all (default: 15)").group("Output");
   add_value(app, "--format", line->format, "FORMAT",
-            "table, json or csv; json and csv hold all outputs (default: table)")
+            "Output format: table, json or csv; json and csv hold all outputs (default: table)")
       .group("Output");
   add_flag(
       app, "--json", [line] { line->format = "json"; }, "The same as --format json")
@@ -96,8 +95,8 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
   add_message_options(app, line->messages);
   add_footer(
       app,
-      "Example: vernier data diff fp32.json int8.json --metric sqnr --threshold 20 --top 10\n"
-      "Exit code: 0 no threshold, or none beyond it; 1 some are; 2 usage; 3 input; 70 our fault; 130 interrupted");
+      "Example: vernier data diff fp32.json int8.json --metric sqnr --threshold 20 --top 10\nExit code: 0 no "
+      "threshold, or no output beyond it; 1 outputs beyond it; 2 usage; 3 input; 70 internal error; 130 interrupted");
 
   return {&app,
           &line->messages,

@@ -31,14 +31,14 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<AccuracyLine>();
   CLI::App& app =
       add_command(command_group(root, "debug", "Find where a model goes wrong"), "accuracy",
-                  "Say where along the graph a run leaves its reference, and which layers add error behind that");
+                  "Find the layer at which a run leaves its reference, and the layers that add error after it");
   add_argument(app, "MODEL", line->model, "ONNX file, float or typed");
   line->runner.add(app);
   add_value(app, "--golden", line->golden, "REFERENCE",
-            "onnxrt or sim: that runner on the same model as it is; else a file of saved outputs (default: onnxrt)")
+            "The reference: onnxrt or sim, a runner of the same model, or a file of saved outputs (default: onnxrt)")
       .group("Reference");
   add_value(app, "--min-sqnr", line->min_sqnr, "DB",
-            "What a layer's output must reach, 10 log10(signal / noise) over all samples, in dB (default: 20)")
+            "Minimum SQNR of a layer's output, 10 log10(signal / noise) over all samples, in dB (default: 20)")
       .group("Reference");
   line->data.add(app, "Samples to run on");
   line->data.add_calibration(app);
@@ -46,11 +46,9 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command) {
   line->gate.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier debug accuracy model.onnx --sim --int8 --data samples.npz\n"
-      "Exit code: 0 every layer is within; 1 one or more are not; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
-      "interrupted");
+  add_footer(app,
+             "Example: vernier debug accuracy model.onnx --sim --int8 --data samples.npz\nExit code: 0 every layer is "
+             "within the limit; 1 some are not; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
 
   return {&app,
           &line->messages,

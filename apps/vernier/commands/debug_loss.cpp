@@ -26,17 +26,17 @@ struct LossLine {
 Command add_debug_loss(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<LossLine>();
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "loss",
-                              "Say what each Q/DQ pair of a quantized model costs, and which are wrong");
+                              "Measure the error of each Q/DQ pair in a quantized model, and find wrong pairs");
   add_argument(app, "FLOAT", line->float_model, "ONNX file, float: the reference");
-  add_argument(app, "QUANTIZED", line->quantized_model, "ONNX file with Q/DQ pairs, whoever wrote it");
+  add_argument(app, "QUANTIZED", line->quantized_model, "ONNX file with Q/DQ pairs, from any tool");
   line->data.add(app, "Samples to measure on");
   line->result.add(app);
   add_flag(app, "--csv", line->csv, "Print both tables as CSV, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
-             "Example: vernier debug loss model.onnx quantized.onnx --data samples.npz\n"
-             "Exit code: 0 done; 1 a Q/DQ pair is wrong; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+             "Example: vernier debug loss model.onnx quantized.onnx --data samples.npz\nExit code: 0 done; 1 a Q/DQ "
+             "pair is wrong; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
 
   return {&app, &line->messages,
           [line, command](Console& console) {

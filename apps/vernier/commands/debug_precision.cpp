@@ -44,15 +44,15 @@ struct PrecisionLine : DiagnosisLine {
 /// What a comparison as a search's objective cannot do.
 void refuse_without_meaning(const ComparisonGroup& comparison) {
   if (comparison.check_average) {
-    throw Error(ErrorKind::Usage, "--check-average: every iteration is judged here", "leave it out");
+    throw Error(ErrorKind::Usage, "--check-average: debug precision checks every iteration", "leave it out");
   }
   if (comparison.fail_fast) {
-    throw Error(ErrorKind::Usage, "--fail-fast: each trial says what it would need, for which it must end",
+    throw Error(ErrorKind::Usage, "--fail-fast: each trial must run to its end, because its figures guide the search",
                 "--budget N bounds the search");
   }
   if (!comparison.save_accuracy.empty()) {
     throw Error(ErrorKind::Usage, "--save-accuracy-results: a search compares many times",
-                "-o DIR, then vernier run compares what was written and saves");
+                "pass -o DIR, then compare the output model with vernier run");
   }
 }
 
@@ -62,7 +62,7 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
   options.latency = false;
   refuse_without_meaning(line.comparison);
   if (options.measure.requirement && line.comparison.any()) {
-    throw Error(ErrorKind::Usage, "a requirement and options of a comparison: only one can decide",
+    throw Error(ErrorKind::Usage, "a requirement and comparison options: only one can decide",
                 "leave out one of the two");
   }
   options.confirm_on = line.on_engine.on();
@@ -88,10 +88,10 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
       throw Error(ErrorKind::Usage, "--ask and --check: only one can decide", "leave out one of the two");
     }
     if (options.measure.requirement || line.comparison.any()) {
-      throw Error(ErrorKind::Usage,
-                  fmt::format("{} decides alone: a requirement or a comparison beside it has no say",
-                              line.ask ? "--ask" : "--check"),
-                  "leave out one of the two");
+      throw Error(
+          ErrorKind::Usage,
+          fmt::format("{} decides alone: leave out the requirement or the comparison", line.ask ? "--ask" : "--check"),
+          "leave out one of the two");
     }
     options.search.minimal_too = false;  // a check may build an engine: nobody asked for more of them
     options.search.check = line.check.values();
@@ -141,8 +141,7 @@ void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
   line->data.add_calibration(app);
   line->on_engine.add(app);
   line->check.add(app, "polygraphy_debug.engine");
-  add_flag(app, "--ask", line->ask, "No check: you look at each model, and type p or f (needs a terminal)")
-      .group("Check");
+  add_flag(app, "--ask", line->ask, "Check each model yourself, and type p or f (needs a terminal)").group("Check");
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the typed model of the answer, its plan, the report and deploy.md (default: nothing is "
             "written)")
@@ -150,26 +149,22 @@ void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
       .group("Output");
   line->external_data.add(app);
   add_flag(app, "--json", line->json, "Print the report as JSON (default: text)").group("Output");
-  add_value(app, "--rows", line->rows, "N", "Iterations to show, the last ones; 0: all (default: 30)").group("Output");
+  add_value(app, "--rows", line->rows, "N", "Last iterations to show; 0: all (default: 30)").group("Output");
 }
 
 const char* const kExitCodes =
-    "Exit code: 0 a set was found, or none is needed; 1 nothing passes, or the search was cut short; 2 usage; 3 input; "
-    "4 backend; 70 our fault; 130 interrupted";
+    "Exit code: 0 a set was found, or none is needed; 1 nothing passes, or stopped; 2 usage; 3 input; 4 backend; 70 "
+    "internal error; 130 interrupted";
 
 Command finish(CLI::App& app, const std::shared_ptr<PrecisionLine>& line, const std::string& command,
                const std::string& example) {
   line->gate.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      fmt::format(
-          "Without a requirement and without --check outputs are compared with the reference, within the tolerances "
-          "above.\n"
-          "Trials go to a journal in the folder of -o, or in ~/.cache/vernier, unless --journal FILE names another; "
-          "--journal none keeps none.\nExample: {}\n{}",
-          example, kExitCodes));
+  add_footer(app, fmt::format("Without a requirement or --check, outputs are compared with the reference, within the "
+                              "tolerances above.\nTrials go to a journal in the folder of -o, or in ~/.cache/vernier. "
+                              "--journal FILE chooses another file, --journal none turns it off.\nExample: {}\n{}",
+                              example, kExitCodes));
   return {&app,
           &line->messages,
           [line, command](Console& console) { return run_search(*line, command, console); },
@@ -197,7 +192,7 @@ Command add_older(CLI::App& root, const std::string& command, SearchMode mode, c
 Command add_debug_precision(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<PrecisionLine>();
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "precision",
-                              "Find layers to run in high precision so that the outputs are accurate enough");
+                              "Find layers to keep in high precision, so that outputs are accurate enough");
   line->search.add_modes(app);
   line->search.add(app);
   add_common(app, line);
@@ -209,7 +204,7 @@ std::vector<Command> add_precision(CLI::App& root, const std::string& command) {
   return {add_older(root, command, SearchMode::Bisect, "Find the first N layers to raise, by halving"),
           add_older(root, command, SearchMode::Linear, "Find the first N layers to raise, counting up"),
           add_older(root, command, SearchMode::WorstFirst,
-                    "Raise the layers whose error rises most over their inputs', more at a time")};
+                    "Raise the layers that add the most error to their inputs', several at a time")};
 }
 
 }  // namespace vernier::cli

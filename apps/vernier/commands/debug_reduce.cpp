@@ -40,7 +40,7 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   }
   const bool simulated = !line.check_sim.empty();
   if (simulated && line.check.given()) {
-    throw Error(ErrorKind::Usage, "--check-sim and --check: only one of them can judge", "leave out one of them");
+    throw Error(ErrorKind::Usage, "--check-sim and --check: only one can decide", "leave out one of them");
   }
   ReduceOptions options;
   options.model = line.model;
@@ -59,15 +59,15 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   options.check = line.check.values(simulated);
   if (simulated) {
     if (!options.check.load_replay.empty()) {
-      throw Error(ErrorKind::Usage, "--load-debug-replay: belongs to --check; the simulated check measures anew");
+      throw Error(ErrorKind::Usage, "--load-debug-replay belongs to --check; --check-sim always measures anew");
     }
     SimulatedCheck& check = options.simulated.emplace();
     check.low = parse_format_name("--check-sim", line.check_sim);
     check.on = line.engine.on();
     check.engine = line.engine.values(options.measure.data);
     if (check.low == Format::Float32 && !check.on) {
-      throw Error(ErrorKind::Usage, "--check-sim float32: it is what the others are compared with",
-                  "int8 or float16, or --on ENGINE, whose float32 may be another");
+      throw Error(ErrorKind::Usage, "--check-sim float32: float32 is the reference of the check",
+                  "int8 or float16; or --on ENGINE, to check the engine's float32");
     }
     check.target = parse_choice<Target>("--target", line.target);
     check.min_sqnr_db = parse_number("--min-sqnr", line.min_sqnr);
@@ -84,49 +84,48 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
 Command add_debug_reduce(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<ReduceLine>();
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "reduce",
-                              "Cut a model that fails a check down to the smallest part that does");
+                              "Reduce a failing model to the smallest part that still fails");
   add_argument(app, "MODEL", line->model, "ONNX file");
   add_value(app, "-o,--output", line->output, "FILE",
-            "Where the smallest bad model goes, or the whole one when nothing fails (required without --min-good)")
+            "File for the smallest bad model, or for the whole model if nothing fails (required without --min-good)")
       .writes()
       .group("Output");
   add_value(app, "--min-good,--minimal-good", line->min_good, "FILE",
-            "Where a good model near to it in size goes (default: not written)")
+            "File for a good model of nearly the same size (default: not written)")
       .writes()
       .group("Output");
   add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
   line->external_data.add(app);
   add_value(app, "--mode", line->mode, "MODE",
-            "How to cut. bisect: fewest checks; linear: node by node; ddmin: until each node is needed, then smaller "
-            "dimensions "
-            "(default: bisect; ddmin with --check-sim)")
+            "How to reduce. bisect: with the fewest checks; linear: node by node; ddmin: until each node is needed, "
+            "then to smaller dimensions (default: bisect; ddmin with --check-sim)")
       .group("Reduction");
-  add_flag(app, "--no-reduce-inputs", line->no_inputs, "Only look for earlier outputs").group("Reduction");
-  add_flag(app, "--no-reduce-outputs", line->no_outputs, "Only look for later inputs").group("Reduction");
+  add_flag(app, "--no-reduce-inputs", line->no_inputs, "Only move the outputs to earlier tensors").group("Reduction");
+  add_flag(app, "--no-reduce-outputs", line->no_outputs, "Only move the inputs to later tensors").group("Reduction");
   add_values(app, "--model-input-shapes,--model-inputs", line->input_shapes, "NAME:[D0,D1]",
              "Fix the shape of inputs first (default: as in the file)")
       .group("Reduction");
-  line->data.add(app, "Samples that give frozen tensors their values, and that --check-sim measures on");
+  line->data.add(app, "Samples for --check-sim, and for the values of tensors that are frozen");
   add_value(app, "--check-sim", line->check_sim, "FORMAT",
-            "Judge without a program: the part in FORMAT, simulated, against itself in float32 (default: --check)")
+            "Check without a program: simulate the part in FORMAT, and compare it with float32 (default: --check)")
       .group("Check");
-  add_value(app, "--min-sqnr", line->min_sqnr, "DB",
-            "With --check-sim: an output with less is bad, 10 log10(signal / noise) over all samples, in dB "
-            "(default: 20)")
+  add_value(
+      app, "--min-sqnr", line->min_sqnr, "DB",
+      "With --check-sim: minimum SQNR of each output, 10 log10(signal / noise) over all samples, in dB (default: 20)")
       .group("Check");
   add_value(app, "--target", line->target, "TARGET",
-            "With --check-sim: whose rules FORMAT follows, tensorrt, onnxruntime or openvino (default: tensorrt)")
+            "With --check-sim: the engine that FORMAT is simulated for, tensorrt, onnxruntime or openvino (default: "
+            "tensorrt)")
       .group("Check");
   line->engine.add(app);
   line->check.add(app, "polygraphy_debug.onnx");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier debug reduce model.onnx -o reduced.onnx --check-sim int8 --min-sqnr 15 --data samples.npz\n"
-      "Example: vernier debug reduce model.onnx -o reduced.onnx --check python check.py polygraphy_debug.onnx\n"
-      "Exit code: 0 reduced, or nothing fails; 1 no verdict: on the whole model, or an unstable check; 2 usage; "
-      "3 input; 4 backend; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Example: vernier debug reduce model.onnx -o reduced.onnx --check-sim int8 --min-sqnr 15 --data "
+             "samples.npz\nExample: vernier debug reduce model.onnx -o reduced.onnx --check python check.py "
+             "polygraphy_debug.onnx\nExit code: 0 reduced, or nothing fails; 1 no verdict on the whole model, or "
+             "unstable; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
 
   return {&app, &line->messages,
           [line, command](Console& console) {

@@ -41,7 +41,7 @@ int report(Console& console, const RepeatReport& done, const CheckOptions& check
   std::string text = done.summary + "\n";
   if (!check.artifacts.empty()) {
     text += fmt::format(
-        "Artifacts are in {0}/good and {0}/bad; of tactic replays: vernier inspect diff-tactics --dir {0}\n",
+        "Artifacts are in {0}/good and {0}/bad. Compare tactic replays with: vernier inspect diff-tactics --dir {0}\n",
         check.artifacts_dir.string());
   }
   print_result(console, text);
@@ -53,19 +53,21 @@ void add_builder(CLI::App& app, EngineSettings& builder) {
   const auto file = [&](const char* option, const char* name, const char* help) {
     return add_value(
                app, option, [&builder, name](const std::string& path) { builder[name] = {path}; }, "FILE", help)
-        .group("Builder (where TensorRT runs)");
+        .group("Builder (if TensorRT runs)");
   };
   file("--load-tactics,--load-tactic-replay", "load-tactics",
-       "TensorRT 10: the implementation of each layer (default: its own choice)");
+       "TensorRT 10: read the implementation of each layer (default: the builder chooses)");
   file("--save-tactics,--save-tactic-replay", "save-tactics",
-       "TensorRT 10: where the implementations of a build go (default: nowhere)")
+       "TensorRT 10: write the implementations of a build (default: not written)")
       .writes();
-  file("--load-timing-cache", "load-timing-cache", "Times of kernels that an earlier build measured (default: none)");
-  file("--save-timing-cache", "save-timing-cache", "Where those of a build go (default: nowhere)").writes();
+  file("--load-timing-cache", "load-timing-cache", "Read kernel times of an earlier build (default: none)");
+  file("--save-timing-cache", "save-timing-cache", "Write the kernel times of a build (default: not written)").writes();
 }
 
 void add_until(CLI::App& app, std::string& until) {
-  add_value(app, "--until", until, "WHEN", "good, bad: until a check is; N: so many times (required)").group("Check");
+  add_value(app, "--until", until, "WHEN",
+            "When to stop: good or bad, after the first such check; N, after N checks (required)")
+      .group("Check");
 }
 
 }  // namespace
@@ -73,14 +75,13 @@ void add_until(CLI::App& app, std::string& until) {
 Command add_debug_repeat(CLI::App& root) {
   auto line = std::make_shared<RepeatLine>();
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "repeat",
-                              "Run a check again and again, and sort what it leaves behind");
+                              "Run a check repeatedly, and sort the files that it writes");
   add_until(app, line->until);
   line->check.add(app, "");
   add_message_options(app, line->messages);
   add_footer(app,
-             "Example: vernier debug repeat --until bad --artifacts replay.json --check ./build_and_compare.sh\n"
-             "Exit code: 0 what was waited for came, or N checks ran; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
-             "interrupted");
+             "Example: vernier debug repeat --until bad --artifacts replay.json --check ./build_and_compare.sh\nExit "
+             "code: 0 --until was reached; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
   return {&app, &line->messages, [line](Console& console) {
             RepeatOptions options;
             options.until = until_of(line->until);
@@ -93,55 +94,51 @@ Command add_debug_repeat(CLI::App& root) {
 Command add_debug_build(CLI::App& root) {
   auto line = std::make_shared<RepeatLine>();
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "build",
-                              "Build an engine again and again, with a check of each one");
+                              "Build an engine repeatedly, and check each one");
   add_argument(app, "MODEL", line->model, "ONNX file");
   add_until(app, line->until);
   line->precision.add(app);
-  line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
+  line->data.add(app, "Samples to calibrate INT8 and FP8 on");
   add_builder(app, line->builder);
   line->check.add(app, "polygraphy_debug.engine");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Where no TensorRT runs no engine is built: the file is a typed ONNX model, the same in every iteration. What "
-      "differs from one to the next is what the check does with it.\n"
-      "Example: vernier debug build model.onnx --fp16 --until 10 --save-tactics replay.json --artifacts replay.json "
-      "--check ./compare.sh polygraphy_debug.engine\n"
-      "Exit code: 0 what was waited for came, or N checks ran; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
-      "interrupted");
-  return {
-      &app, &line->messages,
-      [line](Console& console) {
-        RepeatOptions options;
-        options.until = until_of(line->until);
-        options.check = line->check.values();
-        options.command = "debug build";
-        options.model = line->model;
-        QuantizeOptions build;
-        build.model = line->model;
-        build.precision = line->precision.values();
-        build.measure = line->data.values();
-        build.as_engine = true;
-        build.builder = line->builder;
-        const bool typed = line->precision.any_low();
-        JobSinks sinks = console.sinks();
-        options.write = [build, typed, sinks](const std::filesystem::path& path) mutable {
-          build.output = path;
-          const QuantizeResult result = quantize(build, sinks);
-          if (!result.is_engine && sinks.warning) {
-            sinks.warning(
-                "no engine is built here: every iteration gets the same typed model, whose simulation never varies; "
-                "what varies is the check");
-          }
-          sinks.warning = {};  // they are the same each time
-          if (!result.is_engine && !typed) {
-            std::filesystem::copy_file(build.model.file(), path, std::filesystem::copy_options::overwrite_existing);
-          }
-        };
-        return report(console, debug_repeat(options, console.sinks(), check_sinks(console)), options.check);
-      },
-      ignored};
+  add_footer(app,
+             "Without TensorRT no engine is built: every iteration gets the same typed ONNX model, and only the check "
+             "can vary.\nExample: vernier debug build model.onnx --fp16 --until 10 --save-tactics replay.json "
+             "--artifacts replay.json --check ./compare.sh polygraphy_debug.engine\nExit code: 0 --until was reached; "
+             "2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
+  return {&app, &line->messages,
+          [line](Console& console) {
+            RepeatOptions options;
+            options.until = until_of(line->until);
+            options.check = line->check.values();
+            options.command = "debug build";
+            options.model = line->model;
+            QuantizeOptions build;
+            build.model = line->model;
+            build.precision = line->precision.values();
+            build.measure = line->data.values();
+            build.as_engine = true;
+            build.builder = line->builder;
+            const bool typed = line->precision.any_low();
+            JobSinks sinks = console.sinks();
+            options.write = [build, typed, sinks](const std::filesystem::path& path) mutable {
+              build.output = path;
+              const QuantizeResult result = quantize(build, sinks);
+              if (!result.is_engine && sinks.warning) {
+                sinks.warning(
+                    "no TensorRT was found, so no engine is built: every iteration gets the same typed model, and only "
+                    "the check can vary");
+              }
+              sinks.warning = {};  // they are the same each time
+              if (!result.is_engine && !typed) {
+                std::filesystem::copy_file(build.model.file(), path, std::filesystem::copy_options::overwrite_existing);
+              }
+            };
+            return report(console, debug_repeat(options, console.sinks(), check_sinks(console)), options.check);
+          },
+          ignored};
 }
 
 }  // namespace vernier::cli

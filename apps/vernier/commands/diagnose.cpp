@@ -28,7 +28,7 @@ DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command)
   DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*journals=*/{});
   read_rows(table::kAlternatives, line.typed, options);
   if (line.typed.given("--no-options") && line.typed.given("--options")) {
-    throw Error(ErrorKind::Usage, "--options and --no-options say both", "leave one out");
+    throw Error(ErrorKind::Usage, "--options and --no-options contradict each other", "leave out one of them");
   }
   if (!line.typed.given("--options")) options.alternatives = line.typed.given("--no-options") ? 0 : 2;
   return options;
@@ -40,7 +40,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<DiagnoseLine>();
   CLI::App& app = add_command(
       root, "diagnose",
-      "Find which layers low precision breaks, and those that must stay in high precision to meet a requirement");
+      "Find the layers that low precision breaks, and the layers to keep in high precision to meet a requirement");
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(app);
   line->add_per_tensor(app);
@@ -66,11 +66,10 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier diagnose model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
-      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with nothing left in low "
-      "precision; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Example: vernier diagnose model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\nExit code: 0 no "
+             "requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with no layer left in low precision; "
+             "70 internal error; 130 interrupted");
 
   return {&app,
           &line->messages,

@@ -112,7 +112,7 @@ void DiagnosisLine::read_claim(MeasureOptions& measure) const {
   measure.cross_fit = !typed.given("--no-split");
   const bool given = typed.given("--claim-confidence");
   if (given && !measure.requirement) {
-    throw Error(ErrorKind::Usage, "--claim-confidence: there is no requirement to be sure of", "--min-sqnr DB");
+    throw Error(ErrorKind::Usage, "--claim-confidence needs a requirement", "--min-sqnr DB");
   }
   if (!measure.requirement) return;
   measure.requirement->confidence =

@@ -14,11 +14,11 @@ Command add_doctor(CLI::App& root) {
   auto messages = std::make_shared<MessageGroup>();
   auto python = std::make_shared<std::string>("python3");
   auto json = std::make_shared<bool>(false);
-  CLI::App& app = add_command(root, "doctor", "Say what was found on this machine, and what was tried");
-  add_value(app, "--python", *python, "PROGRAM", "Python that engines are looked for in (default: python3)");
+  CLI::App& app = add_command(root, "doctor", "Print the engines found on this machine, and where vernier looked");
+  add_value(app, "--python", *python, "PROGRAM", "Python to look for engines in (default: python3)");
   add_flag(app, "--json", *json, "Print the same as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, *messages);
-  add_footer(app, "Exit code: 0 all that is needed was found; 4 something is missing");
+  add_footer(app, "Exit code: 0 everything required was found; 4 something is missing");
 
   return {&app, messages.get(), [messages, python, json](Console& console) {
             const DoctorReport report = doctor(*python);

@@ -36,7 +36,7 @@ EvalOptions options_of(const EvalLine& line, const std::string& command) {
   options.against = line.against;
   options.on = line.on.on();
   if (line.onnxruntime) {
-    if (options.on) throw Error(ErrorKind::Usage, "--onnxrt and --on: where shall it run?", "leave one out");
+    if (options.on) throw Error(ErrorKind::Usage, "--onnxrt and --on: both choose an engine", "leave out one of them");
     options.on = MeasureOn::OnnxRuntime;
   }
   read_rows(table::kLimits, line.limits, options);
@@ -51,18 +51,19 @@ EvalOptions options_of(const EvalLine& line, const std::string& command) {
 
 Command add_eval(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<EvalLine>();
-  CLI::App& app =
-      add_command(root, "eval",
-                  "Measure what a network is worth for its task, against labels: float or typed, or two side by side");
+  CLI::App& app = add_command(
+      root, "eval",
+      "Measure a network's accuracy on its task, against labels; float or typed, or two models side by side");
   add_argument(app, "MODEL", line->model, "ONNX file, float or typed (Cast, Q/DQ)");
   line->task.add(app);
   add_value(app, "--against", line->against, "MODEL2", "Measure a second model on the same samples (default: none)")
       .group("Task");
-  add_values(app, "--outputs", line->outputs, "NAME", "Outputs to look at, in this order (default: all of the model)")
+  add_values(app, "--outputs", line->outputs, "NAME",
+             "Outputs that the task reads, in this order (default: all outputs of the model)")
       .group("Task");
   add_rows(app, table::kLimits, line->limits);
   add_flag(app, "--onnxrt", line->onnxruntime,
-           "The same as --on onnxruntime, whose kernels do not round float16 (default: simulate what the file says)")
+           "The same as --on onnxruntime, which does not round FP16 (default: simulate the formats of the file)")
       .group("Task");
   line->on.add(app);
   line->data.add(app, "Samples to measure on");
@@ -70,11 +71,10 @@ Command add_eval(CLI::App& root, const std::string& command) {
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier eval out/model.onnx --task classification --labels labels.npy --data samples.npz --against "
-      "model.onnx --max-loss 0.01\n"
-      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Example: vernier eval out/model.onnx --task classification --labels labels.npy --data samples.npz "
+             "--against model.onnx --max-loss 0.01\nExit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 "
+             "backend; 70 internal error; 130 interrupted");
   return {&app, &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect(line->task.any_script() || line->on.on()))

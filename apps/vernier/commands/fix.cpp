@@ -34,14 +34,14 @@ void check_ids(const std::string& option, const std::vector<std::string>& ids) {
   for (const RepairName& repair : repair_names()) known.push_back(repair.id);
   for (const std::string& id : ids) {
     if (std::ranges::find(known, id) != known.end()) continue;
-    throw Error(ErrorKind::Usage, option + ": '" + printable(id) + "' is no repair",
+    throw Error(ErrorKind::Usage, option + ": '" + printable(id) + "' is not a repair",
                 "repairs: " + list_some(known, known.size()));
   }
 }
 
 FixOptions options_of(const FixLine& line, const std::string& command) {
   if (line.latency && line.no_latency) {
-    throw Error(ErrorKind::Usage, "--latency and --no-latency: only one can be meant", "leave out one of them");
+    throw Error(ErrorKind::Usage, "--latency and --no-latency contradict each other", "leave out one of them");
   }
   check_ids("--allow", line.allow);
   check_ids("--forbid", line.forbid);
@@ -54,9 +54,9 @@ FixOptions options_of(const FixLine& line, const std::string& command) {
 
 Command add_fix(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<FixLine>();
-  CLI::App& app =
-      add_command(root, "fix",
-                  "Repair what low precision breaks, and keep layers in high precision only where no repair is enough");
+  CLI::App& app = add_command(
+      root, "fix",
+      "Repair the layers that low precision breaks, and keep layers in high precision only if repairs are not enough");
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   std::string names;
   for (const RepairName& repair : repair_names()) names += (names.empty() ? "" : ", ") + repair.id;
@@ -70,7 +70,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   add_flag(app, "--latency", line->latency,
            "Time the models, on ONNX Runtime or the engine of --confirm-on (default: do not)")
       .group("Search");
-  add_flag(app, "--no-latency", line->no_latency, "Do not time them: as without --latency").group("Search");
+  add_flag(app, "--no-latency", line->no_latency, "Do not time the models (this is the default)").group("Search");
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);
   line->add_claim(app);
@@ -88,11 +88,10 @@ Command add_fix(CLI::App& root, const std::string& command) {
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier fix model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
-      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with nothing left in low "
-      "precision; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Example: vernier fix model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\nExit code: 0 no "
+             "requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with no layer left in low precision; "
+             "70 internal error; 130 interrupted");
   return {&app,
           &line->messages,
           [line, command](Console& console) {

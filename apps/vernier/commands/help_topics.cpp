@@ -1,9 +1,23 @@
-// `vernier help accuracy`: which command answers which question, in the order in which they are asked.
+// `vernier help TOPIC`: which command answers which question, names that reports use, and schemas of files.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "console/exit_codes.h"
 #include "options/options.h"
+#include "plan/plan.h"
+#include "vernier/fix.h"
+#include "vernier/marks.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/outcome.h"
+#include "vernier/report/schema.h"
 
 namespace vernier::cli {
 namespace {
@@ -12,41 +26,78 @@ constexpr const char* kAccuracy = R"(A network gives wrong results in low precis
 
 1. Is it wrong at all, and by how much?
      vernier run model.onnx --onnxrt --trt --int8 --data samples.npz --compare sqnr
-     vernier verify model.onnx typed.onnx --data samples.npz          (a typed file that you have already)
+     vernier verify model.onnx typed.onnx --data samples.npz          (a typed file that you already have)
 
 2. Does it fail every time?
    Not always: the build or the device varies, not the network.
      vernier debug repeat --until 20 --artifacts replay.json --check ./build_and_compare.sh
      vernier inspect diff-tactics --dir polygraphy_artifacts
-   Always: go on.
+   Always: go on with 3.
 
-3. Can it be looked at layer by layer here (ONNX Runtime runs the model, the failure shows in simulation)?
+3. Does ONNX Runtime run the model, and does the simulation show the failure?
    Yes: where does the error start, and which layers must stay in high precision?
      vernier debug accuracy model.onnx --sim --int8 --data samples.npz
      vernier diagnose model.onnx --int8 --min-sqnr 24 --data samples.npz -o out
-   No, it only fails on the device: cut the network down until it is small enough to look at.
+   No, it only fails on the device: reduce the network until it is small enough to read.
      vernier debug reduce model.onnx -o reduced.onnx --check ./fails_on_device.sh polygraphy_debug.onnx
 
-4. You know the layers: take them out with the values that they see, as a test case.
+4. You know the layers: extract them with their input values, as a test case.
      vernier surgeon extract model.onnx --inputs TENSOR:auto:auto --outputs TENSOR:auto --with-data samples.npz -o part.onnx
 
-5. You want the smallest network that shows it, for a report to somebody else.
+5. You want the smallest network that fails, for a bug report.
      vernier debug reduce model.onnx -o reduced.onnx --check-sim int8 --min-sqnr 15 --data samples.npz
 
-vernier COMMAND --help says more of each.
+vernier COMMAND --help describes a command.
 )";
+
+std::string causes() {
+  std::string text = "Causes that diagnose and fix look for, with the formats that they are for:\n";
+  for (const CauseName& cause : cause_names())
+    text += fmt::format("\n{} ({})\n  {}\n", cause.id, cause.formats, cause.text);
+  return text;
+}
+
+std::string repairs() {
+  std::string text = "Repairs of vernier fix, in the order in which they are tried:\n";
+  for (const RepairName& repair : repair_names()) {
+    text += fmt::format("\n{}\n  {}\n  cost at run time: {}\n", repair.id, command_words(repair.text), repair.cost);
+  }
+  return text;
+}
+
+std::string codes() {
+  std::string text = "Exit codes of all commands:\n\n";
+  for (const ExitCode& code : kExitCodes) text += fmt::format("{:>5}  {}\n", code.code, code.meaning);
+  text += "\n\"outcome\" in report.json:\n\n";
+  for (std::size_t i = 0; i < words_of(Outcome{}).size(); ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    text += fmt::format("  {:<16}{}\n", word_of(outcome), text_of(outcome));
+  }
+  return text;
+}
+
+Command topic(CLI::App& root, const char* name, const char* about, std::function<std::string()> text) {
+  auto messages = std::make_shared<MessageGroup>();
+  CLI::App& app = add_command(command_group(root, "help", "Explain a topic or a command"), name, about);
+  add_message_options(app, *messages);
+  return {&app, messages.get(), [messages, text = std::move(text)](Console& console) {
+            print_result(console, text());
+            return 0;
+          }};
+}
 
 }  // namespace
 
-Command add_help_topics(CLI::App& root) {
-  auto messages = std::make_shared<MessageGroup>();
-  CLI::App& app = add_command(command_group(root, "help", "Explain how to go about something"), "accuracy",
-                              "Which command to use when a network is inaccurate in low precision");
-  add_message_options(app, *messages);
-  return {&app, messages.get(), [messages](Console& console) {
-            print_result(console, kAccuracy);
-            return 0;
-          }};
+std::vector<Command> add_help_topics(CLI::App& root) {
+  return {
+      topic(root, "accuracy", "Choose a command for a network that is inaccurate in low precision",
+            [] { return std::string(kAccuracy); }),
+      topic(root, "causes", "List the causes that diagnose and fix look for", causes),
+      topic(root, "repairs", "List the repairs of fix, and what each costs at run time", repairs),
+      topic(root, "codes", "List exit codes and outcomes", codes),
+      topic(root, "report-schema", "Print the JSON Schema of report.json", report_schema),
+      topic(root, "plan-schema", "Print the JSON Schema of plan.json", plan_schema),
+  };
 }
 
 }  // namespace vernier::cli

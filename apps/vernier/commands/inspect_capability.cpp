@@ -28,19 +28,18 @@ struct CapabilityLine {
 Command add_inspect_capability(CLI::App& root) {
   auto line = std::make_shared<CapabilityLine>();
   CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "capability",
-                              "Say which nodes an engine takes, and cut the model up by that");
+                              "Find the nodes that an engine supports, and split the model accordingly");
   add_argument(app, "MODEL", line->model, "ONNX file");
   add_value(app, "--target", line->target, "TARGET",
-            "tensorrt, by its own parser where --python has TensorRT or TensorRT-RTX; openvino, by its own reader and "
-            "CPU plugin where --python has it; both else by the published list; onnxruntime, by the library that is "
-            "here (default: tensorrt)")
+            "tensorrt or openvino: asked directly if --python has the package, otherwise by the published list. "
+            "onnxruntime: asked directly (default: tensorrt)")
       .group("Engine");
-  add_value(app, "--python", line->python, "PROGRAM",
-            "Python that TensorRT or OpenVINO is looked for in (default: python3)")
+  add_value(app, "--python", line->python, "PROGRAM", "Python to look for TensorRT or OpenVINO in (default: python3)")
       .group("Engine");
   add_row(app, table::kCustomOps, "Engine", line->texts);
   add_plugins_option(app, line->plugins, "Engine");
-  add_flag(app, "--with-partitioning", line->partitions, "Accepted; the parts are always found").group("Engine");
+  add_flag(app, "--with-partitioning", line->partitions, "Accepted, without effect: parts are always found")
+      .group("Engine");
   add_value(app, "-o,--output", line->output, "DIR",
             "Write each part as DIR/supported_N.onnx or DIR/unsupported_N.onnx (default: not written)")
       .writes()
@@ -49,8 +48,8 @@ Command add_inspect_capability(CLI::App& root) {
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
-             "Example: vernier inspect capability model.onnx --target tensorrt -o parts\n"
-             "Exit code: 0 done, whatever is taken; 2 usage; 3 input; 4 backend; 70 our fault");
+             "Example: vernier inspect capability model.onnx --target tensorrt -o parts\nExit code: 0 done, supported "
+             "or not; 2 usage; 3 input; 4 backend; 70 internal error");
 
   return {&app, &line->messages,
           [line](Console& console) {

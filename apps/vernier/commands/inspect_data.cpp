@@ -31,24 +31,22 @@ Command add_inspect_data(CLI::App& root) {
   auto line = std::make_shared<InspectDataLine>();
   CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "data",
                               "Print the arrays in saved inputs or results, with their statistics");
-  add_argument(app, "PATH", line->path, "Saved inputs or results: JSON, a folder of it, .npz; or a .npy");
-  add_flag(app, "-a,--all", line->all, "All iterations (default: the first)").group("Output");
-  add_flag(app, "-s,--show-values", line->show_values, "The values too, as NumPy prints them (default: no)")
+  add_argument(app, "PATH", line->path, "Saved inputs or results: JSON, a folder of JSON, .npz or .npy");
+  add_flag(app, "-a,--all", line->all, "Print all iterations (default: the first)").group("Output");
+  add_flag(app, "-s,--show-values", line->show_values, "Also print the values, as NumPy does (default: no)")
       .group("Output");
-  add_flag(app, "--histogram", line->histogram, "A histogram of the values of each array (default: no)")
-      .group("Output");
+  add_flag(app, "--histogram", line->histogram, "Print a histogram of each array (default: no)").group("Output");
   add_value(app, "-n,--num-items", line->num_items, "N",
-            "Values shown at each end of a dimension, of arrays with over 1000 of them; -1: all (default: 3)")
+            "Values to show at each end of a dimension, in arrays with more than 1000; -1: all (default: 3)")
       .group("Output");
   add_value(app, "--line-width", line->line_width, "N",
-            "Characters in a line of values; -1: lines end where rows do (default: 75)")
+            "Characters per line of values; -1: one line per row (default: 75)")
       .group("Output");
-  add_flag(app, "--json", line->json, "The same as JSON, without values and histograms (default: text)")
-      .group("Output");
+  add_flag(app, "--json", line->json, "Print JSON, without values and histograms (default: text)").group("Output");
   add_message_options(app, line->messages);
   add_footer(app,
-             "Example: vernier inspect data golden.json --all --show-values\n"
-             "Exit code: 0 done; 2 usage; 3 input; 70 our fault");
+             "Example: vernier inspect data golden.json --all --show-values\nExit code: 0 done; 2 usage; 3 input; 70 "
+             "internal error");
 
   return {&app, &line->messages, [line](Console& console) {
             InspectDataOptions options;

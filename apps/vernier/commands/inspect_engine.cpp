@@ -24,18 +24,18 @@ struct EngineLine {
 Command add_inspect_engine(CLI::App& root) {
   auto line = std::make_shared<EngineLine>();
   CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "engine",
-                              "Compile a model with an engine's own compiler, and say what became of each layer");
+                              "Compile a model with an engine's own compiler, and show the kernel of each layer");
   add_argument(app, "FILE", line->file,
-               "ONNX file, which is compiled now, without a GPU where the engine can; or layer information as JSON, of "
-               "trtexec --exportLayerInfo or of TensorRT's engine inspector");
-  add_value(app, "--model", line->model, "MODEL", "With layer information: the ONNX file that it was made of")
+               "ONNX file to compile, without a GPU if the engine supports that; or layer information as JSON, from "
+               "trtexec --exportLayerInfo or TensorRT's engine inspector");
+  add_value(app, "--model", line->model, "MODEL", "With layer information: the ONNX file that was compiled")
       .group("Engine");
   line->engine.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);
   add_footer(app,
-             "Example: vernier inspect engine typed.onnx --compute-capability 8.9\n"
-             "Exit code: 0 compiled; 2 usage; 3 input; 4 no engine is there, or it refuses the file; 70 our fault");
+             "Example: vernier inspect engine typed.onnx --compute-capability 8.9\nExit code: 0 compiled; 2 usage; 3 "
+             "input; 4 no engine was found, or it refuses the file; 70 internal error");
 
   return {&app, &line->messages, [line](Console& console) {
             InspectEngineOptions options;

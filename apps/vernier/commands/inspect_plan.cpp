@@ -24,10 +24,10 @@ struct PlanLine {
 Command add_inspect_plan(CLI::App& root) {
   auto line = std::make_shared<PlanLine>();
   CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "plan",
-                              "Print what a plan makes of a network: layers, work and weights by format");
-  add_argument(app, "PLAN", line->plan, "Plan as written by diagnose: plan.json");
+                              "Print the layers, work and weights of a plan by format");
+  add_argument(app, "PLAN", line->plan, "plan.json of diagnose");
   add_value(app, "--model", line->model, "FILE",
-            "The float model that it belongs to: work, weights, casts and Q/DQ pairs are counted (default: none)")
+            "The plan's float model, to count work, weights, casts and Q/DQ pairs (default: none)")
       .group("Input");
   line->result.add(app);
   add_flag(app, "--csv", line->csv, "Print one line a layer as CSV, and nothing else, on stdout").group("Output");

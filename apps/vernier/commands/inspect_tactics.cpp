@@ -36,9 +36,9 @@ Command one_file(CLI::App& root, const std::string& name, const std::string& des
 
 Command add_diff(CLI::App& group) {
   auto line = std::make_shared<DiffLine>();
-  CLI::App& app = add_command(group, "diff-tactics", "Tactics that bad replays hold and no good one does");
+  CLI::App& app = add_command(group, "diff-tactics", "Find tactics that occur in bad replays only");
   add_value(app, "--dir", line->folder, "DIR",
-            "Folder that holds good/ and bad/, as --artifacts-dir does (default: none)")
+            "Folder with good/ and bad/, as --artifacts-dir makes it (default: none)")
       .group("Replays");
   add_value(app, "--good", line->good, "PATH", "A good replay, or a folder of them (default: DIR/good)")
       .group("Replays");
@@ -60,12 +60,12 @@ Command add_diff(CLI::App& group) {
 }  // namespace
 
 Command add_inspect_tactics(CLI::App& root) {
-  return one_file(root, "tactics", "Print a tactic replay", "REPLAY", "JSON of --save-tactics, TensorRT 10 or older",
-                  inspect_tactics);
+  return one_file(root, "tactics", "Print a tactic replay", "REPLAY",
+                  "JSON of --save-tactics, from TensorRT 10 or older", inspect_tactics);
 }
 
 Command add_inspect_sparsity(CLI::App& root) {
-  return one_file(root, "sparsity", "Say which weights are 2:4 sparse", "MODEL", "ONNX file", inspect_sparsity);
+  return one_file(root, "sparsity", "Find the weights that are 2:4 sparse", "MODEL", "ONNX file", inspect_sparsity);
 }
 
 Command add_inspect_diff_tactics(CLI::App& root) {

@@ -67,39 +67,34 @@ std::string data_words(const CLI::App& app) {
 
 Command add_pipeline(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<PipelineLine>();
-  CLI::App& app = add_command(
-      root, "pipeline",
-      "At which stage is accuracy lost, from the framework's outputs over ONNX files to the engine's outputs?");
+  CLI::App& app = add_command(root, "pipeline", "Find the stage that loses accuracy: framework, ONNX files, or engine");
   add_argument(app, "FILE", line->file,
                "Stages as YAML or JSON: {stages: [{name: .., file: .., on: ..}]} (default: --stage alone)")
       .required(false);
   add_values(app, "--stage", line->stages, "NAME:FILE[@ENGINE]",
-             "A stage, the most trusted first: saved outputs (.npz, results JSON), or an ONNX file, float or typed, "
-             "simulated or on an engine: int8:int8.onnx@tensorrt, @openvino, @onnxruntime")
+             "A stage, the most trusted first: saved outputs (.npz, results JSON), or an ONNX file, float or typed. "
+             "ONNX files are simulated, or run on an engine: int8:int8.onnx@tensorrt, @openvino, @onnxruntime")
       .group("Stages");
   add_values(app, "--outputs", line->outputs, "NAME",
-             "Tensors to compare, inner ones too, such as those before NMS (default: the models' outputs)")
+             "Tensors to compare, also intermediate ones, such as those before NMS (default: the models' outputs)")
       .group("Stages");
-  add_value(app, "--min-sqnr", line->min_sqnr, "DB",
-            "Below this against the stage before, accuracy is lost (default: 30)")
+  add_value(app, "--min-sqnr", line->min_sqnr, "DB", "Minimum SQNR against the previous stage (default: 30)")
       .group("Stages");
   line->task.add(app);
-  line->data.add(app, "Samples for the stages that are models");
+  line->data.add(app, "Samples for stages that are models");
   line->engine.add_without_on(app, "a stage @tensorrt", "a stage @openvino");
   add_value(app, "-o,--output", line->output, "DIR",
-            "Write report.json and report.html, a page for browsers, into this folder (default: print only)")
+            "Write report.json and report.html into this folder (default: print only)")
       .writes()
       .group("Output");
   line->gate.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier pipeline --stage torch:torch.npz --stage float:model.onnx --stage int8:quantized.onnx --data "
-      "samples.npz\n"
-      "Exit code: 0 every stage is good; 1 accuracy is lost at one; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
-      "interrupted");
+  add_footer(app,
+             "Example: vernier pipeline --stage torch:torch.npz --stage float:model.onnx --stage int8:quantized.onnx "
+             "--data samples.npz\nExit code: 0 every stage is good; 1 a stage loses accuracy; 2 usage; 3 input; 4 "
+             "backend; 70 internal error; 130 interrupted");
   return {&app,
           &line->messages,
           [line, &app, command](Console& console) {

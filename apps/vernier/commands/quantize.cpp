@@ -70,8 +70,8 @@ void apply_activations(const Texts& texts, PrecisionOptions& precision) {
   const bool has_codes_from_zero =
       std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
   if (asymmetric && precision.target == Target::TensorRt && !has_codes_from_zero) {
-    refuse("--asymmetric: TensorRT knows zero point 0 alone",
-           "--target openvino and --target onnxruntime take asymmetric activations");
+    refuse("--asymmetric: TensorRT supports only zero point 0",
+           "--target openvino and --target onnxruntime support asymmetric activations");
   }
   precision.rules.symmetric_activations = symmetric;
 }
@@ -80,9 +80,9 @@ void apply_bias(const std::string& text, PrecisionOptions& precision) {
   if (text.empty()) return;
   const bool integer = parse_choice("--bias", text, {"int32", "float"}) == "int32";
   if (integer && precision.target != Target::OnnxRuntime) {
-    refuse(fmt::format("--bias int32: {} adds biases in float and takes no 32-bit codes",
+    refuse(fmt::format("--bias int32: {} adds biases in float",
                        precision.target == Target::OpenVino ? "OpenVINO" : "TensorRT"),
-           "--target onnxruntime stores them in int32");
+           "--target onnxruntime stores biases in int32");
   }
   precision.rules.integer_bias = integer;
 }
@@ -93,7 +93,8 @@ QuantizeOptions options_of(const QuantizeLine& line) {
   if (texts.given("--per-tensor") && texts.given("--per-channel"))
     refuse("--per-tensor and --per-channel: choose one", "leave out one of them");
   if (texts.given("--dq-only") && texts.given("--add-qdq-pair-to-weight")) {
-    refuse("--dq-only and --add-qdq-pair-to-weight: weights are either codes or float", "leave out one of them");
+    refuse("--dq-only and --add-qdq-pair-to-weight: weights are stored either quantized or in float",
+           "leave out one of them");
   }
   QuantizeOptions options;
   options.model = line.model;
@@ -107,14 +108,17 @@ QuantizeOptions options_of(const QuantizeLine& line) {
   apply_reduce_range(texts.given("--reduce-range"), options.precision);
   if (texts.given("--block-size") &&
       std::ranges::find(options.precision.low, Format::Int4) == options.precision.low.end()) {
-    refuse("--block-size: no weight is stored in int4", "add --quantize-mode int4");
+    refuse("--block-size has no effect without INT4 weights", "add --quantize-mode int4");
   }
   if (rules.block_size % 32 != 0 || rules.block_size == 96) {
-    refuse(fmt::format("--block-size {}: engines take blocks of 32, 64 or 128", rules.block_size), "--block-size 64");
+    refuse(fmt::format("--block-size {}: engines support blocks of 32, 64 or 128", rules.block_size),
+           "--block-size 64");
   }
   if (rules.paired_weights && options.precision.high != Format::Float32) {
-    refuse("--add-qdq-pair-to-weight: with --high-precision-dtype float16 or bfloat16 weights are stored as codes",
-           "leave out one of them");
+    refuse(
+        "--add-qdq-pair-to-weight: with --high-precision-dtype float16 or bfloat16, weights are always stored "
+        "quantized",
+        "leave out one of them");
   }
   read_rows(table::kSelection, texts, options.precision.selection);
   apply_residuals(texts.given("--quantize-residuals"), options.precision);
@@ -133,21 +137,20 @@ Command add_quantize(CLI::App& root) {
       add_command(root, "quantize", "Quantize a float model: calibrate, and write Q/DQ pairs that engines fuse");
   add_argument(app, "MODEL", line->model, "ONNX file, float, or a script that makes it: loader.py[:FUNC]");
   add_options(app, *line);
-  line->data.add(app, "Samples to learn the ranges of activations from; weights alone need none");
+  line->data.add(app, "Samples to calibrate activations on; not needed for weights only");
   line->data.add_calibration_cache(app);
   line->data.add_no_cache(app);
   add_value(app, "-o,--output", line->output, "FILE", "File to write (required)").writes().group("Output");
   line->external_data.add(app);
   line->engine.add_behind_compile(app);
-  add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
+  add_flag(app, "--json", line->json, "Print the result as JSON, and nothing else, on stdout").group("Output");
   add_words_of_modelopt(app, line->words_without_effect);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier quantize model.onnx --data samples.npz --target onnxruntime --nodes-to-exclude 'head*' -o "
-      "quantized.onnx\n"
-      "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Example: vernier quantize model.onnx --data samples.npz --target onnxruntime --nodes-to-exclude 'head*' "
+             "-o quantized.onnx\nExit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 internal "
+             "error; 130 interrupted");
 
   return {&app, &line->messages,
           [line](Console& console) {

@@ -43,11 +43,11 @@ void check_usage(const ReportLine& line) {
   }
   if (line.diff.empty()) return;
   if (line.diff.size() != 2 || !line.report.empty()) {
-    throw Error(ErrorKind::Usage, "--diff takes the two reports: the earlier one, then the later one",
+    throw Error(ErrorKind::Usage, "--diff reads two reports, the earlier one first; leave out the argument",
                 "vernier report --diff before.json after.json");
   }
   if (!line.output.empty()) {
-    throw Error(ErrorKind::Usage, "--diff prints text or JSON, and -o writes the page of one report",
+    throw Error(ErrorKind::Usage, "--diff prints text or JSON: -o writes the page of a single report",
                 "leave out one of them");
   }
 }
@@ -68,8 +68,9 @@ int render(const Report& report, const ReportLine& line, Console& console) {
     const std::filesystem::path output = line.output;
     std::error_code none;
     if (std::filesystem::equivalent(output, line.report, none)) {
-      throw Error(ErrorKind::Usage, fmt::format("-o {}: the report itself would be replaced", printable(line.output)),
-                  "another name, such as report.html");
+      throw Error(ErrorKind::Usage,
+                  fmt::format("-o {}: this would overwrite the report itself", printable(line.output)),
+                  "choose another name, such as report.html");
     }
     replace_file(output, report_to_html(report));
   }
@@ -101,29 +102,26 @@ int render(const ReportLine& line, Console& console) {
 
 Command add_report(CLI::App& root) {
   auto line = std::make_shared<ReportLine>();
-  CLI::App& app = add_command(root, "report",
-                              "Render the report of a diagnosis, a verdict or a pipeline again, as a page or as text, "
-                              "or compare the diagnoses of two builds");
+  CLI::App& app =
+      add_command(root, "report", "Render report.json as a page or as text, or compare the diagnoses of two builds");
   add_argument(app, "REPORT", line->report, "report.json of diagnose, fix, verify or pipeline").required(false);
   add_value(app, "-o,--output", line->output, "FILE.html",
-            "Write the page: one file that needs no network (default: print the text)")
+            "Write the page, one file that works offline (default: print the text)")
       .writes()
       .group("Output");
   add_values(app, "--diff", line->diff, "JSON",
              "Compare two reports of diagnose or fix: the earlier, then the later (default: none)")
       .group("Comparison");
   add_value(app, "--tolerance", line->tolerance, "DB",
-            "With --diff: an SQNR may fall by so many dB before that is worse (default: 0.5)")
+            "With --diff: how many dB an SQNR may fall before it counts as worse (default: 0.5)")
       .group("Comparison");
   line->gate.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);
-  add_footer(
-      app,
-      "Example: vernier report out/report.json -o report.html\n"
-      "Example: vernier report --diff before/report.json after/report.json --junit gate.xml\n"
-      "Exit code: 0 done, requirement met, later build no worse; 1 missed, lost, or worse; 2 usage; 3 input; 70 our "
-      "fault");
+  add_footer(app,
+             "Example: vernier report out/report.json -o report.html\nExample: vernier report --diff "
+             "before/report.json after/report.json --junit gate.xml\nExit code: 0 done, requirement met, later build "
+             "not worse; 1 missed, lost, or worse; 2 usage; 3 input; 70 internal error");
   return {&app,
           &line->messages,
           [line](Console& console) {

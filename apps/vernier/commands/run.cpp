@@ -125,13 +125,12 @@ std::string last_line(const RunResult& result, double seconds, const std::string
 
 Command add_run(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<RunLine>();
-  CLI::App& app = add_command(
-      root, "run",
-      "Run models, save what they give, and compare each run with the next: runners in the order of the command line, "
-      "then saved runs; the last is the reference");
-  add_arguments(app, "MODEL", line->models,
-                "ONNX files, float or typed, under any name, or scripts that make them: loader.py[:FUNC] (none: only "
-                "saved runs)");
+  CLI::App& app = add_command(root, "run",
+                              "Run models, save their outputs, and compare each run with the next. The last run is the "
+                              "reference: runners in the order of the command line, then saved runs");
+  add_arguments(
+      app, "MODEL", line->models,
+      "ONNX files, float or typed, or scripts that make them: loader.py[:FUNC] (default: compare saved runs only)");
   line->runners.add(app);
   line->runners.add_outputs(app);
   line->engine.add(app);
@@ -139,23 +138,22 @@ Command add_run(CLI::App& root, const std::string& command) {
   line->data.add(app, "Samples to run on");
   line->data.add_calibration(app);
   add_value(app, "--save-inputs,--save-input-data", line->save_inputs, "FILE",
-            "Save the samples: JSON as Polygraphy writes it, or a folder when FILE has no extension (default: none)")
+            "Save the samples: JSON in Polygraphy's format, or a folder if FILE has no extension (default: none)")
       .writes()
       .group("Saved runs");
   add_value(app, "--save-outputs,--save-results", line->save_outputs, "FILE",
-            "Save what the runners give: JSON whatever the extension, .npz, or a folder when FILE has none (default: "
-            "none)")
+            "Save the outputs of all runners: .npz, a folder if FILE has no extension, otherwise JSON (default: none)")
       .writes()
       .group("Saved runs");
   add_value(app, "--save-onnx", line->save_onnx, "FILE",
-            "Save the model that is run, with the outputs that --onnx-outputs chooses (default: none)")
+            "Save the model that is run, with the outputs of --onnx-outputs (default: none)")
       .writes()
       .group("Saved runs");
   add_flag(app, "--fp-to-fp16", line->to_float16,
-           "Convert the models to float16 first, whatever runs them: vernier convert --fp16")
+           "Convert the models to FP16 first, for all runners: vernier convert --fp16")
       .group("Runners");
   add_values(app, "--load-outputs,--load-results,--golden", line->load_outputs, "FILE",
-             "Compare with saved runs: each is one more run behind the runners (default: none)")
+             "Compare with saved runs, which follow the runners (default: none)")
       .group("Saved runs");
   line->comparison.add(app);
   line->comparison.add_pictures(app);
@@ -166,10 +164,9 @@ Command add_run(CLI::App& root, const std::string& command) {
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
       app,
-      "Example: vernier run model.onnx --sim --int8 --onnxrt --data samples.npz --compare sqnr\n"
-      "Example: vernier run typed.onnx --sim --load-outputs golden.json --data samples.npz\n"
-      "Exit code: 0 all passed, or nothing to compare; 1 a comparison failed; 2 usage; 3 input; 4 backend; 70 our "
-      "fault; 130 interrupted");
+      "Example: vernier run model.onnx --sim --int8 --onnxrt --data samples.npz --compare sqnr\nExample: vernier run "
+      "typed.onnx --sim --load-outputs golden.json --data samples.npz\nExit code: 0 all passed, or nothing to compare; "
+      "1 a comparison failed; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
 
   return {&app,
           &line->messages,
@@ -186,7 +183,8 @@ Command add_run(CLI::App& root, const std::string& command) {
             RunOptions options = options_of(*line);
             if (!line->save_onnx.empty()) {
               if (line->models.size() != 1) {
-                throw Error(ErrorKind::Usage, "--save-onnx: one model is saved", "vernier convert MODEL -o FILE.onnx");
+                throw Error(ErrorKind::Usage, "--save-onnx saves one model, and there are several",
+                            "vernier convert MODEL -o FILE.onnx");
               }
               require_writable_file(line->save_onnx);
             }

@@ -105,7 +105,7 @@ struct ExtractLine {
 
 void add_fallback(CLI::App& app, bool& fix_open_sizes, const char* group) {
   add_flag(app, "--force-fallback-shape-inference", fix_open_sizes,
-           "Set open sizes of the inputs to 1, and infer the shapes behind them")
+           "Set dynamic sizes of the inputs to 1, and infer the shapes of other tensors")
       .group(group);
 }
 
@@ -156,26 +156,25 @@ SanitizeOptions options_of(const SanitizeLine& line) {
 
 Command add_surgeon_extract(CLI::App& root) {
   auto line = std::make_shared<ExtractLine>();
-  CLI::App& app = surgeon(root, "extract", "Write the part of a graph between tensors as a model");
+  CLI::App& app = surgeon(root, "extract", "Extract the part of a graph between tensors as a model");
   line->files.add(app);
   add_values(app, "--inputs", line->inputs, "NAME:SHAPE:DTYPE",
-             "Where the part begins; auto for what the model says (default: the model's inputs)")
+             "Inputs of the part; auto: as in the model (default: the model's inputs)")
       .group("Part");
   add_values(app, "--outputs", line->outputs, "NAME:DTYPE",
-             "Where it ends; auto for what the model says (default: the model's outputs)")
+             "Outputs of the part; auto: as in the model (default: the model's outputs)")
       .group("Part");
   add_value(app, "--with-data", line->with_data, "SOURCE",
-            "Run the whole model on these samples, in any form of --data, and write what the part's inputs and outputs "
-            "hold to STEM_inputs.json and STEM_outputs.json (default: not run)")
+            "Run the whole model on these samples, in any form of --data, and write the part's inputs and outputs to "
+            "STEM_inputs.json and STEM_outputs.json (default: not run)")
       .group("Part");
   add_fallback(app, line->fix_open_sizes, "Part");
   add_row(app, table::kCustomOps, "Part", line->texts);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(
-      app,
-      "Example: vernier surgeon extract model.onnx --inputs conv1_out:auto:auto --outputs relu5_out -o part.onnx\n"
-      "Exit code: 0 done; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+  add_footer(app,
+             "Example: vernier surgeon extract model.onnx --inputs conv1_out:auto:auto --outputs relu5_out -o "
+             "part.onnx\nExit code: 0 done; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
   return {&app, &line->messages,
           [line](Console& console) {
             ExtractOptions options;
@@ -194,50 +193,50 @@ Command add_surgeon_extract(CLI::App& root) {
 
 Command add_surgeon_sanitize(CLI::App& root) {
   auto line = std::make_shared<SanitizeLine>();
-  CLI::App& app = surgeon(root, "sanitize", "Fold constants, clean up and simplify, with proof by running both");
+  CLI::App& app = surgeon(root, "sanitize", "Fold constants, clean up and simplify; both models are run and compared");
   line->files.add(app);
-  add_flag(app, "--fold-constants", line->fold, "Compute what does not depend on the inputs, bit for bit")
+  add_flag(app, "--fold-constants", line->fold, "Compute tensors that do not depend on inputs, bit for bit")
       .group("Folding");
   add_value(app, "--num-passes,--num-const-fold-passes", line->passes, "N",
-            "At most so many passes of folding (default: until nothing is left)")
+            "Maximum number of folding passes (default: until nothing is left)")
       .group("Folding");
   add_value(app, "--partitioning", line->partitioning, "HOW",
-            "basic or recursive: where not everything can be folded at once, each node is tried alone (default: no)")
+            "basic or recursive: try each node alone if folding everything at once fails (default: no)")
       .group("Folding");
   add_flag(app, "--no-fold-shapes", line->no_fold_shapes, "Leave Shape nodes as they are").group("Folding");
   add_flag(app, "--no-per-pass-shape-inference", line->per_pass,
-           "Accepted; shapes are inferred in each pass, which costs little")
+           "Accepted, without effect: shapes are inferred in each pass")
       .group("Folding");
-  add_value(
-      app, "--fold-size-threshold", line->size_limit, "BYTES",
-      "Larger values are not folded; K, M and G are powers of 1024 (default: 64M, and 1M where a value is 8 times "
-      "what it is made of)")
+  add_value(app, "--fold-size-threshold", line->size_limit, "BYTES",
+            "Largest value to fold; K, M and G are powers of 1024 (default: 64M; 1M for values 8 times larger than "
+            "their inputs)")
       .group("Folding");
   add_flag(app, "--simplify", line->simplify,
-           "Also fuse (BatchNormalization into Conv, Add into a bias) and drop nodes that do nothing; what that "
-           "changes is measured and printed")
+           "Also fuse (BatchNormalization into Conv, Add into a bias) and drop nodes without effect; the change in the "
+           "outputs is measured and printed")
       .group("Editing");
   add_flag(app, "--cleanup", line->cleanup, "Remove nodes that no output needs").group("Editing");
-  add_flag(app, "--toposort", line->toposort, "Sort nodes; every model read here is sorted anyway").group("Editing");
+  add_flag(app, "--toposort", line->toposort, "Sort nodes; vernier does so anyway when it reads a model")
+      .group("Editing");
   add_values(app, "--override-input-shapes,--override-inputs", line->shapes, "NAME:[D0,D1]",
              "Fix the shape of inputs (default: as in the file)")
       .group("Editing");
   add_fallback(app, line->fix_open_sizes, "Editing");
   add_values(app, "--outputs", line->outputs, "NAME", "New outputs, wildcards allowed; '*' or mark all: every tensor")
       .group("Editing");
-  add_values(app, "--exclude-outputs", line->excluded, "NAME", "Take these off the outputs (default: none)")
-      .group("Editing");
-  add_values(app, "--outputs-by-type", line->by_type, "OPERATOR", "Outputs of all nodes of these types (default: none)")
+  add_values(app, "--exclude-outputs", line->excluded, "NAME", "Outputs to remove (default: none)").group("Editing");
+  add_values(app, "--outputs-by-type", line->by_type, "OPERATOR",
+             "New outputs: those of all nodes with these operator types (default: none)")
       .group("Editing");
   add_values(app, "--set-unbounded-dds-upper-bound", line->bounds, "[NAME:]N",
-             "Bound sizes that come from data by a Min (default: not)")
+             "Insert a Min that bounds sizes that depend on data (default: none)")
       .group("Editing");
-  line->data.add(app, "Samples that original and result are compared on");
+  line->data.add(app, "Samples to compare the original and the result on");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
-             "Example: vernier surgeon sanitize model.onnx --fold-constants -o folded.onnx\n"
-             "Exit code: 0 done; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+             "Example: vernier surgeon sanitize model.onnx --fold-constants -o folded.onnx\nExit code: 0 done; 2 "
+             "usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
   return {&app, &line->messages,
           [line](Console& console) {
             SanitizeOptions options = options_of(*line);
@@ -271,14 +270,16 @@ Command add_weight_command(CLI::App& root, const std::string& name, const std::s
   line->files.add(app);
   if (excludes) {
     add_value(app, "--exclude-list", line->exclude_list, "FILE",
-              "Initializers that keep their values, one name a line (default: none)")
+              "File with initializers that keep their values, one name per line (default: none)")
         .group("Weights");
   }
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(app, fmt::format("Example: vernier surgeon {} model.onnx -o out.onnx\n"
-                              "Exit code: 0 done; 2 usage; 3 input; 70 our fault",
-                              name));
+  add_footer(
+      app,
+      fmt::format(
+          "Example: vernier surgeon {} model.onnx -o out.onnx\nExit code: 0 done; 2 usage; 3 input; 70 internal error",
+          name));
   return {&app, &line->messages,
           [line, job, name](Console& console) {
             WeightEditOptions options;
@@ -298,21 +299,22 @@ Command add_weight_command(CLI::App& root, const std::string& name, const std::s
 
 Command add_surgeon_insert(CLI::App& root) {
   auto line = std::make_shared<InsertLine>();
-  CLI::App& app = surgeon(root, "insert", "Put a node between tensors");
+  CLI::App& app = surgeon(root, "insert", "Insert a node between tensors");
   line->files.add(app);
-  add_values(app, "--inputs", line->inputs, "NAME", "Tensors that it reads, in order (required)").group("Node");
+  add_values(app, "--inputs", line->inputs, "NAME", "Inputs of the node, in order (required)").group("Node");
   add_values(app, "--outputs", line->outputs, "NAME",
-             "Tensors that it makes; who read one of that name reads the new one (required)")
+             "Outputs of the node; nodes that read a tensor of this name then read the new one (required)")
       .group("Node");
-  add_value(app, "--op", line->op_type, "OPERATOR", "Its operator (required)").group("Node");
-  add_value(app, "--name", line->name, "NAME", "Its name (default: vernier_inserted_OPERATOR)").group("Node");
-  add_values(app, "--attrs", line->attributes, "KEY=VALUE", "Attributes: a number, a text, or [1,2] (default: none)")
+  add_value(app, "--op", line->op_type, "OPERATOR", "Operator of the node (required)").group("Node");
+  add_value(app, "--name", line->name, "NAME", "Name of the node (default: vernier_inserted_OPERATOR)").group("Node");
+  add_values(app, "--attrs", line->attributes, "KEY=VALUE",
+             "Attributes of the node: a number, a text, or [1,2] (default: none)")
       .group("Node");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
-             "Example: vernier surgeon insert model.onnx --op Relu --inputs x --outputs conv1_in -o out.onnx\n"
-             "Exit code: 0 done; 2 usage; 3 input; 70 our fault");
+             "Example: vernier surgeon insert model.onnx --op Relu --inputs x --outputs conv1_in -o out.onnx\nExit "
+             "code: 0 done; 2 usage; 3 input; 70 internal error");
   return {&app, &line->messages,
           [line](Console& console) {
             InsertOptions options;
@@ -345,8 +347,8 @@ Command add_surgeon_weight_strip(CLI::App& root) {
                             true);
 }
 Command add_surgeon_weight_reconstruct(CLI::App& root) {
-  return add_weight_command(root, "weight-reconstruct", "Give stripped weights made-up values", reconstruct_weights,
-                            false);
+  return add_weight_command(root, "weight-reconstruct", "Fill stripped weights with made-up values",
+                            reconstruct_weights, false);
 }
 
 }  // namespace vernier::cli

@@ -16,12 +16,11 @@ namespace vernier::cli {
 namespace {
 
 CLI::App& group_member(CLI::App& root, const std::string& name, const std::string& description) {
-  return add_command(command_group(root, "template", "Write a file to start from, which runs as it is"), name,
-                     description);
+  return add_command(command_group(root, "template", "Write a template that runs as it is"), name, description);
 }
 
 void add_output(CLI::App& app, std::string& output) {
-  add_value(app, "-o,--output", output, "FILE", "Write it there (default: to stdout)").writes().group("Output");
+  add_value(app, "-o,--output", output, "FILE", "File to write (default: stdout)").writes().group("Output");
 }
 
 int hand_over(Console& console, const std::string& output, const std::string& text) {
@@ -42,18 +41,17 @@ struct PlanTemplateLine {
 
 Command add_plan(CLI::App& root) {
   auto line = std::make_shared<PlanTemplateLine>();
-  CLI::App& app = group_member(root, "plan", "The plan that convert would follow, to edit and give back with --plan");
+  CLI::App& app = group_member(root, "plan", "The plan that convert would follow; edit it and pass it with --plan");
   add_argument(app, "MODEL", line->model, "ONNX file");
   line->precision.add(app);
-  line->data.add(app, "Samples that ranges are learned from, where a format needs them");
+  line->data.add(app, "Samples to calibrate on, if a format needs them");
   line->data.add_calibration_cache(app);
   add_output(app, line->output);
   add_message_options(app, line->messages);
   add_footer(app,
-             "Without a low format: --fp16, which needs no samples.\n"
-             "Example: vernier template plan model.onnx -o plan.json && vernier convert model.onnx --plan plan.json -o "
-             "typed.onnx\n"
-             "Exit code: 0 done; 2 usage; 3 input; 4 backend; 70 our fault");
+             "Without a low format, the plan is for FP16, which needs no samples.\nExample: vernier template plan "
+             "model.onnx -o plan.json && vernier convert model.onnx --plan plan.json -o typed.onnx\nExit code: 0 done; "
+             "2 usage; 3 input; 4 backend; 70 internal error");
   return {&app, &line->messages, [line](Console& console) {
             QuantizeOptions options;
             options.model = line->model;
@@ -76,12 +74,13 @@ Command add_script(CLI::App& root, const std::string& name, const std::string& d
                    bool needs_model, std::string (*make)(const OnnxModel& model)) {
   auto line = std::make_shared<ScriptLine>();
   CLI::App& app = group_member(root, name, description);
-  Option model = add_argument(app, "MODEL", line->model,
-                              needs_model ? "ONNX file, for its names, types and shapes" : "ONNX file, not read");
+  Option model =
+      add_argument(app, "MODEL", line->model,
+                   needs_model ? "ONNX file, for its names, types and shapes" : "Accepted, not read: an ONNX file");
   if (!needs_model) model.required(false);
   add_output(app, line->output);
   add_message_options(app, line->messages);
-  add_footer(app, "Example: " + example + "\nExit code: 0 done; 2 usage; 3 input; 70 our fault");
+  add_footer(app, "Example: " + example + "\nExit code: 0 done; 2 usage; 3 input; 70 internal error");
   return {&app, &line->messages, [line, make](Console& console) {
             if (!line->output.empty()) require_writable_file(line->output);
             return hand_over(console, line->output, make(line->model));
@@ -98,7 +97,7 @@ std::vector<Command> add_templates(CLI::App& root) {
       add_script(root, "metric-script", "A Python script that rates outputs, for --metric-script",
                  "vernier template metric-script -o metric.py", false,
                  [](const OnnxModel&) { return metric_script_template(); }),
-      add_script(root, "postprocess-script", "A Python script that changes outputs before they are compared",
+      add_script(root, "postprocess-script", "A Python script that changes outputs before comparison",
                  "vernier template postprocess-script model.onnx -o postprocess.py", true, postprocess_script_template),
       add_script(root, "onnx-gs", "A Python script that edits the model with ONNX GraphSurgeon",
                  "vernier template onnx-gs model.onnx -o edit.py", true, onnx_gs_template),

@@ -40,16 +40,16 @@ struct VerifyLine {
 
 Command add_verify(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<VerifyLine>();
-  CLI::App& app = add_command(
-      root, "verify", "Measure, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model");
+  CLI::App& app =
+      add_command(root, "verify",
+                  "Measure how far a typed model (Cast, Q/DQ, from any tool) is from its float model, layer by layer");
   add_argument(app, "FLOAT", line->float_model, "ONNX file, float: the reference");
-  add_argument(app, "TYPED", line->typed_model, "ONNX file, typed: simulated as its casts and Q/DQ say");
+  add_argument(app, "TYPED", line->typed_model, "ONNX file, typed: its Casts and Q/DQ pairs are simulated");
   line->requirement.add(app);
   line->task.add(app);
-  add_value(
-      app, "--target", line->target, "TARGET",
-      "The engine that the file is for. tensorrt: where layers are in FP16 or BF16, figures with sums in float32 and "
-      "in float16; openvino, onnxruntime: with float32 (default: tensorrt)")
+  add_value(app, "--target", line->target, "TARGET",
+            "The engine that the file is for. tensorrt: if layers are in FP16 or BF16, measure with FP32 and with FP16 "
+            "accumulation. openvino, onnxruntime: with FP32 accumulation (default: tensorrt)")
       .group("Arithmetic");
   add_rows(app, table::kArithmetic, line->arithmetic, "Arithmetic");
   line->data.add(app, "Samples to measure on");
@@ -57,10 +57,11 @@ Command add_verify(CLI::App& root, const std::string& command) {
   line->on.add(app);
   line->on.add_compile(app);
   add_flag(app, "--no-explain", line->no_explain,
-           "Measure only (default: of a file with Q/DQ pairs also say which pairs do the damage, and what each engine "
-           "makes of them)")
+           "Measure only (default: for Q/DQ files, also find the pairs that do the damage, and check how engines "
+           "handle them)")
       .group("Output");
-  add_value(app, "-o,--output", line->output, "DIR", "Write report.json and report.html there (default: nothing)")
+  add_value(app, "-o,--output", line->output, "DIR",
+            "Write report.json and report.html into this folder (default: none)")
       .writes()
       .group("Output");
   line->gate.add(app);
@@ -68,12 +69,12 @@ Command add_verify(CLI::App& root, const std::string& command) {
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
-             "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
-             "Example: vernier verify model.onnx quantized.onnx --data samples.npz --min-sqnr 20 -o verdict\n"
-             "Example: vernier verify model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\n"
-             "Example: vernier verify model.onnx quantized.onnx --data samples.npz --compile --python venv/bin/python\n"
-             "Exit code: 0 no requirement, or met; 1 missed, not judged because FLOAT is quantized, or refused by "
-             "an engine; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+             "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\nExample: vernier verify "
+             "model.onnx quantized.onnx --data samples.npz --min-sqnr 20 -o verdict\nExample: vernier verify "
+             "model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\nExample: vernier verify "
+             "model.onnx quantized.onnx --data samples.npz --compile --python venv/bin/python\nExit code: 0 no "
+             "requirement, or met; 1 missed, FLOAT is quantized, or an engine refuses; 2 usage; 3 input; 4 backend; 70 "
+             "internal error; 130 interrupted");
 
   return {&app,
           &line->messages,

@@ -112,20 +112,22 @@ struct AbsentCommand {
   const char* instead;
 };
 constexpr std::array kAbsentCommands{
-    AbsentCommand{"vernier", "plugin", "patterns of plugins are programs for ONNX GraphSurgeon, which are not run here",
+    AbsentCommand{"vernier", "plugin", "vernier does not run plugin patterns, which are programs for ONNX GraphSurgeon",
                   "polygraphy plugin; or vernier surgeon insert MODEL --op PLUGIN --inputs A --outputs B -o FILE.onnx, "
-                  "which replaces what makes B"},
-    AbsentCommand{"vernier", "multi-device", "no model is split over devices here", "polygraphy multi-device"},
-    AbsentCommand{"template", "trt-network", "no script for TensorRT is written here",
+                  "which replaces the nodes that compute B"},
+    AbsentCommand{"vernier", "multi-device", "vernier does not split models over devices", "polygraphy multi-device"},
+    AbsentCommand{"template", "trt-network", "vernier does not write scripts for TensorRT",
                   "polygraphy template trt-network"},
-    AbsentCommand{"template", "trt-config", "no script for TensorRT is written here", "polygraphy template trt-config"},
-    AbsentCommand{"template", "shard-hints", "no model is split over devices here", "polygraphy template shard-hints"},
+    AbsentCommand{"template", "trt-config", "vernier does not write scripts for TensorRT",
+                  "polygraphy template trt-config"},
+    AbsentCommand{"template", "shard-hints", "vernier does not split models over devices",
+                  "polygraphy template shard-hints"},
 };
 
 [[noreturn]] void unknown_argument(const CLI::App& app, const std::string& argument) {
   const std::vector<std::string> commands = command_names(app);
   if (commands.empty()) {
-    const std::string text = fmt::format("one argument too many: '{}'", printable(argument));
+    const std::string text = fmt::format("unexpected argument: '{}'", printable(argument));
     throw Error(ErrorKind::Usage, text, compares_two(app) ? comparison_of(app, argument) : help_hint(app));
   }
   const auto absent = std::ranges::find_if(kAbsentCommands, [&](const AbsentCommand& command) {
@@ -315,14 +317,15 @@ void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with(" missing")) {
       text = text.substr(0, text.find(':')) + ": its value is missing";
     } else if (text.find("At Most 1 required") != std::string::npos) {
-      text = text.substr(0, text.find(':')) + ": given more than once, and it takes one value";
+      text = text.substr(0, text.find(':')) + ": given more than once, but it accepts one value";
     }
     throw Error(ErrorKind::Usage, text, fmt::format("usage: {} --help", full_name(app)));
   }
   const CLI::App& app = chosen_app(root);
   if (const std::vector<std::string> commands = command_names(app); !commands.empty()) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: a command is missing", full_name(app)),
-                fmt::format("one of: {}; {} --help says more", list_some(commands, commands.size()), full_name(app)));
+    throw Error(
+        ErrorKind::Usage, fmt::format("{}: a command is missing", full_name(app)),
+        fmt::format("one of: {}; {} --help describes them", list_some(commands, commands.size()), full_name(app)));
   }
 }
 

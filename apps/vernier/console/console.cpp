@@ -66,6 +66,7 @@ Console::~Console() { end_progress(); }
 void Console::configure(const MessageGroup& options) {
   shows_progress_ = options.quiet == 0;
   is_verbose_ = options.verbose > 0;
+  if (!terminal_ && !is_verbose_) progress_.only_heartbeat();
   logger_->sinks().front()->set_level(level_of(options));
   if (options.log_file.empty()) return;
   try {
@@ -117,8 +118,7 @@ void Console::end_progress() {
 
 void Console::progress(const std::string& phase, std::size_t done, std::size_t total) {
   const std::lock_guard lock(mutex_);
-  // Into a file or a pipe it is noise between the warnings, unless more is asked for.
-  if (!shows_progress_ || (!terminal_ && !is_verbose_)) return;
+  if (!shows_progress_) return;
   std::optional<std::string> line = progress_.line(phase, done, total, std::chrono::steady_clock::now());
   if (!line) return;
   if (terminal_) {

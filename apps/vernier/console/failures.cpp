@@ -16,8 +16,8 @@ namespace vernier::cli {
 namespace {
 
 const char* const kReport =
-    "this is a fault of vernier, not of your input: please report it in the project's issue tracker, with the command, "
-    "the output of 'vernier doctor' and, if you can, the model";
+    "this is a fault of vernier, not of your input. Please report it in the project's issue tracker, with the command, "
+    "the output of 'vernier doctor' and, if possible, the model";
 
 int internal(Console& console, const std::string& what) {
   console.error(fmt::format("internal error: {}", what), kReport);
@@ -34,7 +34,7 @@ int run_guarded(Console& console, const std::function<int()>& body) {
     console.error(error.what(), error.hint());
     return static_cast<int>(error.kind());
   } catch (const std::bad_alloc&) {
-    console.error("out of memory", "fewer --threads need less; so does a smaller batch in --input-shapes or --data");
+    console.error("out of memory", "use fewer --threads, or a smaller batch in --input-shapes or --data");
     return static_cast<int>(ErrorKind::Backend);
   } catch (const std::filesystem::filesystem_error& error) {
     std::error_code gone;
@@ -48,7 +48,7 @@ int run_guarded(Console& console, const std::function<int()>& body) {
     return static_cast<int>(ErrorKind::Input);
   } catch (const std::system_error& error) {  // of std::thread: the system is asked for nothing else that throws it
     console.error(fmt::format("the system refuses another thread: {}", error.code().message()),
-                  "fewer --threads need less; the shell's ulimit sets what a process may take");
+                  "use fewer --threads, or raise the limit of the shell's ulimit");
     return static_cast<int>(ErrorKind::Backend);
   } catch (const std::exception& error) {
     return internal(console, error.what());

@@ -92,7 +92,7 @@ void keep_inputs_safe(const CLI::App& app) {
   for (const GivenOption& option : given_options(app)) {
     for (const std::string& value : option.values) {
       if (option.writes && value == "-") {
-        throw Error(ErrorKind::Usage, fmt::format("{} -: is no file", option.name), "standard output is /dev/stdout");
+        throw Error(ErrorKind::Usage, fmt::format("{} -: not a file", option.name), "standard output is /dev/stdout");
       }
       if (option.writes) {
         written.push_back({option.name, value});
@@ -112,16 +112,16 @@ void keep_inputs_safe(const CLI::App& app) {
     for (const Named& input : read) {
       if (goes_on(output, input) || !(same_file(output.path, input.path) || moves(output, input))) continue;
       throw Error(ErrorKind::Usage,
-                  fmt::format("{} would be overwritten by {}, and this command reads it ({})", printable(output.path),
+                  fmt::format("{} would be overwritten by {}, but this command reads it ({})", printable(output.path),
                               output.option, input.option),
-                  fmt::format("another file for {}", output.option));
+                  fmt::format("choose another file for {}", output.option));
     }
     for (const Named& other : written) {
       if (&other == &output || other.option == output.option || sorts(output, other)) continue;
       if (!same_place(output.path, other.path)) continue;
       throw Error(ErrorKind::Usage,
                   fmt::format("{} and {} would both write {}", output.option, other.option, printable(output.path)),
-                  "a file for each");
+                  "choose a file for each");
     }
   }
 }

@@ -40,7 +40,8 @@ void on_lost_page(int signal, siginfo_t* info, void* /*context*/) {
   write_text("error: ");
   write_text(name != nullptr ? name : "a file that was being read");
   write_text(
-      ": it became shorter while it was read, or its disk failed\n hint: run again when nothing else writes to it\n");
+      ": it was truncated while vernier read it, or its disk failed\n hint: run again when nothing else writes to "
+      "it\n");
   ::_exit(static_cast<int>(ErrorKind::Input));
 }
 

@@ -69,10 +69,10 @@ std::vector<Command> add_commands(CLI::App& root, const std::string& command) {
       add_check_placement(root),
       add_check_data(root),
       add_check_lint(root),
-      add_help_topics(root),
       add_doctor(root),
       add_completion(root),
   };
+  for (Command& topic : add_help_topics(root)) commands.push_back(std::move(topic));
   for (Command& template_command : add_templates(root)) commands.push_back(std::move(template_command));
   for (Command& older : add_precision(root, command)) commands.push_back(std::move(older));
   return commands;
@@ -101,7 +101,7 @@ void check_hint(const CLI::App& root, const Error& error) {
   const CLI::App& app = chosen_app(root);
   const std::vector<std::string> wrong = options_out_of_place(app, command_words(error.hint()));
   if (wrong.empty()) return;
-  throw Error(ErrorKind::Internal, fmt::format("a hint names {}, which {} does not take: {} (hint: {})",
+  throw Error(ErrorKind::Internal, fmt::format("a hint names {}, which {} does not accept: {} (hint: {})",
                                                list_some(wrong), full_name(app), error.what(), error.hint()));
 }
 
@@ -165,9 +165,8 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
       ->group("Options");
   root.require_subcommand(0, 1);
   root.footer(
-      "vernier COMMAND --help says more of each.\n"
-      "Exit code: 0 done, requirement met; 1 ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 our fault; "
-      "130 interrupted");
+      "vernier COMMAND --help describes a command; vernier help lists topics.\nExit code: 0 done, requirement met; 1 "
+      "ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 internal error; 130 interrupted");
 
   const std::vector<Command> commands = add_commands(root, command_text(arguments));
   try {

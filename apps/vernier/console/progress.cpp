@@ -13,9 +13,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kSilence{1000};
 constexpr milliseconds kBetweenRedraws{100};
-constexpr milliseconds kBetweenLines{5000};
 // An estimate from less than this jumps about more than it tells.
 constexpr milliseconds kBeforeEstimate{2000};
 constexpr double kKnownShare = 0.03;  // of a job, before its end is guessed
@@ -63,8 +61,8 @@ std::optional<std::string> Progress::line(const std::string& phase, std::size_t 
     if (!step_start_) step_start_ = now;
   }
   done_ = done;
-  if (now - start_ < kSilence) return std::nullopt;
-  if (last_ && now - *last_ < (redraws_ ? kBetweenRedraws : kBetweenLines)) return std::nullopt;
+  if (now - start_ < silence_) return std::nullopt;
+  if (last_ && now - *last_ < (redraws_ ? kBetweenRedraws : milliseconds(between_))) return std::nullopt;
   last_ = now;
 
   std::string text = step_ ? fmt::format("{} of {}  ", step_->number, step_->of) : "";

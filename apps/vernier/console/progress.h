@@ -19,6 +19,9 @@ class Progress {
   /// seconds. Nothing in the first second after `start`: short jobs stay silent.
   Progress(bool redraws, Time start) : redraws_(redraws), start_(start), phase_start_(start) {}
 
+  /// For files and pipes: a line every 30 seconds, the first one after 30 seconds.
+  void only_heartbeat() { silence_ = between_ = std::chrono::seconds(30); }
+
   /// The job of several steps begins one: from here on lines say which, and the time left is the job's.
   void step(const JobStep& step);
 
@@ -32,6 +35,7 @@ class Progress {
   std::optional<std::chrono::seconds> left(double share, Time now) const;
 
   bool redraws_;
+  std::chrono::seconds silence_{1}, between_{5};
   Time start_;
   Time phase_start_;
   std::size_t done_at_start_ = 0;

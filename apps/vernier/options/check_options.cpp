@@ -25,7 +25,7 @@ std::vector<int> parse_codes(const char* option, const std::vector<std::string>&
   for (const std::string& text : texts) {
     const double code = parse_number(option, text);
     if (code != static_cast<int>(code) || code < -64 || code > 255) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is no exit code", option, text),
+      throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is not an exit code", option, text),
                   "0 to 255; -N for a program that was killed by signal N");
     }
     codes.push_back(static_cast<int>(code));
@@ -65,7 +65,7 @@ void CheckGroup::add(CLI::App& app, const std::string& candidate) {
   add_rows(app, table::kCheckOutput, texts_);
   if (!candidate.empty()) {
     auto row = table::kCandidate;
-    const std::string help = "Where the check finds what it judges (default: " + candidate + ")";
+    const std::string help = "The file that the check reads (default: " + candidate + ")";
     row.words.help = help.c_str();
     add_words(app, row.words, Arity::One, candidate, table::kArtifacts.group, texts_);
     add_row(app, table::kKeepCandidate, table::kArtifacts.group, texts_);
@@ -80,20 +80,20 @@ CheckOptions CheckGroup::values(bool built_in) const {
     throw Error(ErrorKind::Usage, "--check: the command is missing", "--check python check.py, at the end of the line");
   }
   if (!given() && !built_in && !can_be_asked()) {
-    throw Error(ErrorKind::Usage, "--check is missing, and there is no terminal to ask at",
+    throw Error(ErrorKind::Usage, "--check is missing, and there is no terminal to ask on",
                 "--check CMD..., at the end of the line; exit code 0 is good");
   }
   options.fail_codes = parse_codes("--fail-code", texts_.all("--fail-code"));
   options.ignored_codes = parse_codes("--ignore-fail-code", texts_.all("--ignore-fail-code"));
   const bool always = texts_.given("--show-output"), never = texts_.given("--hide-fail-output");
   if (always && never) {
-    throw Error(ErrorKind::Usage, "--show-output and --hide-fail-output: only one of them can be meant");
+    throw Error(ErrorKind::Usage, "--show-output and --hide-fail-output contradict each other");
   }
   options.show = always ? CheckOutput::Always : never ? CheckOutput::Never : CheckOutput::WhenBad;
   if (timeout_.given()) {
     options.timeout_seconds = parse_number("--timeout", timeout_.last());
     if (options.timeout_seconds <= 0) {
-      throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s leave no time at all", timeout_.last()));
+      throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s is not a time limit", timeout_.last()));
     }
   }
   options.candidate = candidate_;

@@ -31,7 +31,8 @@ struct ThresholdHelp {
 // A new function is one line here, and those that options/compare_function.h names.
 constexpr ThresholdHelp kThresholds[] = {
     {CompareFunction::Indices, "--index-tolerance", "[OUTPUT:]N",
-     "indices: an entry may be N places from where the reference has it; the last N are not judged (default: 0)"},
+     "indices: how many places an entry may be away from its place in the reference; the last N entries are not "
+     "compared (default: 0)"},
     {CompareFunction::L2, "--l2-threshold,--l2-tolerance", "[OUTPUT:]E", "l2: at most E (default: 1e-5)"},
     {CompareFunction::CosineSimilarity, "--cosine-similarity-threshold", "[OUTPUT:]C",
      "cosine_similarity: at least C, -1 to 1 (default: 0.997)"},
@@ -60,10 +61,11 @@ PerOutput<T> per_output(std::string_view option, const std::vector<std::string>&
     const auto [output, value] = split_output(text);
     T parsed = parse(value);
     if (output.empty()) {
-      if (setting.general) throw Error(ErrorKind::Usage, fmt::format("{}: two values for all outputs", option));
+      if (setting.general)
+        throw Error(ErrorKind::Usage, fmt::format("{}: two values are given for all outputs", option));
       setting.general = parsed;
     } else if (!setting.own.emplace(output, parsed).second) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: two values for output '{}'", option, printable(output)));
+      throw Error(ErrorKind::Usage, fmt::format("{}: two values are given for output '{}'", option, printable(output)));
     }
   }
   return setting;
@@ -126,8 +128,8 @@ void ComparisonGroup::add_thresholds(CLI::App& app, Defaults defaults) {
               "simple: absolute tolerance (default: by the coarser element type: 1e-7 float64, 1e-5 other floats, 0 "
               "integers)");
   add_setting("--rtol,--rel-tol", rtol_, "[OUTPUT:]E",
-              "simple: relative tolerance, either will do (default: by the coarser element type: 1e-7 float64, 1e-5 "
-              "float32, 1e-3 float16, 0.016 bfloat16, 0 integers)");
+              "simple: relative tolerance; meeting one of the two is enough (default: by the coarser element type: "
+              "1e-7 float64, 1e-5 float32, 1e-3 float16, 0.016 bfloat16, 0 integers)");
   add_setting("--check-error-stat", error_stat_, "[OUTPUT:]STAT",
               "simple: elemwise max mean median quantile (default: elemwise)");
   for (const ThresholdHelp& row : kThresholds) {
@@ -136,7 +138,7 @@ void ComparisonGroup::add_thresholds(CLI::App& app, Defaults defaults) {
   // In older guides it asks for the comparison, which is done anyway.
   add_flag(app, "--compare-outputs", [] {}).group("");
   add_flag(app, "--check-average", check_average,
-           "Judge the mean of each figure over all iterations (default: every iteration)")
+           "Check the mean of each figure over all iterations (default: every iteration)")
       .group(kComparisonGroup);
   add_value(app, "--save-accuracy-results", save_accuracy, "FILE",
             "Save verdicts and figures as JSON that vernier check accuracy reads (default: not saved)")
@@ -147,29 +149,30 @@ void ComparisonGroup::add_thresholds(CLI::App& app, Defaults defaults) {
 void ComparisonGroup::add(CLI::App& app) {
   add_thresholds(app, Defaults::Stated);
   add_values(app, "--error-quantile", error_quantile_, "[OUTPUT:]Q",
-             "simple with quantile: which one, 0 to 1 (default: 0.99)")
+             "simple with quantile: the quantile, 0 to 1 (default: 0.99)")
       .group(kComparisonGroup);
   add_flag(app, "--infinities-compare-equal", infinities_compare_equal_,
            "simple: infinities of the same sign differ by 0 (default: they fail)")
       .group(kComparisonGroup);
   add_flag(app, "--no-shape-check", no_shape_check_,
-           "Permute or reshape the reference where shapes differ (default: that fails)")
+           "Permute or reshape the reference if shapes differ (default: fail)")
       .group(kComparisonGroup);
-  add_flag(app, "--validate", validate, "Also fail on NaN and infinities in any output (default: only where compared)")
+  add_flag(app, "--validate", validate,
+           "Also fail on NaN and infinities in any output (default: only in compared outputs)")
       .group(kComparisonGroup);
   add_flag(app, "--fail-fast", fail_fast, "Stop at the first output that fails (default: compare all)")
       .group(kComparisonGroup);
   add_values(app, "--postprocess,--postprocess-func", postprocess_, "[OUTPUT:]top-K[,axis=A]",
-             "Compare the indices of the K largest elements along an axis, the last one unless said (default: compare "
+             "Compare the indices of the K largest elements along an axis, by default the last one (default: compare "
              "the outputs)")
       .group(kComparisonGroup);
   add_value(app, "--postprocess-func-script", postprocess_script, "FILE.py[:FUNC]",
-            "Compare what postprocess_outputs(outputs) makes of the outputs of each run, a dict of numpy arrays "
+            "Compare the results of postprocess_outputs(outputs), called with each run's dict of numpy arrays "
             "(default: none)")
       .group(kComparisonGroup);
-  add_value(app, "--compare-func-script", compare_script, "FILE.py[:FUNC]",
-            "Let compare_outputs(outputs, reference) judge, in place of --compare: it returns {output: verdict} "
-            "(default: none)")
+  add_value(
+      app, "--compare-func-script", compare_script, "FILE.py[:FUNC]",
+      "Instead of --compare, call compare_outputs(outputs, reference), which returns {output: verdict} (default: none)")
       .group(kComparisonGroup);
   add_refused_comparison_options(app);
 }
@@ -177,16 +180,15 @@ void ComparisonGroup::add(CLI::App& app) {
 void ComparisonGroup::add_pictures(CLI::App& app) {
   const char* const group = "Pictures";
   add_value(app, "--save-heatmaps", heatmaps, "DIR",
-            "Write |error| by place as SVG, a file for each output, pair of runs and iteration (default: none)")
+            "Write |error| by position as SVG, a file for each output, pair of runs and iteration (default: none)")
       .writes()
       .group(group);
   add_value(app, "--save-error-metrics-plot", error_plots, "DIR",
             "Write |error| by |reference| as SVG, in the same way (default: none)")
       .writes()
       .group(group);
-  add_flag(app, "--show-heatmaps", show_heatmaps, "Print |error| by place with letters").group(group);
-  add_flag(app, "--show-error-metrics-plot", show_error_plots, "Print |error| by |reference| with letters")
-      .group(group);
+  add_flag(app, "--show-heatmaps", show_heatmaps, "Print |error| by position as text").group(group);
+  add_flag(app, "--show-error-metrics-plot", show_error_plots, "Print |error| by |reference| as text").group(group);
 }
 
 void ComparisonGroup::add_for_record(CLI::App& app) {
@@ -248,11 +250,12 @@ CompareOptions ComparisonGroup::values() const {
   options.thresholds = thresholds();
   options.check_average = check_average;
   if (check_average && fail_fast) {
-    throw Error(ErrorKind::Usage, "--check-average needs all iterations, and --fail-fast stops before",
-                "leave one out");
+    throw Error(ErrorKind::Usage, "--check-average needs all iterations, but --fail-fast stops early",
+                "leave out one of them");
   }
   if (check_average && !compare_script.empty()) {
-    throw Error(ErrorKind::Usage, "--check-average needs figures, and a script gives verdicts", "leave one out");
+    throw Error(ErrorKind::Usage, "--check-average needs figures, but a script returns verdicts",
+                "leave out one of them");
   }
   require_valid(options);
   return options;
@@ -288,7 +291,7 @@ std::vector<std::string> ComparisonGroup::without_effect() const {
   if (!compare_script.empty()) {
     const bool asked = !functions_.empty() || !options.thresholds.empty() || !atol_.empty() || !rtol_.empty() ||
                        !error_stat_.empty() || !error_quantile_.empty() || infinities_compare_equal_ || no_shape_check_;
-    if (asked) texts.emplace_back("--compare and its thresholds have no effect: --compare-func-script judges");
+    if (asked) texts.emplace_back("--compare and its thresholds have no effect with --compare-func-script");
     return texts;
   }
   const auto note = [&](std::string_view option, CompareFunction function) {

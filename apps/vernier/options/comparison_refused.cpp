@@ -18,8 +18,8 @@ struct Refused {
   const char* instead;
 };
 constexpr Refused kRefused[] = {
-    {"--lpips-threshold", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
-    {"--lpips-tolerance", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
+    {"--lpips-threshold", true, "LPIPS needs its own network, which vernier does not have", "--compare psnr or sqnr"},
+    {"--lpips-tolerance", true, "LPIPS needs its own network, which vernier does not have", "--compare psnr or sqnr"},
 };
 
 constexpr const char* kNoOutputs = "the file holds figures, not outputs";

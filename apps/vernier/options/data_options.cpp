@@ -71,8 +71,8 @@ SourceOptions DataGroup::source() const {
   SourceOptions source;
   read_rows(table::kSource, texts_, source);
   if (source.script_seconds <= 0 && texts_.given("--timeout")) {
-    throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s leave no time at all", texts_.last("--timeout")),
-                "leave it out to wait as long as it takes");
+    throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s is not a time limit", texts_.last("--timeout")),
+                "leave it out to wait without a limit");
   }
   for (const std::string& text : texts_.all("--carry")) {
     source.carried.push_back(parse_pair("--carry", text, "OUT:IN").second);
@@ -80,7 +80,7 @@ SourceOptions DataGroup::source() const {
   check_geometry(texts_.last("--image"));
   read_rows(table::kImage, texts_, source.image);
   for (const float divisor : source.image.scale) {
-    if (divisor == 0) throw Error(ErrorKind::Usage, "--image-std: 0 cannot be divided by");
+    if (divisor == 0) throw Error(ErrorKind::Usage, "--image-std: cannot divide by 0");
   }
   return source;
 }
@@ -97,7 +97,7 @@ std::string DataGroup::location_option() const {
 std::size_t DataGroup::limit() const {
   constexpr std::uint64_t kMost = std::numeric_limits<std::size_t>::max();
   if (texts_.given("--samples") && texts_.given("--iterations")) {
-    throw Error(ErrorKind::Usage, "--samples and --iterations are the same", "leave out one of them");
+    throw Error(ErrorKind::Usage, "--samples and --iterations are the same option", "leave out one of them");
   }
   if (texts_.given("--samples")) return parse_count("--samples", texts_.last("--samples"), 1, kMost);
   if (!texts_.given("--iterations")) return 0;
@@ -120,7 +120,7 @@ std::vector<std::string> DataGroup::without_effect(bool scripts) const {
   const bool carries = texts_.given("--carry");  // carried states take their shape from --input-shapes
   for (const char* option : {"--val-range", "--seed", "--input-shapes"}) {
     if (!texts_.given(option) || (carries && option == std::string_view("--input-shapes"))) continue;
-    texts.push_back(fmt::format("{} has no effect with {}: it shapes random data", option, location_option()));
+    texts.push_back(fmt::format("{} has no effect with {}: it is for random data", option, location_option()));
   }
   return texts;
 }
@@ -154,13 +154,13 @@ void DataGroup::check_one_source() const {
     if (texts_.given(option)) given.emplace_back(option);
   }
   if (given.size() > 1) {
-    throw Error(ErrorKind::Usage, fmt::format("{} and {}: both say where the samples come from", given[0], given[1]),
+    throw Error(ErrorKind::Usage, fmt::format("{} and {}: both name the source of the samples", given[0], given[1]),
                 "leave out one of them; --load-inputs takes several sources");
   }
   const std::string& loader = texts_.last("--data-loader-script");
   if (!loader.empty() && !script_location(loader)) {
     throw Error(ErrorKind::Usage, fmt::format("--data-loader-script: '{}' names no Python file", printable(loader)),
-                "loader.py, or loader.py:function; other sources go to --data");
+                "use loader.py, or loader.py:function; pass other sources to --data");
   }
 }
 

@@ -26,15 +26,15 @@ void EngineGroup::add(CLI::App& app) {
 }
 
 void EngineGroup::add_flag_to_compile(CLI::App& app, const char* what) {
-  add_flag(app, "--compile", compile,
-           fmt::format("Also compile {} with the engine's own compiler, found in --python, and say what became of "
-                       "each layer",
-                       what))
+  add_flag(
+      app, "--compile", compile,
+      fmt::format(
+          "Also compile {} with the engine's own compiler, found in --python, and show the kernel of each layer", what))
       .group(kEngineGroup);
 }
 
 void EngineGroup::add_behind_compile(CLI::App& app) {
-  add_flag_to_compile(app, "what was written");
+  add_flag_to_compile(app, "the output model");
   add_choice(app);
 }
 
@@ -50,7 +50,7 @@ CompileOptions EngineGroup::values() const {
   read_rows(table::kEngine, texts, options);
   read_rows(table::kEngineProcess, texts, options);
   options.plugins.assign(plugins.begin(), plugins.end());
-  if (options.seconds <= 0) throw Error(ErrorKind::Usage, "--timeout: must be above 0");
+  if (options.seconds <= 0) throw Error(ErrorKind::Usage, "--timeout must be above 0");
   return options;
 }
 

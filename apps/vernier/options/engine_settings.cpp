@@ -19,7 +19,7 @@ namespace vernier::cli {
 namespace {
 
 const char* const kEngineFound = "Engine (found in --python)";
-const char* const kRunnersEngine = "Engine (of --trt and --openvino, where they run on one)";
+const char* const kRunnersEngine = "Engine (for --trt and --openvino on a real engine)";
 
 struct Setting {
   const char* name;
@@ -30,26 +30,28 @@ struct Setting {
 
 constexpr std::array<Setting, 32> kSettings{{
     {"builder-optimization-level", "N", "0 to 5: how long the builder looks for kernels (default: its own)"},
-    {"pool-limit", "POOL:SIZE", "Memory that a build may use, such as workspace:1G (default: its own)", true},
+    {"pool-limit", "POOL:SIZE", "Memory limit of a build, such as workspace:1G (default: TensorRT's choice)", true},
     {"memory-pool-limit", "", nullptr, true},
-    {"tactic-sources", "NAME", "Libraries that kernels may come from (default: its own)", true},
-    {"load-timing-cache", "FILE", "Times of kernels that an earlier build measured (default: none)"},
-    {"save-timing-cache", "FILE", "Where those of this build go (default: nowhere)", false, true},
+    {"tactic-sources", "NAME", "Libraries to take kernels from (default: TensorRT's choice)", true},
+    {"load-timing-cache", "FILE", "Read kernel times of an earlier build (default: none)"},
+    {"save-timing-cache", "FILE", "Write the kernel times of this build (default: not written)", false, true},
     {"load-tactics", "FILE",
-     "TensorRT 10: the implementation of each layer, as another build chose (default: its own)"},
-    {"save-tactics", "FILE", "TensorRT 10: where those of this build go, as JSON (default: nowhere)", false, true},
+     "TensorRT 10: read the implementation of each layer from another build (default: the builder chooses)"},
+    {"save-tactics", "FILE", "TensorRT 10: write the implementations of this build as JSON (default: not written)",
+     false, true},
     {"load-tactic-replay", "", nullptr},
     {"save-tactic-replay", "", nullptr, false, true},
     {"trt-config-script", "FILE.py[:FUNC]",
-     "load_config(builder, network), which makes the builder's configuration instead of these options (default: "
-     "none)"},
+     "Script with load_config(builder, network), which returns the builder's configuration, instead of these options "
+     "(default: none)"},
     {"trt-config-postprocess-script", "FILE.py[:FUNC]",
-     "postprocess_config(builder, network, config), which edits it (default: none)"},
+     "Script with postprocess_config(builder, network, config), which edits the configuration (default: none)"},
     {"trt-cpps", "", nullptr},
-    {"hardware-compatibility-level", "LEVEL", "none, ampere_plus or same_compute_capability (default: none)"},
-    {"version-compatible", nullptr, "An engine that newer releases load, too"},
+    {"hardware-compatibility-level", "LEVEL",
+     "GPUs that the engine runs on: none, ampere_plus or same_compute_capability (default: none)"},
+    {"version-compatible", nullptr, "Build an engine that newer releases can load"},
     {"inference-precision", "TYPE",
-     "OpenVINO: the type that float layers compute in, such as f32 (default: its own, bf16 on some CPUs)"},
+     "OpenVINO: the type in which float layers compute, such as f32 (default: OpenVINO's choice, bf16 on some CPUs)"},
     {"max-aux-streams", "", nullptr},
     {"tiling-optimization-level", "", nullptr},
     {"runtime-platform", "", nullptr},
@@ -77,7 +79,7 @@ void read_shapes(const char* option, const std::vector<std::string>& texts, std:
 
 void EngineSettingsGroup::add(CLI::App& app) {
   add_value(app, "--engine", engine_, "ENGINE",
-            "Of --trt: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)")
+            "Engine of --trt: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)")
       .group(kRunnersEngine);
   for (const Setting& setting : kSettings) {
     const std::string name = setting.name;
@@ -95,16 +97,18 @@ void EngineSettingsGroup::add(CLI::App& app) {
     option.group(setting.help ? kRunnersEngine : "");
     if (setting.writes) option.writes();
   }
-  add_value(app, "--save-engine", save_engine_, "FILE", "Where the engine of --trt goes (default: nowhere)")
+  add_value(app, "--save-engine", save_engine_, "FILE", "File for the engine of --trt (default: not written)")
       .writes()
       .group(kRunnersEngine);
   add_plugins_option(app, plugins_, kRunnersEngine);
   const auto shapes = [&](const char* name, std::vector<std::string>& values, const char* help) {
     add_values(app, name, values, "NAME:SHAPE", help).group(kRunnersEngine);
   };
-  shapes("--trt-min-shapes", min_, "Smallest shapes of inputs with open dimensions (default: those of the samples)");
-  shapes("--trt-opt-shapes", opt_, "Their usual shapes, such as x:[8,3,224,224] (default: those of the first sample)");
-  shapes("--trt-max-shapes", max_, "Their largest shapes (default: those of the samples)");
+  shapes("--trt-min-shapes", min_, "Smallest shapes of inputs with dynamic dimensions (default: those of the samples)");
+  shapes(
+      "--trt-opt-shapes", opt_,
+      "Usual shapes of inputs with dynamic dimensions, such as x:[8,3,224,224] (default: those of the first sample)");
+  shapes("--trt-max-shapes", max_, "Largest shapes of inputs with dynamic dimensions (default: those of the samples)");
 }
 
 void EngineSettingsGroup::add_workspace(CLI::App& app, const std::string& unit) {
@@ -180,15 +184,16 @@ void MeasureOnGroup::add(CLI::App& app) {
 }
 
 void MeasureOnGroup::add_compile(CLI::App& app) {
-  add_flag(app, "--compile", compile_,
-           "Also compile TYPED with the compiler of --target's engine, found in --python, and say what became of each "
-           "layer")
+  add_flag(
+      app, "--compile", compile_,
+      "Also compile TYPED with the compiler of --target's engine, found in --python, and show the kernel of each layer")
       .group(kEngineFound);
-  add_value(app, "--compute-capability", capability_, "X.Y",
-            "With --compile: what to compile for, such as 8.9 (default: the GPU that is here, else 8.9)")
+  add_value(
+      app, "--compute-capability", capability_, "X.Y",
+      "With --compile: compute capability to compile for, such as 8.9 (default: that of this machine's GPU, or 8.9)")
       .group(kEngineFound);
   add_values(app, "--shapes", shapes_, "NAME:SHAPE",
-             "With --compile: shapes of inputs with open dimensions, such as x:[1,3,224,224] (default: those of the "
+             "With --compile: shapes of inputs with dynamic dimensions, such as x:[1,3,224,224] (default: those of the "
              "first sample)")
       .group(kEngineFound);
 }
@@ -201,8 +206,8 @@ void MeasureOnGroup::add_without_on(CLI::App& app, const std::string& on_tensorr
             fmt::format("With {}: CPU, GPU.1, NPU, ... (default: CPU)", on_openvino))
       .group(kEngineFound);
   add_value(app, "--inference-precision", precision_, "TYPE",
-            fmt::format("With {}: the type that float layers compute in, such as f32 (default: its own, bf16 on some "
-                        "CPUs)",
+            fmt::format("With {}: the type in which float layers compute, such as f32 (default: OpenVINO's choice, "
+                        "bf16 on some CPUs)",
                         on_openvino))
       .group(kEngineFound);
   add_plugins_option(app, plugins_, kEngineFound);

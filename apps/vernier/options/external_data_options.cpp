@@ -35,7 +35,7 @@ std::int64_t parse_bytes(const char* option, const std::string& text) {
   if (unit > 1) number.pop_back();
   const double bytes = parse_number(option, number) * unit;
   if (!(bytes >= 1 && bytes <= 1e15)) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: {} is no size", option, text), "16M, for example");
+    throw Error(ErrorKind::Usage, fmt::format("{}: {} is not a size", option, text), "16M, for example");
   }
   return static_cast<std::int64_t>(bytes);
 }
@@ -47,18 +47,16 @@ void ExternalDataGroup::add(CLI::App& app) {
         wanted_ = true;
         if (!values.empty()) file_ = values.front();
       },
-      "[FILE]",
-      "Write weights beside the model, into FILE in its folder, or MODEL.data (default: "
-      "only above 1.9 GB)")
+      "[FILE]", "Write weights into FILE in the model's folder, or into MODEL.data (default: only above 1.9 GB)")
       .writes()
       .values(0, 1)
       .group("Output");
-  add_value(app, "--external-data-size-threshold", threshold_, "BYTES",
-            "With --save-external-data: what is smaller stays in the model, 0 for nothing; K, M and G are powers of "
-            "1024 (default: 1024)")
+  add_value(
+      app, "--external-data-size-threshold", threshold_, "BYTES",
+      "With --save-external-data: keep smaller weights in the model; K, M and G are powers of 1024 (default: 1024)")
       .group("Output");
   add_flag(app, "--no-save-all-tensors-to-one-file", many_files_,
-           "With --save-external-data: one file a weight, MODEL.0.data, MODEL.1.data ...")
+           "With --save-external-data: one file per weight, MODEL.0.data, MODEL.1.data ...")
       .group("Output");
 }
 
@@ -74,9 +72,12 @@ ExternalDataOptions ExternalDataGroup::values() const {
                 "add --save-external-data");
   }
   if (many_files_ && !file_.empty()) {
-    throw Error(ErrorKind::Usage,
-                fmt::format("--save-external-data {} and --no-save-all-tensors-to-one-file: one file, or many", file_),
-                "leave out one of them");
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format(
+            "--save-external-data {} and --no-save-all-tensors-to-one-file contradict each other: one file, or many",
+            file_),
+        "leave out one of them");
   }
   if (threshold_ == "0") {
     options.size_threshold = 0;

@@ -12,7 +12,7 @@ namespace vernier::cli {
 
 void GateGroup::add(CLI::App& app) {
   add_value(app, "--junit", junit, "FILE",
-            "Write the verdict as JUnit XML, a case for each judged output (default: no)")
+            "Write the verdict as JUnit XML, with a case for each measured output (default: no)")
       .writes()
       .group("Continuous integration");
   add_flag(app, "--github", github,

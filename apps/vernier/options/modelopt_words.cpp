@@ -34,24 +34,24 @@ struct Word {
 };
 
 constexpr std::array kWords{
-    Word{"--log-level", true, "-v and -q say how much is told"},
-    Word{"--keep-intermediate-files", false, "there are none"},
-    Word{"--trust-calibration-data", false, "pickles are never opened"},
-    Word{"--calibration-eps", true, "ONNX Runtime's CPU provider computes here"},
-    Word{"--calibrate-per-node", false, "memory does not grow with the number of layers anyway"},
-    Word{"--disable-mha-qdq", false, "MatMul of two activations are layers like others: --nodes-to-exclude names them"},
-    Word{"--mha-accumulation-dtype", true, "--accumulate says what is simulated"},
-    Word{"--passes", true, "pairs are placed as --target says"},
+    Word{"--log-level", true, "-v and -q set how much is printed"},
+    Word{"--keep-intermediate-files", false, "vernier writes no intermediate files"},
+    Word{"--trust-calibration-data", false, "vernier never opens pickles"},
+    Word{"--calibration-eps", true, "vernier computes on ONNX Runtime's CPU provider"},
+    Word{"--calibrate-per-node", false, "memory does not grow with the number of layers"},
+    Word{"--disable-mha-qdq", false, "MatMuls of two activations are ordinary layers: name them in --nodes-to-exclude"},
+    Word{"--mha-accumulation-dtype", true, "--accumulate sets the simulated accumulation"},
+    Word{"--passes", true, "the rules of --target place the pairs"},
     Word{"--op-types-to-exclude-fp16", true, "with one low format an excluded operator stays in the high one"},
     Word{"--direct-io-types", false, "inputs and outputs keep their types"},
-    Word{"--simplify", false, "constants are folded, and nothing else of the graph is changed",
+    Word{"--simplify", false, "vernier folds constants and changes nothing else in the graph",
          "vernier surgeon sanitize MODEL --simplify -o SIMPLE.onnx first"},
     Word{"--override-shapes", true, "shapes stay those of the file",
          "vernier surgeon sanitize MODEL --override-input-shapes x:[1,3,224,224] -o FIXED.onnx first"},
     Word{"--trt-plugins", true, "calibration runs on ONNX Runtime", "--custom-ops LIB.so with the operators for it"},
-    Word{"--trt-plugins-precision", true, "custom operators stay in float32", "leave it out"},
-    Word{"--use-zero-point", true, "a word of ModelOpt's INT4 methods", "--asymmetric, for activations"},
-    Word{"--autotune", false, "pairs are placed by rules", "vernier bench MODEL times what was written"},
+    Word{"--trt-plugins-precision", true, "custom operators stay in FP32", "leave it out"},
+    Word{"--use-zero-point", true, "an option of ModelOpt's INT4 methods", "--asymmetric, for activations"},
+    Word{"--autotune", false, "rules place the pairs", "vernier bench MODEL times the output model"},
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ void add_words_of_modelopt(CLI::App& app, std::vector<std::string>& without_effe
       if (word.instead != nullptr) {
         throw Error(ErrorKind::Usage, fmt::format("{}: {}", word.name, word.reason), word.instead);
       }
-      without_effect.push_back(fmt::format("{} has no effect here: {}", word.name, word.reason));
+      without_effect.push_back(fmt::format("{} has no effect in this command: {}", word.name, word.reason));
     };
     if (word.takes_values) {
       add_values(app, word.name, [given](const std::vector<std::string>&) { given(); }).group("");

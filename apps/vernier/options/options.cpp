@@ -15,7 +15,7 @@
 namespace vernier::cli {
 
 void MessageGroup::add(CLI::App& app) {
-  add_flag(app, "-v,--verbose", verbose, "Also say what each phase does").group("Messages");
+  add_flag(app, "-v,--verbose", verbose, "Also print what each phase does").group("Messages");
   add_flag(app, "-q,--quiet", quiet, "No progress; twice: no warnings either (the report still lists them)")
       .group("Messages");
   add_flag(
@@ -54,7 +54,7 @@ void require_access(const std::filesystem::path& wanted, const std::filesystem::
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
   const std::string reason = std::strerror(errno);
   throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}: {}", wanted.string(), folder.string(), reason),
-              "choose another place");
+              "choose another folder");
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void require_writable_folder(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(existing, ignored)) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: cannot write: {} is not a folder", folder.string(), existing.string()),
-                "a folder is needed here");
+                "choose a folder");
   }
   require_access(folder, existing);
 }
@@ -74,7 +74,7 @@ void require_writable_folder(const std::filesystem::path& folder) {
 void require_writable_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: is a folder", file.string()), "a file is needed here");
+    throw Error(ErrorKind::Input, fmt::format("{}: is a folder", file.string()), "choose a file");
   }
   std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   // Folders that are missing are made when the file is written.

@@ -188,7 +188,7 @@ std::vector<float> parse_channels(std::string_view option, const std::vector<std
     }
   }
   if (!values.empty() && values.size() != 1 && values.size() != 3) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: one value or three are wanted, not {}", option, values.size()));
+    throw Error(ErrorKind::Usage, fmt::format("{}: expected one value or three, got {}", option, values.size()));
   }
   return values;
 }

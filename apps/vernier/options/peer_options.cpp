@@ -19,20 +19,18 @@ struct IgnoredRow {
 };
 
 constexpr std::string_view kBuilder =
-    "it tells a TensorRT builder how to build, and no engine is built with it here; vernier run --trt=native takes it, "
-    "and so does trtexec";
+    "it is for TensorRT's builder, which this command does not use; vernier run --trt=native and trtexec accept it";
 constexpr std::string_view kBuilderElsewhere =
-    "it tells a TensorRT builder how to build, and no engine is built with it here; tell trtexec, which builds one";
-constexpr std::string_view kRuntime = "it tells an engine how to run; values are the same";
-constexpr std::string_view kTyped = "every model written here is strongly typed";
+    "it is for TensorRT's builder, which this command does not use; pass it to trtexec";
+constexpr std::string_view kRuntime = "it sets how an engine runs and does not change values";
+constexpr std::string_view kTyped = "every model that vernier writes is strongly typed";
 
 constexpr std::array<IgnoredRow, 22> kIgnored{{
     {"--plugins --staticPlugins --dynamicPlugins", Takes::Many, "nothing runs on TensorRT"},
-    {"--setPluginsToSerialize", Takes::Many, "engines hold no plugins here; --plugins loads them where they are"},
+    {"--setPluginsToSerialize", Takes::Many, "vernier does not store plugins in engines; --plugins loads them"},
     {"--strongly-typed --stronglyTyped", Takes::Nothing, kTyped},
-    {"--tf32", Takes::Nothing, "this command computes float32 layers in full float32"},
-    {"--noTF32", Takes::Nothing,
-     "float32 layers are computed in full float32 unless --tf32 or --accumulate float16 is given"},
+    {"--tf32", Takes::Nothing, "this command computes FP32 layers in full FP32"},
+    {"--noTF32", Takes::Nothing, "FP32 layers compute in full FP32, unless --tf32 or --accumulate float16 is given"},
     {"--sparse-weights --version-compatible --exclude-lean-runtime --refittable --strip-plan --direct-io "
      "--error-on-timing-cache-miss --disable-compilation-cache --allow-gpu-fallback --weight-streaming",
      Takes::Nothing, kBuilder},
@@ -53,20 +51,20 @@ constexpr std::array<IgnoredRow, 22> kIgnored{{
     {"--useCudaGraph --noCudaGraph --useSpinWait --noSpinWait --noDataTransfers --includeDataTransfers "
      "--sequential-runners --use-subprocess",
      Takes::Nothing, kRuntime},
-    {"--trt-logger-severity", Takes::One, "there is no TensorRT logger here"},
+    {"--trt-logger-severity", Takes::One, "this command does not use TensorRT's logger"},
     {"--load-tactics --load-tactic-replay", Takes::One,
-     "tactics are TensorRT's choice of kernels, and version 11 has no such files"},
+     "tactics are TensorRT's choice of kernels; TensorRT 11 has no such files"},
     {"--calib-base-cls --calibration-base-class --quantile --regression-cutoff", Takes::One,
-     "calibrators are TensorRT's up to version 10; the scheme line says how ranges are chosen here"},
+     "calibrators belong to TensorRT up to version 10; vernier prints its own method in the scheme line"},
     {"--quantization-flags", Takes::Many,
-     "calibrators are TensorRT's up to version 10; the scheme line says how ranges are chosen here"},
-    {"--data-loader-backend-module", Takes::One, "random data are NumPy's"},
+     "calibrators belong to TensorRT up to version 10; vernier prints its own method in the scheme line"},
+    {"--data-loader-backend-module", Takes::One, "random data come from NumPy"},
     {"--shape-inference --no-shape-inference --no-onnxruntime-shape-inference --force-fallback-shape-inference",
-     Takes::Nothing, "shapes are inferred where they are needed"},
-    {"--verbosity --log-format", Takes::Many, "messages have one form here; -v and -q say how many"},
-    {"--model-type", Takes::One, "files are known by their content"},
+     Takes::Nothing, "shapes are inferred if needed"},
+    {"--verbosity --log-format", Takes::Many, "vernier has one form of messages; -v and -q set how many"},
+    {"--model-type", Takes::One, "files are recognized by their content"},
     {"--external-data-dir --load-external-data --ext", Takes::One,
-     "external data are read from where the model says, inside its own folder"},
+     "external data are read from the path in the model, inside its folder"},
 }};
 
 struct RefusedRow {
@@ -85,40 +83,41 @@ constexpr std::string_view kWithPrecision = "--int8";
 
 constexpr std::string_view kThreshold = "one of --min-sqnr --max-abs-error --max-mse --min-cosine --min-top1-agreement";
 constexpr std::string_view kTask =
-    "vernier diagnose, verify and debug precision take metric scripts and labels; here one of --min-sqnr "
-    "--max-abs-error --max-mse "
-    "--min-cosine --min-top1-agreement";
-constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kThreshold};
+    "use --min-sqnr, --max-abs-error, --max-mse, --min-cosine or --min-top1-agreement; vernier diagnose, verify and "
+    "debug precision also accept metric scripts and labels";
+constexpr Refusal kPeerMetric{"this command compares with a requirement", kThreshold};
 constexpr Refusal kComparesRuns{"an option of commands that compare two runs",
                                 "vernier run MODEL --onnxrt --load-outputs FILE"};
 constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
                            "--input-shapes x:[1,3,224,224] for the shape of random data"};
-constexpr Refusal kCalibrationCache{"nothing is calibrated here: a typed file holds its scales",
-                                    "vernier convert, diagnose and calibrate take calibration caches"};
-constexpr Refusal kStreamed{"inputs and outputs are compared as they stream here, and not saved",
+constexpr Refusal kCalibrationCache{"this command does not calibrate: a typed file holds its scales",
+                                    "vernier convert, diagnose and calibrate accept calibration caches"};
+constexpr Refusal kStreamed{"this command compares inputs and outputs as they stream, and does not save them",
                             "vernier run saves them; --json or -o DIR for every figure"};
 constexpr Refusal kNoPrecision{
-    "no precision is chosen here",
-    "vernier convert and diagnose take --int8, --fp16, --bf16, --fp8 and --layer-precisions"};
-constexpr Refusal kNotBuiltSo{"no engine is built with it here", "trtexec, with the file that vernier convert writes"};
-constexpr Refusal kNetworkScript{"a typed model says itself which layer runs in which format",
-                                 "vernier run MODEL --trt, vernier convert or vernier diagnose takes these scripts"};
+    "this command does not choose precisions",
+    "vernier convert and diagnose accept --int8, --fp16, --bf16, --fp8 and --layer-precisions"};
+constexpr Refusal kNotBuiltSo{"this command does not build engines with it",
+                              "trtexec, with the file that vernier convert writes"};
+constexpr Refusal kNetworkScript{"a typed model already holds the format of each layer",
+                                 "vernier run MODEL --trt, vernier convert and vernier diagnose accept these scripts"};
 constexpr Refusal kConfigScript{"scripts that configure a TensorRT builder are not run",
                                 "--int8, --fp16, --bf16 or --fp8, and --layer-precisions NAME:FORMAT"};
-constexpr Refusal kProbe{"every layer is measured anyway, without being marked as an output",
-                         "--outputs NAME chooses the outputs that are judged; vernier run marks tensors"};
-constexpr Refusal kNotMarked{"no tensor is marked as an output here",
+constexpr Refusal kProbe{"every layer is measured anyway, without becoming an output",
+                         "--outputs NAME chooses the measured outputs; vernier run adds tensors as outputs"};
+constexpr Refusal kNotMarked{"this command does not add outputs",
                              "vernier run MODEL --onnx-outputs NAME --save-outputs FILE"};
-constexpr Refusal kTensorTypes{"tensors have the type of the layer that makes them",
+constexpr Refusal kTensorTypes{"tensors have the type of the layer that computes them",
                                "--layer-precisions NAME:FORMAT for that layer"};
 constexpr Refusal kOtherTool{"belongs to another program", "the program that it comes from"};
-constexpr Refusal kSearchScript{"this command measures by itself and runs no outside check",
-                                "vernier debug precision --check CMD...; here a requirement, --min-sqnr 20"};
-constexpr Refusal kRunsChecks{"an option of commands that run a check again and again",
+constexpr Refusal kSearchScript{
+    "this command measures by itself and runs no outside check",
+    "pass a requirement, such as --min-sqnr 20, or use vernier debug precision --check CMD..."};
+constexpr Refusal kRunsChecks{"an option of commands that repeat a check",
                               "vernier debug repeat --check CMD..., vernier debug reduce --check CMD..."};
-constexpr Refusal kRunners{"this command measures one thing: the simulated target against float32",
+constexpr Refusal kRunners{"this command compares only the simulated target with FP32",
                            "--target tensorrt or --target onnxruntime; vernier run has runners"};
-constexpr Refusal kGraphEdit{"graphs are edited before, by vernier surgeon",
+constexpr Refusal kGraphEdit{"edit the graph first, with vernier surgeon",
                              "vernier surgeon sanitize MODEL -o FILE.onnx, then this command with the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
@@ -149,53 +148,57 @@ constexpr std::string_view kCheckNames =
 
 /// The first row of a name whose reason is true of the command counts.
 constexpr std::array kRefusedOptions{
-    RefusedRow{"--best", {"low formats are named one by one", "--int8 --fp16, for example"}, kWithPrecision},
-    RefusedRow{"--fp-to-fp16", {"has another name here", "--fp16"}, kWithPrecision},
-    RefusedRow{"--precisionConstraints", {"has another name here", "--precision-constraints MODE"}, kWithPrecision},
+    RefusedRow{
+        "--best", {"this command needs the name of each low format", "--int8 --fp16, for example"}, kWithPrecision},
+    RefusedRow{"--fp-to-fp16", {"it has another name in vernier", "--fp16"}, kWithPrecision},
+    RefusedRow{
+        "--precisionConstraints", {"it has another name in vernier", "--precision-constraints MODE"}, kWithPrecision},
     RefusedRow{"--layerPrecisions --layerOutputTypes --layerDeviceTypes",
-               {"has another form here", "--layer-precisions NAME:FORMAT ..."},
+               {"it has another form in vernier", "--layer-precisions NAME:FORMAT ..."},
                kWithPrecision},
     RefusedRow{"--low-precision-type --quantize-mode",
-               {"has another name here", "--int8, --fp8, --fp16 or --bf16"},
+               {"it has another name in vernier", "--int8, --fp8, --fp16 or --bf16"},
                kWithPrecision},
-    RefusedRow{"--layer-precision", {"has another name here", "--layer-precisions NAME:FORMAT"}, kWithPrecision},
+    RefusedRow{
+        "--layer-precision", {"it has another name in vernier", "--layer-precisions NAME:FORMAT"}, kWithPrecision},
     RefusedRow{kPrecisionNames, kNoPrecision},
     RefusedRow{"--tensor-dtypes --tensor-datatypes --all-tensor-dtypes --inputIOFormats --outputIOFormats",
                kTensorTypes},
     RefusedRow{"--labels --label-offset --min-top1 --min-top5 --metric-script",
-               {"this command measures figures of its own only", kTask},
+               {"this command measures only its own figures", kTask},
                kMeasures},
-    RefusedRow{"--min --max", {"belongs to --metric-script, which this command has not", kTask}, kMeasures},
+    RefusedRow{"--min --max", {"it belongs to --metric-script, which this command does not have", kTask}, kMeasures},
     RefusedRow{"--calibration-cache --calib --calibration-method", kCalibrationCache},
     RefusedRow{"--loadInputs --loadRefOutputs --refPair --dumpRawBindingsToFile", kTrtexecData},
     RefusedRow{"--minShapes --optShapes --maxShapes",
-               {"has another name here", "--trt-min-shapes, --trt-opt-shapes and --trt-max-shapes"},
+               {"it has another name in vernier", "--trt-min-shapes, --trt-opt-shapes and --trt-max-shapes"},
                "run"},
     RefusedRow{"--trt-min-shapes --trt-opt-shapes --trt-max-shapes --minShapes --optShapes --maxShapes "
                "--minShapesCalib --optShapesCalib --maxShapesCalib --shapes",
                kProfile},
-    RefusedRow{"--onnx --onnx-path --loadEngine",
-               {"the model is an argument here, without a name", "vernier COMMAND MODEL"}},
+    RefusedRow{"--onnx --onnx-path --loadEngine", {"the model is an argument without a name", "vernier COMMAND MODEL"}},
     RefusedRow{"--saveEngine --save-engine", {"the engine goes where -o says", "-o FILE.engine"}, "convert"},
     RefusedRow{"--saveEngine --save-engine --save-onnx --output-path",
-               {"no engine is built here; the model goes where -o says", "-o"},
+               {"this command builds no engine; -o names the output model", "-o"},
                "--save-external-data"},
-    RefusedRow{"--saveEngine --save-engine", {"no engine is kept here", "vernier run MODEL --trt --save-engine FILE"}},
+    RefusedRow{"--saveEngine --save-engine",
+               {"this command does not keep engines", "vernier run MODEL --trt --save-engine FILE"}},
     RefusedRow{"--save-tactics --save-tactic-replay --save-timing-cache",
-               {"no engine is built here, so nothing would be written", "vernier run MODEL --trt builds one"}},
-    RefusedRow{"--save-onnx --output-path", {"models are not written here", "vernier convert MODEL -o FILE.onnx"}},
+               {"this command builds no engine, so nothing would be written", "vernier run MODEL --trt builds one"}},
+    RefusedRow{"--save-onnx --output-path",
+               {"this command does not write models", "vernier convert MODEL -o FILE.onnx"}},
     RefusedRow{"--output --save-external-data --external-data-path --external-data-size-threshold "
                "--no-save-all-tensors-to-one-file",
                {"this command writes no model", "--json prints every figure on stdout"}},
     RefusedRow{"--convert-to", {"this command does not convert", "vernier convert MODEL --convert-to onnx"}},
-    RefusedRow{"--outputs", {"has another name here", "--onnx-outputs NAME"}, "run"},
+    RefusedRow{"--outputs", {"it has another name in vernier", "--onnx-outputs NAME"}, "run"},
     RefusedRow{"--outputs",
-               {"this command looks at every tensor", "--onnx-outputs of vernier run chooses tensors"},
+               {"this command reads every tensor", "--onnx-outputs of vernier run chooses tensors"},
                "debug/accuracy debug/loss calibrate"},
-    RefusedRow{
-        kDebugTensorNames,
-        {"debug tensors are outputs here", "--onnx-outputs NAME, or --trt-outputs NAME, with --save-outputs FILE"},
-        "run"},
+    RefusedRow{kDebugTensorNames,
+               {"debug tensors are outputs in vernier",
+                "--onnx-outputs NAME, or --trt-outputs NAME, with --save-outputs FILE"},
+               "run"},
     RefusedRow{kMarkNames, kProbe, kWithRequirement},
     RefusedRow{kMarkNames, kNotMarked},
     RefusedRow{"--golden --load-outputs --load-results",
@@ -204,13 +207,13 @@ constexpr std::array kRefusedOptions{
                kWithRequirement},
     RefusedRow{kSavedNames, kStreamed, kWithRequirement},
     RefusedRow{kSavedNames,
-               {"inputs and outputs are not saved here", "vernier run MODEL --onnxrt --save-outputs FILE"}},
+               {"this command does not save inputs or outputs", "vernier run MODEL --onnxrt --save-outputs FILE"}},
     RefusedRow{kMetricNames, kPeerMetric, kWithRequirement},
     RefusedRow{"--validate",
-               {"values that are not finite are counted in every run", "the columns of the table, and the report"},
+               {"values that are not finite are counted in every run", "see the columns of the table, and the report"},
                kWithRequirement},
     RefusedRow{
-        "--fail-fast", {"every output is judged, so that the worst one is named", "leave it out"}, kWithRequirement},
+        "--fail-fast", {"every output is compared, so that the worst one is named", "leave it out"}, kWithRequirement},
     RefusedRow{kPostprocessNames,
                {"outputs are compared as they are", "--min-top1-agreement P compares classes"},
                kWithRequirement},
@@ -220,15 +223,15 @@ constexpr std::array kRefusedOptions{
                "--show-error-metrics-plot",
                kComparesRuns},
     RefusedRow{"--exportTimes --exportProfile --exportLayerInfo --dumpProfile --dumpLayerInfo",
-               {"layers are not timed here", "vernier bench MODEL --trt times them where TensorRT is"}},
+               {"this command does not time layers", "vernier bench MODEL --trt times them, if TensorRT is installed"}},
     RefusedRow{"--trt-network-postprocess-script --trt-npps --trt-network-func-script", kNetworkScript},
     RefusedRow{"--trt-config-script --trt-config-postprocess-script --trt-cpps", kConfigScript},
     RefusedRow{"--tf --tftrt --minimum-segment-size --dynamic-op --ckpt --tf-outputs --save-pb --save-tensorboard "
                "--freeze-graph --gpu-memory-fraction --allow-growth --xla --save-timeline --opset",
-               {"TensorFlow is not run here", "export the model to ONNX"}},
+               {"vernier does not run TensorFlow", "export the model to ONNX"}},
     RefusedRow{
         "--pluginref",
-        {"there are no reference implementations of plugins here", "vernier run MODEL --onnxrt --custom-ops LIB.so"}},
+        {"vernier has no reference implementations of plugins", "vernier run MODEL --onnxrt --custom-ops LIB.so"}},
     RefusedRow{"--trt --onnxrt --sim --exec --openvino --providers --execution-providers --graph-optimization-level",
                kRunners, kWithRequirement},
     RefusedRow{"--plugin-dir --use-dla --enable-uint8-asymmetric-quantization-dla --refitFromOnnx", kNotBuiltSo},
@@ -237,13 +240,13 @@ constexpr std::array kRefusedOptions{
     RefusedRow{"--mode --direction --dir",
                {"the search of this command is always the minimal one", "vernier debug precision --mode bisect"},
                "diagnose fix"},
-    RefusedRow{
-        "--mode",
-        {"--show says what is printed", "--show layers for what basic printed, --show layers attrs weights for full"},
-        "inspect/model"},
+    RefusedRow{"--mode",
+               {"--show selects what is printed",
+                "--show layers for what basic printed, --show layers attrs weights for full"},
+               "inspect/model"},
     RefusedRow{"--mode --direction --dir",
-               {"no layers are searched for here", "vernier debug precision MODEL --mode bisect"}},
-    RefusedRow{"--ignore-external-data", {"weights are needed here", "vernier inspect model MODEL"}},
+               {"this command does not search for layers", "vernier debug precision MODEL --mode bisect"}},
+    RefusedRow{"--ignore-external-data", {"this command needs the weights", "vernier inspect model MODEL"}},
     RefusedRow{"--gen --gen-script",
                {"no Python script is generated: the command line is the script",
                 "--print-command prints it with all defaults"}},
@@ -281,7 +284,7 @@ bool is_true_of(const RefusedRow& row, std::string command, const TakesOption& t
 
 void add_ignored(CLI::App& app, const std::string& name, const IgnoredRow& row, const IgnoredOptions& ignored) {
   if (find_option(app, name)) return;
-  const std::string text = fmt::format("{} has no effect here: {}", name, row.why);
+  const std::string text = fmt::format("{} has no effect in this command: {}", name, row.why);
   const auto note = [ignored, text] { ignored->push_back(text); };
   if (row.takes == Takes::Nothing) {
     add_flag(app, name, note).group("");  // hidden

@@ -15,7 +15,7 @@ void add_plugins_option(CLI::App& app, std::vector<std::string>& plugins, const 
 
 std::vector<std::string> plugins_without_effect(const std::vector<std::string>& plugins, bool used) {
   if (plugins.empty() || used) return {};
-  return {"--plugins has no effect here: nothing runs on TensorRT"};
+  return {"--plugins has no effect: nothing runs on TensorRT"};
 }
 
 }  // namespace vernier::cli

@@ -56,7 +56,7 @@ Arithmetic arithmetic_of(const Texts& texts, Target target) {
   if (arithmetic != Arithmetic{} && target != Target::TensorRt) {
     throw Error(
         ErrorKind::Usage,
-        fmt::format("{}: it was measured with TensorRT, and says nothing of {}",
+        fmt::format("{} was measured with TensorRT and does not apply to {}",
                     arithmetic.accumulate == Accumulate::Float16 ? "--accumulate float16" : "--tf32", word_of(target)),
         "leave it out, or --target tensorrt");
   }
@@ -88,15 +88,13 @@ PrecisionOptions PrecisionText::values() const {
   // "--int8 --fp16 -p float16": what a builder may choose from, and what is kept, as users of the peer write it.
   if (options.low.size() > 1) std::erase(options.low, options.high);
   if (std::find(options.low.begin(), options.low.end(), options.high) != options.low.end()) {
-    throw Error(
-        ErrorKind::Usage,
-        fmt::format("{} is both the low and the high format: there is nothing to compare", format_name(options.high)),
-        "leave out --precision, or choose a lower format");
+    throw Error(ErrorKind::Usage, fmt::format("{} is both the low and the high format", format_name(options.high)),
+                "leave out --precision, or choose a lower format");
   }
 
   if (options.even_if_slower && options.target != Target::OnnxRuntime) {
     throw Error(ErrorKind::Usage,
-                fmt::format("--even-if-slower: a choice of --target onnxruntime, not of {}", word_of(options.target)),
+                fmt::format("--even-if-slower belongs to --target onnxruntime, not to {}", word_of(options.target)),
                 "leave it out");
   }
   options.arithmetic = arithmetic_of(texts, options.target);
@@ -104,9 +102,9 @@ PrecisionOptions PrecisionText::values() const {
   if (const auto choice = parse_calibration_method(calibration)) {
     options.calibration = *choice;
   } else if (!calibration.empty()) {
-    throw Error(ErrorKind::Usage, fmt::format("--calibration-method: '{}' is no method", printable(calibration)),
+    throw Error(ErrorKind::Usage, fmt::format("--calibration-method: '{}' is not a method", printable(calibration)),
                 calibration == "distribution"
-                    ? "it chooses among the values of float8; minmax, percentile or mse do so too"
+                    ? "use minmax, percentile or mse, which also choose among the values of FP8"
                     : "one of: minmax percentile percentile:99.99 entropy mse aciq auto");
   }
   for (const std::string& text : texts.all("--trt-network-postprocess-script")) {

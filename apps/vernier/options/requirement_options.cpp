@@ -37,7 +37,7 @@ void RequirementGroup::read_into(MeasureOptions& options) const {
     int axis = 0;
     const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), axis);
     if (failed != std::errc{} || end != number.data() + number.size()) {
-      throw Error(ErrorKind::Usage, fmt::format("--top1-axis: '{}' is no axis: AXIS or OUTPUT:AXIS is wanted", text),
+      throw Error(ErrorKind::Usage, fmt::format("--top1-axis: '{}' is not AXIS or OUTPUT:AXIS", text),
                   "1 for N x classes x H x W, -1 for the last");
     }
     options.top1_axes.emplace_back(named ? text.substr(0, colon) : std::string{}, axis);
@@ -66,8 +66,7 @@ std::optional<Requirement> RequirementGroup::requirement() const {
   }
   if (requirement) require_valid(*requirement);
   if (!texts_.given("--margin")) return requirement;
-  if (!requirement)
-    throw Error(ErrorKind::Usage, "--margin: there is no requirement to leave room to", "--min-sqnr DB");
+  if (!requirement) throw Error(ErrorKind::Usage, "--margin needs a requirement", "--min-sqnr DB");
   return with_margin(std::move(*requirement), parse_number("--margin", texts_.last("--margin")));
 }
 

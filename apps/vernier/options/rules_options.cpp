@@ -14,13 +14,14 @@ namespace vernier::cli {
 void apply_reduce_range(bool reduce_range, PrecisionOptions& precision) {
   if (!reduce_range) return;
   if (precision.target == Target::TensorRt) {
-    throw Error(ErrorKind::Usage, "--reduce-range: TensorRT sums products in 32 bits, no weight saturates there",
+    throw Error(ErrorKind::Usage, "--reduce-range has no effect for TensorRT, which sums products in 32 bits",
                 "leave it out, or choose --target onnxruntime");
   }
   const bool eight = std::ranges::any_of(
       precision.low, [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
   if (!eight || precision.rules.weights_only) {
-    throw Error(ErrorKind::Usage, "--reduce-range: no product of int8 weights and uint8 data is summed", "add --int8");
+    throw Error(ErrorKind::Usage, "--reduce-range has no effect without INT8 weights and UINT8 activations",
+                "add --int8");
   }
   precision.rules.reduce_range = true;
 }
@@ -29,10 +30,9 @@ void apply_residuals(bool residuals, PrecisionOptions& precision) {
   if (!residuals) return;
   if (precision.target != Target::TensorRt) {
     throw Error(ErrorKind::Usage,
-                fmt::format("--quantize-residuals: a rule of --target tensorrt, not of {}", word_of(precision.target)),
-                precision.target == Target::OnnxRuntime
-                    ? "--target onnxruntime quantizes both inputs of an Add by itself"
-                    : "leave it out");
+                fmt::format("--quantize-residuals belongs to --target tensorrt, not to {}", word_of(precision.target)),
+                precision.target == Target::OnnxRuntime ? "--target onnxruntime always quantizes both inputs of an Add"
+                                                        : "leave it out");
   }
   const bool scaled =
       std::ranges::any_of(precision.low, [](Format format) { return needs_scale(format) && format != Format::Int4; });

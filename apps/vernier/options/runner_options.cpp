@@ -23,15 +23,15 @@ bool takes_precision(RunnerKind kind) {
 
 void refuse_simulation(CLI::App& app) {
   const auto refuse = [](const char* name) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: a simulation has no speed worth telling", name),
+    throw Error(ErrorKind::Usage, fmt::format("{}: the speed of a simulation means nothing", name),
                 "--onnxrt, --trt or --openvino");
   };
   for (const char* name : {"--sim", "--trt-sim"}) {
     add_flag(app, name, [refuse, name] { refuse(name); }).group("");
   }
   add_values(app, "--exec", [](const std::vector<std::string>&) {
-    throw Error(ErrorKind::Usage, "--exec: it starts the program once a sample, and most of that time is the start",
-                "let the program time itself; --onnxrt, --trt or --openvino");
+    throw Error(ErrorKind::Usage, "--exec starts the program once per sample, which takes most of the time",
+                "let the program time itself, or use --onnxrt, --trt or --openvino");
   }).group("");
 }
 
@@ -48,20 +48,21 @@ void RunnerGroup::add(CLI::App& app, bool timed) {
     options.kind = kind;
     return options;
   };
-  runner("--onnxrt", of_kind(RunnerKind::OnnxRuntime), "ONNX Runtime as it is, with its own kernels and optimizations")
+  runner("--onnxrt", of_kind(RunnerKind::OnnxRuntime), "ONNX Runtime with its own kernels and optimizations")
       .group(kRunnersGroup);
   if (!timed) {
     runner("--sim", of_kind(RunnerKind::Simulated),
-           "Our rounding in float32 kernels: each layer in the precision that the options, or a typed model, say")
+           "Simulation: each layer in the precision that the options or the typed model set")
         .group(kRunnersGroup);
   }
   RunnerOptions tensorrt = of_kind(RunnerKind::TensorRt);
   if (timed) tensorrt.use = EngineUse::Always;
-  runner("--trt", tensorrt,
-         timed ? "TensorRT or TensorRT-RTX, found in --python, on the GPU that is here; never simulated"
-               : "TensorRT or TensorRT-RTX, found in --python, where there is a GPU to run it on; elsewhere its "
-                 "documented rules, simulated, and runs are named trt-sim. --trt=native: the engine or an error; "
-                 "--trt=sim: always simulated")
+  runner(
+      "--trt", tensorrt,
+      timed
+          ? "TensorRT or TensorRT-RTX, found in --python, on this machine's GPU; never simulated"
+          : "TensorRT or TensorRT-RTX, found in --python, if there is a GPU. Otherwise its documented rules are "
+            "simulated, and runs are named trt-sim. --trt=native: the engine or an error; --trt=sim: always simulated")
       .group(kRunnersGroup);
   tensorrt.use = EngineUse::Always;
   runner("--trt-native", tensorrt, "").group("");
@@ -71,10 +72,9 @@ void RunnerGroup::add(CLI::App& app, bool timed) {
   } else {
     runner("--trt-sim", tensorrt, "").group("");
   }
-  runner(
-      "--openvino", of_kind(RunnerKind::OpenVino),
-      "OpenVINO, found in --python, on its CPU; --openvino DEVICE: on that device (GPU, GPU.1, NPU, AUTO, ...). Where "
-      "no other runner takes precision options, --target is openvino unless it is given")
+  runner("--openvino", of_kind(RunnerKind::OpenVino),
+         "OpenVINO, found in --python, on the CPU; --openvino DEVICE: on that device (GPU, GPU.1, NPU, AUTO, ...). If "
+         "no other runner uses precision options, the default of --target is openvino")
       .group(kRunnersGroup);
   add_value(
       app, "--openvino-device",
@@ -97,10 +97,9 @@ void RunnerGroup::add(CLI::App& app, bool timed) {
         .group("");
   }
   add_precision_options(app, [this]() -> PrecisionText& { return precision(); });
-  add_flag(
-      app, "--weakly-typed", weakly_typed_,
-      "Of --trt with TensorRT 10: the builder chooses among the formats, by flags, ranges, constraints and scripts "
-      "(default: a typed file)")
+  add_flag(app, "--weakly-typed", weakly_typed_,
+           "With --trt and TensorRT 10: the builder chooses formats by flags, ranges, constraints and scripts "
+           "(default: a typed file)")
       .group(kRunnersGroup);
   add_rows(app, table::kOnnxRuntime, texts_);
 }
@@ -115,9 +114,8 @@ void RunnerGroup::add_exec(CLI::App& app) {
         add_runner(options);
       },
       "COMMAND",
-      "Any program, started once a sample, one after the other: a command line with {model}, {inputs} and "
-      "{outputs}, the paths of the "
-      "model, of a .npz with an array for each input, and of the .npz to write")
+      "Any program, started once per sample. The command contains {model}, {inputs} and {outputs}: the paths of the "
+      "model, of a .npz with the inputs, and of the .npz to write")
       .at_once()
       .group(kRunnersGroup);
 }
@@ -126,13 +124,13 @@ void RunnerGroup::add_outputs(CLI::App& app) {
   const auto outputs = [&](const std::string& prefix, OutputChoice& choice, const std::string& whose) {
     add_values(app, "--" + prefix + "-outputs", choice.names, "NAME",
                "Tensors that " + whose +
-                   " give, instead of the model's outputs: names, wildcards, '*' or: mark all (default: its outputs)")
+                   " return, instead of the model's outputs: names, wildcards, '*' or: mark all (default: its outputs)")
         .group(kOutputs);
     add_values(app, "--" + prefix + "-exclude-outputs", choice.excluded, "NAME",
-               "Tensors taken off that choice (default: none)")
+               "Tensors to exclude from that choice (default: none)")
         .group(kOutputs);
     add_values(app, "--" + prefix + "-outputs-by-type", choice.op_types, "OP",
-               "Also what nodes of these operator types give (default: none)")
+               "Also outputs of nodes with these operator types (default: none)")
         .group(kOutputs);
   };
   outputs("onnx", onnx_, "--onnxrt, --sim, --trt and --openvino");
@@ -182,11 +180,11 @@ void RunnerGroup::check_precision(const char* takers) const {
   const bool any_takes = std::any_of(runners_.begin(), runners_.end(),
                                      [](const Typed& typed) { return takes_precision(typed.options.kind); });
   if (common_.any_low() && !any_takes) {
-    throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs a model as it is",
-                fmt::format("add {}; vernier convert writes a typed model for --onnxrt", takers));
+    throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs the model unchanged",
+                fmt::format("add {}; or write a typed model for --onnxrt with vernier convert", takers));
   }
   if (common_.any_script() && !any_takes) {
-    throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs a model as it is",
+    throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs the model unchanged",
                 fmt::format("add {}: they run each layer in the precision that the script sets", takers));
   }
 }
@@ -203,7 +201,7 @@ RunnerOptions RunnerGroup::value(const Typed& typed, const std::string& model, b
 
 std::vector<RunnerOptions> RunnerGroup::every(const std::vector<std::string>& models) const {
   check_precision("--trt or --openvino");
-  if (weakly_typed_) throw Error(ErrorKind::Usage, "--weakly-typed: typed files are timed here", "leave it out");
+  if (weakly_typed_) throw Error(ErrorKind::Usage, "--weakly-typed: bench times typed files", "leave it out");
   std::vector<RunnerOptions> values;
   for (const std::string& model : models) {
     for (const Typed& typed : runners_) {
@@ -221,22 +219,22 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   }
   if (models.empty()) throw Error(ErrorKind::Usage, "a runner was chosen, but no model", "vernier run MODEL --onnxrt");
   if (models.size() != 1 && runners_.size() != 1 && models.size() != runners_.size()) {
-    throw Error(
-        ErrorKind::Usage,
-        fmt::format("{} and {}: which runs which?", plural(models.size(), "model"), plural(runners_.size(), "runner")),
-        "give one model for all runners, or as many models as runners, in the same order");
+    throw Error(ErrorKind::Usage,
+                fmt::format("{} and {}: it is unclear which runner runs which model", plural(models.size(), "model"),
+                            plural(runners_.size(), "runner")),
+                "pass one model for all runners, or one model per runner, in the same order");
   }
   check_precision("--sim, or --trt");
   const bool is_trt = std::any_of(runners_.begin(), runners_.end(),
                                   [](const Typed& typed) { return typed.options.kind == RunnerKind::TensorRt; });
   if (!is_trt && !(trt_.names.empty() && trt_.excluded.empty() && trt_.op_types.empty())) {
-    throw Error(ErrorKind::Usage, "--trt-outputs was given, but no --trt", "--onnx-outputs is for --onnxrt and --sim");
+    throw Error(ErrorKind::Usage, "--trt-outputs was given, but not --trt", "--onnx-outputs is for --onnxrt and --sim");
   }
   const bool openvino_alone = std::all_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
     return typed.options.kind == RunnerKind::OpenVino || !takes_precision(typed.options.kind);
   });
   if (weakly_typed_ && !is_trt) {
-    throw Error(ErrorKind::Usage, "--weakly-typed was given, but no --trt", "it says how TensorRT's engine is built");
+    throw Error(ErrorKind::Usage, "--weakly-typed was given, but not --trt", "it sets how TensorRT's engine is built");
   }
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {

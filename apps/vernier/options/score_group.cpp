@@ -53,7 +53,7 @@ LabelRequirement ScoreGroup::labels() const {
     const std::string& text = texts_.last("--label-offset");
     const double offset = parse_number("--label-offset", text);
     if (offset != std::floor(offset) || std::abs(offset) > 1e9) {
-      throw Error(ErrorKind::Usage, fmt::format("--label-offset: {} is no whole number", text));
+      throw Error(ErrorKind::Usage, fmt::format("--label-offset: {} is not a whole number", text));
     }
     wanted.offset = static_cast<std::int64_t>(offset);
   }
@@ -63,7 +63,7 @@ LabelRequirement ScoreGroup::labels() const {
 MetricScript ScoreGroup::metric() const {
   if (!any_script()) throw Error(ErrorKind::Usage, "--min and --max need --metric-script FILE.py");
   if (!texts_.given("--min") && !texts_.given("--max")) {
-    throw Error(ErrorKind::Usage, "--metric-script: what its value must be is missing", "--min V, --max V, or both");
+    throw Error(ErrorKind::Usage, "--metric-script needs a limit", "--min V, --max V, or both");
   }
   MetricScript wanted;
   wanted.script = texts_.last("--metric-script");

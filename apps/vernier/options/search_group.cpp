@@ -28,7 +28,7 @@ Budget parse_budget(const std::string& text) {
   for (const auto& [unit, seconds] : kUnits) {
     if (text.back() != unit) continue;
     const double count = parse_number("--budget", text.substr(0, text.size() - 1));
-    if (!(count > 0)) throw Error(ErrorKind::Usage, fmt::format("--budget: {} is no time", printable(text)), "10m");
+    if (!(count > 0)) throw Error(ErrorKind::Usage, fmt::format("--budget: {} is not a time", printable(text)), "10m");
     return {0, count * seconds};
   }
   return {parse_count("--budget", text, 1, 1'000'000'000), 0};
@@ -61,22 +61,24 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
   }
   const bool list = options.mode == SearchMode::Bisect || options.mode == SearchMode::Linear;
   if (options.direction == SearchDirection::Reverse && !list) {
-    throw Error(ErrorKind::Usage,
-                fmt::format("--direction reverse has no meaning with --mode {}: its layers have no order of their own",
-                            word_of(options.mode)),
-                "--mode bisect or --mode linear");
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format("--direction reverse has no meaning with --mode {}, which does not follow the order of layers",
+                    word_of(options.mode)),
+        "--mode bisect or --mode linear");
   }
   if (!(options.confidence > 0.5 && options.confidence <= 1)) {
     throw Error(ErrorKind::Usage,
                 fmt::format("--confidence: {} is not above 0.5 and at most 1", texts_.last("--confidence")), "0.99");
   }
   if (options.prove_minimum && options.mode != SearchMode::Minimal) {
-    throw Error(ErrorKind::Usage, "--prove-minimum needs --mode minimal: other modes look at lists only");
+    throw Error(ErrorKind::Usage, "--prove-minimum needs --mode minimal: other modes only try lists");
   }
   const Budget budget = parse_budget(texts_.last("--budget"));
   if (budget.evaluations > 0) {
     if (options.max_evaluations > 0) {
-      throw Error(ErrorKind::Usage, "--budget and --max-evaluations both say how many", "leave one out");
+      throw Error(ErrorKind::Usage, "--budget and --max-evaluations both limit the number of evaluations",
+                  "leave out one of them");
     }
     options.max_evaluations = budget.evaluations;
   }

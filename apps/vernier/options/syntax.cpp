@@ -59,7 +59,7 @@ CLI::App& command_group(CLI::App& root, const std::string& name, const std::stri
 
 void set_help_flag(CLI::App& app, const std::string& group) {
   app.set_help_flag("-h,--help", "Print this help")->group(group);
-  app.set_help_all_flag("--help-all", "Print every option, where --help prints those that are used most")->group(group);
+  app.set_help_all_flag("--help-all", "Print every option; --help prints the most used ones")->group(group);
 }
 
 void add_footer(CLI::App& app, const std::string& text) { app.footer(text); }

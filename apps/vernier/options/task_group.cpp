@@ -39,10 +39,10 @@ EvalOptions TaskGroup::values() const {
   read_rows(table::kEvaluation, texts_, options);
   read_rows(table::kDetection, texts_, options);
   if (options.box_order && options.boxes == BoxForm::Yolox) {
-    throw Error(ErrorKind::Usage, "--box-order: --boxes yolox has an order of its own",
-                "--boxes plain, rows or yolov5 for networks that decode their boxes");
+    throw Error(ErrorKind::Usage, "--box-order: --boxes yolox has its own order",
+                "use --boxes plain, rows or yolov5 for networks that decode their boxes");
   }
-  if (options.overlap < 0 || options.overlap > 1) throw Error(ErrorKind::Usage, "--nms: an overlap is 0 to 1");
+  if (options.overlap < 0 || options.overlap > 1) throw Error(ErrorKind::Usage, "--nms: an overlap is from 0 to 1");
   return options;
 }
 

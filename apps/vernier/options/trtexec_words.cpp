@@ -19,30 +19,30 @@ struct Word {
 };
 
 constexpr std::array kWords{
-    Word{"--stronglyTyped", false, "every engine here is strongly typed"},
-    Word{"--strongly-typed", false, "every engine here is strongly typed"},
-    Word{"--separateProfileRun", false, "layers are always timed in runs of their own"},
+    Word{"--stronglyTyped", false, "vernier builds strongly typed engines only"},
+    Word{"--strongly-typed", false, "vernier builds strongly typed engines only"},
+    Word{"--separateProfileRun", false, "layers are always timed in separate runs"},
     Word{"--includeDataTransfers", false, "times with and without copies are both measured"},
-    Word{"--noCudaGraph", false, "there is none without --use-cuda-graph"},
+    Word{"--noCudaGraph", false, "vernier uses a CUDA graph only with --use-cuda-graph"},
     Word{"--useSpinWait", false, "the GPU's own clock does not see how the host waits"},
     Word{"--noSpinWait", false, "the GPU's own clock does not see how the host waits"},
-    Word{"--avgRuns", true, "the median of all runs is told, and their spread"},
+    Word{"--avgRuns", true, "vernier prints the median and the spread of all runs"},
     Word{"--profilingVerbosity", true, "engines are built with detailed layer information"},
     Word{"--profiling-verbosity", true, "engines are built with detailed layer information"},
-    Word{"--skipInference", false, "a bench runs what it builds", "vernier convert MODEL -o FILE.engine builds alone"},
-    Word{"--buildOnly", false, "a bench runs what it builds", "vernier convert MODEL -o FILE.engine builds alone"},
-    Word{"--dumpOutput", false, "outputs are not kept: runs are timed", "vernier run MODEL --trt --save-outputs FILE"},
-    Word{"--exportOutput", true, "outputs are not kept: runs are timed", "vernier run MODEL --trt --save-outputs FILE"},
-    Word{"--device", true, "the first GPU is taken", "CUDA_VISIBLE_DEVICES=N in front of the line"},
+    Word{"--skipInference", false, "bench runs the engines that it builds",
+         "vernier convert MODEL -o FILE.engine only builds"},
+    Word{"--buildOnly", false, "bench runs the engines that it builds",
+         "vernier convert MODEL -o FILE.engine only builds"},
+    Word{"--dumpOutput", false, "bench does not keep outputs", "vernier run MODEL --trt --save-outputs FILE"},
+    Word{"--exportOutput", true, "bench does not keep outputs", "vernier run MODEL --trt --save-outputs FILE"},
+    Word{"--device", true, "vernier uses the first GPU", "set CUDA_VISIBLE_DEVICES=N"},
     Word{"--sleepTime", true, "runs follow each other without a pause", "leave it out"},
     Word{"--idleTime", true, "runs follow each other without a pause", "leave it out"},
-    Word{"--useManagedMemory", false, "inputs and outputs lie in the GPU's own memory", "leave it out"},
-    Word{"--exposeDMA", false, "copies are timed by themselves, not beside the runs", "leave it out"},
-    Word{"--carry", true, "one sample is run again and again, and states stay as they are", "leave it out"},
-    Word{"--onnx-outputs", true, "a network is timed with the outputs that it has",
-         "vernier surgeon insert changes them"},
-    Word{"--trt-outputs", true, "a network is timed with the outputs that it has",
-         "vernier surgeon insert changes them"},
+    Word{"--useManagedMemory", false, "inputs and outputs are in the GPU's memory", "leave it out"},
+    Word{"--exposeDMA", false, "copies are timed separately", "leave it out"},
+    Word{"--carry", true, "one sample runs repeatedly, and states do not change", "leave it out"},
+    Word{"--onnx-outputs", true, "a network is timed with its own outputs", "vernier surgeon insert changes them"},
+    Word{"--trt-outputs", true, "a network is timed with its own outputs", "vernier surgeon insert changes them"},
 };
 
 /// More than one inference at a time is another question.
@@ -66,7 +66,7 @@ void add_words_of_trtexec(CLI::App& app, const IgnoredOptions& ignored) {
       if (word.instead != nullptr) {
         throw Error(ErrorKind::Usage, fmt::format("{}: {}", word.name, word.reason), word.instead);
       }
-      ignored->push_back(fmt::format("{} has no effect here: {}", word.name, word.reason));
+      ignored->push_back(fmt::format("{} has no effect in this command: {}", word.name, word.reason));
     };
     if (word.takes_value) {
       add_values(app, word.name, [given](const std::vector<std::string>&) { given(); }).values(0, 1).group("");

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "vernier/export.h"
 
 namespace vernier {
 
@@ -29,6 +32,16 @@ struct Cause {
   std::vector<std::string> repairs;  // ids of repairs that answer it, cheapest first; the last is "keep-high"
   std::optional<double> share{};     // of all layers' damage, that its layer does, in the network that was examined
 };
+
+/// A cause that diagnose() looks for.
+struct CauseName {
+  std::string_view id;
+  std::string_view formats;  // "FP16, BF16", "INT8, UINT8, FP8", "all"
+  std::string_view text;     // one line for people
+};
+
+/// All of them: of layers in the order in which they are asked, then those of the network.
+VERNIER_API std::vector<CauseName> cause_names();
 
 /// What the error of one layer's result is made of, as shares of its noise power; what is absent was not measured.
 /// Formats with a scale: weights + activations = 1 (each measured with only that side rounded, scaled to sum to 1), and

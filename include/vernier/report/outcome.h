@@ -32,6 +32,9 @@ enum class Outcome {
 /// "impossible", "nothing-left", "no-float-model", "refused": `outcome` of report.json.
 VERNIER_API std::span<const std::string_view> words_of(Outcome which);
 
+/// One line for people.
+VERNIER_API std::string_view text_of(Outcome outcome);
+
 VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
 /// NoRequirement, Met, FileMisses, NoFloatModel or Refused.
 VERNIER_API Outcome outcome_of(const VerifyReport& report);

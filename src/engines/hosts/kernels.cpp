@@ -140,7 +140,7 @@ std::vector<EngineKernel> kernels_from_json(std::string_view text, const std::st
   const Json document = parse_json(text, where);
   const Json* const layers = document.find("Layers");
   if (layers == nullptr || !layers->is_array()) {
-    throw Error(ErrorKind::Input, where + ": is no layer information: it has no list \"Layers\"",
+    throw Error(ErrorKind::Input, where + ": not layer information: it has no list \"Layers\"",
                 "trtexec --exportLayerInfo=FILE --profilingVerbosity=detailed writes it");
   }
   std::vector<EngineKernel> kernels;

@@ -121,7 +121,7 @@ OwnedOptions register_libraries(const Runtime& runtime, const std::vector<fs::pa
   for (const fs::path& library : libraries) {
     std::error_code ignored;
     if (!fs::exists(library, ignored)) throw Error(ErrorKind::Input, said_of(library) + ": no such file");
-    if (!fs::is_regular_file(library, ignored)) throw Error(ErrorKind::Input, said_of(library) + ": is no file");
+    if (!fs::is_regular_file(library, ignored)) throw Error(ErrorKind::Input, said_of(library) + ": not a file");
     try_in_copy(runtime, options.get(), library);
     load_and_register(runtime, options.get(), library);
   }

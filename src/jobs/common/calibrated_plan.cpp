@@ -144,9 +144,8 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   }
   if (cached.cache.symmetric && any_asymmetric(tensors)) {
     cached.warnings.push_back(
-        fmt::format("{}: holds symmetric steps only: a uint8 tensor without negative values uses "
-                    "half of its codes (‹vernier calibrate --target onnxruntime -o ranges.json› "
-                    "keeps both ends)",
+        fmt::format("{}: holds symmetric scales only: a uint8 tensor without negative values uses half of its range "
+                    "(‹vernier calibrate --target onnxruntime -o ranges.json› keeps both ends)",
                     file.string()));
   }
   return cached;
@@ -169,7 +168,7 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
                                                  const LearnedRanges& learned, const CalibrationChoice& choice,
                                                  bool random_data) {
   if (file.empty() || !job_ranks().first()) return {};
-  if (random_data) return {fmt::format("{}: not written: ranges of random data are no calibration", file.string())};
+  if (random_data) return {fmt::format("{}: not written: ranges of random data are not a calibration", file.string())};
   const bool json = file.extension() == ".json";
   // There was no file when this job began, or this would not be written: another job may have made one since.
   const FileLock turn(file);
@@ -183,8 +182,8 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
   replace_file(file, ranges_text(json ? RangesForm::Vernier : RangesForm::TensorRt, ranges, choice, original));
   if (json || !any_asymmetric(tensors)) return {};
   return {
-      fmt::format("{}: TensorRT's cache holds symmetric steps only: the next run that reads it quantizes otherwise "
-                  "than this one (a name that ends in .json keeps both ends)",
+      fmt::format("{}: TensorRT's cache holds symmetric scales only: the next run that reads it quantizes differently "
+                  "(a name that ends in .json keeps both ends)",
                   file.string())};
 }
 

@@ -69,7 +69,7 @@ class GraphLint {
     std::set<std::string> values;
     for (const onnx::ValueInfoProto& value : graph.value_info()) {
       if (!values.insert(value.name()).second) {
-        log_.add(false, kGraph, fmt::format("{}value_info of '{}' is there twice", where, printable(value.name())));
+        log_.add(false, kGraph, fmt::format("{}value_info of '{}' appears twice", where, printable(value.name())));
       }
     }
     for (int i = 0; i < graph.node_size(); ++i) {

@@ -36,9 +36,8 @@ std::optional<std::string> already_quantized(const Model& model) {
   const std::size_t nodes = count_quantizers(model);
   if (nodes == 0) return std::nullopt;
   return fmt::format(
-      "the float model already rounds: it quantizes ({}), and that error is part of the "
-      "reference and counts as no error here (to measure such a file, give it to '‹vernier verify›' "
-      "behind its float model)",
+      "the float model already quantizes ({}): that error is part of the reference and does not count (to measure such "
+      "a file, pass it to '‹vernier verify›' after its float model)",
       plural(nodes, "QuantizeLinear node"));
 }
 
@@ -81,7 +80,7 @@ std::vector<std::string> judged_outputs(const std::vector<std::string>& floats, 
     std::vector<std::string> caches = caches_among(floats);
     std::erase_if(caches, [&](const std::string& name) { return has_limit(options.requirement, name); });
     if (caches.empty()) return floats;
-    notes.push_back(fmt::format("{} ({}) {} of a cache and not judged: ‹outputs› names what is",
+    notes.push_back(fmt::format("{} ({}) {} of a cache and not measured: ‹outputs› chooses the measured outputs",
                                 plural(caches.size(), "output"), list_some(caches, 2),
                                 caches.size() == 1 ? "is a state" : "are states"));
     std::vector<std::string> others = floats;
@@ -195,7 +194,7 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
     if (std::find(subject.judged.begin(), subject.judged.end(), limit.output) == subject.judged.end()) {
       throw Error(
           ErrorKind::Usage,
-          fmt::format("‹{}›: '{}' is not a judged output", word_of(requirement->metric), printable(limit.output)),
+          fmt::format("‹{}›: '{}' is not a measured output", word_of(requirement->metric), printable(limit.output)),
           "judged are: " + list_some(subject.judged));
     }
   }
@@ -302,8 +301,8 @@ Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, S
     outputs.push_back(fmt::format("'{}' is {}", printable(output.name), not_judged_text(*loaded.original, output)));
   }
   throw Error(ErrorKind::Input,
-              fmt::format("{}: no output can be judged: nothing float stands behind them", printable(source.name())),
-              fmt::format("{}: give a model whose outputs are float, or labels of an ArgMax", list_some(outputs)));
+              fmt::format("{}: no output can be measured: none depends on a float tensor", printable(source.name())),
+              fmt::format("{}: pass a model with float outputs, or with labels from an ArgMax", list_some(outputs)));
 }
 
 }  // namespace vernier

@@ -53,7 +53,7 @@ std::vector<NodeTime> node_times(const std::shared_ptr<const Runtime>& runtime, 
   }
   const std::filesystem::directory_iterator files(folder.path());
   if (files == std::filesystem::directory_iterator()) {
-    throw Error(ErrorKind::Backend, "this ONNX Runtime gives no profile");
+    throw Error(ErrorKind::Backend, "this ONNX Runtime writes no profile");
   }
   std::vector<NodeTime> times;
   std::vector<std::vector<double>> durations;

@@ -53,7 +53,7 @@ OutputFolder::OutputFolder(const std::filesystem::path& folder) {
   std::error_code failure;
   if (folder.extension() == ".onnx" && !std::filesystem::is_directory(folder, failure)) {
     throw Error(ErrorKind::Usage,
-                fmt::format("{}: a folder is written here, not a single model", printable(folder.string())),
+                fmt::format("{}: this command writes a folder, not a single model", printable(folder.string())),
                 fmt::format("‹output› {}", printable((folder.parent_path() / folder.stem()).string())));
   }
   const bool made = std::filesystem::create_directories(folder, failure);

@@ -180,7 +180,7 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   const InputReading given = report.readings.front();
   if (!given.accuracy && !given.misfit && !given.confidence) {
     report.answer =
-        "Nothing to judge the inputs by: the file has no BatchNormalization left, its output is no class, and there "
+        "The inputs cannot be checked: the file has no BatchNormalization left, its output is not a class, and there "
         "are no labels of classes.";
     return;
   }
@@ -219,28 +219,26 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
         *given.misfit);
   } else if (right < kFewRight) {
     report.answer = fmt::format(
-        "It cannot be told whether the inputs are right: at most {:.1f} % of the labels are, under any reading. Are "
-        "the labels the network's classes, counted as it counts them (‹label-offset›)?",
+        "The inputs cannot be checked: at most {:.1f} % of the labels match, under any reading. Are the labels the "
+        "network's classes, with the same first number (‹label-offset›)?",
         100 * right);
   } else if (best != nullptr && judge.maybe(*best)) {
     report.perhaps = best->change;
     report.answer = fmt::format(
-        "It cannot be told from these samples whether the inputs are right: they fit better, but not surely, "
-        "changed ({}): {}. {}",
+        "These samples do not show whether the inputs are right: they fit better with this change, but not surely "
+        "({}): {}. {}",
         best->change, judge.figures(*best), judge.would_decide);
   } else if (best == nullptr) {
-    report.answer = "It cannot be told whether the inputs are right: there is no usual change to compare them with.";
+    report.answer = "The inputs cannot be checked: there is no usual change to compare them with.";
   } else if (by_misfit && *given.misfit > kDoubtful) {
     report.answer = fmt::format(
-        "No usual change of the inputs fits surely better, but they are not quite those of training: the first "
-        "BatchNormalizations see {:.2f} nats off what training saw (0 where they agree). Look at how they are "
-        "prepared.",
+        "No usual change of the inputs fits better, but they differ from training: the first BatchNormalizations are "
+        "{:.2f} nats off (0 is equal). Check how the inputs are prepared.",
         *given.misfit);
   } else if (report.decided_by == "confidence" && all_alike(report.readings)) {
     report.answer = fmt::format(
-        "It cannot be told whether the inputs are right: under any reading of them the network is about equally sure, "
-        "of "
-        "{:.1f} % on average. {}",
+        "The inputs cannot be checked: under any reading of them the network is about equally sure, {:.1f} % on "
+        "average. {}",
         100 * *given.confidence, judge.would_decide);
   } else if (report.decided_by == "confidence") {
     report.answer =

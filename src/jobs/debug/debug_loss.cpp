@@ -113,7 +113,7 @@ std::optional<double> used_codes(const QuantParams& params, const Tensor& values
 
 /// Why nothing was measured at the pair of an activation.
 std::string unmeasured_pair(const QuantizedTensor& quantized) {
-  if (quantized.quantizer.empty()) return "the file computes its codes: there is nothing in front of them to compare";
+  if (quantized.quantizer.empty()) return "the file computes its quantized values: it has no float values to compare";
   if (quantized.params.block > 0) return "scales of an activation in blocks are not measured";
   return "no sample ran it, or it lies inside a body of If, Loop or Scan";
 }

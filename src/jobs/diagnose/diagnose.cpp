@@ -151,6 +151,7 @@ DiagnoseReport Diagnosis::run() {
       optional_step("causes", [&] { causes(); });
     measured_->keep();
     if (repairs_ == nullptr && explains_ && !options_.quick && options_.alternatives > 0) {
+      write_answer_first();
       optional_step("options", [&] { alternatives(); });
       if (better_ && !sinks_.is_interrupted()) adopt(std::move(*better_));
     }
@@ -163,8 +164,8 @@ DiagnoseReport Diagnosis::run() {
     }
     if (options_.search.task.labels && !halves_ && report_.kept && report_.kept->file_test) {
       warn(
-          "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
-          "apart, and measure these with ‹vernier eval›)");
+          "the same samples chose the layers and measured the result: on others fewer labels may be right (measure on "
+          "held-out samples with ‹vernier eval›)");
     }
     if (!sinks_.is_interrupted() && !experiment_->golden) {
       optionally("the look in front of Softmaxes", [&] { look_in_front_of_softmaxes(); });
@@ -202,6 +203,13 @@ DiagnoseReport Diagnosis::run() {
   return report_;
 }
 
+/// Options take many times as long as the answer, which can be read meanwhile.
+void Diagnosis::write_answer_first() {
+  DiagnoseReport so_far = report_;
+  so_far.reference_from_file = typed_source_.quantized;
+  writing([&] { write_record(so_far, options_.output); });
+}
+
 /// What was measured by then is not lost: on disk, unless it is the disk that ends the job, and with the error.
 DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
   watch_.stop();
@@ -226,9 +234,9 @@ void Diagnosis::say_interrupted() {
   const std::string journal = report_.kept ? report_.kept->journal : std::string();
   std::string text = "interrupted: what was not measured is absent";
   if (!journal.empty()) {
-    text += fmt::format("; run again with ‹resume›, it goes on from here (its trials are in {})", printable(journal));
+    text += fmt::format("; to resume, run again with ‹resume› (its trials are in {})", printable(journal));
   } else if (measured_->kept()) {
-    text += "; run again, it goes on from here";
+    text += "; run again to resume";
   }
   const bool repaired = std::ranges::find(report_.phases, "repairs", &PhaseTime::phase) != report_.phases.end();
   if (repaired && (!journal.empty() || measured_->kept())) text += "; only the repairs are tried anew";
@@ -273,10 +281,8 @@ void Diagnosis::expect_steps() {
 
 void Diagnosis::note_of_records() {
   if (const std::string taken = measured_->taken(); !taken.empty()) {
-    note_once(
-        fmt::format("taken from what an earlier run of this version measured here, on the same network and "
-                    "samples: {} (‹no-cache› measures all anew)",
-                    taken));
+    note_once(fmt::format(
+        "reused from an earlier run on the same network and samples: {} (‹no-cache› measures everything anew)", taken));
   }
   if (store_ != nullptr && !store_->refused().empty()) {
     note_once(fmt::format("nothing of this run is kept for later ones: {}", store_->refused()));
@@ -378,7 +384,7 @@ void Diagnosis::reference() {
   for (const auto& [name, stats] : experiment_->reference.totals) {
     require_comparable(name, stats.pooled);
     if (stats.pooled.ref_nonfinite > 0) {
-      warn(fmt::format("the float model itself gives {} values that are not finite in output '{}': they are left out",
+      warn(fmt::format("the float model itself returns {} values that are not finite in output '{}': they are ignored",
                        stats.pooled.ref_nonfinite, printable(name)));
     }
   }

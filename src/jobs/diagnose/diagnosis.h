@@ -129,6 +129,7 @@ class Diagnosis {
       throw;
     }
   }
+  void write_answer_first();
   DiagnosisInterrupted ended_by(const Error& error);
   void say_interrupted();
 

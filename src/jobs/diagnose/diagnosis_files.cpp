@@ -44,7 +44,7 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
     std::string text = figure_text(figures, report.requirement);
     const bool said = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
     if (const auto same = same_top1(figures); same && !said)
-      text += fmt::format(", {} same top-1", percent_text(*same));
+      text += fmt::format(", {} top-1 agreement", percent_text(*same));
     return fmt::format("{} against {}, {}, {}", text,
                        report.reference_from_file ? "the values that the file stores" : "the float model",
                        plural(report.samples, "sample"), evidence);
@@ -67,7 +67,7 @@ std::string older_files(const DiagnoseReport& report, const std::filesystem::pat
     if (std::filesystem::exists(folder / file, ignored)) older.emplace_back(file);
   }
   if (older.empty()) return {};
-  return fmt::format("{}: {} there {} of an earlier run", printable(folder.string()), list_some(older),
+  return fmt::format("{}: {} in this folder {} of an earlier run", printable(folder.string()), list_some(older),
                      older.size() == 1 ? "is" : "are");
 }
 

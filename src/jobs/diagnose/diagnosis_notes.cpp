@@ -41,8 +41,7 @@ std::vector<std::string> notes_of_loops(const Model& model, const std::vector<La
   }
   if (names.empty()) return {};
   return {
-      fmt::format("{} in loops: how often these run is no constant of the file, and their multiply-accumulates "
-                  "count once: {}",
+      fmt::format("{} in loops without a constant number of iterations, so their multiply-accumulates count once: {}",
                   plural(names.size(), "layer"), list_some(names, 6))};
 }
 

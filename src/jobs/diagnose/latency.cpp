@@ -35,18 +35,17 @@ LatencyReport measure_latency(const Subject& subject, const LatencyModels& model
   latency.float_ms = milliseconds(*models.original);
   if (models.low == nullptr) {
     latency.note =
-        "ONNX Runtime's CPU kernels compute these formats in float32, or not at all: their latency there says nothing";
+        "ONNX Runtime's CPU kernels compute these formats in float32, or not at all: this latency means nothing";
     return latency;
   }
   latency.low_ms = milliseconds(*models.low);
   if (models.repaired != nullptr) latency.repaired_ms = milliseconds(*models.repaired);
   if (!latency.note.empty()) return latency;
-  latency.note =
-      target != Target::OnnxRuntime
-          ? "the " + std::string(word_of(target)) +
-                " placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: there it is "
-                "slower than float; engines that fuse it are not"
-          : what_keeping_cost(latency);
+  latency.note = target != Target::OnnxRuntime
+                     ? "the " + std::string(word_of(target)) +
+                           " placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse, so they "
+                           "run it slower than float; engines that fuse it do not"
+                     : what_keeping_cost(latency);
   return latency;
 }
 
@@ -81,7 +80,8 @@ std::string what_keeping_cost(const LatencyReport& latency) {
   if (!latency.float_ms || !latency.low_ms) return {};
   const double gain = *latency.float_ms - *latency.low_ms;
   if (gain <= 0) {
-    return "on this machine's kernels all layers low is no faster than float32: no choice of layers will be";
+    return "on this machine's kernels, all layers in low precision are not faster than float32, so no choice of layers "
+           "is";
   }
   if (!latency.repaired_ms) return {};
   const double lost = *latency.repaired_ms - *latency.low_ms;

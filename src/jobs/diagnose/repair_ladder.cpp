@@ -99,7 +99,8 @@ LadderSamples ladder_samples(const Subject& subject, std::size_t count) {
 
 std::vector<RepairName> repair_names() {
   std::vector<RepairName> names;
-  for (const Repair& repair : all_repairs()) names.push_back({std::string(repair.id), std::string(repair.text)});
+  for (const Repair& repair : all_repairs())
+    names.push_back({std::string(repair.id), std::string(repair.text), std::string(repair.cost)});
   return names;
 }
 

@@ -113,7 +113,8 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
       const std::set<std::string> others = not_finite(noise);
       before = output_noise_without(state_, others);
       after = output_noise_without(trial, others);
-      without = fmt::format(" with {} whose own results are not finite in float32", plural(others.size(), "layer"));
+      without =
+          fmt::format(" with {} in float32, because of results that are not finite", plural(others.size(), "layer"));
     }
     const bool gains = helps(before, after);
     for (std::size_t i = 0; i < rows.size(); ++i) {

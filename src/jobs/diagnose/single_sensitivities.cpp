@@ -145,8 +145,8 @@ std::string SingleSensitivities::left_out() const {
   const std::size_t measured = std::min(all, most_layers());
   if (measured == all) return {};
   return fmt::format(
-      "sensitivity was measured for the {} layers with the largest own errors; {} more are ranked behind them by own "
-      "error",
+      "sensitivity was measured for the {} layers with the largest local errors; {} more are ranked behind them by "
+      "local error",
       measured, all - measured);
 }
 

@@ -212,7 +212,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   std::set<std::string> high;
   if (low_formats(file, high).empty() && !holds_quantized_values(given)) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
-                "‹from› reads a model with Q/DQ pairs, operators on codes, or casts");
+                "‹from› reads a model with Q/DQ pairs, quantized operators, or casts");
   }
   const FileTwins twins(*network, given);
   std::map<std::string, QuantParams> behind, wide_behind;  // by what a pair makes
@@ -276,8 +276,8 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
           fmt::format("not taken over from {}: {} {}", printable(quantized.name()), plural(count, "layer"), what));
     }
   };
-  not_taken(on_codes, "of quantized operators, whose ranges and places are not read");
-  not_taken(weights_alone, "with quantized weights alone, whose inputs are quantized here too");
+  not_taken(on_codes, "of quantized operators, and their ranges and places are not read");
+  not_taken(weights_alone, "with quantized weights only, and this run also quantizes their inputs");
   return found;
 }
 
@@ -305,8 +305,8 @@ TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, Precis
   }
   keep_high(found.high, precision);
   found.notes.push_back(
-      fmt::format("the file is in low precision already ({}): measured against the float32 network behind it, with its "
-                  "weights as they are; layers that it has in float32 stay there",
+      fmt::format("the file is already in low precision ({}): measured against its float32 network, with its own "
+                  "weights; layers that it has in float32 stay in float32",
                   formats_text(low)));
   found.notes.insert(found.notes.end(), clamps.notes.begin(), clamps.notes.end());
   raised.model.path = given->path;

@@ -29,7 +29,7 @@ struct OutputError {
   /// Of each sample: see rows_moved(); 0 and 1 where labels say what is right and wrong.
   std::vector<std::int64_t> moved = {};
   std::map<std::string, OutputStats> in_front = {};  // of Softmaxes that make outputs, by these; empty: none does
-  std::string moved_words = "same top-1";            // what is lost where one moves: "a right label"
+  std::string moved_words = "top-1 agreement";       // what is lost where one moves: "a right label"
 };
 
 class Yardstick {

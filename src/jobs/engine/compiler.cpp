@@ -117,7 +117,7 @@ std::string misread_text(const Model& file, const CompiledEngine& compiled) {
                                          [](std::int64_t a, std::int64_t b) { return a < 0 || b < 0 || a == b; });
     if (same) continue;
     return fmt::format(
-        "it reads the file otherwise than ONNX means it: output '{}' has the shape {} there, and {} in the file",
+        "it deviates from the ONNX specification: output '{}' has the shape {} on the engine, and {} in the file",
         printable(output.name), shape_text(output.shape), shape_text(shape));
   }
   return "";
@@ -165,9 +165,8 @@ std::string shared_names_text(const Model& file) {
       });
       if (dims[axis].dim_param().empty() || same == dims.begin() + axis) continue;
       return fmt::format(
-          "the name '{}' stands at axes {} and {} of input '{}', and TensorRT takes one size for a name: if the two "
-          "differ, give one of them another name, or fix the shape (‹vernier surgeon sanitize --override-input-shapes "
-          "{}:[...]›)",
+          "axes {1} and {2} of input '{3}' share the name '{0}', and TensorRT allows one size per name. If the sizes "
+          "differ, rename one, or fix the shape (‹vernier surgeon sanitize --override-input-shapes {4}:[...]›)",
           printable(dims[axis].dim_param()), same - dims.begin(), axis, printable(input.name()),
           printable(input.name()));
     }

@@ -92,7 +92,7 @@ std::unique_ptr<EngineRunner> EngineRunner::find(const EngineRunOptions& options
       options.engine, how,
       [](const EngineAbout& about) {
         if (about.runs && !about.devices.empty()) return std::string();
-        return fmt::format("{} {} cannot run here: {}", about.name, about.version, about.no_device);
+        return fmt::format("{} {} cannot run on this machine: {}", about.name, about.version, about.no_device);
       },
       failures);
   if (host == nullptr) return nullptr;
@@ -185,7 +185,7 @@ std::vector<NamedTensor> EngineRunner::run(const Sample& sample, double& seconds
   for (const std::string& name : outputs_) {
     const auto found = std::ranges::find(given, name, &NamedTensor::name);
     if (found == given.end()) {
-      throw Error(ErrorKind::Backend, fmt::format("{} gives no output '{}'", about_.name, printable(name)));
+      throw Error(ErrorKind::Backend, fmt::format("{} has no output '{}'", about_.name, printable(name)));
     }
     ordered.push_back(std::move(*found));
   }

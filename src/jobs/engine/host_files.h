@@ -31,7 +31,7 @@ inline void refuse_unwritten(const EngineSettings& settings, const std::filesyst
   }
   if (names.empty()) return;
   throw Error(ErrorKind::Backend,
-              fmt::format("{}: no engine is built here, so nothing would be written", fmt::join(names, ", ")),
+              fmt::format("{}: this command builds no engine, so nothing would be written", fmt::join(names, ", ")),
               "leave it out, or run this on a machine with a GPU and TensorRT");
 }
 

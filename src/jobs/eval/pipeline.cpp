@@ -153,13 +153,12 @@ class Pipeline {
     for (const Stage& stage : options_.stages) {
       const bool saved = is_saved(stage.file), built = !saved && is_built_engine(stage.file);
       if (built && stage.on != MeasureOn::TensorRt) {
-        throw Error(
-            ErrorKind::Input,
-            fmt::format("stage '{}': {} is a TensorRT engine, which is not simulated", printable(stage.name),
-                        printable(stage.file.string())),
-            fmt::format("{0}:{1}@tensorrt where it can run; else run it there, save its outputs (polygraphy run "
-                        "--save-outputs out.json), and give that file",
-                        printable(stage.name), printable(stage.file.string())));
+        throw Error(ErrorKind::Input,
+                    fmt::format("stage '{}': {} is a TensorRT engine, which is not simulated", printable(stage.name),
+                                printable(stage.file.string())),
+                    fmt::format("pass {0}:{1}@tensorrt on a machine with TensorRT; or save its outputs (polygraphy run "
+                                "--save-outputs out.json), and pass that file",
+                                printable(stage.name), printable(stage.file.string())));
       }
       if (saved && stage.on) {
         throw Error(ErrorKind::Usage, fmt::format("stage '{}': saved outputs run on no engine", printable(stage.name)));

@@ -29,7 +29,7 @@ void require_keys(const YAML::Node& map, const std::set<std::string>& known, con
     const YAML::Node& key = entry.first;
     if (key.IsScalar() && known.contains(key.Scalar())) continue;
     const std::string name = key.IsScalar() ? printable(key.Scalar()) : "a key";
-    throw wrong(file, key.Mark(), fmt::format("{}{}\"{}\" is no field", where, where.empty() ? "" : ": ", name));
+    throw wrong(file, key.Mark(), fmt::format("{}{}\"{}\" is not a field", where, where.empty() ? "" : ": ", name));
   }
 }
 

@@ -256,7 +256,7 @@ class CustomTally : public TaskTally {
 std::vector<float> as_floats(const NamedTensor& output) {
   const Tensor& tensor = output.tensor;
   if (!fits_float32(tensor.dtype()) && tensor.dtype() != Dtype::Float64 && !is_integer(tensor.dtype())) {
-    throw Error(ErrorKind::Input, fmt::format("output '{}' holds {} elements, which are no figures",
+    throw Error(ErrorKind::Input, fmt::format("output '{}' holds {} elements that are not figures",
                                               printable(output.name), dtype_name(tensor.dtype())));
   }
   std::vector<double> room;

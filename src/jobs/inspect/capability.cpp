@@ -196,7 +196,7 @@ class Job {
     const bool asked = list != nullptr && by_engine(*list);
     if (list == nullptr) by_runtime();
     if (list != nullptr && !asked) by_list(*list);
-    if (!asked && !options_.plugins.empty()) note("‹plugins› has no effect here: TensorRT was not asked");
+    if (!asked && !options_.plugins.empty()) note("‹plugins› has no effect: TensorRT was not asked");
     report_.taken = static_cast<std::size_t>(std::count(taken_.begin(), taken_.end(), true));
     cut();
     return std::move(report_);
@@ -261,7 +261,7 @@ class Job {
                                            ? "its own reader and CPU plugin take the model; nothing was compiled"
                                            : "its own reader names these nodes, the first of each operator that it cannot "
                                              "convert, or its CPU plugin does not take them; nothing was compiled"
-                       : support.all ? "its own parser takes the model as a whole; nothing was compiled"
+                       : support.all ? "its own parser accepts the whole model; nothing was compiled"
                                      : "its own parser was asked node by node; nothing was compiled";
     report_.source = fmt::format("package {} of {}", about.package, about.python);
     // What TensorRT refuses is in no part. Whether a part is marked as supported says no more: where one node of a
@@ -274,7 +274,7 @@ class Job {
       const onnx::NodeProto& node = model_.proto.graph().node(i);
       const auto reason = reasons.find(i);
       const bool takes = support.all || ((openvino || in_parts.contains(i)) && reason == reasons.end());
-      take(node, {takes, takes ? "" : reason == reasons.end() ? "the parser gives no reason" : reason->second, ""});
+      take(node, {takes, takes ? "" : reason == reasons.end() ? "the parser has no reason" : reason->second, ""});
       const OperatorVerdict listed = judge.of(node);
       if (listed.taken == takes) continue;
       add_to(takes ? fewer : more, full_name(node), listed.why, node.name());

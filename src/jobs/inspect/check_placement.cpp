@@ -90,11 +90,12 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
       });
       // Float behind the last dequantizer is how a quantized network ends.
       if (on_purpose && !has_weight(node)) continue;
-      report.findings.push_back({"left-in-float", node.name(),
-                                 fmt::format("{} still reads dequantized data in the optimized graph, and no rule here "
-                                             "says why",
-                                             printable(node.op_type())),
-                                 "compare its pairs with those of a layer that is fused"});
+      report.findings.push_back(
+          {"left-in-float", node.name(),
+           fmt::format(
+               "{} still reads dequantized data in the optimized graph, for a reason that vernier does not know",
+               printable(node.op_type())),
+           "compare its pairs with those of a layer that is fused"});
     }
   }
 }

@@ -83,7 +83,7 @@ TacticsDiff diff_tactics(const DiffTacticsOptions& options) {
   const std::vector<fs::path> good = options.good.empty() ? files_of(options.folder / "good") : files_of(options.good);
   const std::vector<fs::path> bad = options.bad.empty() ? files_of(options.folder / "bad") : files_of(options.bad);
   if (good.empty() || bad.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: nothing to compare: {} and {} are there", options.folder.string(),
+    throw Error(ErrorKind::Input, fmt::format("{}: nothing to compare: it has only {} and {}", options.folder.string(),
                                               plural(good.size(), "good replay"), plural(bad.size(), "bad replay")));
   }
   std::set<std::pair<std::string, Tactic>> seen_good;

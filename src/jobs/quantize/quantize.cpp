@@ -106,8 +106,8 @@ std::string nothing_low(std::size_t layers, Format high, const std::map<std::str
     return fmt::format("every layer is in {}: what was asked for leaves nothing in low precision", format_name(high));
   }
   return fmt::format(
-      "no layer is in low precision: {} of {} compute in {} in the file, and formats are chosen for float32 layers "
-      "(give the float32 model that it was made from)",
+      "no layer is in low precision: {} of {} compute in {} in the file, and vernier only lowers float32 layers (pass "
+      "the float32 model that it was made from)",
       std::min(other_types.size(), layers), plural(layers, "layer"), other_types.begin()->second);
 }
 
@@ -176,7 +176,7 @@ std::string slower_than_float(const Loaded& calibrated, const Plan& plan, const 
   const double low = milliseconds(typed);
   if (low < 1.1 * in_float || low < in_float + 0.2) return {};
   return fmt::format(
-      "on this machine ONNX Runtime takes {:.3g} ms for a sample in the written file, {:.3g} ms in float32", low,
+      "on this machine ONNX Runtime needs {:.3g} ms per sample for the output model, {:.3g} ms in float32", low,
       in_float);
 }
 
@@ -314,8 +314,8 @@ class Conversion {
     result_.typed.original_weight_bytes = weight_bytes(*original);
     if (const std::size_t nodes = count_quantizers(*original); nodes > 0) {
       warn(
-          fmt::format("the model already quantizes ({}): an engine that fuses these runs the layers between them in "
-                      "their format, whatever format the layers get here",
+          fmt::format("the model already quantizes ({}): an engine that fuses these nodes runs the layers between them "
+                      "in their format, whatever format you choose",
                       plural(nodes, "QuantizeLinear node")));
     }
     prepared_ = sources_->prepared(options_.model, prepare);
@@ -404,10 +404,10 @@ void find_running(std::optional<Compiler>& compiler, const QuantizeOptions& opti
   refuse_unwritten(options.builder);
   if (!sinks.warning) return;
   sinks.warning(fmt::format(
-      "{}: a typed ONNX model is written under this name, for no TensorRT runs here ({}); ‹compile› asks for an engine",
+      "{}: this is a typed ONNX model, because TensorRT does not run on this machine ({}); ‹compile› builds an engine",
       printable(options.output.string()), why));
   for (const auto& [setting, values] : options.builder) {
-    sinks.warning(fmt::format("‹{}› has no effect here: no engine is built", setting));
+    sinks.warning(fmt::format("‹{}› has no effect: no engine is built", setting));
   }
 }
 

@@ -350,12 +350,12 @@ class Job {
       write_data(result);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
-      warn(fmt::format("its inputs and outputs are not written beside it: {}", error.what()));
+      warn(fmt::format("its inputs and outputs are not written: {}", error.what()));
     }
     if (options_.min_good.empty()) return;
     const std::optional<Candidate> good = reducer_->nearest_good();
     if (!good) {
-      warn("‹min-good›: no part that was tried is good, so nothing is written there");
+      warn("‹min-good›: no part that was tried is good, so the file is not written");
       return;
     }
     report_.min_good = options_.min_good.string();

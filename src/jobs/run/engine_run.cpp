@@ -51,10 +51,10 @@ std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerO
   } else {
     failures.reasons.emplace_back("there is no NVIDIA driver");
   }
-  warn(fmt::format(
-      "‹trt›: no TensorRT runs here ({}): its documented rules are simulated (trt-sim), and nothing of this was run on "
-      "TensorRT",
-      fmt::join(failures.reasons, "; ")));
+  warn(
+      fmt::format("‹trt›: TensorRT does not run on this machine ({}): its documented rules are simulated (trt-sim), "
+                  "and nothing ran on TensorRT",
+                  fmt::join(failures.reasons, "; ")));
   return nullptr;
 }
 

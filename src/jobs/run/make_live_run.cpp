@@ -52,7 +52,7 @@ bool any(const OutputChoice& choice) {
 
 void say_left_out(const std::vector<std::string>& names, const std::string& runner, const Warn& warn) {
   if (names.empty()) return;
-  warn(fmt::format("{}: not given, because their type is unknown or they exist only as codes: {}", runner,
+  warn(fmt::format("{}: not returned, because their type is unknown or they exist only as quantized values: {}", runner,
                    list_some(names)));
 }
 
@@ -149,10 +149,8 @@ class Maker {
     session.providers = options_.providers;
     if (session.level > GraphOptimization::EnableBasic && quantizes_to_float8(model)) {
       warn_(
-          "FP8 in ONNX Runtime: when it optimizes it refuses such files (seen with 1.31), or leaves out a Relu in "
-          "front "
-          "of a QuantizeLinear and computes something else (1.32); not with ‹graph-optimization-level› "
-          "ORT_ENABLE_BASIC");
+          "ONNX Runtime cannot optimize FP8 files: 1.31 refuses them, and 1.32 drops a Relu in front of a "
+          "QuantizeLinear. Pass ‹graph-optimization-level› ORT_ENABLE_BASIC");
     }
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     // Alone, a sample gets all threads; beside others, one.
@@ -286,7 +284,7 @@ class Maker {
     if (any(choice())) {
       throw Error(
           ErrorKind::Usage,
-          fmt::format("{}: an engine gives the outputs that it was built with", printable(runner_.model.name())),
+          fmt::format("{}: an engine only has the outputs that it was built with", printable(runner_.model.name())),
           "choose outputs where the engine is built, from the ONNX file");
     }
     if (says_formats(runner_.precision)) {
@@ -326,7 +324,7 @@ class Maker {
     PlannedNetwork planned =
         plan_network(runner, measure, sources_, warn_, [&](const std::string& text) { say(text); });
     if (planned.calibrated_here && !planned.loaded.calibration) {
-      warn_("ranges are calibrated on the samples that are compared (‹calibration-data› gives others)");
+      warn_("ranges are calibrated on the samples that are compared (‹calibration-data› chooses others)");
     }
     return planned;
   }

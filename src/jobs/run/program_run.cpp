@@ -73,7 +73,7 @@ Iteration ProgramRun::of(std::size_t index, Sample sample) const {
   }
   if (!std::filesystem::exists(outputs)) {
     throw Error(ErrorKind::Backend, fmt::format("{}, iteration {}: the program wrote no outputs", name(), index),
-                "it must write arrays by output name with numpy.savez to the path that {outputs} gives");
+                "it must write arrays by output name with numpy.savez to the path in {outputs}");
   }
   Iteration iteration = open_runs(outputs).front()->at(0);
   iteration.seconds = seconds.count();

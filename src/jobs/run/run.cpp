@@ -125,7 +125,7 @@ class Job {
     if (!options_.engine.shapes.empty()) names.emplace_back("shapes of a profile");
     if (!options_.engine.plugins.empty()) names.emplace_back("‹plugins›");
     if (names.empty()) return;
-    warn(fmt::format("{} {} no effect here: nothing runs on an engine that could be told", fmt::join(names, ", "),
+    warn(fmt::format("{} {} no effect: nothing runs on an engine", fmt::join(names, ", "),
                      names.size() == 1 ? "has" : "have"));
   }
 

@@ -71,10 +71,10 @@ std::vector<std::string> names_of(const std::vector<InputInfo>& infos) {
 /// What a script called that changes nothing here: why, and what to use.
 std::string reason_of(std::string_view ignored) {
   if (ignored.ends_with("mark_output") || ignored.ends_with("mark_debug")) {
-    return "outputs stay those of the model; ‹vernier run --onnx-outputs NAME› marks tensors";
+    return "outputs stay those of the model; ‹vernier run --onnx-outputs NAME› adds outputs";
   }
   if (ignored.ends_with("dynamic_range")) return "ranges come from samples, or from ‹calibration-cache› FILE";
-  return "the network is not rewired here; ‹vernier surgeon› edits models";
+  return "scripts cannot rewire the network; ‹vernier surgeon› edits models";
 }
 
 /// Answers what it said.

@@ -56,7 +56,7 @@ std::string data_loader_template(const OnnxModel& source) {
   for (const InputInfo& input : model_inputs(model)) {
     const bool open = std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t dim) { return dim < 0; });
     arrays += fmt::format("            {}: {},{}\n", json_quoted(input.name), array_text(input, source.name()),
-                          open ? "  # open dimensions are 1 here: put in sizes that the network takes" : "");
+                          open ? "  # dynamic dimensions are 1: replace them with sizes that the network accepts" : "");
   }
   return fmt::format(
       "# Samples of a model, one dict of arrays by input name each:\n"
@@ -74,7 +74,7 @@ std::string data_loader_template(const OnnxModel& source) {
 std::string metric_script_template() {
   return "# One number for all samples of a run:\n"
          "#   vernier debug precision MODEL --int8 --data SOURCE --metric-script metric.py --min 0.99\n"
-         "# Both arguments are lists, one dict {output name: numpy array} a sample; the references are the float32 "
+         "# Both arguments are lists, one dict {output name: numpy array} per sample; the references are the float32 "
          "model's.\n"
          "import numpy as np\n\n\n"
          "def metric(outputs, references):\n"
@@ -82,7 +82,7 @@ std::string metric_script_template() {
          "    for output, reference in zip(outputs, references):\n"
          "        for name, wanted in reference.items():\n"
          "            wanted, got = np.atleast_1d(wanted), np.atleast_1d(output[name])\n"
-         "            # Put your own metric here: accuracy on labels, for example.\n"
+         "            # Replace this with your own metric, such as accuracy on labels.\n"
          "            agree = wanted.argmax(axis=-1) == got.argmax(axis=-1)\n"
          "            same, total = same + int(agree.sum()), total + agree.size\n"
          "    return same / max(total, 1)\n";
@@ -95,13 +95,13 @@ std::string postprocess_script_template(const OnnxModel& source) {
     outputs += fmt::format("        {0}: outputs[{0}],\n", json_quoted(output.name));
   }
   return fmt::format(
-      "# What is compared in the place of the outputs of a runner:\n"
+      "# Returns what is compared in place of the outputs of a runner:\n"
       "#   vernier run MODEL --onnxrt --sim --int8 --data SOURCE --postprocess-func-script postprocess.py\n"
       "# Called for each runner and sample with a dict {{output name: numpy array}}; outputs left out are not "
       "compared.\n"
       "import numpy as np\n\n\n"
       "def postprocess_outputs(outputs):\n"
-      "    # Change values here, for example np.round(outputs[name], 3), or boxes after suppression.\n"
+      "    # Change values, for example np.round(outputs[name], 3), or boxes after suppression.\n"
       "    return {{\n{}    }}\n",
       outputs);
 }
@@ -115,7 +115,7 @@ std::string onnx_gs_template(const OnnxModel& source) {
       "import onnx_graphsurgeon as gs\n\n"
       "graph = gs.import_onnx(onnx.load({}))\n\n"
       "for node in graph.nodes:\n"
-      "    # Change node.op, node.attrs, node.inputs and node.outputs here.\n"
+      "    # Change node.op, node.attrs, node.inputs and node.outputs.\n"
       "    print(node.op, node.name)\n\n"
       "graph.cleanup().toposort()\n"
       "onnx.save(gs.export_onnx(graph), {})\n",

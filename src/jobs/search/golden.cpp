@@ -52,7 +52,7 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
       outputs.push_back(convert(found->tensor, Dtype::Float32, place));
       if (part != subject.parts.end()) outputs.back() = slice_of(outputs.back(), *part);
       if (outputs.back().shape() != expected[i].shape()) {
-        throw Error(ErrorKind::Input, fmt::format("{} has shape {}, the model gives {}", place,
+        throw Error(ErrorKind::Input, fmt::format("{} has shape {}, the model returns {}", place,
                                                   shape_text(outputs.back().shape()), shape_text(expected[i].shape())));
       }
       hash.update(outputs.back().bytes());

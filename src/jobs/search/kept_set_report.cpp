@@ -39,7 +39,7 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
                                       needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how));
   }
   if (!result.certificate.not_cheaper.empty()) {
-    kept.proven.push_back(fmt::format("{} cost nothing: without them the borders would cost more",
+    kept.proven.push_back(fmt::format("{} cost nothing: without them the format boundaries would cost more",
                                       plural(result.certificate.not_cheaper.size(), unit)));
   }
   if (!result.lower_bound) return;
@@ -71,7 +71,7 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
     kept.assumed.emplace_back("fewer layers may do without ‹whole-groups›");
   }
   if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.verdicts_only()) {
-    kept.assumed.emplace_back("the check gives the same verdict again: only the answer was asked twice");
+    kept.assumed.emplace_back("the check returns the same verdict again: only the answer was asked twice");
   }
 }
 

@@ -101,7 +101,7 @@ class LabelObjective : public Objective {
 
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
     if (outputs.size() != 1) {
-      throw Error(ErrorKind::Usage, fmt::format("‹labels› judge one output, and there are {}", outputs.size()),
+      throw Error(ErrorKind::Usage, fmt::format("‹labels› are for one output, and there are {}", outputs.size()),
                   "‹outputs› NAME: one of " + list_some(outputs));
     }
     return std::make_unique<LabelTally>(wanted_, labels_);
@@ -117,7 +117,7 @@ class LabelObjective : public Objective {
 LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples) {
   return [wanted, labels = labels_of(wanted, samples)](std::size_t sample, const std::vector<Tensor>& got) {
     if (got.size() != 1) {
-      throw Error(ErrorKind::Usage, fmt::format("‹labels› judge one output, and there are {}", got.size()),
+      throw Error(ErrorKind::Usage, fmt::format("‹labels› are for one output, and there are {}", got.size()),
                   "‹outputs› NAME chooses it");
     }
     return is_right(wanted, labels, sample, got.front());

@@ -154,7 +154,7 @@ std::string Measured::taken() const {
   const auto add = [&](const char* record, const std::string& words) {
     if (taken_.contains(record)) list.push_back(words);
   };
-  add("own", "own errors");
+  add("own", "local errors");
   add("low", "everything low");
   const auto alone = taken_.find("alone");
   // Of fix there may be those of two networks.

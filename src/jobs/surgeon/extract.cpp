@@ -107,7 +107,7 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
   if (options.with_data && options.output.empty()) {
-    throw Error(ErrorKind::Usage, "the samples of a part are written beside it, and it is not written");
+    throw Error(ErrorKind::Usage, "the samples of a part are written to its folder, and the part is not written");
   }
   refuse_to_overwrite(options.output, {options.model.file()});
   Model model = read_model(options.model);

@@ -96,9 +96,10 @@ class Sanitizer {
     const std::vector<std::string> found = unbounded_sizes(model);
     for (const auto& [tensor, bound] : options_.size_bounds) {
       if (!tensor.empty() && std::find(found.begin(), found.end(), tensor) == found.end()) {
-        throw Error(ErrorKind::Usage,
-                    fmt::format("‹set-unbounded-dds-upper-bound›: '{}' is no size without a bound", printable(tensor)),
-                    found.empty() ? "there is none" : "these are: " + list_some(found));
+        throw Error(
+            ErrorKind::Usage,
+            fmt::format("‹set-unbounded-dds-upper-bound›: '{}' is not a size without a bound", printable(tensor)),
+            found.empty() ? "there is none" : "these are: " + list_some(found));
       }
     }
     for (const std::string& tensor : found) {

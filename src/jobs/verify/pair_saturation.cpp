@@ -97,8 +97,8 @@ std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact
   const std::string there = figure_text(found.figures, requirement), elsewhere = figure_text(exact, requirement);
   const bool any_signed = std::ranges::any_of(found.layers, is_signed);
   std::string text = fmt::format(
-      "on an x86 CPU without VNNI ONNX Runtime {}adds products in pairs of 16 bits: in '{}' {} of {} pairs saturate{}, "
-      "and the result is at {} there, {} (simulated)",
+      "on x86 CPUs without VNNI, ONNX Runtime {}adds products in pairs of 16 bits: in '{}', {} of {} pairs saturate{}, "
+      "and the result is at {}, {} (simulated)",
       any_signed ? "makes int8 data uint8 and " : "", printable(worst.name), worst.saturated, worst.pairs,
       found.layers.size() == 1 ? "" : fmt::format(", and pairs in {}", plural(found.layers.size() - 1, "more layer")),
       there, there == elsewhere ? "as elsewhere" : "not " + elsewhere);

@@ -198,13 +198,12 @@ class Comparison {
 
   void add_wrong_codes(const onnx::NodeProto& node, const FarCodes& far, const std::string& where, const Tensor& wanted,
                        const Tensor& stored, const std::string& place) {
-    defects_.push_back(
-        {"wrong-codes", node.name(),
-         fmt::format("{} of {} codes of {} are wrong, all others are what rounding gives: the worst, {}, "
-                     "stands for {:g}, and the float model has {:g}",
-                     far.count(), far.values(), where, place, stored.floats()[far.worst_index()],
-                     wanted.floats()[far.worst_index()]),
-         "quantize the float model again: these codes were changed or damaged afterwards"});
+    defects_.push_back({"wrong-codes", node.name(),
+                        fmt::format("{} of {} quantized values of {} are wrong, all others are rounded correctly: the "
+                                    "worst, {}, stands for {:g}, and the float model has {:g}",
+                                    far.count(), far.values(), where, place, stored.floats()[far.worst_index()],
+                                    wanted.floats()[far.worst_index()]),
+                        "quantize the float model again: these values were changed or damaged afterwards"});
   }
 
   /// Steps and axis of what has no grid of ours.
@@ -254,7 +253,7 @@ class Comparison {
           {"shifted-codes", node.name(),
            fmt::format("{} of {} are off by {:.3g} steps together: they were stored with another zero point", place,
                        where, shifted->shift()),
-           "quantize the float model again, or write the zero point that the codes were made with"});
+           "quantize the float model again, or write the zero point of the quantized values"});
       return;
     }
     if (wrong == 0) {

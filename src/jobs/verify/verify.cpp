@@ -188,11 +188,11 @@ std::optional<HiddenNonfinite> hidden_nonfinite(const VerifyReport& report) {
 std::string disagreement(const VerifyReport& report) {
   if (report.engine_test) {
     if (report.test->verdict == report.engine_test->verdict) return "";
-    return fmt::format("{:.4g} there, {:.4g} simulated; what was measured on the engine counts",
+    return fmt::format("{:.4g} on the engine, {:.4g} simulated; the figure of the engine counts",
                        report.engine_test->metric, report.test->metric);
   }
   if (!report.requirement || report.figures.passed == report.engine->figures.passed) return "";
-  return fmt::format("{} there, {} simulated; what was measured on the engine counts",
+  return fmt::format("{} on the engine, {} simulated; the figure of the engine counts",
                      figure_text(report.engine->figures, *report.requirement),
                      figure_text(report.figures, *report.requirement));
 }
@@ -428,9 +428,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   report.exact_outputs = compare_exact_outputs(subject, simulated);
   for (const ExactOutput& output : report.exact_outputs) {
     if (output.equal == output.samples) continue;
-    report.warnings.push_back(fmt::format(
-        "output '{}' ({}) is not judged, and differs from the float model's in {} of {}", printable(output.name),
-        printable(output.what), output.samples - output.equal, plural(output.samples, "sample")));
+    report.warnings.push_back(
+        fmt::format("output '{}' ({}) is not part of the requirement, and differs from the float model's in {} of {}",
+                    printable(output.name), printable(output.what), output.samples - output.equal,
+                    plural(output.samples, "sample")));
     if (sinks.warning) sinks.warning(report.warnings.back());
   }
   for (const std::string& text : constant_outputs(subject, simulated, measured.outputs)) {

@@ -81,9 +81,10 @@ void crop(Chain& chain, const onnx::NodeProto& node) {
   const std::vector<std::int64_t> size = attribute_ints(node, "scale");
   const bool sensible = std::all_of(border.begin(), border.end(), [](std::int64_t b) { return b >= 0; });
   if (border.size() != 4 || !sensible || (!size.empty() && size.size() != 2)) {
-    throw Error(ErrorKind::Input,
-                fmt::format("node '{}' (Crop): border needs 4 values of 0 or more and scale 2, the file has {} and {}",
-                            printable(node.name()), border.size(), size.size()));
+    throw Error(
+        ErrorKind::Input,
+        fmt::format("node '{}' (Crop): 'border' needs 4 values of 0 or more and scale 2, the file has {} and {}",
+                    printable(node.name()), border.size(), size.size()));
   }
   const std::int64_t left = border[0];
   const std::int64_t top = border[1];

@@ -157,10 +157,10 @@ Why zero_point(const Around& around, const Node& node) {
   const std::string& name = input(node, 2);
   if (name.empty()) {
     const bool unsigned_codes = node.op_type() == "QuantizeLinear" && attribute_int(node, "output_dtype", 0) == 0;
-    return unsigned_codes ? Why("without a zero point the codes are uint8") : Why();
+    return unsigned_codes ? Why("without a zero point the type is uint8") : Why();
   }
   if (!around.constant(name)) return "the zero point must be a constant zero";
-  if (around.dtype(name) == Dtype::UInt8) return "codes of uint8 are not supported";
+  if (around.dtype(name) == Dtype::UInt8) return "the type uint8 is not supported";
   const std::optional<Tensor> value = initializer(around.model, name);
   if (!value) return std::nullopt;
   const auto bytes = value->bytes();

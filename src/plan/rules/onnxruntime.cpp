@@ -60,7 +60,8 @@ void without_quantizer_behind(const QdqGraph& graph, const Node& node, Findings&
       {{},
        {},
        shared ? fmt::format("its result '{}' is quantized, and read in float or returned as well", printable(result))
-              : fmt::format("its result '{}' is not quantized: the kernel gives codes only", printable(result)),
+              : fmt::format("its result '{}' is not quantized: the kernel only returns quantized values",
+                            printable(result)),
        shared ? "let every reader go through the one QuantizeLinear"
               : "put a QuantizeLinear and DequantizeLinear behind it"});
 }
@@ -151,11 +152,11 @@ void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& fi
   const auto before = graph.params(*graph.dequantizer(node.input(0)));
   const auto after = quantizer == nullptr ? std::nullopt : graph.params(*quantizer);
   if (!before || !after || *before == *after) return;
-  findings.push_back(
-      {{},
-       {},
-       fmt::format("it moves codes from scale {:g} to scale {:g}", before->scale.front(), after->scale.front()),
-       "the same scale and zero point on both sides: codes are moved as they are then"});
+  findings.push_back({{},
+                      {},
+                      fmt::format("it moves quantized values from scale {:g} to scale {:g}", before->scale.front(),
+                                  after->scale.front()),
+                      "the same scale and zero point on both sides, so that values move unchanged"});
 }
 
 void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -163,11 +164,11 @@ void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
   // value.
   const bool passes = moves_codes(node) || has(node, Trait::Joins | Trait::Clips) || is_onnx(node, "ArgMax");
   if (in_table(node) || passes || !meant_for_codes(graph, node)) return;
-  findings.push_back({{},
-                      {},
-                      fmt::format("{} has no kernel on codes: its data are dequantized and quantized again",
-                                  printable(node.op_type())),
-                      "leave out the pairs around it, or accept that it runs in float"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("{} has no integer kernel: its data are dequantized and quantized again", printable(node.op_type())),
+       "leave out the pairs around it, or accept that it runs in float"});
 }
 
 void batched_weight_refused(const QdqGraph& graph, const Node& node, Findings& findings) {

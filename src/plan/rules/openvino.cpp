@@ -59,9 +59,8 @@ void signed_behind_concat(const QdqGraph& graph, const Node& node, Findings& fin
     findings.push_back(
         {{},
          {},
-         fmt::format(
-             "its result '{}' is quantized to signed codes, which come out as whole numbers on CPUs without AMX",
-             printable(node.output(0))),
+         fmt::format("its result '{}' is quantized to a signed type, which CPUs without AMX return as whole numbers",
+                     printable(node.output(0))),
          "quantize it to uint8, as ‹target› openvino does"});
     return;
   }
@@ -114,7 +113,7 @@ void sixteen_bits_for_openvino(const QdqGraph& graph, const Node& node, Findings
   const Dtype type = graph.codes_type(node);
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
   findings.push_back(
-      {{}, {}, fmt::format("codes are {}: kernels take 8 bits", dtype_name(type)), "quantize to 8 bits"});
+      {{}, {}, fmt::format("the type is {}: kernels need 8 bits", dtype_name(type)), "quantize to 8 bits"});
 }
 
 constexpr std::array kOpenvinoRules = {

@@ -42,7 +42,7 @@ void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (taken || type == Dtype::Undefined) return;
   findings.push_back({{},
                       {},
-                      fmt::format("codes are {}: int8, float8e4m3fn and int4 are taken", dtype_name(type)),
+                      fmt::format("the type is {}: the engine supports int8, float8e4m3fn and int4", dtype_name(type)),
                       type == Dtype::Int32 ? "keep the bias in float" : "quantize to int8"});
 }
 
@@ -151,7 +151,7 @@ void unequal_concat(const QdqGraph& graph, const Node& node, Findings& findings)
     if (first && params->scale != first->scale) {
       findings.push_back({{},
                           {},
-                          fmt::format("its inputs have scales {:g} and {:g}: codes cannot pass it",
+                          fmt::format("its inputs have scales {:g} and {:g}: quantized values cannot pass through",
                                       first->scale.front(), params->scale.front()),
                           "give all its inputs one scale"});
       return;
@@ -164,11 +164,11 @@ void mixed_formats(const QdqGraph& graph, const Node& node, Findings& findings) 
   if (!QdqGraph::quantizes(node) || graph.codes_type(node) != Dtype::Float8E4M3FN) return;
   for (const Node& other : graph.graph().node()) {
     if (!QdqGraph::quantizes(other) || graph.codes_type(other) != Dtype::Int8) continue;
-    findings.push_back(
-        {{},
-         {},
-         fmt::format("it makes float8 codes, '{}' int8 codes: one network takes one of them", printable(other.name())),
-         "one 8-bit format for the whole network"});
+    findings.push_back({{},
+                        {},
+                        fmt::format("it makes FP8 values, and '{}' makes INT8 values: a network can have one of them",
+                                    printable(other.name())),
+                        "one 8-bit format for the whole network"});
     return;
   }
 }
@@ -195,12 +195,12 @@ void absent_limit(const QdqGraph& graph, const Node& node, Findings& findings) {
 
 constexpr std::array kTensorrtRules = {
     PlacementRule{"zero-point", zero_point, "refused"},
-    PlacementRule{"code-type", code_type, "int32 codes are refused; uint8 codes with zero point 0 are taken, as int8"},
+    PlacementRule{"code-type", code_type, "int32 is refused; uint8 with zero point 0 is accepted, as int8"},
     PlacementRule{"activation-along-axis", activation_along_axis, "the layer behind runs in float32"},
     PlacementRule{"weight-axis", weight_along_other_axis, "the layer runs in float32"},
     PlacementRule{"one-input-in-float", one_input_in_float_for_tensorrt, "the layer runs in float32"},
     PlacementRule{"pair-in-an-epilogue", pair_in_an_epilogue, "as many kernels as without the pair"},
-    PlacementRule{"skip-branch-in-float", skip_branch_in_float, "as many kernels as with a pair there"},
+    PlacementRule{"skip-branch-in-float", skip_branch_in_float, "as many kernels as with a pair in this place"},
     PlacementRule{"unequal-concat", unequal_concat, "as many kernels as with one scale"},
     PlacementRule{"int8-and-float8", mixed_formats, "taken: kernels of both formats in one engine"},
     PlacementRule{"lost-upper-limit", lost_upper_limit,

@@ -106,8 +106,8 @@ std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const
     types += (types.empty() ? "" : ",") + item;
   }
   text +=
-      "The old way: the builder chooses types, except for the layers listed. TensorRT renames and fuses layers, so "
-      "check its log for names that it did not find. Its accuracy was not measured here" +
+      "The old way: the builder chooses types, except for the listed layers. TensorRT renames and fuses layers, so "
+      "check its log for names that it did not find. Its accuracy was not measured" +
       std::string(quantized ? ", and the calibration cache is TensorRT's own, with ranges other than ours.\n\n"
                             : ".\n\n");
   std::string command =
@@ -169,16 +169,19 @@ std::string polygraphy_differs(const DiagnoseReport& report) {
   for (const OutputFigure& output : report.all_low.outputs) {
     if (!report.requirement->limit_for(output.name)) free.push_back(inline_code(output.name));
   }
-  return free.empty()
-             ? ""
-             : fmt::format("\nPolygraphy also judges {}, by its default: nobody required that.\n", list_some(free));
+  return free.empty() ? ""
+                      : fmt::format(
+                            "## ONNX Runtime\n\nThe model was run and timed on ONNX Runtime {}; this program is "
+                            "documented, not run.\n\n",
+                            list_some(free));
 }
 
 std::string polygraphy(const DiagnoseReport& report, const Files& files) {
   return "## Polygraphy (documented, not run)\n\n"
          "Builds the engine, then compares it with the float model on your inputs: `load_data()` in `load_data.py` "
-         "yields one dictionary of arrays by input name per sample. Polygraphy judges each sample by itself, the "
-         "requirement here pools them. `--strongly-typed` does nothing on TensorRT 11, where every network is.\n\n" +
+         "yields one dictionary of arrays by input name per sample. Polygraphy checks each sample by itself, your "
+         "requirement pools them. `--strongly-typed` does nothing on TensorRT 11, where every network is strongly "
+         "typed.\n\n" +
          code_block("sh", fmt::format("polygraphy convert {model} --strongly-typed -o {engine}\n"
                                       "polygraphy run {original} --onnxrt --data-loader-script load_data.py \\\n"
                                       "  --save-inputs inputs.json --save-outputs reference.json\n"
@@ -200,7 +203,7 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
   const bool fp8 =
       std::ranges::any_of(report.low, [](Format f) { return f == Format::Float8E4M3FN || f == Format::Float8E5M2; });
   std::string text = timed ? fmt::format(
-                                 "## ONNX Runtime\n\nThe model was run and timed here on ONNX Runtime {}; this program "
+                                 "## ONNX Runtime\n\nThe model was run and timed on ONNX Runtime {}; this program "
                                  "is documented, not run.\n\n",
                                  markdown_text(report.onnxruntime_version))
                            : "## ONNX Runtime (documented, not run)\n\n";
@@ -233,28 +236,25 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
   }
   if (report.target == Target::OnnxRuntime && has_int8(report)) {
     text +=
-        "\nThe file is made for its integer kernels. Where a kept Conv, ConvTranspose or Gemm stands between quantized "
-        "tensors, a Sum of one input is in front of it: without that, ONNX Runtime quantizes the layer's weights by "
-        "itself when it loads the file (seen with 1.31), unless the session is made with "
-        "`disabled_optimizers=[\"WeightBiasQuantization\"]`.\n";
+        "\nThe file is made for its integer kernels. A kept Conv, ConvTranspose or Gemm between quantized tensors has "
+        "a Sum of one input in front of it. Without it, ONNX Runtime 1.31 quantizes the layer's weights when it loads "
+        "the file, unless you pass `disabled_optimizers=[\"WeightBiasQuantization\"]` to the session.\n";
   }
   if (fp8) {
     text +=
-        "\nOf its optimizations only the basic ones can be had with FP8, hence the options: above, it leaves out a "
-        "Relu "
-        "in front of an FP8 QuantizeLinear without a word, so that the file computes something else (seen with 1.32), "
-        "or fuses an FP8 layer into an integer one and then refuses the file (`INVALID_GRAPH`, seen with 1.31).\n";
+        "\nOnly its basic optimizations work with FP8, hence the options. Above them, version 1.32 silently drops a "
+        "Relu in front of an FP8 QuantizeLinear, so the file computes something else. Version 1.31 fuses an FP8 layer "
+        "into an integer one and then refuses the file (`INVALID_GRAPH`).\n";
   }
   const bool casts = report.high != Format::Float32 ||
                      std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
   if (casts) {
     text +=
-        "\nIts CPU provider computes most float16 layers in float32 without rounding in between, so that figures from "
-        "there say little about an accelerator, and it refuses files with bfloat16 layers that it has no kernel for "
-        "(`NOT_IMPLEMENTED`; convolutions, for one). Use `CUDAExecutionProvider` or "
-        "`TensorrtExecutionProvider`.\n\nSome versions crash while they load a graph with casts behind a Transpose on "
-        "an x86 CPU (its issue 28392; 1.31.1 does): `InferenceSession(..., "
-        "disabled_optimizers=[\"NchwcTransformer\"])`.\n";
+        "\nIts CPU provider computes most FP16 layers in FP32 without rounding in between, so its figures say little "
+        "about an accelerator. It refuses files with BF16 layers without a kernel, such as convolutions "
+        "(`NOT_IMPLEMENTED`). Use `CUDAExecutionProvider` or `TensorrtExecutionProvider`.\n\nSome versions, such as "
+        "1.31.1, crash on x86 CPUs while they load a graph with casts behind a Transpose (its issue 28392). Pass "
+        "`InferenceSession(..., disabled_optimizers=[\"NchwcTransformer\"])`.\n";
   }
   return text;
 }
@@ -262,9 +262,9 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
 /// Schemes with zero points, which TensorRT's does not know.
 std::string no_tensorrt(const std::string& engine) {
   return "## TensorRT\n\nThis file is made for " + engine +
-         ": asymmetric uint8, whose zero points TensorRT refuses (it "
-         "quantizes symmetrically; documented, not run). For an engine of it run the diagnosis again with `--target "
-         "tensorrt`: another scheme, and other layers to keep.\n";
+         ": asymmetric UINT8. TensorRT quantizes symmetrically and refuses its zero points (documented, not run). For "
+         "a TensorRT engine, run the diagnosis again with `--target tensorrt`: it has another scheme, and keeps other "
+         "layers.\n";
 }
 
 std::string openvino(const Files& files) {
@@ -273,11 +273,10 @@ std::string openvino(const Files& files) {
          code_block("sh", fmt::format("ovc {} --output_model {} --compress_to_fp16=False\n"
                                       "benchmark_app -m {} -d CPU -hint latency -infer_precision f32",
                                       shell_quote(files.model), shell_quote(xml), shell_quote(xml))) +
-         "\nKept layers stay high only with both options. `ovc` stores weights as float16 unless told otherwise, and "
-         "devices with float16 or bfloat16 units compute everything outside Q/DQ in those unless `-infer_precision "
-         "f32` "
-         "(in programs: `INFERENCE_PRECISION_HINT`) is set. Casts to float16 in the file are then computed in float32, "
-         "which costs speed, never accuracy.\n";
+         "\nKept layers stay high only with both options. By default `ovc` stores weights in FP16, and devices with "
+         "FP16 or BF16 units compute everything outside Q/DQ in those formats. `-infer_precision f32` (in programs: "
+         "`INFERENCE_PRECISION_HINT`) turns that off. Casts to FP16 in the file then compute in FP32, which costs "
+         "speed, never accuracy.\n";
 }
 
 std::string kept_list(const DiagnoseReport& report, const std::vector<std::string>& kept) {
@@ -303,9 +302,9 @@ std::string record(const DiagnoseReport& report) {
   line("formats", fmt::format("{} low, {} kept", low_text(report), format_name(report.high)));
   if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
   if (report.final_figures) {
-    line("verify of the written model", markdown_text(figure_text(*report.final_figures, report.requirement)));
+    line("verify of the output model", markdown_text(figure_text(*report.final_figures, report.requirement)));
   } else {
-    line("verify of the written model", "not made");
+    line("verify of the output model", "not made");
   }
   if (report.other_sums) {
     line(sums_text(report.other_sums->accumulate),
@@ -340,9 +339,9 @@ std::string deploy_markdown(const DiagnoseReport& report) {
   const Files files = files_of(report);
   const std::vector<std::string> kept = report.kept ? report.kept->layers : std::vector<std::string>{};
   text += fmt::format(
-      "{} is strongly typed: it carries the decision in its own Casts and Q/DQ nodes, and no engine needs a "
-      "list of layers for it. The commands are meant for the folder in which the diagnosis ran. \"Documented, "
-      "not run\" means exactly that: taken from the tool's documentation, not executed here.\n\n",
+      "{} is strongly typed: its own Casts and Q/DQ nodes hold all decisions, so no engine needs a list of layers. Run "
+      "the commands in the folder of the diagnosis. \"Documented, not run\" means: taken from the tool's "
+      "documentation, and not executed.\n\n",
       inline_code(files.model));
   const std::vector<std::string> sections =
       report.target == Target::OnnxRuntime && has_int8(report)

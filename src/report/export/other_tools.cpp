@@ -134,9 +134,8 @@ std::string other_quantizers(const DiagnoseReport& report, const std::vector<std
       std::any_of(kept.begin(), kept.end(), [&](const std::string& name) { return maybe_made_up(report, name); });
   if (made_up) {
     text +=
-        "Nodes that the file leaves without a name are called `<Op>_<index>` here, and a repeated name gets `#2`. "
-        "Other tools see neither until the file itself holds the name. If yours has such nodes (and no subgraphs), "
-        "this names them:\n\n" +
+        "Vernier calls nodes without a name `<Op>_<index>`, and a repeated name gets `#2`. Other tools see neither "
+        "until the file itself holds the name. If yours has such nodes (and no subgraphs), this names them:\n\n" +
         code_block("python", fmt::format("import onnx\n\n"
                                          "model = onnx.load({})\n"
                                          "for index, node in enumerate(model.graph.node):\n"

@@ -39,6 +39,23 @@ std::span<const std::string_view> words_of(Outcome /*which*/) {
   return kWords;
 }
 
+std::string_view text_of(Outcome outcome) {
+  static constexpr std::array<std::string_view, 12> kTexts{
+      "no requirement, labels, script or check was given",
+      "interrupted before the search, and the requirement is missed with every layer low",
+      "the requirement is met with every layer low",
+      "the requirement is met with the kept layers",
+      "met, but the search was stopped, so fewer layers may be enough",
+      "the same test had different answers, so the kept layers are not proven",
+      "met in simulation, but interrupted before the output model was measured",
+      "met in simulation, but the output model misses the requirement",
+      "no choice of layers meets the requirement",
+      "met only with every layer in the high format, or the file has no layer in low precision",
+      "the reference itself is quantized, so a float model is needed",
+      "an engine refuses the file"};
+  return kTexts[static_cast<std::size_t>(outcome)];
+}
+
 namespace {
 
 /// What the figures say, whatever they were measured against.

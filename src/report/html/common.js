@@ -24,7 +24,7 @@ function agreementCard(run, before) {
   const least = agreementOf(run);
   if (!least) return null;
   const between = least.top1_agreement_95_percent;
-  return card("Same top-1 as float", onePercent(least.top1_agreement), [before,
+  return card("Top-1 agreement", onePercent(least.top1_agreement), [before,
     between && between.low < between.high ? `95 % confidence: ${onePercent(between.low)} to ${onePercent(between.high)}` : ""].filter(Boolean).join("; "));
 }
 function onePercent(share) { return (100 * share).toFixed(1) + " %"; }
@@ -35,7 +35,7 @@ function figuresSection(runs, lead) {
   if (!shownRuns.length) return;
   const top1 = shownRuns.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
   const lost = shownRuns.some(r => r[1].outputs.some(o => o.nonfinite));
-  const heads = ["run", "output", "SQNR, dB", "worst sample, dB", "which", "largest error", "cosine", ...(top1 ? ["same top-1, %"] : []), ...(lost ? ["not finite"] : [])];
+  const heads = ["run", "output", "SQNR, dB", "worst sample, dB", "which", "largest error", "cosine", ...(top1 ? ["top-1 agreement, %"] : []), ...(lost ? ["not finite"] : [])];
   section("figures", "Figures", lead, scrolling("Figures of each run", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 ? "num" : null}, t)))),
     h("tbody", {}, shownRuns.flatMap(([label, run]) => run.outputs.map(o => h("tr", {}, h("td", {}, label), h("td", {}, name(o.name)), h("td", {class: "num"}, db(o.sqnr_db)), h("td", {class: "num"}, db(o.worst_sqnr_db)), h("td", {class: "num"}, "#" + o.worst_sample),
       h("td", {class: "num"}, plain(o.max_abs_error)), h("td", {class: "num"}, has(o.cosine) ? (Math.floor(number(o.cosine) * 1e6) / 1e6).toString() : "\u2013"), top1 ? h("td", {class: "num"}, has(o.top1_agreement) ? (100 * o.top1_agreement).toFixed(1) : "") : null, lost ? h("td", {class: "num"}, o.nonfinite ? o.nonfinite.toLocaleString("en-US") : "") : null)))))));

@@ -147,7 +147,7 @@ function hideTip() { tip.hidden = true; }
 const shareTenths = tenthsOf(layers.map(row => row.share));
 layers.forEach((row, i) => { row.rank = i + 1; row.tenths = shareTenths[i]; });
 function shareText(row) { return has(row.share) ? tenthsText(row.tenths, row.share) + " %" : "\u2013"; }
-/** As it runs in the written model: a kept layer is in the high format. */
+/** As it runs in the output model: a kept layer is in the high format. */
 function formatOf(row) { return row.kept ? report.high : row.format; }
 
 /** 0 harmless to 4 very bad; -1 where nothing is known. */

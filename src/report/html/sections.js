@@ -53,12 +53,13 @@ function certificateTable(rows) {
   if (!all.length && !(explanation.repairs || []).length) return;
   const groups = page.words.causes || [];
   const children = [h("div", {class: "causes"}, groups.map(causeGroup))];
-  if (groups.length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so that these shares overlap."));
+  if (groups.length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so these shares overlap."));
+  if (groups.length) children.push(h("p", {class: "small"}, h("code", {}, "vernier help causes"), " and ", h("code", {}, "vernier help repairs"), " explain these names."));
   if ((explanation.proposals || []).length) children.push(h("p", {}, "Worth trying: " + explanation.proposals.map(shown).join(", ") + "."));
   if ((explanation.repairs || []).length) children.push(all.length ? h("h3", {}, "Repairs tried") : "", repairTable(explanation.repairs, true));
   const harmless = !report.repaired && report.kept && report.kept.end === "nothing-needed";
   if (!all.length) section("why", "Repairs tried", "", children);
-  else section("why", harmless ? "Seen, and harmless here" : "Why", harmless ? "The requirement is met with nothing kept." : `${groups.length && !groups[0].sure ? "What may break" : "What breaks"}${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
+  else section("why", harmless ? "Seen, and harmless in this model" : "Why", harmless ? "The requirement is met with nothing kept." : `${groups.length && !groups[0].sure ? "What may break" : "What breaks"}${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
 })();
 
 /** Of the run that the page answers with. */
@@ -68,16 +69,16 @@ function certificateTable(rows) {
   if (!outputs.length) return;
   const tables = outputs.map(o => {
     const finite = o.worst_samples.map(s => number(s.sqnr_db)).filter(Number.isFinite);
-    const most = Math.max(1e-9, ...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
+    const least = Math.min(...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
     const pictures = new Map((report.sample_pictures || []).map(p => [p.sample, p]));
     const picture = s => pictures.has(s.sample) ? h("img", {class: "sample", src: "data:image/png;base64," + pictures.get(s.sample).png, alt: `${pictures.get(s.sample).input} of sample ${s.sample}`}) : "";
-    const heads = [...(pictures.size ? [["as the network gets it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["", null], ...(classes ? [["class", null]] : [])];
+    const heads = [...(pictures.size ? [["as the network gets it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["error", null], ...(classes ? [["class", null]] : [])];
     const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
     return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
-      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? meter(number(s.sqnr_db) / most, 160) : ""),
+      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? meter(10 ** ((least - number(s.sqnr_db)) / 20), 160) : ""),
         classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
   });
-  section("samples", "Worst samples", `Of ${report.final_figures ? "the written model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look at them for what they have in common. They count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
+  section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look for what they have in common. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
 })();
 
 (function depth() {

@@ -40,11 +40,11 @@ class AccuracyPlace {
   }
   const Json::Array& list(const Json& object, const char* key) const {
     const Json& value = member(object, key);
-    if (!value.is_array()) fail(fmt::format("'{}' is no list", key));
+    if (!value.is_array()) fail(fmt::format("'{}' is not a list", key));
     return value.items();
   }
   std::string text(const Json& value, const char* what) const {
-    if (!value.is_text()) fail(fmt::format("{} is no text", what));
+    if (!value.is_text()) fail(fmt::format("{} is not a text", what));
     return value.text();
   }
   template <class T>
@@ -156,7 +156,7 @@ CompareFunction function_of(const Json::Array& pairs, const Json* ours, std::siz
         if (entry.is_boolean()) continue;
         const std::string name = place.text(place.member(entry, kClass), kClass);
         if (const std::optional<CompareFunction> function = function_of_class(name)) return *function;
-        place.fail(fmt::format("'{}' is not known here", printable(name)));
+        place.fail(fmt::format("'{}' is not known to this version", printable(name)));
       }
     }
   }

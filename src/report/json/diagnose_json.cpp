@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "json/schema.h"
 #include "report/json/document.h"
 #include "report/json/fields_engine.h"
 #include "report/json/fields_figures.h"
@@ -18,6 +19,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/pictures.h"
+#include "vernier/report/schema.h"
 #include "vernier/report/typed.h"
 
 namespace vernier {
@@ -293,6 +295,20 @@ Json document_of(const DiagnoseReport& report) {
   // For those who read it without this library; it follows from the rest.
   json.members().insert(json.members().begin(), {kOutcome, word_of(outcome_of(report))});
   return document_of(ReportKind::Diagnose, std::move(json));
+}
+
+std::string report_schema() {
+  Json schema = SchemaWriter::document<DiagnoseReport>(
+      "report.json", "The report of vernier diagnose and vernier fix. Values that were not measured are absent.");
+  Json& properties = schema.at("properties");
+  Json kind = Json::object(), outcome = Json::object(), outcomes = Json::array();
+  kind.add("const", word_of(ReportKind::Diagnose));
+  for (const std::string_view word : words_of(Outcome{})) outcomes.add(word);
+  outcome.add("enum", std::move(outcomes));
+  properties.members().insert(properties.members().begin(),
+                              {{"kind", std::move(kind)}, {kOutcome, std::move(outcome)}});
+  schema.at("required").add("kind");
+  return json_text(schema, kPrettyJson) + "\n";
 }
 
 std::string report_to_json(const DiagnoseReport& report) { return json_text(document_of(report), kPrettyJson) + "\n"; }

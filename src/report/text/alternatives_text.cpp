@@ -73,7 +73,7 @@ std::string worse_text(const WorseFigure& worse) {
 std::string alternative_text(const DiagnoseReport& report, const Alternative& alternative) {
   const bool repaired = answer_of_alternatives(report)->adopted;
   if (alternative.change == "keep") return repaired ? "keep, no repairs" : "keep layers, as found";
-  if (alternative.change == "fix") return alternative.adopted ? "repaired, as here" : "repair: vernier fix";
+  if (alternative.change == "fix") return alternative.adopted ? "repaired, as in this answer" : "repair: vernier fix";
   return told(alternative.change);
 }
 
@@ -181,7 +181,7 @@ std::string alternatives_section(const DiagnoseReport& report, const TextOptions
   table.column("kept", Align::Right);
   table.column("of the work", Align::Right, "work");
   table.column("result", Align::Right);
-  table.column("same top-1", Align::Right, "top-1");
+  table.column("top-1 agreement", Align::Right, "top-1");
   table.column("ms", Align::Right);
   table.column("", Align::Left);
   std::string whys;

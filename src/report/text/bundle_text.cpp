@@ -21,11 +21,12 @@ std::string bundle_readme(const DiagnoseReport& report, bool ranges) {
   const LayerRow& row = report.layers.front();
   std::string text = fmt::format("# {} of {}\n\n", inline_code(row.name), inline_code(report.model_file));
   text += fmt::format(
-      "One layer ({}) that loses accuracy in {}, cut out of its network, with the inputs it sees there.\n\n",
+      "One layer ({}) that loses accuracy in {}, cut out of its network, with the inputs that it reads in the "
+      "network.\n\n",
       inline_code(row.op_type), format_name(row.format));
   text += "| file | is |\n|---|---|\n";
   text += "| layer.onnx | the layer, float32 |\n| layer_inputs.json | what it reads on each sample |\n";
-  text += "| layer_outputs.json | what it gives in float32 |\n| report.json | the report's row of it |\n";
+  text += "| layer_outputs.json | its outputs in float32 |\n| report.json | its row of the report |\n";
   if (ranges) text += "| ranges.json | the ranges of its grids, as the diagnosis learned them |\n";
   text += "| versions.json | what everything was made with |\n\n";
   text += "Show its error again, in the folder of these files:\n\n" + code_block("sh", bundle_command(report, ranges));

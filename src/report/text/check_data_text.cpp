@@ -66,7 +66,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
                   reading.confidence ? percent_text(reading.confidence) : ""});
   }
   if (!report.decided_by.empty()) {
-    text += heading("Readings of the inputs, judged by " + report.decided_by, options.color) +
+    text += heading("Readings of the inputs, compared by " + report.decided_by, options.color) +
             readings.text(options.width, options.whole_names);
   }
   Table outputs;
@@ -78,7 +78,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
         {reading.change.empty() ? "as given" : reading.change, percent_text(reading.value), told(reading.do_this)});
   }
   if (!outputs.empty()) {
-    text += heading("Readings of the outputs, judged by " + report.outputs.figure, options.color) +
+    text += heading("Readings of the outputs, compared by " + report.outputs.figure, options.color) +
             outputs.text(options.width, options.whole_names);
   }
   Table norms;

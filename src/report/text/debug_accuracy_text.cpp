@@ -51,7 +51,7 @@ std::string answer(const DebugAccuracyReport& report, const TextOptions& options
                        first->arriving_db ? fmt::format("{} dB arrive", db_text(first->arriving_db))
                                           : "of inputs that were not compared");
   }
-  text += fmt::format(" Below {:g} dB: {} whose inputs are not, {} that add to the error, {} that only inherit it.",
+  text += fmt::format(" Below {:g} dB: {} with better inputs, {} that add to the error, {} that only pass it on.",
                       report.min_sqnr_db, count_of(report, ErrorRole::First), count_of(report, ErrorRole::Adds),
                       count_of(report, ErrorRole::Inherits));
   return painted(wrap(text, options.width), Paint::Bad, options.color) + "\n";
@@ -108,11 +108,10 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
             table.text(options.width, options.whole_names);
     if (cut > 0) text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(cut, "more layer"));
     text += wrap(
-        "first: what arrives is within the threshold, what leaves is not; a small own error is enough where little is "
-        "missing. adds: leaves 3 dB or more below what "
-        "arrives. harmless: below it, and all that is made of it is not, as with a mask behind a Softmax. A layer may "
-        "also magnify what it inherits: vernier diagnose measures each layer on exact "
-        "inputs.",
+        "first: its inputs are within the threshold, its output is not. A small local error is enough if the inputs "
+        "are close to it. adds: its output is 3 dB or more below its inputs. inherits: it passes the error on. "
+        "harmless: below the threshold, but its readers are not, as with a mask behind a Softmax. A layer may also "
+        "magnify the error of its inputs: vernier diagnose measures each layer on exact inputs.",
         options.width, "  ");
   }
   if (!report.not_compared.empty()) {

@@ -62,7 +62,7 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
     text += fmt::format("  ... and {} (all of them with --top 0)\n",
                         plural(report.tensors.size() - shown_rows, "more layer output"));
   }
-  return text + wrap("own: on exact inputs. inherited: what arrives with the inputs.", options.width, "  ");
+  return text + wrap("'own': on exact inputs. 'inherited': the error of the inputs.", options.width, "  ");
 }
 
 std::string quantizer_table(const DebugLossReport& report, const TextOptions& options) {
@@ -88,7 +88,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
                row->coverage ? fmt::format("{:.2f}", *row->coverage) : "-", percent_text(row->used_codes)});
   }
   if (table.empty()) return {};
-  std::string text = heading("Q/DQ pairs and stored weights, largest own error first", options.color) +
+  std::string text = heading("Q/DQ pairs and stored weights, largest local error first", options.color) +
                      table.text(options.width, options.whole_names);
   if (ranked.size() < report.quantizers.size()) {
     text += fmt::format("  ... and {} more (all of them with --top 0)\n", report.quantizers.size() - ranked.size());
@@ -111,10 +111,10 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
       std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
   return text +
          wrap(
-             "clipping: share of the error that comes from values beyond the grid; the rest is rounding. coverage: "
-             "width of the grid over that of the values. codes used: of weights as counted, of activations from "
-             "smallest to largest value." +
-                 std::string(gaps ? " No coverage where a tensor has several scales, no codes used of float8." : ""),
+             "clipping: share of the error that comes from values beyond the range; the rest is rounding. coverage: "
+             "width of the range over that of the values. 'codes used': share of the quantized values in use, counted "
+             "for weights, from smallest to largest for activations." +
+                 std::string(gaps ? " Tensors with several scales have no coverage, FP8 tensors no 'codes used'." : ""),
              options.width, "  ");
 }
 

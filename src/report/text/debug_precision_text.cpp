@@ -54,7 +54,7 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
       kept.tests, [](const TestRow& test) { return test.verdict == Verdict::Good || test.verdict == Verdict::Bad; });
   if (kept.end == SearchEnd::Impossible && !kept.tests.empty() && no_verdict) {
     paint = Paint::Bad;
-    text = "The check gave no verdict: it could not judge one of the models, so nothing was found out.";
+    text = "The check had no verdict on one of the models, so nothing was found out.";
   } else if (kept.end == SearchEnd::Stopped && !kept.layers.empty() && kept.layers.size() == searched_layers(kept)) {
     paint = Paint::Bold;
     text = fmt::format("Stopped early: so far only the set of all {} in {} is known to pass.",
@@ -106,13 +106,12 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
     const std::size_t fixed = lowered_layers(report) - std::min(raised, lowered_layers(report));
     text += wrap(
         all.verdict != Verdict::Bad
-            ? "The way out: the check could not judge the model, so nothing is known of precision. Run it by hand."
+            ? "Next: the check had no verdict on the model, so nothing is known about precision. Run it by hand."
         : raised > 0 && fixed > 0
             ? fmt::format(
                   "The way out: {} fixed in a low format by --layer-precisions: leave out those, or some of them.",
                   fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed))
-        : report.high != Format::Float32
-            ? fmt::format("The way out: {} itself is not enough here, try -p float32.", high)
+        : report.high != Format::Float32 ? fmt::format("Next: {} itself is not enough, try -p float32.", high)
         : kept.golden
             ? "The way out: precision is not the cause. The golden outputs are of another model or of other inputs, or "
               "the tolerance is tighter than two float32 runs agree."
@@ -127,8 +126,8 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != SearchEnd::Stopped) {
     text += wrap(
         kept.mode != SearchMode::Minimal
-            ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks "
-                          "for sets that are no such list.",
+            ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks for "
+                          "any set of layers.",
                           high, formats_text(report.low))
             : fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, {}.", high,
                           formats_text(report.low),
@@ -276,17 +275,17 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   const KeptSetReport& kept = *report.kept;
   std::string more = way_out(report, options);
   if (kept.file_test && kept.file_test->verdict != Verdict::Good) {
-    more += wrap(fmt::format("The written model misses it by a hair: it would pass with {}. Allow a little less in the "
-                             "search, so that the file has room.",
+    more += wrap(fmt::format("The output model just misses it: it would pass with {}. Search with a slightly stricter "
+                             "limit, so that the file has some margin.",
                              told(kept.file_test->needs)),
                  options.width);
   } else if (report.engine && report.engine->figures.passed == false) {
-    more += wrap(fmt::format("On {} the written model misses it: {}.", printable(report.engine->engine),
+    more += wrap(fmt::format("On {} the output model misses it: {}.", printable(report.engine->engine),
                              figure_text(report.engine->figures, report.requirement)),
                  options.width);
   } else if (!report.engine && report.final_figures && report.final_figures->passed == false &&
              kept.end != SearchEnd::Impossible) {
-    more += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
+    more += wrap("The output model just misses it: require a little more than you need.", options.width);
   }
   if (report.other_sums) {
     more += wrap(other_sums_sentence(*report.other_sums, report.requirement), options.width);

@@ -107,7 +107,7 @@ double deciding_sqnr_db(const RunFigures& run) {
 void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
   const std::optional<double> agreement = same_top1(run);
   if (!agreement || (report.requirement && report.requirement->metric == Metric::MinTop1Agreement)) return;
-  answer.sentence += fmt::format(" Same top-1 as the float model: {}.", percent_text(agreement));
+  answer.sentence += fmt::format(" Top-1 agreement with the float model: {}.", percent_text(agreement));
   const std::optional<double> before = same_top1(report.all_low);
   if (!before || *agreement >= *before || deciding_sqnr_db(run) <= deciding_sqnr_db(report.all_low)) return;
   std::string noise;
@@ -119,9 +119,8 @@ void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& 
                     percent_text(interval->high), *before <= interval->high ? "it may be chance" : "more than chance");
   }
   answer.advice.push_back(fmt::format(
-      "SQNR and task disagree: against everything in {} the SQNR rose, and the same top-1 fell from {} to "
-      "{} over {}{}. "
-      "Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
+      "SQNR and task disagree: compared with everything in {}, the SQNR rose, but top-1 agreement fell from {} to {} "
+      "over {}{}. Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
       low_text(report), percent_text(before), percent_text(agreement), plural(report.samples, "sample"), noise));
 }
 
@@ -143,8 +142,8 @@ Answer without_requirement(const DiagnoseReport& report) {
                                    plural(lowered_layers(report), "layer"), percent_text(share));
   }
   answer.advice.emplace_back(
-      "No requirement was given, so nothing was searched. With one, a set of layers to keep is found of which none "
-      "can be dropped, and with -o FOLDER it is written as a model.");
+      "No requirement was given, so nothing was searched. With one, vernier finds the layers that have to be kept; -o "
+      "FOLDER then writes the model.");
   // A tenth of the layers kept is what a repair usually may cost. Where keeping some was measured to help little
   // although the prediction says otherwise, the next point is taken.
   const double all_low_db = deciding_sqnr_db(report.all_low);
@@ -186,7 +185,7 @@ Answer impossible(const DiagnoseReport& report) {
   }
   if (report.high != Format::Float32) {
     answer.advice.push_back(
-        fmt::format("{} itself is not enough here: try -p float32 for the layers to keep.", format_name(report.high)));
+        fmt::format("{} itself is not enough: try -p float32 for the layers to keep.", format_name(report.high)));
   }
   answer.advice.emplace_back(
       "Otherwise the requirement, the data or the reference is the cause: is the limit meant for "
@@ -206,11 +205,10 @@ Answer no_float_model(const DiagnoseReport& report) {
   const bool raised = report.kept && !report.kept->layers.empty();
   const RunFigures& figures = raised && report.final_figures ? *report.final_figures : report.all_low;
   answer.sentence = fmt::format(
-      "Whether {} is good enough is not known: that takes its float model. Against the values that it stores, {} gives "
-      "{}.",
+      "Whether {} is good enough is not known without its float model. Against the values that it stores, {} has {}.",
       printable(report.model_file), raised ? kept_text(report) : "everything in " + all_low_text(report),
       figure_text(figures, report.requirement));
-  answer.advice.emplace_back("Errors of the stored weights do not show here. Measure it against its float model:");
+  answer.advice.emplace_back("This does not show errors of the stored weights. Measure it against its float model:");
   answer.commands.push_back(fmt::format("{} --float FLOAT.onnx", printable(report.command)));
   return answer;
 }
@@ -236,7 +234,7 @@ Answer by_task(const DiagnoseReport& report) {
   if (hopeless || outcome == Outcome::FileMisses) {
     answer.sentence = hopeless ? fmt::format("No choice of layers helps: with every layer in {} {} is missed.",
                                              format_name(report.high), objective)
-                               : fmt::format("{} kept passes in the search, and the written file misses {}{}.",
+                               : fmt::format("{} kept passes in the search, but the output model misses {}{}.",
                                              kept_text(report), objective, value());
     if (hopeless && !kept.tests.empty() && !kept.tests.front().needs.empty()) {
       answer.advice.push_back(
@@ -272,7 +270,7 @@ std::string more_room(const DiagnoseReport& report) {
     return {};
   const double gap = 10 * std::log10(std::max(damage, 1.0));
   const double margin = report.requirement->margin_db + std::max(0.5, std::ceil(2 * gap) / 2);
-  return fmt::format("It is {:.1f} dB of error power away: --margin {:g} makes the search leave as much room. ", gap,
+  return fmt::format("It is {:.1f} dB of error power away: --margin {:g} makes the search keep that margin. ", gap,
                      margin);
 }
 
@@ -291,27 +289,27 @@ Answer searched(const DiagnoseReport& report) {
   const bool everything = kept.layers.size() == lowered_layers(report) && !kept.layers.empty();
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::FileMisses && report.engine && report.engine->figures.passed == false) {
-    answer.sentence = fmt::format("The requirement is missed on {}: {} kept gives {} there, and {} is not reached.",
-                                  printable(report.engine->engine), kept_text(report),
-                                  figure_text(report.engine->figures, report.requirement),
-                                  required_text(report.engine->figures, *report.requirement));
-    answer.advice.push_back(fmt::format("Simulated it gives {}. vernier verify --on shows the two layer by layer.",
-                                        figure_text(*report.final_figures, report.requirement)));
+    answer.sentence = fmt::format(
+        "The requirement is missed on {}: with {} kept it measures {}, and {} is not reached.",
+        printable(report.engine->engine), kept_text(report), figure_text(report.engine->figures, report.requirement),
+        required_text(report.engine->figures, *report.requirement));
+    answer.advice.push_back(
+        fmt::format("The simulation measures {}. vernier verify --on compares the two layer by layer.",
+                    figure_text(*report.final_figures, report.requirement)));
     if (std::ranges::any_of(report.engine->changed_formats, [](const EngineFigures::OtherFormat& changed) {
           return changed.asked == Format::Float32 && changed.runs_in == format_name(Format::BFloat16);
         })) {
       answer.advice.emplace_back(
-          "The engine computes float32 layers in bfloat16 here, by its own choice. --inference-precision f32 forbids "
-          "it "
-          "(OpenVINO's INFERENCE_PRECISION_HINT, which the deployment has to set, too).");
+          "The engine chose to compute FP32 layers in BF16. --inference-precision f32 forbids it (OpenVINO's "
+          "INFERENCE_PRECISION_HINT, which the deployment has to set too).");
     }
     return answer;
   }
   if (outcome == Outcome::FileMisses) {
-    answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
+    answer.sentence = fmt::format("The requirement is missed: with {} kept it measures {}, and {} is not reached.",
                                   kept_text(report), figure_text(*report.final_figures, report.requirement),
                                   required_text(*report.final_figures, *report.requirement));
-    answer.advice.push_back("The search passed in simulation and the written file does not. " + more_room(report) +
+    answer.advice.push_back("The search passed in simulation, but the output model does not. " + more_room(report) +
                             "Read the notes for layers that could not take their format.");
     return answer;
   }
@@ -345,19 +343,19 @@ Answer searched(const DiagnoseReport& report) {
   }
   if (outcome == Outcome::Unstable) {
     answer.advice.emplace_back(
-        "The same test gave different answers, so the set is not proven. Repeat with --threads 1; if it persists, "
-        "leave room between the requirement and the figure.");
+        "The same test had different answers, so the set is not proven. Repeat with --threads 1; if that does not "
+        "help, leave some margin between the requirement and the figure.");
   }
   if (everything) {
     answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
     const Alternative* const best = best_alternative(report);
     const bool option_helps = best != nullptr && best != answer_of_alternatives(report);  // and is named
     if (outcome == Outcome::Stopped || option_helps) return answer;
-    answer.advice.push_back(fmt::format(
-        "Every layer is needed in high precision, so there is nothing to gain: ask for less (everything in {}{} gives "
-        "{}), or try another format.",
-        all_low_text(report), report.repaired ? " with all accepted repairs" : "",
-        figure_text(report.repaired ? *report.repaired : report.all_low, report.requirement)));
+    answer.advice.push_back(
+        fmt::format("Every layer is needed in high precision, so there is nothing to gain: require less (everything in "
+                    "{}{} measures {}), or try another format.",
+                    all_low_text(report), report.repaired ? " with all accepted repairs" : "",
+                    figure_text(report.repaired ? *report.repaired : report.all_low, report.requirement)));
     return answer;
   }
   say_how_to_deploy(report, answer);
@@ -384,7 +382,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     Answer answer;
     const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
     answer.sentence =
-        fmt::format("Interrupted before the search: everything in {}{} gives {}.", all_low_text(report),
+        fmt::format("Interrupted before the search: everything in {}{} measures {}.", all_low_text(report),
                     report.repaired ? " with all accepted repairs" : "", figure_text(low, report.requirement));
     answer.advice.push_back(same_command(report));
     return answer;
@@ -397,7 +395,7 @@ Answer answer_with_sums(const DiagnoseReport& report) {
   Answer answer = answer_by_its_figures(report);
   if (report.engine) {
     if (report.engine->figures.passed != false) {
-      answer.sentence += fmt::format(" On {} the written model gives {}.", printable(report.engine->engine),
+      answer.sentence += fmt::format(" On {} the output model measures {}.", printable(report.engine->engine),
                                      figure_text(report.engine->figures, report.requirement));
     }
     return answer;  // what sums might make of it is known
@@ -416,12 +414,12 @@ Answer answer_with_sums(const DiagnoseReport& report) {
 void say_given_file(const DiagnoseReport& report, Answer& answer) {
   if (!report.given) return;
   const bool missed = report.given->passed == false;
-  answer.sentence += fmt::format(" {} as it is gives {}{}.", printable(report.given_file),
+  answer.sentence += fmt::format(" The file {} itself measures {}{}.", printable(report.given_file),
                                  figure_text(*report.given, report.requirement), missed ? ", and misses it" : "");
   if (!missed) return;
   answer.advice.insert(answer.advice.begin(),
-                       fmt::format("What is wrong in {} itself: vernier verify FLOAT {}", printable(report.given_file),
-                                   shell_quote(report.given_file)));
+                       fmt::format("To find what is wrong in {} itself: vernier verify FLOAT {}",
+                                   printable(report.given_file), shell_quote(report.given_file)));
 }
 
 }  // namespace

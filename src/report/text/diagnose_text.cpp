@@ -48,8 +48,8 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
     data += "; random inputs tell whether the model runs, not how accurate it is";
   } else if (report.cross_fit) {
     data +=
-        "; figures of the network are cross-fitted: each half is judged by what the other half taught (--no-split: "
-        "all teach and judge)";
+        "; figures of the network are cross-fitted: each half is measured on a network that the other half calibrated "
+        "(--no-split: all samples do both)";
   } else if (report.calibrated_on_evaluation_samples &&
              std::any_of(report.low.begin(), report.low.end(), needs_scale)) {
     data += "; the ranges were calibrated on these same samples";
@@ -61,7 +61,7 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
   text += labelled("Scheme", printable(report.scheme), options.width);
   text += labelled("Runner", runner_text(report.runner), options.width);
   if (report.engine) {
-    text += labelled("Confirmed on", printable(report.engine->engine) + ", which ran the written model", options.width);
+    text += labelled("Confirmed on", printable(report.engine->engine) + ", which ran the output model", options.width);
   }
   if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
   return text;
@@ -69,14 +69,14 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
 
 std::string figures_section(const DiagnoseReport& report, const TextOptions& options) {
   std::vector<std::pair<std::string, const RunFigures*>> runs;
-  runs.emplace_back("float32 as prepared", &report.reference);
+  runs.emplace_back("float32 after graph preparation", &report.reference);
   if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
   if (report.given) runs.emplace_back("the given file", &*report.given);
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = model_words(report);
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
-  if (report.in_sample) runs.emplace_back("on the samples that taught it", &*report.in_sample);
+  if (report.in_sample) runs.emplace_back("on its calibration samples", &*report.in_sample);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);
@@ -128,7 +128,7 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
   text += wrap(
-      fmt::format("own: the layer's error on exact inputs; inherited: the error that arrives with its inputs{}{}. {}",
+      fmt::format("'own': the layer's error on exact inputs; 'inherited': the error of its inputs{}{}. {}",
                   by_output ? "; sensitivity: the output's with only this layer low, over a few samples, the hardest "
                               "among them; share: of all layers' summed damage"
                             : "",
@@ -253,20 +253,19 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                  options.width, "  ");
   }
   if (kept.certified) {
-    text +=
-        wrap(outcome_of(report) == Outcome::FileMisses
-                 ? "in the search, whose figures the result above does not confirm, dropping any one of these fails:"
-             : outcome_of(report) == Outcome::NotVerified
-                 ? fmt::format("certified 1-minimal in simulation{}: dropping any one of these fails{}:",
-                               kept.room > 1 ? " for " + searched_limit_text(report) : "",
-                               kept.room > 1 ? " that" : "; tested one by one")
-             : kept.room > 1
-                 ? fmt::format("certified 1-minimal for {}, the limit at which the written file meets {}: dropping any "
-                               "one of these fails that stricter limit:",
-                               searched_limit_text(report),
-                               report.requirement ? required_text(report.all_low, *report.requirement) : "all of it")
-                 : "certified 1-minimal: dropping any one of these fails; tested one by one:",
-             options.width, "  ");
+    text += wrap(outcome_of(report) == Outcome::FileMisses
+                     ? "in the search, which the result above does not confirm, dropping any one of these fails:"
+                 : outcome_of(report) == Outcome::NotVerified
+                     ? fmt::format("certified 1-minimal in simulation{}: dropping any one of these fails{}:",
+                                   kept.room > 1 ? " for " + searched_limit_text(report) : "",
+                                   kept.room > 1 ? " that" : "; tested one by one")
+                 : kept.room > 1 ? fmt::format("certified 1-minimal for {}, the limit at which the output model meets "
+                                               "{}: dropping any one of these fails that stricter limit:",
+                                               searched_limit_text(report),
+                                               report.requirement ? required_text(report.all_low, *report.requirement)
+                                                                  : "all of it")
+                                 : "certified 1-minimal: dropping any one of these fails; tested one by one:",
+                 options.width, "  ");
   } else if (!kept.layers.empty()) {
     text += wrap("not certified: the search ended before each kept layer had been dropped once", options.width, "  ");
   }

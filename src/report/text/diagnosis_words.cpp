@@ -14,7 +14,7 @@
 namespace vernier {
 
 const char* model_words(const DiagnoseReport& report) {
-  if (report.files.contains("model")) return "the written model";
+  if (report.files.contains("model")) return "the output model";
   return report.repaired ? "the repaired model" : "the typed model";
 }
 

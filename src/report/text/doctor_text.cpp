@@ -20,7 +20,7 @@ std::string engine_text(const DoctorReport::Engine& engine) {
     const bool gpu = !device.capability.empty() && !device.name.starts_with(device.capability);
     text += fmt::format("  runs on {}{}\n", device.name, gpu ? ", compute capability " + device.capability : "");
   }
-  if (about.devices.empty()) text += fmt::format("  runs nothing here: {}\n", about.no_device);
+  if (about.devices.empty()) text += fmt::format("  runs nothing on this machine: {}\n", about.no_device);
   if (!about.capabilities.empty()) {
     text += fmt::format("  compiles for compute capability {}\n", fmt::join(about.capabilities, ", "));
   }
@@ -43,8 +43,8 @@ std::string report_to_text(const DoctorReport& report) {
     return engine.missing.empty() && engine.about.runs && engine.about.name.starts_with("TensorRT");
   });
   return text + (tensorrt ? "Runners    --trt runs on the engine\n"
-                          : "Runners    --trt is simulated (trt-sim): no TensorRT runs here; vernier inspect engine "
-                            "compiles without a GPU\n");
+                          : "Runners    --trt is simulated (trt-sim): no TensorRT runs on this machine; vernier "
+                            "inspect engine compiles without a GPU\n");
 }
 
 }  // namespace vernier

@@ -47,12 +47,13 @@ std::string float16_text(const EngineReport& report) {
 std::string answer_of(const EngineReport& report, std::size_t differing) {
   std::string text = plural(report.kernels.size(), "kernel");
   if (!report.helpers.empty()) {
-    text += fmt::format(
-        ", {} of which {} no layer but {}", report.helpers.size(), report.helpers.size() == 1 ? "computes" : "compute",
-        report.helpers.size() == 1 ? "rescales, converts or moves data" : "rescale, convert or move data");
+    text +=
+        fmt::format(", and {} of them {} no layer but {}", report.helpers.size(),
+                    report.helpers.size() == 1 ? "computes" : "compute",
+                    report.helpers.size() == 1 ? "rescales, converts or moves data" : "rescale, convert or move data");
   }
   text += ". ";
-  if (report.layers.empty()) return text + "Which layers they compute is not known without the model: --model MODEL.";
+  if (report.layers.empty()) return text + "Pass --model MODEL to see the layers that they compute.";
   if (differing == 0) return text + "Every layer runs in the format that the file asks for." + float16_text(report);
   return text +
          fmt::format("{} in another format than the file asks for.",

@@ -77,7 +77,7 @@ std::string causes_heading(const DiagnoseReport& report, const std::vector<Cause
   const bool fine = !report.repaired && outcome_of(report) == Outcome::NothingNeeded;
   std::string text = fine && any_loses_signal(report, groups)
                          ? "Layers that lose their signal, though the outputs hide it"
-                     : fine ? "Seen, and harmless here"
+                     : fine ? "Seen, and harmless in this model"
                      : sure ? "Causes"
                             : "Possible causes";
   if (report.repaired) text += ", before the repairs";

@@ -106,7 +106,7 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   } else if (metric == Metric::MinCosine) {
     text = "a cosine of " + text;
   } else if (metric == Metric::MinTop1Agreement) {
-    text += " same top-1";
+    text += " top-1 agreement";
   }
   if (run.outputs.size() > 1) text += fmt::format(" at output '{}'", shorten_middle(printable(figure->name), 40));
   return text;
@@ -205,7 +205,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   table.column("worst sample", Align::Right, "worst");
   table.column("largest error", Align::Right, "error");
   table.column("cosine", Align::Right);
-  table.column("same top-1", Align::Right, "top-1");
+  table.column("top-1 agreement", Align::Right, "top-1");
   table.column("not finite", Align::Right, "lost");
   for (const auto& [label, run] : runs) {
     std::string first = label;
@@ -228,7 +228,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   for (const auto& [label, run] : runs) {
     for (const OutputFigure& figure : run->outputs) {
       if (!figure.class_axis || !said.insert(figure.name).second) continue;
-      text += fmt::format("same top-1 of '{}': the largest along axis {} ({})\n", printable(figure.name),
+      text += fmt::format("top-1 agreement of '{}': the largest along axis {} ({})\n", printable(figure.name),
                           *figure.class_axis, told(figure.class_axis_from));
     }
   }

@@ -111,7 +111,8 @@ std::string report_to_text(const ModelInspection& report) {
       report.layers, report.weighted_layers, report.moving_layers);
   text += fmt::format("  parameters  {:.3f} M float values", static_cast<double>(report.parameters) / 1e6);
   if (report.coded_parameters > 0) {
-    text += fmt::format(" and {:.3f} M codes, {:.2f} MB together", static_cast<double>(report.coded_parameters) / 1e6,
+    text += fmt::format(" and {:.3f} M quantized values, {:.2f} MB together",
+                        static_cast<double>(report.coded_parameters) / 1e6,
                         static_cast<double>(report.parameter_bytes) / 1e6);
   }
   text += '\n';
@@ -160,7 +161,7 @@ std::string report_to_text(const SparsityReport& report) {
 
 std::string result_to_text(const DrawnModel& result) {
   return fmt::format("{}: {}, colour: {}\n", result.file.string(), plural(result.nodes, "node"),
-                     result.by_error ? "own error, green from 40 dB, yellow from 25, orange from 15, red below"
+                     result.by_error ? "local error, green from 40 dB, yellow from 25, orange from 15, red below"
                                      : "green int8 and fp8, blue 16 bits, white float32");
 }
 

@@ -26,7 +26,7 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
   std::string claim;
   if (report.minimal && report.nodes_after > 1) claim = "; without any one of them it is bad no more";
   if (report.minimal && report.unjudged > 0) {
-    claim += fmt::format(" ({} of them tried, without {} there is no model to judge)",
+    claim += fmt::format(" ({} of them tried, without {} there is no model to check)",
                          report.nodes_after - report.unjudged, plural(report.unjudged, "node"));
   }
   if (!report.unstable.empty()) claim = "; not proven: the check is unstable";
@@ -41,8 +41,7 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
                         report.unstable);
   }
   if (report.repeated > 0 && report.unstable.empty()) {
-    text += fmt::format("What this rests on was asked again, {}: the check gave the same answers.\n",
-                        plural(report.repeated, "time"));
+    text += fmt::format("The decisive checks ran again, {}, with the same answers.\n", plural(report.repeated, "time"));
   }
   constexpr std::size_t kMost = 20;
   for (std::size_t i = 0; i < std::min(report.nodes.size(), kMost); ++i) {

@@ -152,7 +152,7 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
     const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
     diff.worse.emplace_back(outcome == Outcome::NothingLeft
                                 ? "the requirement is met with nothing left in low precision"
-                            : met(after) ? "the engine refuses the written model"
+                            : met(after) ? "the engine refuses the output model"
                             : missed     ? "the requirement was met, and is missed"
                                          : "the requirement was met, and whether it still is was not measured");
   }
@@ -180,7 +180,7 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
     for (const std::string& why : diff.worse) text += wrap(why, options.width, "  - ");
   }
   if (!diff.settings.empty()) {
-    text += heading("What the two builds do not share", options.color);
+    text += heading("Differences between the two builds", options.color);
     for (const std::string& setting : diff.settings) text += wrap(setting, options.width, "  - ");
   }
   Table figures;
@@ -219,7 +219,7 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
                 db_text(layer.own_after_db), percent_text(layer.share_before), percent_text(layer.share_after)});
   }
   if (layers.empty()) return text;
-  text += heading("Layers whose own error moved by 1 dB or more", options.color) +
+  text += heading("Layers with a local error that moved by 1 dB or more", options.color) +
           layers.text(options.width, options.whole_names);
   if (rows < diff.layers.size()) {
     text += fmt::format("  ... and {} (all of them with --top 0)\n", plural(diff.layers.size() - rows, "more layer"));

@@ -58,7 +58,7 @@ std::string report_to_text(const SchemeReport& report, const TextOptions& option
     text +=
         fmt::format("  {} that a layer can take up, {} on their own, {}, {}\n",
                     plural(*report.fused_pairs, "Q/DQ pair"), *report.standalone_pairs,
-                    plural(*report.stored_constants, "constant") + " stored as codes", plural(*report.casts, "cast"));
+                    plural(*report.stored_constants, "constant") + " stored quantized", plural(*report.casts, "cast"));
   }
   if (report.open_dimensions) text += "  Dimensions that are left open count as 1.\n";
   text += skipped_text(report, options);

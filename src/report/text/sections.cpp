@@ -23,9 +23,9 @@ struct EventKind {
 
 constexpr std::array<EventKind, 5> kEvents{{
     {"overflow", "over", &LayerRow::overflowed, "overflow: became infinite"},
-    {"saturated", "sat", &LayerRow::saturated, "saturated: cut to the end of the range"},
+    {"saturated", "sat", &LayerRow::saturated, "saturated: clipped to the end of the range"},
     {"subnormal", "subn", &LayerRow::subnormal, "subnormal: lost digits near zero"},
-    {"flushed", "flush", &LayerRow::flushed, "flushed: became zero"},
+    {"flushed", "flush", &LayerRow::flushed, "'flushed': underflowed to zero"},
     {"NaN", "NaN", &LayerRow::nan, "NaN: became not a number"},
 }};
 

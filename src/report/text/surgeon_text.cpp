@@ -47,7 +47,7 @@ std::vector<std::string> lines_of(const ModelsCompared& compared) {
 
 std::vector<std::string> lines_of(const PartSamples& samples) {
   return {fmt::format("{}: inputs of the part on {}", samples.inputs.string(), plural(samples.samples, "sample")),
-          fmt::format("{}: its outputs there, as the whole model computes them", samples.outputs.string())};
+          fmt::format("{}: its outputs, as the whole model computes them", samples.outputs.string())};
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::string sentence_of(const VerifyReport& report) {
   if (report.reference_quantized) {
     text = fmt::format("{}: {} against {}, which holds quantized values itself: no float model was compared{}.", file,
                        figure, printable(report.float_file),
-                       outcome == Outcome::NoFloatModel ? ", and nothing is judged" : "");
+                       outcome == Outcome::NoFloatModel ? ", and there is no verdict" : "");
   } else if (const TestRow* test = deciding_test(report)) {
     const std::string there = report.engine_test ? " on " + printable(report.engine->engine) : "";
     text = fmt::format("{}: {} is {}{}{}. {}.", file, told(report.objective),

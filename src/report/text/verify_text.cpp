@@ -62,7 +62,7 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
 /// Outputs that no figure judges.
 std::string exact_section(const VerifyReport& report, const TextOptions& options) {
   if (report.exact_outputs.empty()) return {};
-  std::string text = heading("Outputs that are not judged, compared exactly", options.color);
+  std::string text = heading("Outputs outside the requirement, compared exactly", options.color);
   for (const ExactOutput& output : report.exact_outputs) {
     text += wrap(fmt::format("'{}' ({}): equal to the float model's in {} of {}", printable(output.name),
                              printable(output.what), output.equal, plural(output.samples, "sample")),
@@ -130,16 +130,15 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
     events.add_cells(row, cells);
     table.row(std::move(cells));
   }
-  std::string text =
-      heading(own ? "Layers, largest own error first" : "Layers, largest error at their outputs first", options.color) +
-      table.text(options.width, options.whole_names);
+  std::string text = heading(own ? "Layers, largest local error first" : "Layers, largest error at their outputs first",
+                             options.color) +
+                     table.text(options.width, options.whole_names);
   if (rows < ranked.size()) {
     text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
   }
   const char* const legend =
-      own ? "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; both: at its "
-            "output. "
-          : "SQNR: at the layer's output, its own error and what arrives with its inputs together, simulated. ";
+      own ? "'own': the layer's error on exact inputs; 'inherited': the error of its inputs; 'both': at its output. "
+          : "SQNR: at the layer's output, its local error and that of its inputs together, simulated. ";
   const char* const engine_legend =
       on_engine.empty()
           ? ""
@@ -164,7 +163,7 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
 /// What engines make of a quantized file, and what to do.
 std::string verdict_section(const VerifyReport& report, const TextOptions& options) {
   std::string text;
-  if (!report.placements.empty()) text += heading("What engines make of its Q/DQ pairs", options.color);
+  if (!report.placements.empty()) text += heading("How engines handle its Q/DQ pairs", options.color);
   for (const EnginePlacement& row : report.placements) {
     text += labelled(std::string(word_of(row.target)), placement_text(row), options.width);
   }
@@ -175,7 +174,7 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
   }
   const Answer answer = answer_of(report);
   if (answer.commands.empty()) return text;
-  text += heading("What to do", options.color);
+  text += heading("Next steps", options.color);
   for (const std::string& advice : answer.advice) text += wrap(advice, options.width, "  ");
   for (const std::string& command : answer.commands) text += "  $ " + command + "\n";
   return text;

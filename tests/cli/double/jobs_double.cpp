@@ -139,7 +139,9 @@ void act(const OnnxModel& model, const JobSinks& sinks) {
   }
 }
 
-std::vector<RepairName> repair_names() { return {{"weight-grid", ""}, {"range", ""}, {"bias-correction", ""}}; }
+std::vector<RepairName> repair_names() {
+  return {{"weight-grid", "", ""}, {"range", "", ""}, {"bias-correction", "", ""}};
+}
 
 DiagnoseReport fix(const FixOptions& options, const JobSinks& sinks) { return diagnose(options, sinks); }
 DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks) {

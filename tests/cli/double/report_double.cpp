@@ -15,6 +15,7 @@
 #include "vernier/report/kind.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/text.h"
+#include "vernier/report/schema.h"
 #include "vernier/report/verify.h"
 #include "vernier/sinks.h"
 
@@ -26,6 +27,7 @@ DiagnoseReport diagnose_report_from_json(const std::string& text, const std::str
   report.model_file = text;
   return report;
 }
+std::string report_schema() { return "{}\n"; }
 std::string report_to_html(const DiagnoseReport& report) { return "page of " + report.model_file; }
 std::string report_to_html(const VerifyReport&) { return "verdict"; }
 VerifyReport verify_report_from_json(const std::string&, const std::string&) { return {}; }

@@ -21,7 +21,7 @@ TEST(Marks, AreOptionsAndCommandsOnTheCommandLine) {
   EXPECT_EQ(command_words("‹image-std› holds 0"), "--image-std holds 0");
   EXPECT_EQ(command_words("list them with: ‹vernier inspect model MODEL --show layers›"),
             "list them with: vernier inspect model MODEL --show layers");
-  EXPECT_EQ(command_words("choose another place with ‹output›"), "choose another place with -o");
+  EXPECT_EQ(command_words("choose another folder with ‹output›"), "choose another folder with -o");
   EXPECT_EQ(command_words("(‹int8›, ‹fp16›)"), "(--int8, --fp16)");
   EXPECT_EQ(command_words(""), "");
 }

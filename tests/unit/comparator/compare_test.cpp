@@ -181,7 +181,7 @@ TEST(CompareIterations, NothingInCommonIsNoPass) {
 
 TEST(CompareIterations, StringsAreNoNumbers) {
   const Iteration run = iteration({{"y", Tensor(Dtype::String, {2})}});
-  EXPECT_EQ(compare(run, run).outputs[0].results[0].reason, "string elements are no numbers");
+  EXPECT_EQ(compare(run, run).outputs[0].results[0].reason, "string elements are not numbers");
 }
 
 TEST(RequireValid, AveragesNeedAFigure) {

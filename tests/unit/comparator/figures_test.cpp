@@ -89,7 +89,8 @@ TEST(KlDivergence, RefusesWhatIsNoDistribution) {
   const Tensor got = floats({1, -1});
   const Tensor ref = floats({1, 1});
   Pair pair(got, ref);
-  EXPECT_EQ(kl_divergence(pair).problem, "values at (1,) are -1 against 1: no distributions, which have none below 0");
+  EXPECT_EQ(kl_divergence(pair).problem,
+            "values at (1,) are -1 against 1: not a distribution, because some are below 0");
 }
 
 TEST(UlpDistance, CountsStepsOfTheCoarserType) {

@@ -125,7 +125,7 @@ TEST(Validate, ContradictionsAreUsageErrors) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_NE(std::string(error.what()).find("'(open' is no regular expression"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("'(open' is not a regular expression"), std::string::npos);
   }
   options = other_program();
   options.fail_codes = {1};

@@ -120,7 +120,7 @@ TEST_F(ReplayFiles, ForeignFilesAreNotOverwritten) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "replay.json.1"));
   EXPECT_NE(warned_.find("net.onnx: moved to"), std::string::npos);
   write_file(path, "my notes");
-  EXPECT_NE(error_of([&] { keep_foreign_replay(path, kReplayIdentity, warn); }).find("is no debug replay"),
+  EXPECT_NE(error_of([&] { keep_foreign_replay(path, kReplayIdentity, warn); }).find("is not a debug replay"),
             std::string::npos);
   keep_foreign_replay(folder_ / "none.json", kReplayIdentity, warn);
 }

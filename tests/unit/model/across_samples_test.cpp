@@ -44,7 +44,7 @@ TEST(AcrossSamples, OperatorsThatAreSeenToMixSamples) {
   EXPECT_EQ(of_node("<int64[2] shape = {0, -1}>", "Reshape(x, shape)"), "");
   EXPECT_EQ(of_node("<int64[2] shape = {-1, 2}>", "Reshape(x, shape)"), "");
   EXPECT_EQ(of_node("<int64[2] rows = {0, 0}>", "Gather(x, rows)"), "Gather 'n' works along the first dimension");
-  EXPECT_EQ(of_node("", "RandomNormalLike(x)"), "RandomNormalLike 'n' gives other values every time");
+  EXPECT_EQ(of_node("", "RandomNormalLike(x)"), "RandomNormalLike 'n' returns other values every time");
 }
 
 TEST(AcrossSamples, TablesAndSizesAreNoData) {

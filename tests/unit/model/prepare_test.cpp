@@ -229,7 +229,7 @@ TEST(ReplaceRemovedOperators, CropWithoutItsBorderIsRefused) {
   const std::string text = R"(<ir_version: 4, opset_import: ["" : 7]>
     g (float[1,3,8,8] x) => (float[1,3,5,4] y) { [c] y = Crop <border = [1, 2]> (x) })";
   EXPECT_EQ(error_of([&] { prepared(text, kHalf); }),
-            "node 'c' (Crop): border needs 4 values of 0 or more and scale 2, the file has 2 and 0");
+            "node 'c' (Crop): 'border' needs 4 values of 0 or more and scale 2, the file has 2 and 0");
 }
 
 TEST(PadTransposed, AnOutputShapeBehindValidBecomesPaddings) {

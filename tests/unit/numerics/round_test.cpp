@@ -227,14 +227,14 @@ TEST(RoundTo, RefusesBrokenParameters) {
   params.scale = {1.0f, 2.0f};
   expect_refused(params, 3, 2, 6, 6, "2 scales for a tensor read as [outer, 3, 2]");
   expect_refused(params, 2, 2, 6, 6, "6 values cannot be read as [outer, 2, 2]");
-  expect_refused(params, 2, 2, 4, 5, "4 values to round into room for 5");
+  expect_refused(params, 2, 2, 4, 5, "4 values to round into space for 5");
   params.zero_point = {1};
   expect_refused(params, 2, 2, 4, 4, "1 zero points for 2 scales");
   params.zero_point = {1, 128};
-  expect_refused(params, 2, 2, 4, 4, "zero point 128 is outside the codes [-128, 127] of int8");
+  expect_refused(params, 2, 2, 4, 4, "zero point 128 is outside the range [-128, 127] of int8");
   params.zero_point.clear();
   params.lowest_code = -129;
-  expect_refused(params, 2, 2, 4, 4, "lowest code -129 is outside the codes [-128, 127] of int8");
+  expect_refused(params, 2, 2, 4, 4, "lowest value -129 is outside the range [-128, 127] of int8");
   QuantParams half;
   half.format = Format::Float16;
   half.scale = {1.0f};

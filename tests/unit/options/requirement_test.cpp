@@ -22,8 +22,8 @@ TEST(RequireValid, RefusesWhatNoMetricCanBe) {
   EXPECT_EQ(said(Metric::MinSqnrDb, {{-3, ""}, {20, "y"}}), "valid");
   EXPECT_EQ(said(Metric::MinCosine, {{-1, ""}}), "valid");
   EXPECT_EQ(said(Metric::MinCosine, {{2, ""}}), "‹min-cosine›: 2 is not in [-1, 1]");
-  EXPECT_EQ(said(Metric::MinSqnrDb, {{std::nan(""), ""}}), "‹min-sqnr›: nan is no number");
-  EXPECT_EQ(said(Metric::MaxAbsError, {{INFINITY, ""}}), "‹max-abs-error›: inf is no number");
+  EXPECT_EQ(said(Metric::MinSqnrDb, {{std::nan(""), ""}}), "‹min-sqnr›: nan is not a number");
+  EXPECT_EQ(said(Metric::MaxAbsError, {{INFINITY, ""}}), "‹max-abs-error›: inf is not a number");
   EXPECT_EQ(said(Metric::MaxMse, {{-1, "y"}}), "‹max-mse›: -1 is below 0");
   EXPECT_EQ(said(Metric::MinTop1Agreement, {{90, ""}}), "‹min-top1-agreement›: 90 is not in [0, 1]");
   EXPECT_EQ(said(Metric::MinSqnrDb, {}), "‹min-sqnr›: no limit");

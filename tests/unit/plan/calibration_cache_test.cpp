@@ -179,11 +179,11 @@ TEST(CalibrationCache, OfAnotherModelIsRefusedWithTheFirstNames) {
   };
   EXPECT_EQ(refusal({"a", "b", "d", "e", "f", "g"}, "s"),
             "c: TensorRT cache (TRT-1-E) of another model: 5 of 6 quantized tensors have no range in it (b, d, e and 2 "
-            "more); 1 of its 2 are no tensors of this model (z)");
+            "more); 1 of its 2 are not tensors of this model (z)");
   cache.model_sha256 = "0123456789abcdef";
   EXPECT_EQ(refusal({"a"}, "fedcba9876543210"),
             "c: TensorRT cache (TRT-1-E) of another model: it was made for the file with sha256 0123456789ab..., this "
-            "one has fedcba987654...; 1 of its 2 are no tensors of this model (z)");
+            "one has fedcba987654...; 1 of its 2 are not tensors of this model (z)");
 }
 
 }  // namespace

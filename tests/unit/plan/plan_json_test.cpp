@@ -88,8 +88,8 @@ TEST(PlanJson, RefusesCodesThatMeanNothing) {
   };
   EXPECT_EQ(with_codes("038100"), "p.json: constants.w.codes has 3 values, 'shape' asks for 4");
   EXPECT_EQ(with_codes("0381000"), "p.json: constants.w.codes ends within a byte");
-  EXPECT_EQ(with_codes("038100xy"), "p.json: constants.w.codes is no list of bytes in hexadecimal digits");
-  EXPECT_EQ(with_codes("038000ff"), "p.json: constants.w.codes holds codes that the grid does not have");
+  EXPECT_EQ(with_codes("038100xy"), "p.json: constants.w.codes is not a list of bytes in hexadecimal digits");
+  EXPECT_EQ(with_codes("038000ff"), "p.json: constants.w.codes holds values that the format does not have");
   std::string text = plan_to_json(repaired());
   EXPECT_EQ(message_of(text.replace(text.find("[2, 2], \"codes\""), 6, "[4, 1]")),
             "p.json: constants.w.codes has no grid under 'tensors' that fits its shape");

@@ -55,7 +55,7 @@ TEST(QdqDefects, AScaleThatNoEngineTakesIsNamedWithItsChannel) {
   const auto zero = of_weight(kCodes + std::string("float[3] s = {0.1, 0.2, 0}"), "DequantizeLinear <axis = 1> (q, s)");
   ASSERT_EQ(zero.size(), 1U);
   EXPECT_EQ(zero[0].kind, "bad-scale");
-  EXPECT_EQ(zero[0].text, "its scale 's' holds 0 for channel 2 of 3, whose weights are all 0");
+  EXPECT_EQ(zero[0].text, "its scale 's' holds 0 for channel 2 of 3, with all weights 0");
   EXPECT_TRUE(zero[0].refused);
   for (const std::string bad : {"-0.1", "1e-40", "0"}) {
     const auto found = of_weight(kCodes + ("float s = {" + bad + "}"), "DequantizeLinear(q, s)");

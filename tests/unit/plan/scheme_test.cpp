@@ -271,7 +271,7 @@ TEST(Scheme, OnOnnxruntimeOnlyWhatGainsTimeIsQuantized) {
   EXPECT_TRUE(small.nothing_gains);
   EXPECT_TRUE(small.candidates.empty());
   ASSERT_EQ(small.warnings.size(), 1U);
-  EXPECT_EQ(small.skipped.front().reason, "ONNX Runtime gains no time by it here");
+  EXPECT_EQ(small.skipped.front().reason, "ONNX Runtime saves no time with it in this place");
   // Who names a layer or an operator has chosen.
   options.selection.op_types = {"MatMul"};
   EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "fc2"}));

@@ -185,8 +185,9 @@ TEST(SimulateTyped, SaysThatTheInsideOfARecurrentLayerIsNotSimulated) {
       [back] y = Cast<to = 1>(h)
       [high] z = LSTM<hidden_size = 1>(x, w, r)
     })"));
-  EXPECT_EQ(simulated.notes, std::vector<std::string>{"layer 'low' (LSTM) is rounded at its borders: what it computes "
-                                                      "between its steps is not simulated"});
+  EXPECT_EQ(simulated.notes,
+            std::vector<std::string>{"layer 'low' (LSTM) is rounded at its inputs and outputs only: its intermediate "
+                                     "values are not simulated"});
 }
 
 }  // namespace

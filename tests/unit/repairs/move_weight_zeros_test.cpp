@@ -45,7 +45,7 @@ TEST(MoveWeightZeros, RefusesWithAReason) {
   const Tensor sine = filled({8, 8}, [](int i) { return std::sin(static_cast<float>(i)); });
   EXPECT_EQ(moved_zero(sine, Target::OnnxRuntime).why_not, "its weights reach about as far on either side of zero");
   const Tensor grid = filled({8, 8}, [](int i) { return 0.01F * static_cast<float>(i * 37 % 64 - 20); });
-  EXPECT_EQ(moved_zero(grid, Target::OnnxRuntime).why_not, "symmetric codes hold all steps of its grid");
+  EXPECT_EQ(moved_zero(grid, Target::OnnxRuntime).why_not, "symmetric quantization already uses its whole range");
   EXPECT_EQ(moved_zero(grid, Target::TensorRt).why_not, "target tensorrt takes no zero point of weights");
 }
 

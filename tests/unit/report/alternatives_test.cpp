@@ -107,7 +107,7 @@ TEST(Alternatives, TheAdoptedOneIsTheAnswer) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("keep, no repairs"), std::string::npos) << text;
-  EXPECT_NE(text.find("repaired, as here"), std::string::npos) << text;
+  EXPECT_NE(text.find("repaired, as in this answer"), std::string::npos) << text;
   EXPECT_EQ(text.find("vernier fix"), std::string::npos) << text;
 
   report.alternatives[0].end = AlternativeEnd::Missed;

@@ -53,13 +53,14 @@ TEST(Deploy, GivesPolygraphyTheLimitOfEachOutput) {
   report.requirement = Requirement{Metric::MaxAbsError, {{0.1, "scores"}, {0.03, "the boxes"}}};
   const std::string own = deploy_markdown(report);
   EXPECT_TRUE(holds(own, "--check-error-stat max --atol scores:0.1 'the boxes:0.03' --rtol 0\n"));
-  EXPECT_FALSE(holds(own, "Polygraphy also judges"));
+  EXPECT_FALSE(holds(own, "Polygraphy also checks"));
   report.requirement->limits.erase(report.requirement->limits.begin());
-  EXPECT_TRUE(holds(deploy_markdown(report), "Polygraphy also judges `scores`, by its default: nobody required that."));
+  EXPECT_TRUE(
+      holds(deploy_markdown(report), "Polygraphy also checks `scores`, by its default: your requirement does not."));
   report.requirement = Requirement{Metric::MinSqnrDb, {{30, ""}, {46, "scores"}}};
   const std::string general = deploy_markdown(report);
   EXPECT_TRUE(holds(general, "--compare snr --snr-threshold 30 scores:46\n"));
-  EXPECT_FALSE(holds(general, "Polygraphy also judges"));
+  EXPECT_FALSE(holds(general, "Polygraphy also checks"));
 }
 
 TEST(Deploy, SaysWhichRequirementPolygraphyCannotState) {
@@ -91,7 +92,7 @@ TEST(Deploy, ExcludesNothingWhenNothingIsKept) {
   const std::string text = deploy_markdown(nothing_needed());
   EXPECT_FALSE(holds(text, "nodes_to_exclude"));
   EXPECT_FALSE(holds(text, "--layerPrecisions"));
-  EXPECT_TRUE(holds(text, "a Sum of one input is in front of it")) << "what a reader of the file would wonder about";
+  EXPECT_TRUE(holds(text, "has a Sum of one input in front of it")) << "what a reader of the file would wonder about";
   EXPECT_TRUE(holds(text, "QuantType.QUInt8")) << "the onnxruntime target quantizes activations asymmetrically";
 }
 
@@ -102,10 +103,10 @@ TEST(Deploy, WithoutAModelHasNoCommands) {
 }
 
 TEST(Deploy, TellsThatMadeUpNamesAreUnknownElsewhere) {
-  EXPECT_FALSE(holds(deploy_markdown(requirement_met()), "leaves without a name"));
+  EXPECT_FALSE(holds(deploy_markdown(requirement_met()), "nodes without a name"));
   DiagnoseReport report = requirement_met();
   report.kept->layers[0] = "Conv_40";
-  EXPECT_TRUE(holds(deploy_markdown(report), "leaves without a name"));
+  EXPECT_TRUE(holds(deploy_markdown(report), "nodes without a name"));
 }
 
 }  // namespace

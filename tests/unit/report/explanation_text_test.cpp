@@ -59,7 +59,7 @@ TEST(ExplanationText, WhatRepairsCuredIsNotHarmless) {
   explanation.causes = {cause_of("a")};
   DiagnoseReport report = with(explanation);
   report.kept->end = SearchEnd::NothingNeeded;
-  EXPECT_NE(explanation_section(report, {}).find("Seen, and harmless here"), std::string::npos);
+  EXPECT_NE(explanation_section(report, {}).find("Seen, and harmless in this model"), std::string::npos);
   report.repaired = report.all_low;
   const std::string text = explanation_section(report, {});
   EXPECT_NE(text.find("Causes, before the repairs"), std::string::npos) << text;

@@ -122,7 +122,7 @@ TEST(Outcome, WhatWasInterruptedBeforeTheFileWasMeasuredIsNotMet) {
       const std::string text = report_to_text(report, {});
       EXPECT_EQ(text.find("Not verified: "), 0U);
       EXPECT_EQ(text.find("trtexec"), std::string::npos) << "nothing to deploy";
-      EXPECT_EQ(text.find("which the written file meets"), std::string::npos);
+      EXPECT_EQ(text.find("which the output model meets"), std::string::npos);
       EXPECT_NE(debug_precision_to_text(report, {}).find("not verified: "), std::string::npos);
     }
   }
@@ -218,7 +218,7 @@ TEST(Outcome, AModelThatTheEngineRefusesIsNotCalledMissed) {
   report.compiled.emplace().refused = "no such type";
   EXPECT_TRUE(met(report));
   EXPECT_EQ(exit_code_of(report), 4);
-  EXPECT_EQ(diff_reports(requirement_met(), report, 1e9).worse.front(), "the engine refuses the written model");
+  EXPECT_EQ(diff_reports(requirement_met(), report, 1e9).worse.front(), "the engine refuses the output model");
 }
 
 TEST(Outcome, WithoutARequirementThereIsNothingToMiss) {

@@ -69,13 +69,15 @@ TEST(DiagnoseText, WarnsWhereSqnrAndTaskDisagree) {
   report.all_low.outputs[0].top1_agreement = 0.99;
   report.final_figures->outputs[0].top1_agreement = 0.95;
   const std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("is met. Same top-1 as the float model: 95.0 %."), std::string::npos) << text;
-  EXPECT_NE(text.find("SQNR and task disagree: against everything in int8 the SQNR rose, and the same top-1 fell from "
-                      "99.0 % to 95.0 % over 20 samples."),
-            std::string::npos)
+  EXPECT_NE(text.find("is met. Top-1 agreement with the float model: 95.0 %."), std::string::npos) << text;
+  EXPECT_NE(
+      text.find(
+          "SQNR and task disagree: compared with everything in int8, the SQNR rose, but top-1 agreement fell from "
+          "99.0 % to 95.0 % over 20 samples."),
+      std::string::npos)
       << text;
   report.all_low.outputs[0].top1_agreement = report.final_figures->outputs[0].top1_agreement = std::nullopt;
-  EXPECT_EQ(unwrapped(report_to_text(report, {})).find("Same top-1"), std::string::npos);
+  EXPECT_EQ(unwrapped(report_to_text(report, {})).find("Top-1 agreement"), std::string::npos);
 }
 
 TEST(DiagnoseText, SaysHowSureAFigureIsAndHowManySamplesWouldDecide) {
@@ -152,7 +154,7 @@ TEST(DiagnoseText, CallsWhatItFindsHarmlessWhereNothingIsKept) {
   EXPECT_NE(report_to_text(report, {}).find("\nCauses\n"), std::string::npos);
   report.kept->layers.clear();
   report.kept->end = SearchEnd::NothingNeeded;
-  EXPECT_NE(report_to_text(report, {}).find("\nSeen, and harmless here\n"), std::string::npos);
+  EXPECT_NE(report_to_text(report, {}).find("\nSeen, and harmless in this model\n"), std::string::npos);
 }
 
 TEST(VerifyText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
@@ -197,11 +199,11 @@ TEST(DiagnoseText, SaysWhenNothingIsLeftInTheLowFormat) {
   ASSERT_EQ(report.layers.size(), 12U);
   const std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_NE(text.find("Nothing is left in int8."), std::string::npos);
-  EXPECT_NE(text.find("ask for less (everything in int8 gives 12.3 dB)"), std::string::npos) << text;
+  EXPECT_NE(text.find("require less (everything in int8 measures 12.3 dB)"), std::string::npos) << text;
   report.repaired = report.all_low;
   report.repaired->outputs[0].sqnr_db = 19.5;
   EXPECT_NE(unwrapped(report_to_text(report, {}))
-                .find("ask for less (everything in int8 with all accepted repairs gives 19.5 dB)"),
+                .find("require less (everything in int8 with all accepted repairs measures 19.5 dB)"),
             std::string::npos);
 }
 
@@ -329,7 +331,7 @@ TEST(DiagnoseText, HoldsACertificateToTheLimitThatTheSearchWasHeldTo) {
   const double limit = report.requirement->limits.front().value;
   report.kept->certificate[0] = {report.kept->layers[0], limit + 0.05, 0.989};
   const std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find(fmt::format("certified 1-minimal for {:.1f} dB, the limit at which the written file meets",
+  EXPECT_NE(text.find(fmt::format("certified 1-minimal for {:.1f} dB, the limit at which the output model meets",
                                   limit + 0.2)),
             std::string::npos)
       << text;

@@ -188,7 +188,7 @@ TEST_F(SearchJournal, SaysOnceThatItKeepsNoMore) {
   const FullDisk full(0);
   Journal journal(path(), kSearch, names(2), false);
   EXPECT_FALSE(journal.writes());
-  EXPECT_NE(journal.lost().find("trials from here on are not kept"), std::string::npos);
+  EXPECT_NE(journal.lost().find("further trials are not kept"), std::string::npos);
   const Oracle recorded = journal.recorded(honest);
   recorded({0});
   recorded({1});

@@ -445,13 +445,13 @@ TEST(Diagnose, InterruptedBeforeTheFileWasMeasuredClaimsNothingOfIt) {
   EXPECT_FALSE(report->final_figures.has_value());
   EXPECT_EQ(outcome_of(*report), Outcome::NotVerified);
   const std::string text = report_to_text(*report, {});
-  EXPECT_EQ(text.find("Not verified: whether the written model meets"), 0U) << text;
+  EXPECT_EQ(text.find("Not verified: whether the output model meets"), 0U) << text;
   EXPECT_EQ(text.find("trtexec"), std::string::npos) << "nothing to deploy";
   const std::string deploy = bytes_of(files / "out" / "deploy.md");
-  EXPECT_NE(deploy.find("Not verified: whether the written model meets"), std::string::npos);
-  EXPECT_NE(deploy.find("| verify of the written model | not made |"), std::string::npos);
+  EXPECT_NE(deploy.find("Not verified: whether the output model meets"), std::string::npos);
+  EXPECT_NE(deploy.find("| verify of the output model | not made |"), std::string::npos);
   ASSERT_FALSE(report->warnings.empty());
-  EXPECT_TRUE(report->warnings.back().find("run again with ‹resume›, it goes on from here (its trials are in ") !=
+  EXPECT_TRUE(report->warnings.back().find("to resume, run again with ‹resume› (its trials are in ") !=
               std::string::npos)
       << report->warnings.back();
 }
@@ -477,7 +477,7 @@ TEST(Diagnose, InterruptedSaysThatItGoesOnWhereItKeepsWhatItMeasured) {
   options.cache_folder = files / "cache";
   EXPECT_EQ(error_of([&] { diagnose(options, ending.sinks); }).kind(), ErrorKind::Interrupted);
   const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
-  EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent; run again, it goes on from here");
+  EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent; run again to resume");
   const DiagnoseReport again = diagnose(options);
   EXPECT_TRUE(std::ranges::any_of(again.notes, [](const std::string& note) {
     return note.find("same network and samples: own errors, everything low (") != std::string::npos;
@@ -659,7 +659,7 @@ TEST(Diagnose, MeasuresAFileInLowPrecisionAgainstTheNetworkBehindIt) {
   options.model = files / "converted.onnx";
   const DiagnoseReport report = diagnose(options);
   EXPECT_TRUE(std::ranges::any_of(report.notes, [](const std::string& text) {
-    return text.starts_with("the file is in low precision already (");
+    return text.starts_with("the file is already in low precision (");
   }));
   EXPECT_EQ(report.reference.outputs.front().sqnr_db, std::numeric_limits<double>::infinity());
   EXPECT_LT(report.all_low.outputs.front().sqnr_db, 60);
