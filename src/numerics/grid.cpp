@@ -81,6 +81,34 @@ CodeRange code_range(Format format) {
 
 bool is_integer(Format format) { return code_range(format).highest != 0; }
 
+ValueGrid value_grid(const QuantParams& params) {
+  if (is_integer(params.format)) {
+    const CodeRange codes = code_range(params.format);
+    return {.kind = GridKind::Integer,
+            .lowest = static_cast<float>(params.lowest_code != 0 ? params.lowest_code : codes.lowest),
+            .highest = static_cast<float>(codes.highest)};
+  }
+  const FloatGrid* const format = float_grid(params.format);
+  if (format == nullptr) return {.kind = GridKind::Exact, .least_power = FLT_MIN};
+  ValueGrid grid{.top = format->max_finite,
+                 .least_power = std::ldexp(1.0f, format->min_exponent),
+                 .magic_factor = std::ldexp(1.0f, 23 - format->mantissa_bits),
+                 .limit = format->limit,
+                 .tie_stays = format->tie_stays ? 1 : 0};
+  switch (params.format) {
+    case Format::Float16:
+      grid.kind = GridKind::Half;
+      grid.top = 65536.0f;  // the first power of two past the format: what reaches it is infinite
+      break;
+    case Format::BFloat16:
+      grid.kind = GridKind::UpperBits;
+      break;
+    default:
+      grid.kind = GridKind::Saturating;
+  }
+  return grid;
+}
+
 std::string_view scale_defect(float scale, Format format) {
   if (!is_usable_scale(scale)) {
     if (!std::isfinite(scale)) return "is not finite";

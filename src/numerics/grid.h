@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "numerics/one_value.h"
 #include "numerics/round.h"
 #include "vernier/format.h"
 
@@ -37,6 +38,9 @@ struct CodeRange {
 };
 CodeRange code_range(Format format);
 bool is_integer(Format format);
+
+/// The grid of `params` for one_value.h.
+ValueGrid value_grid(const QuantParams& params);
 
 /// Why `scale` cannot be the quantization step of `format`, as the end of "the scale 1e-45 ...". Empty: it can.
 /// It is_usable_scale(), and float32 holds every value of its grid. Scales from

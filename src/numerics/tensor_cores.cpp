@@ -2,24 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstddef>
 
+#include "numerics/one_value.h"
 #include "numerics/tensor_cores_simd.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-constexpr std::size_t kTellingChannel = 16;
-constexpr double kSteps = 65536;
-// Of the difference of two numbers, each one of kSteps with equal chances.
-constexpr double kHashedVariance = (kSteps * kSteps - 1) / 6;
-
-/// Variance of one rounding to float16 of values with that mean of squared powers of two.
-double rounding_variance(double squared_powers) { return squared_powers * 0x1p-20 / 12; }
+constexpr std::int64_t kTellingChannel = 16;
 
 }  // namespace
+
+std::size_t values_of_one_noise(std::int64_t channels, std::int64_t inner) {
+  return static_cast<std::size_t>(inner < kTellingChannel ? channels * inner : inner);
+}
 
 void add_sum_noise(std::int64_t channels, std::int64_t inner, std::int64_t roundings, std::uint32_t seed,
                    std::span<const float> values, std::span<float> out) {
@@ -34,13 +32,11 @@ void add_sum_noise(std::int64_t channels, std::int64_t inner, std::int64_t round
   if (sample == 0 || n % sample != 0) {
     throw Error(ErrorKind::Internal, fmt::format("{} values are not [n, {}, {}]", n, channels, inner));
   }
-  const std::size_t run = row < kTellingChannel ? sample : row;
-  const double roundings_within = static_cast<double>(roundings - 1) / 2;
+  const std::size_t run = values_of_one_noise(channels, inner);
   for (std::size_t first = 0; first < n; first += run) {
-    const double squared_powers = sum_squared_powers(values.data() + first, run) / static_cast<double>(run);
-    const double variance = roundings_within * rounding_variance(squared_powers);
+    const double squared_powers = sum_squared_powers(values.data() + first, run);
     add_hashed_noise(values.data() + first, out.data() + first, run, seed, static_cast<std::uint32_t>(first),
-                     static_cast<float>(std::sqrt(variance / kHashedVariance)));
+                     noise_amplitude(squared_powers, static_cast<double>(run), static_cast<double>(roundings)));
   }
 }
 

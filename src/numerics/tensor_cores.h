@@ -3,6 +3,7 @@
 // computed so is said in plan/engine_sums.h, the measurements behind it are in docs/truth.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -28,6 +29,9 @@ namespace vernier {
 /// Source: docs/truth.md, measured with TensorRT-RTX.
 void add_sum_noise(std::int64_t channels, std::int64_t inner, std::int64_t roundings, std::uint32_t seed,
                    std::span<const float> values, std::span<float> out);
+
+/// How many values share the power of that noise: a channel, or a sample of channels that are short.
+std::size_t values_of_one_noise(std::int64_t channels, std::int64_t inner);
 
 /// Rounds each value to the ten bits of mantissa of TF32, ties to even; the exponent is that of float32. NaN stays NaN.
 /// Shapes: values [n], out [n] (same span or disjoint). Errors: Internal when sizes do not match. Cost: one pass.
