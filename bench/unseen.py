@@ -151,15 +151,25 @@ def text_of(rows, fit):
 def render():
     kept = json.loads(RESULTS.read_text())
     rows = [r for r in kept["rows"] if not r.get("options")]
-    lines = ["# On samples that nobody gave", "",
-             f"`bench/unseen.py` made this page on {kept['machine']}, with {kept['version']}. Its first lines say how. INT8, target TensorRT.", "",
-             "| samples given | splits | `fix` over plain INT8, dB | worse by 0.3 dB | certainly worse | `fix` meets what it claims | `diagnose` meets what it claims "
-             "| multiply-accumulates kept | figures inside the 95 % interval | seconds of `fix` |",
+    lines = ["# Answers on unseen samples", "",
+             "For readers who ask whether a figure, a requirement and a repair hold on samples that Vernier did",
+             "not get.", "",
+             "Made by `bench/unseen.py` from [bench/results/unseen.json](../../bench/results/unseen.json): INT8,",
+             f"target TensorRT, {kept['version']}. Machine: {kept['machine']}, busy: compare counts, not seconds.", "",
+             "- Each split draws samples for Vernier. Up to 100 others are the held-out set of every figure.",
+             "- ONNX Runtime without optimizations runs the files.",
+             "- *gain*: `fix` compared with plain INT8 from the same samples, the worst output.",
+             "- *certain loss*: the gain per sample is below zero by more than two standard errors.",
+             "- *met*: `fix` and `diagnose` were asked for 3 dB above plain INT8, and claimed it at the default",
+             "  confidence of 90 %.", "",
+             "| samples given | splits | gain, dB | losses above 0.3 dB | certain losses | met by `fix` | met by `diagnose` "
+             "| kept multiply-accumulates | figures inside the 95 % interval | median seconds of `fix` |",
              "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for fit in sorted({r["fit"] for r in rows}):
         if text := text_of(rows, fit):
             lines.append(text)
-    lines += ["", "Each split:", "", "| network | given | seed | judge | plain | `fix` | asked for | `fix` | `diagnose` | kept |",
+    lines += ["", "Held-out SQNR of each split, in dB:", "",
+              "| network | given | seed | held out | plain | `fix` | asked for | `fix` | `diagnose` | layers kept |",
               "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     number = lambda entry: "-" if entry.get("db") is None else f"{entry['db']:.1f}" + ("" if entry.get("passed", True) else " (missed)")
     for r in sorted(rows, key=key_of):
