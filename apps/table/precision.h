@@ -17,16 +17,29 @@ inline constexpr auto kPrecision = table(
         "--int4",
         "Try INT4: weights of Gemm and MatMul in blocks of up to 128 values; layers compute in the high format")
         .python("low=\"int4\""),
+    row<PrecisionOptions>("--nvfp4",
+                          "Try NVFP4: Gemm and MatMul with constant weights, both sides in blocks of 16 values with "
+                          "scales in E4M3; --target tensorrt")
+        .python("low=\"nvfp4\""),
+    row<PrecisionOptions>("--mxfp8",
+                          "Try MXFP8 (E4M3): the same layers in blocks of 32 values with powers of two as scales; "
+                          "--target tensorrt")
+        .python("low=\"mxfp8\""),
+    row<PrecisionOptions>("--int16",
+                          "Try INT16 activations over INT8 weights (A16W8): Q/DQ with calibrated scales; --target "
+                          "onnxruntime, openvino")
+        .python("low=\"int16\""),
     row<PrecisionOptions>("--fp16", "Try FP16: casts").python("low=\"float16\""),
     row<PrecisionOptions>("--bf16", "Try BF16: casts").python("low=\"bfloat16\""),
     row(&PrecisionOptions::low, "--low FORMAT",
-        "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4. With several, each layer gets "
-        "the lowest that it supports")
-        .choices("float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4")
+        "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4 uint4 int16 uint16 nvfp4 mxfp8 "
+        "mxfp8e5m2 mxfp4 dynamic-int8. With several, each layer gets the lowest that it supports")
+        .choices("float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4 uint4 int16 uint16 nvfp4 mxfp8 mxfp8e5m2 "
+                 "mxfp4 dynamic-int8")
         .by_hand()
         .python("low", "diagnose fix quantize calibrate",
-                "the low format, or several: \"int8\", \"float16\", \"bfloat16\", \"float8e4m3fn\", \"int4\", ... Each "
-                "layer gets the lowest that it supports.")
+                "the low format, or several: \"int8\", \"float16\", \"bfloat16\", \"float8e4m3fn\", \"int4\", "
+                "\"nvfp4\", \"int16\", \"dynamic-int8\", ... Each layer gets the lowest that it supports.")
         .typed("", "\"int8\""),
     row(&PrecisionOptions::high, "-p,--precision,--high,--high-precision-dtype FORMAT",
         "Format of kept layers: float32, float16 or bfloat16 (default: float32)")
@@ -111,6 +124,12 @@ inline constexpr auto kReduceRange =
         .by_hand()
         .python("reduce_range", kQuantizing,
                 "INT8 weights in 7 bits, so that x86 CPUs without VNNI do not saturate their products.");
+inline constexpr auto kWeightBits =
+    row(&QuantizationRules::weight_bits, "--weight-bits N",
+        "--int16: weights in 8 bits (A16W8), or in 4 bits and blocks (A16W4) (default: 8)")
+        .from(4, 8)
+        .unsaid()
+        .python("weight_bits", kQuantizing, "INT16: weights in 8 bits, or in 4 bits and blocks.");
 inline constexpr auto kResiduals = row<QuantizationRules>(
     "--quantize-residuals",
     "--target tensorrt: also quantize the skip branch of an Add behind a weighted operator. TensorRT then fuses them "
@@ -119,14 +138,14 @@ inline constexpr auto kRules = table(
     "QuantizationRules", "How",
     row(&QuantizationRules::weights_only).python("weights_only", kQuantizing, "quantize only weights, in INT8 or FP8."),
     row<QuantizationRules>("--per-channel", "One scale for each output channel of a weight (this is the default)"),
-    kPerTensor, kReduceRange,
+    kPerTensor, kReduceRange, kWeightBits,
     row<QuantizationRules>("--symmetric", "Ranges of activations around zero (default with --target tensorrt)"),
     row<QuantizationRules>("--asymmetric", "Ranges from minimum to maximum (default with --target onnxruntime)"),
     row(&QuantizationRules::block_size, "--block-size N",
-        "int4: values that share a scale, 32, 64 or 128; halved if the weight is not divisible (default: 128)")
+        "int4, uint4: values that share a scale, 32, 64 or 128; halved if the weight is not divisible (default: 128)")
         .from(32, 128)
         .unsaid()
-        .python("block_size", kQuantizing, "INT4: neighbours that share a scale, 32, 64 or 128."),
+        .python("block_size", kQuantizing, "INT4 and UINT4: neighbours that share a scale, 32, 64 or 128."),
     row<QuantizationRules>(
         "--bias TYPE",
         "Type of biases: int32 or float (default: float with --target tensorrt, int32 with --target onnxruntime)")
@@ -142,7 +161,11 @@ inline constexpr auto kRules = table(
 inline constexpr auto kQuantizeMode =
     row<PrecisionOptions>(
         "--quantize-mode MODE",
-        "int8, fp8, int4 or int8-weight-only, in addition to or instead of the formats below (default: int8)")
-        .choices("int8 fp8 int4 int8-weight-only");
+        "int8, fp8, int4, int8-weight-only or another of these words, in addition to or instead of the formats below "
+        "(default: int8)")
+        .choices(
+            "int8 fp8 int4 int8-weight-only fp8-weight-only nvfp4-weight-only mxfp8-weight-only uint4 int16 nvfp4 "
+            "mxfp8 "
+            "mxfp4 dynamic-int8");
 
 }  // namespace vernier::table

@@ -9,11 +9,14 @@
 namespace vernier {
 
 struct QuantizationRules {
-  /// int8 and float8 store weights alone, and the layer computes in the high format; int4 always does.
+  /// Weights alone are stored in the low format, and the layer computes in the high one; int4, uint4, mxfp4 and
+  /// mxfp8e5m2 always do.
   bool weights_only = false;
-  /// int4: neighbours along the dimension that is summed over that share a scale, 32, 64 or 128; halved down to 32
-  /// until it divides that dimension.
+  /// int4, uint4: neighbours along the dimension that is summed over that share a scale, 32, 64 or 128; halved down to
+  /// 32 until it divides that dimension.
   int block_size = 128;
+  /// int16 and uint16: bits of the weights, 8 or 4; those of 4 bits lie in blocks.
+  int weight_bits = 8;
   bool weights_per_channel = true;  // false: one scale for each weight
   /// Ranges of activations around zero; absent: as the target does it.
   std::optional<bool> symmetric_activations;

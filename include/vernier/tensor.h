@@ -36,6 +36,8 @@ enum class Dtype : int {
   Float8E5M2 = 19,
   UInt4 = 21,
   Int4 = 22,
+  Float4E2M1 = 23,
+  Float8E8M0 = 24,
 };
 
 /// "float32", "int64", ...; "undefined" for a number outside the list.
@@ -43,7 +45,7 @@ VERNIER_API std::string_view dtype_name(Dtype dtype);
 /// The reverse; nullopt for a name outside the list.
 VERNIER_API std::optional<Dtype> find_dtype(std::string_view name);
 
-/// Bits of one element (4 for UInt4 and Int4); 0 for String and Undefined.
+/// Bits of one element (4 for UInt4, Int4 and Float4E2M1); 0 for String and Undefined.
 VERNIER_API int dtype_bits(Dtype dtype);
 
 using Shape = std::vector<std::int64_t>;

@@ -34,10 +34,12 @@ def _name(format: str) -> str:
 def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: int | None = None) -> Any:
     """The smallest scale, or (scale, zero point), that represents ``values`` without clipping.
 
-    Formula, symmetric: s = absmax / largest value (127 for int8, 7 for int4, 448 and 57344 for float8). Asymmetric, the
-    default of uint8: s = (max(hi, 0) - min(lo, 0)) / 255, z = clamp(rne(-lo / s), 0, 255).
+    Formula, symmetric: s = absmax / largest value (127 for int8, 32767 for int16, 7 for int4, 448 and 57344 for float8).
+    Asymmetric, the default of uint8, uint16 and uint4: s = (max(hi, 0) - min(lo, 0)) / h, z = clamp(rne(-lo / s), 0, h),
+    with the largest value h. nvfp4: the scale of the tensor, absmax / (6 * 448).
     Shapes: with ``axis``, one scale per index of it (symmetric only). Edges: for zeros, s = 1 / largest value.
-    Raises UsageError for formats without a scale, and if a value is not finite.
+    Raises UsageError for formats without a scale, for those whose scales all come from the values, and if a value is not
+    finite.
     """
     name = _name(format)
     if not _core.needs_scale(name):
@@ -45,14 +47,20 @@ def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: i
     array = _floats(values)
     if not np.isfinite(array).all():
         raise UsageError("values that are not finite have no scale")
+    if _core.has_scales_of_values(name):
+        if name != "nvfp4" or axis is not None or symmetric is False:
+            raise UsageError(f"{name} has the scales of its values", "leave the scale out")
+        return np.float32(_core.tensor_scale(name, array.reshape(-1)))
+    unsigned = _core.code_range(name)[0] == 0 and _core.code_range(name)[1] > 0
     if symmetric is None:
-        symmetric = name != "uint8"
+        symmetric = not unsigned
     if axis is not None and not -array.ndim <= axis < array.ndim:
         raise UsageError(f"axis {axis} of an array of {array.ndim} dimensions")
     if not symmetric:
         if axis is not None:
             raise UsageError("an asymmetric format has one scale", "leave axis out")
-        scale, zero, _ = _core.asymmetric_scale(float(array.min(initial=0)), float(array.max(initial=0)))
+        scale, zero, _ = _core.asymmetric_scale(
+            name if unsigned else "uint8", float(array.min(initial=0)), float(array.max(initial=0)))
         return np.float32(scale), int(zero)
     if axis is None:
         return np.float32(_core.symmetric_scale(name, float(np.abs(array).max(initial=0)))[0])
@@ -65,12 +73,15 @@ def round(
 ) -> np.ndarray:
     """Rounds ``values`` to ``format`` and back to float32, as two Casts do, or QuantizeLinear and DequantizeLinear.
 
-    Formula of float16 and bfloat16: nearest, ties to even, overflow to infinity. Of float8: s * sat(rne(x / s)). Of integers:
-    s * (clamp(rne(x / s) + z, low, high) - z).
+    Formula of float16 and bfloat16: nearest, ties to even, overflow to infinity. Of float8: s * sat(rne(x / s)). Of
+    integers: s * (clamp(rne(x / s) + z, low, high) - z). Of nvfp4, mxfp8, mxfp8e5m2 and mxfp4: as float8, in blocks of 16
+    or 32 neighbours along the last dimension, with scales from their values; ``scale`` is that of the tensor (nvfp4). Of
+    dynamic-int8: as uint8, with the scale of the values.
     Shapes: any; the result has the shape of ``values``. ``scale`` [C] with ``axis``: one per index of that axis.
     Edges: without ``scale``, that of ``scale_of()``. ``narrow``: symmetric int8 weights use [-127, 127], int4 [-7, 7].
     Raises UsageError for a scale of a format without one, or a scale that is not positive. Cost: one pass.
-    Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
+    Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; OCP Microscaling Formats 1.0; ONNX
+    QuantizeLinear-21, DynamicQuantizeLinear-11.
 
     Examples:
         >>> round([0.1, 1.26, -300], "int8", scale=0.5)
@@ -92,6 +103,8 @@ def _rounded(
 ) -> tuple[np.ndarray, dict[str, int]]:
     name = _name(format)
     array = _floats(values)
+    if _core.has_scales_of_values(name):
+        return _rounded_by_values(array, name, scale)
     if not _core.needs_scale(name):
         if scale is not None:
             raise UsageError(f"{name} has no scale", "leave it out")
@@ -113,12 +126,23 @@ def _rounded(
         if array.shape[axis] != len(scales):
             raise UsageError(f"{len(scales)} scales for an axis of {array.shape[axis]}")
         moved = np.ascontiguousarray(np.moveaxis(array, axis, 0))
-    lowest = {"int8": -127, "int4": -7}.get(name, 0) if narrow else 0
+    low, high = _core.code_range(name)
+    lowest = -high if narrow and low < 0 else 0
     out = np.empty(moved.size, np.float32)
     inner = moved.size // len(scales) if len(scales) > 1 and moved.size else 1
     counted = _core.round_into(name, scales.tolist(), zeros, lowest, inner, moved.reshape(-1), out)
     out = out.reshape(moved.shape)
     return (np.ascontiguousarray(np.moveaxis(out, 0, axis)) if len(scales) > 1 else out), counted
+
+
+def _rounded_by_values(array: np.ndarray, name: str, scale: Any) -> tuple[np.ndarray, dict[str, int]]:
+    if scale is not None and (name != "nvfp4" or not np.float32(scale) > 0):
+        raise UsageError(f"{name} takes no scale {scale!r}", "leave it out")
+    if array.ndim == 0 and name != "dynamic-int8":
+        raise UsageError("blocks lie along the last dimension, a scalar has none")
+    out = np.empty(array.size, np.float32)
+    counted = _core.round_by_values_into(name, float(scale or 0), list(array.shape), array.reshape(-1), out)
+    return out.reshape(array.shape), counted
 
 
 def _stats(ref: Any, got: Any) -> _core.ErrorStats:

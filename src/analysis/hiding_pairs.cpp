@@ -144,7 +144,7 @@ std::string hiding_text(const HidingPair& hiding, const OutputPart& part) {
       "'{}' has one scale, {:.4g}, for values of different size: '{}' (rms {:.3g}) has about {:.0f} of {} levels left. "
       "Quantize its parts in front of the Concat, each with a scale of its own, or leave it in float",
       printable(hiding.pair->tensor), hiding.step, printable(part.name), hiding.rms, hiding.levels,
-      hiding.pair->params.format == Format::Int4 ? 16 : 256);
+      1 << bits_of(hiding.pair->params.format));
 }
 
 }  // namespace vernier

@@ -341,7 +341,8 @@ class Gallery {
   const QuantParams* grid_of(const std::string& tensor, Format format) const {
     if (!needs_scale(format) || plan_.weights_alone(format)) return nullptr;
     const auto found = plan_.tensors.find(tensor);
-    return found == plan_.tensors.end() || found->second.scale.size() != 1 ? nullptr : &found->second;
+    if (found == plan_.tensors.end() || found->second.scale.size() != 1 || found->second.dynamic) return nullptr;
+    return &found->second;
   }
 
   /// A tensor that layers read in different formats is shown as the first of them reads it.

@@ -79,7 +79,7 @@ std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile&
   for (std::size_t i = 0; i < file.quantized.size(); ++i) {
     const QuantizedTensor& quantized = file.quantized[i];
     const auto round = rounds.find(quantized.output);
-    if (quantized.quantizer.empty() || round == rounds.end()) continue;
+    if (quantized.quantizer.empty() || round == rounds.end() || quantized.params.dynamic) continue;
     const bool per_channel = quantized.params.scale.size() > 1;
     if (per_channel &&
         (quantized.params.block > 0 || quantized.params.axis < 0 || quantized.rank <= quantized.params.axis))

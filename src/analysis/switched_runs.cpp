@@ -366,8 +366,9 @@ std::vector<std::string> SwitchedRuns::settings_of_parts(const SwitchableModel::
     std::string& text = settings.emplace_back();
     for (const std::size_t slot : part.slots) {
       for (const QuantParams& params : setting.roundings.at(slot)) {
-        text += fmt::format("{} {} {} {} {} {:a} {};", slot, static_cast<int>(params.format), params.axis, params.block,
-                            params.lowest_code, fmt::join(params.scale, ","), fmt::join(params.zero_point, ","));
+        text += fmt::format("{} {} {} {} {} {} {:a} {};", slot, static_cast<int>(params.format), params.axis,
+                            params.block, params.lowest_code, params.dynamic, fmt::join(params.scale, ","),
+                            fmt::join(params.zero_point, ","));
       }
     }
     for (const std::string& input : part.fed) {

@@ -84,6 +84,15 @@ bool read_small_floats(const Tensor& tensor, std::int64_t first, std::span<To> o
     case Dtype::Float8E5M2:
       convert<std::uint8_t>(tensor, first, out, float8e5m2_value);
       return true;
+    case Dtype::Float8E8M0:
+      convert<std::uint8_t>(tensor, first, out, float8e8m0_value);
+      return true;
+    case Dtype::Float4E2M1:
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const int code = nibble(tensor.bytes(), static_cast<std::size_t>(first) + i, /*is_signed=*/false);
+        out[i] = static_cast<To>(float4e2m1_value(static_cast<std::uint8_t>(code)));
+      }
+      return true;
     default:
       return false;
   }
@@ -98,7 +107,8 @@ constexpr Dtype kNative = std::is_same_v<T, float>    ? Dtype::Float32
 
 bool fits_float32(Dtype dtype) {
   return dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 ||
-         dtype == Dtype::Float8E4M3FN || dtype == Dtype::Float8E5M2;
+         dtype == Dtype::Float8E4M3FN || dtype == Dtype::Float8E5M2 || dtype == Dtype::Float8E8M0 ||
+         dtype == Dtype::Float4E2M1;
 }
 
 bool is_float(Dtype dtype) { return dtype == Dtype::Float64 || fits_float32(dtype); }

@@ -1,6 +1,7 @@
-// Codes of the float formats narrower than float32, and the values that they stand for: IEEE binary16, bfloat16, and
-// the two FP8 formats of OCP. The one home of which bits mean what; rounding a value to a format's grid, with all that
-// saturation and counting need, is numerics/round.h. All in line: whole tensors go through here.
+// Codes of the float formats narrower than float32, and the values that they stand for: IEEE binary16, bfloat16, the
+// two FP8 formats of OCP, and E2M1 and E8M0 of its microscaling formats. The one home of which bits mean what; rounding
+// a value to a format's grid, with all that saturation and counting need, is numerics/round.h. All in line: whole
+// tensors go through here.
 #pragma once
 
 #include <bit>
@@ -72,6 +73,32 @@ inline std::uint8_t float8e4m3fn_bits(float value) {
 /// The code of a value that lies on the grid of E5M2, infinities among them; NaN gives 0x7E or 0xFE.
 inline std::uint8_t float8e5m2_bits(float value) {
   return static_cast<std::uint8_t>(float16_bits(static_cast<double>(value)) >> 8U);
+}
+
+/// The float32 that a code of E2M1, in the low half of `bits`, stands for; exact. No infinities, no NaN.
+inline float float4e2m1_value(std::uint8_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 8U) << 28U;
+  // Where its exponent and mantissa lie in a binary16, they stand for 2^-14 of the value.
+  return std::bit_cast<float>(
+      sign | std::bit_cast<std::uint32_t>(float16_value(static_cast<std::uint16_t>((bits & 7U) << 9U)) * 0x1p14F));
+}
+
+/// The code of a value that lies on the grid of E2M1; NaN, which it does not have, gives 0.
+inline std::uint8_t float4e2m1_bits(float value) {
+  if (std::isnan(value)) return 0;
+  const auto sign = static_cast<std::uint8_t>(std::signbit(value) ? 8U : 0U);
+  return static_cast<std::uint8_t>(sign | (float16_bits(static_cast<double>(value) * 0x1p-14) >> 9U & 7U));
+}
+
+/// The float32 that a code of E8M0 stands for: 2^(bits - 127), a subnormal for 0; 255 is NaN.
+inline float float8e8m0_value(std::uint8_t bits) {
+  if (bits == 0xFFU) return std::bit_cast<float>(0x7FC00000U);
+  return std::bit_cast<float>(bits == 0 ? 0x00400000U : static_cast<std::uint32_t>(bits) << 23U);
+}
+
+/// The code of a power of two in [2^-127, 2^127].
+inline std::uint8_t float8e8m0_bits(float value) {
+  return static_cast<std::uint8_t>(std::bit_cast<std::uint32_t>(value) >> 23U & 0xFFU);
 }
 
 }  // namespace vernier

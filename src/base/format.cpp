@@ -1,76 +1,198 @@
 #include "vernier/format.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+
+#include "base/format_definition.h"
 
 namespace vernier {
 namespace {
 
-struct FormatRow {
-  Format format;
-  std::string_view name;
-  int bits;
-  bool scaled;
+// A new format is one row here. Noise: 60, 42, 24, 18, 27 and 14 dB.
+constexpr std::array kFormats{
+    FormatDefinition{Format::Float32, "float32", "fp32", 32, Dtype::Float32, 1, 0},
+    FormatDefinition{.format = Format::Float16,
+                     .name = "float16",
+                     .short_name = "fp16",
+                     .bits = 16,
+                     .stored = Dtype::Float16,
+                     .opset = 7,  // broadcasting by shape, which Casts at borders rely on
+                     .usual_noise = 1e-6,
+                     .floats = &kFloat16},
+    FormatDefinition{.format = Format::BFloat16,
+                     .name = "bfloat16",
+                     .short_name = "bf16",
+                     .bits = 16,
+                     .stored = Dtype::BFloat16,
+                     .opset = 13,  // Cast, MatMul, Add and most others
+                     .usual_noise = 6e-5,
+                     .floats = &kBFloat16},
+    FormatDefinition{.format = Format::Float8E4M3FN,
+                     .name = "float8e4m3fn",
+                     .short_name = "fp8",
+                     .bits = 8,
+                     .stored = Dtype::Float8E4M3FN,
+                     .opset = 19,
+                     .usual_noise = 4e-3,
+                     .scaled = true,
+                     .floats = &kFloat8E4M3FN},
+    FormatDefinition{.format = Format::Float8E5M2,
+                     .name = "float8e5m2",
+                     .short_name = {},
+                     .bits = 8,
+                     .stored = Dtype::Float8E5M2,
+                     .opset = 19,
+                     .usual_noise = 1.6e-2,
+                     .scaled = true,
+                     .floats = &kFloat8E5M2},
+    FormatDefinition{.format = Format::Int8,
+                     .name = "int8",
+                     .short_name = {},
+                     .bits = 8,
+                     .stored = Dtype::Int8,
+                     .opset = 13,
+                     .usual_noise = 2e-3,
+                     .scaled = true,
+                     .integers = {-128, 127}},
+    FormatDefinition{.format = Format::UInt8,
+                     .name = "uint8",
+                     .short_name = {},
+                     .bits = 8,
+                     .stored = Dtype::UInt8,
+                     .opset = 13,
+                     .usual_noise = 2e-3,
+                     .scaled = true,
+                     .integers = {0, 255}},
+    FormatDefinition{.format = Format::Int4,
+                     .name = "int4",
+                     .short_name = {},
+                     .bits = 4,
+                     .stored = Dtype::Int4,
+                     .opset = 21,
+                     .usual_noise = 4e-2,
+                     .scaled = true,
+                     .weights_alone = true,
+                     .integers = {-8, 7}},
+    FormatDefinition{.format = Format::UInt4,
+                     .name = "uint4",
+                     .short_name = {},
+                     .bits = 4,
+                     .stored = Dtype::UInt4,
+                     .opset = 21,
+                     .usual_noise = 3e-2,
+                     .scaled = true,
+                     .weights_alone = true,
+                     .integers = {0, 15}},
+    FormatDefinition{.format = Format::Int16,
+                     .name = "int16",
+                     .short_name = {},
+                     .bits = 16,
+                     .stored = Dtype::Int16,
+                     .opset = 21,
+                     .usual_noise = 2e-3,  // of its weights in int8
+                     .scaled = true,
+                     .integers = {-32768, 32767}},
+    FormatDefinition{.format = Format::UInt16,
+                     .name = "uint16",
+                     .short_name = {},
+                     .bits = 16,
+                     .stored = Dtype::UInt16,
+                     .opset = 21,
+                     .usual_noise = 2e-3,
+                     .scaled = true,
+                     .integers = {0, 65535}},
+    FormatDefinition{.format = Format::NvFp4,
+                     .name = "nvfp4",
+                     .short_name = {},
+                     .bits = 4,
+                     .stored = Dtype::Float4E2M1,
+                     .opset = 23,
+                     .usual_noise = 4e-2,
+                     .scaled = true,
+                     .floats = &kFloat4E2M1,
+                     .block_scale = BlockScale::E4M3,
+                     .block = 16,
+                     .dynamic = true},
+    FormatDefinition{.format = Format::MxFp8,
+                     .name = "mxfp8",
+                     .short_name = {},
+                     .bits = 8,
+                     .stored = Dtype::Float8E4M3FN,
+                     .opset = 24,  // scales in E8M0
+                     .usual_noise = 4e-3,
+                     .scaled = true,
+                     .floats = &kFloat8E4M3FN,
+                     .block_scale = BlockScale::E8M0,
+                     .block = 32,
+                     .dynamic = true},
+    FormatDefinition{.format = Format::MxFp8E5M2,
+                     .name = "mxfp8e5m2",
+                     .short_name = {},
+                     .bits = 8,
+                     .stored = Dtype::Float8E5M2,
+                     .opset = 24,
+                     .usual_noise = 1.6e-2,
+                     .scaled = true,
+                     .weights_alone = true,
+                     .floats = &kFloat8E5M2,
+                     .block_scale = BlockScale::E8M0,
+                     .block = 32},
+    FormatDefinition{.format = Format::MxFp4,
+                     .name = "mxfp4",
+                     .short_name = {},
+                     .bits = 4,
+                     .stored = Dtype::Float4E2M1,
+                     .opset = 24,
+                     .usual_noise = 5e-2,
+                     .scaled = true,
+                     .weights_alone = true,
+                     .floats = &kFloat4E2M1,
+                     .block_scale = BlockScale::E8M0,
+                     .block = 32},
+    FormatDefinition{.format = Format::DynamicInt8,
+                     .name = "dynamic-int8",
+                     .short_name = {},
+                     .bits = 8,
+                     .stored = Dtype::UInt8,
+                     .opset = 13,
+                     .usual_noise = 2e-3,
+                     .scaled = true,
+                     .integers = {0, 255},
+                     .dynamic = true},
 };
-
-// A new format is one line here plus its grid in src/numerics/round.cpp.
-constexpr std::array<FormatRow, 8> kFormats{{
-    {Format::Float32, "float32", 32, false},
-    {Format::Float16, "float16", 16, false},
-    {Format::BFloat16, "bfloat16", 16, false},
-    {Format::Float8E4M3FN, "float8e4m3fn", 8, true},
-    {Format::Float8E5M2, "float8e5m2", 8, true},
-    {Format::Int8, "int8", 8, true},
-    {Format::UInt8, "uint8", 8, true},
-    {Format::Int4, "int4", 4, true},
-}};
-
-struct ShortForm {
-  std::string_view name;
-  Format format;
-};
-
-constexpr std::array<ShortForm, 6> kShortForms{{
-    {"fp32", Format::Float32},
-    {"float", Format::Float32},
-    {"fp16", Format::Float16},
-    {"half", Format::Float16},
-    {"bf16", Format::BFloat16},
-    {"fp8", Format::Float8E4M3FN},
-}};
-
-const FormatRow& row_of(Format format) {
-  for (const FormatRow& row : kFormats) {
-    if (row.format == format) return row;
-  }
-  return kFormats.front();
-}
 
 }  // namespace
 
-std::string_view format_name(Format format) { return row_of(format).name; }
+std::span<const FormatDefinition> format_definitions() { return kFormats; }
+
+const FormatDefinition& definition_of(Format format) {
+  return *std::ranges::find(kFormats, format, &FormatDefinition::format);
+}
+
+std::string_view format_name(Format format) { return definition_of(format).name; }
 
 std::span<const std::string_view> words_of(Format /*which*/) {
   static constexpr auto kNames = [] {
     std::array<std::string_view, kFormats.size()> names;
-    for (const FormatRow& row : kFormats) names[static_cast<std::size_t>(row.format)] = row.name;
+    for (const FormatDefinition& row : kFormats) names[static_cast<std::size_t>(row.format)] = row.name;
     return names;
   }();
   return kNames;
 }
 
 std::optional<Format> parse_format(std::string_view name) {
-  for (const FormatRow& row : kFormats) {
-    if (row.name == name) return row.format;
+  if (name.empty()) return std::nullopt;
+  for (const FormatDefinition& row : kFormats) {
+    if (row.name == name || row.short_name == name) return row.format;
   }
-  for (const ShortForm& form : kShortForms) {
-    if (form.name == name) return form.format;
-  }
+  if (name == "float") return Format::Float32;
+  if (name == "half") return Format::Float16;
   return std::nullopt;
 }
 
-bool needs_scale(Format format) { return row_of(format).scaled; }
+bool needs_scale(Format format) { return definition_of(format).scaled; }
 
-int bits_of(Format format) { return row_of(format).bits; }
+int bits_of(Format format) { return definition_of(format).bits; }
 
 }  // namespace vernier

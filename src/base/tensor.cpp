@@ -18,7 +18,7 @@ struct DtypeRow {
   int bits;
 };
 
-constexpr std::array<DtypeRow, 18> kDtypes{{
+constexpr std::array<DtypeRow, 20> kDtypes{{
     {Dtype::Float32, "float32", 32},
     {Dtype::UInt8, "uint8", 8},
     {Dtype::Int8, "int8", 8},
@@ -37,6 +37,8 @@ constexpr std::array<DtypeRow, 18> kDtypes{{
     {Dtype::Float8E5M2, "float8e5m2", 8},
     {Dtype::UInt4, "uint4", 4},
     {Dtype::Int4, "int4", 4},
+    {Dtype::Float4E2M1, "float4e2m1", 4},
+    {Dtype::Float8E8M0, "float8e8m0", 8},
 }};
 
 std::shared_ptr<const std::byte> allocate_zeroed(std::size_t byte_size) {

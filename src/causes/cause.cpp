@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/format_definition.h"
 #include "numerics/grid.h"
 #include "vernier/format.h"
 
@@ -56,24 +57,7 @@ double energy_of(const Distribution& values) {
   return energy;
 }
 
-double usual_noise(Format format) {
-  switch (format) {
-    case Format::Float32:
-      return 0;
-    case Format::Float16:
-      return 1e-6;  // 60 dB
-    case Format::BFloat16:
-      return 6e-5;  // 42 dB
-    case Format::Float8E4M3FN:
-      return 4e-3;  // 24 dB
-    case Format::Float8E5M2:
-      return 1.6e-2;  // 18 dB
-    case Format::Int4:
-      return 4e-2;  // 14 dB, Gaussian weights in rows of 1,000
-    default:
-      return 2e-3;  // 27 dB
-  }
-}
+double usual_noise(Format format) { return definition_of(format).usual_noise; }
 
 double gaussian_peak(std::size_t count) {
   if (count < 2) return 1;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 
+#include "model/tensorrt_operators.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -80,6 +81,7 @@ std::optional<std::string> checker_complaint(const Model& model) {
                                  return output.type().has_tensor_type() && !output.type().tensor_type().has_shape();
                                }),
                 outputs.end());
+  register_tensorrt_operators();
   try {
     onnx::checker::check_model(proto, /*full_check=*/true);
   } catch (const std::bad_alloc&) {

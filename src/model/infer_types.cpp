@@ -11,6 +11,7 @@
 
 #include "model/model.h"
 #include "model/operator_traits.h"
+#include "model/tensorrt_operators.h"
 #include "model/type_protos.h"
 #include "vernier/tensor.h"
 
@@ -82,6 +83,7 @@ void infer_inside(onnx::ModelProto& proto,
   // Old intermediate annotations may be wrong; only inputs, outputs and initializers are believed, and
   // what nobody could infer. Stubs keep type and
   // dims, which is all that inference needs of large weights.
+  register_tensorrt_operators();
   for_each_graph(*proto.mutable_graph(), keep_custom_types);
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/format_definition.h"
 #include "model/layers.h"
 #include "model/prepare.h"
 #include "vernier/format.h"
@@ -34,24 +35,8 @@ int first_version_for(const std::string& op_type, const std::string& type) {
 
 int opset_needed(const Model& model, Format format) {
   const int now = default_opset(model.proto);
-  switch (format) {
-    case Format::Float32:
-      return now;
-    case Format::Float16:
-      // Operators took float16 from the start; 7 brings broadcasting by shape, which casts at borders rely on.
-      return std::max(now, 7);
-    case Format::Int8:
-    case Format::UInt8:
-      return std::max(now, 13);  // QuantizeLinear with a scale for each channel
-    case Format::Float8E4M3FN:
-    case Format::Float8E5M2:
-      return std::max(now, 19);
-    case Format::Int4:
-      return std::max(now, 21);
-    case Format::BFloat16:
-      break;
-  }
-  int needed = std::max(now, 13);  // Cast, MatMul, Add and most others
+  int needed = std::max(now, definition_of(format).opset);
+  if (format != Format::BFloat16) return needed;
   for (const Layer& layer : find_layers(model)) {
     needed = std::max(needed, first_version_for(layer.op_type, "tensor(bfloat16)"));
   }

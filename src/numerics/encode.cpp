@@ -41,7 +41,11 @@ std::uint32_t float_code(Format format, float value) {
     case Format::BFloat16:
       return bfloat16_bits(value);
     case Format::Float8E4M3FN:
+    case Format::MxFp8:
       return float8e4m3fn_bits(value);
+    case Format::NvFp4:
+    case Format::MxFp4:
+      return float4e2m1_bits(value);
     default:
       return float8e5m2_bits(value);
   }
@@ -54,34 +58,47 @@ float float_value(Format format, std::uint32_t code) {
     case Format::BFloat16:
       return bfloat16_value(static_cast<std::uint16_t>(code));
     case Format::Float8E4M3FN:
+    case Format::MxFp8:
       return float8e4m3fn_value(static_cast<std::uint8_t>(code));
+    case Format::NvFp4:
+    case Format::MxFp4:
+      return float4e2m1_value(static_cast<std::uint8_t>(code));
     default:
       return float8e5m2_value(static_cast<std::uint8_t>(code));
   }
 }
 
+void write_code(std::span<std::byte> codes, std::size_t place, std::size_t width, std::uint32_t code) {
+  for (std::size_t b = 0; b < width; ++b) codes[width * place + b] = static_cast<std::byte>(code >> (8 * b) & 0xFFU);
+}
+
 void write_codes(const QuantParams& params, const GridLayout& layout, std::span<const float> steps,
                  std::span<std::byte> codes) {
+  const std::size_t width = bytes_of_code(params.format);
   if (is_integer(params.format)) {
     for_each_element(layout, [&](std::size_t i, std::size_t channel) {
-      codes[i] = static_cast<std::byte>(static_cast<std::int32_t>(steps[i]) + zero_point_of(params, channel));
+      const std::int32_t code = static_cast<std::int32_t>(steps[i]) + zero_point_of(params, channel);
+      write_code(codes, i, width, static_cast<std::uint32_t>(code));
     });
     return;
   }
-  const std::size_t width = bytes_of_code(params.format);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::uint32_t code = float_code(params.format, steps[i]);
-    for (std::size_t b = 0; b < width; ++b) codes[width * i + b] = static_cast<std::byte>(code >> (8 * b) & 0xFFU);
-  }
+  for (std::size_t i = 0; i < steps.size(); ++i) write_code(codes, i, width, float_code(params.format, steps[i]));
+}
+
+std::int32_t integer_code(std::span<const std::byte> codes, std::size_t place, std::size_t width, bool is_signed) {
+  std::uint32_t raw = 0;
+  for (std::size_t b = 0; b < width; ++b) raw |= std::to_integer<std::uint32_t>(codes[width * place + b]) << (8 * b);
+  if (!is_signed) return static_cast<std::int32_t>(raw);
+  return width == 1 ? static_cast<std::int8_t>(raw) : static_cast<std::int16_t>(raw);
 }
 
 void read_codes(const QuantParams& params, const GridLayout& layout, std::span<const std::byte> codes,
                 std::span<float> values) {
   if (is_integer(params.format)) {
-    const bool is_signed = params.format != Format::UInt8;
+    const std::size_t width = bytes_of_code(params.format);
+    const bool is_signed = code_range(params.format).lowest < 0;
     for_each_element(layout, [&](std::size_t i, std::size_t channel) {
-      const auto raw = std::to_integer<std::uint8_t>(codes[i]);
-      const std::int32_t code = is_signed ? static_cast<std::int8_t>(raw) : raw;
+      const std::int32_t code = integer_code(codes, i, width, is_signed);
       values[i] = static_cast<float>(code - zero_point_of(params, channel)) * params.scale[channel];
     });
     return;

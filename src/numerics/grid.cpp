@@ -51,33 +51,9 @@ void check_codes(const QuantParams& params) {
 
 }  // namespace
 
-const FloatGrid* float_grid(Format format) {
-  switch (format) {
-    case Format::Float16:
-      return &kFloat16;
-    case Format::BFloat16:
-      return &kBFloat16;
-    case Format::Float8E4M3FN:
-      return &kFloat8E4M3FN;
-    case Format::Float8E5M2:
-      return &kFloat8E5M2;
-    default:
-      return nullptr;
-  }
-}
+const FloatGrid* float_grid(Format format) { return definition_of(format).floats; }
 
-CodeRange code_range(Format format) {
-  switch (format) {
-    case Format::Int8:
-      return {-128, 127};
-    case Format::UInt8:
-      return {0, 255};
-    case Format::Int4:
-      return {-8, 7};
-    default:
-      return {};
-  }
-}
+CodeRange code_range(Format format) { return definition_of(format).integers; }
 
 bool is_integer(Format format) { return code_range(format).highest != 0; }
 
@@ -109,8 +85,11 @@ ValueGrid value_grid(const QuantParams& params) {
   return grid;
 }
 
+bool is_unsigned(Format format) { return is_integer(format) && code_range(format).lowest == 0; }
+
 std::string_view scale_defect(float scale, Format format) {
-  if (!is_usable_scale(scale)) {
+  const bool smallest_power = definition_of(format).block_scale == BlockScale::E8M0 && scale == 0x1p-127F;
+  if (!is_usable_scale(scale) && !smallest_power) {
     if (!std::isfinite(scale)) return "is not finite";
     return scale <= 0 ? "is not positive" : "is subnormal, smaller than 1.18e-38";
   }

@@ -1,43 +1,26 @@
-// The constants that define each format's grid, and the one check of QuantParams that all entry points share. Values
-// are laid on a grid by round_to, encode and decode.
+// The grid of each format (base/format_definition.h), and the one check of QuantParams that all entry points share.
+// Values are laid on a grid by round_to, encode and decode.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "base/format_definition.h"
 #include "numerics/one_value.h"
 #include "numerics/round.h"
 #include "vernier/format.h"
 
 namespace vernier {
 
-/// A binary floating-point format narrower than float32, described by what rounding needs.
-struct FloatGrid {
-  int mantissa_bits;  // stored bits, without the leading one
-  int min_exponent;   // of the smallest normal value, 2^min_exponent
-  float max_finite;
-  /// Finite values from here on (or strictly beyond, when `tie_stays` is set) round past max_finite.
-  float limit;
-  bool tie_stays;  // the tie at `limit` goes down to max_finite because that one is even
-};
-
-inline constexpr FloatGrid kFloat16{10, -14, 65504.0f, 65520.0f, false};
-inline constexpr float kLargestFloat16 = kFloat16.max_finite;
-inline constexpr FloatGrid kBFloat16{7, -126, 0x1.FEp127f, 0x1.FFp127f, false};
-inline constexpr FloatGrid kFloat8E4M3FN{3, -6, 448.0f, 464.0f, true};
-inline constexpr FloatGrid kFloat8E5M2{2, -14, 57344.0f, 61440.0f, false};
-
 /// The grid of a narrow float format; nullptr for float32 and the integers.
 const FloatGrid* float_grid(Format format);
 
 /// Smallest and largest code of an integer format.
-struct CodeRange {
-  std::int32_t lowest = 0;
-  std::int32_t highest = 0;
-};
 CodeRange code_range(Format format);
 bool is_integer(Format format);
+/// An integer format whose codes start at 0: it takes asymmetric ranges.
+bool is_unsigned(Format format);
 
 /// The grid of `params` for one_value.h.
 ValueGrid value_grid(const QuantParams& params);

@@ -17,8 +17,9 @@ namespace vernier {
 namespace {
 
 float largest_code(Format format) {
-  if (format == Format::UInt8) {
-    throw Error(ErrorKind::Internal, "uint8 has no symmetric grid", "use asymmetric_params");
+  if (is_unsigned(format)) {
+    throw Error(ErrorKind::Internal, fmt::format("{} has no symmetric grid", format_name(format)),
+                "use asymmetric_params");
   }
   if (is_integer(format)) return static_cast<float>(code_range(format).highest);
   return float_grid(format)->max_finite;
@@ -66,18 +67,19 @@ GridEnds grid_ends(const QuantParams& params, std::size_t index) {
           scale * (codes.highest - zero)};
 }
 
-QuantParams asymmetric_params(float lo, float hi) {
+QuantParams asymmetric_params(float lo, float hi, Format format) {
   if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
     throw Error(ErrorKind::Internal, fmt::format("[{}, {}] is not a finite range", lo, hi));
   }
   lo = std::min(lo, 0.0f);
   hi = std::max(hi, 0.0f);
   // In double, because hi - lo alone may overflow.
-  const auto step = static_cast<float>((static_cast<double>(hi) - static_cast<double>(lo)) / 255.0);
-  const float scale = usable_scale(step, 255.0f);
-  const float zero = std::clamp(std::nearbyint(-lo / scale), 0.0f, 255.0f);
+  const auto highest = static_cast<float>(code_range(format).highest);
+  const auto step = static_cast<float>((static_cast<double>(hi) - static_cast<double>(lo)) / highest);
+  const float scale = usable_scale(step, highest);
+  const float zero = std::clamp(std::nearbyint(-lo / scale), 0.0f, highest);
   QuantParams params;
-  params.format = Format::UInt8;
+  params.format = format;
   params.scale = {scale};
   params.zero_point = {static_cast<std::int32_t>(zero)};
   return params;

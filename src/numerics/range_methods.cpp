@@ -6,13 +6,15 @@
 #include <array>
 #include <cmath>
 
+#include "base/format_definition.h"
+#include "numerics/grid.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 
 namespace vernier {
 
 QuantParams activation_params(Format format, ValueRange range) {
-  if (format == Format::UInt8) return asymmetric_params(range.low, range.high);
+  if (is_unsigned(format)) return asymmetric_params(range.low, range.high, format);
   QuantParams params = symmetric_params(format, std::array{std::max(std::abs(range.low), std::abs(range.high))}, -1);
   params.lowest_code = 0;
   return params;
@@ -22,7 +24,8 @@ ValueRange minmax_range(const Distribution& values) { return {values.min, values
 
 bool has_levels_for(const CalibrationChoice& choice, Format format) {
   const bool counts_levels = choice.method == CalibrationMethod::Entropy || choice.method == CalibrationMethod::Aciq;
-  return !counts_levels || format == Format::Int8 || format == Format::UInt8 || format == Format::Int4;
+  return !counts_levels || definition_of(format).dynamic || format == Format::Int8 || format == Format::UInt8 ||
+         format == Format::Int4;
 }
 
 void require_levels_for(const CalibrationChoice& choice, Format format) {
@@ -35,7 +38,8 @@ void require_levels_for(const CalibrationChoice& choice, Format format) {
 
 ValueRange range_by(const CalibrationChoice& choice, const Distribution& values, Format format) {
   require_levels_for(choice, format);
-  if (values.empty() || values.min == values.max) return minmax_range(values);
+  // The blocks of each run have scales of their own: no value is clipped.
+  if (values.empty() || values.min == values.max || definition_of(format).dynamic) return minmax_range(values);
   switch (choice.method) {
     case CalibrationMethod::MinMax:
       return minmax_range(values);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "numerics/grid.h"
 #include "numerics/range_methods.h"
 #include "vernier/format.h"
 
@@ -92,7 +93,7 @@ double rounding_noise(const Distribution& values, const QuantParams& params) { r
 
 ValueRange mse_range(const Distribution& values, Format format) {
   if (values.absmax() == 0) return {};
-  if (format != Format::UInt8) {
+  if (!is_unsigned(format)) {
     const float bound = values.absmax();
     Points points(values);  // with their signs: the lowest code has no partner
     const double factor = best_factor([&](double f) {
@@ -101,7 +102,7 @@ ValueRange mse_range(const Distribution& values, Format format) {
     return {std::max(values.min, -part(bound, factor)), std::min(values.max, part(bound, factor))};
   }
   Points points(values);
-  const auto noise = [&](float low, float high) { return points.noise(asymmetric_params(low, high)); };
+  const auto noise = [&](float low, float high) { return points.noise(asymmetric_params(low, high, format)); };
   const float low = std::min(values.min, 0.0F);
   const float high = std::max(values.max, 0.0F);
   double at_low = best_factor([&](double f) { return noise(part(low, f), part(high, f)); });

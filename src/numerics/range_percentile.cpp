@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "numerics/grid.h"
 #include "numerics/range_methods.h"
 #include "vernier/format.h"
 
@@ -27,7 +28,7 @@ ValueRange percentile_range(const Distribution& values, Format format, double pe
   const auto count = static_cast<double>(values.count);
   // Less than one value left out is none.
   const auto inside = [&](double left_out) { return left_out < 1 ? count : count - left_out; };
-  if (format != Format::UInt8) {
+  if (!is_unsigned(format)) {
     const float bound = value_at(magnitudes(values).bins, inside(count * (1 - percent / 100)));
     return {std::max(values.min, -bound), std::min(values.max, bound)};
   }

@@ -18,13 +18,19 @@ struct QuantParams {
   Format format = Format::Float32;
   /// Step sizes, all > 0 and finite. One: per tensor. More: one per index of `axis`. Empty for formats without a scale.
   std::vector<float> scale;
-  /// Zero points, one for each scale, or empty for all zero. int8 [-128,127], uint8 [0,255], int4 [-8,7]; 0 for float8.
+  /// Zero points, one for each scale, or empty for all zero. Within code_range() of grid.h; 0 for floats.
   std::vector<std::int32_t> zero_point;
   /// Dimension that the scales run along; -1 when there is one scale.
   int axis = -1;
   /// Above 0: that many neighbours along `axis` share a scale, the last block may be shorter, and `scale` holds a value
   /// for each block in the order of a tensor of shape scale_shape(). Whole constants only: see tensor_grid.h.
   int block = 0;
+  /// Formats whose block scales are stored with a scale of the tensor (nvfp4): that one, which `scale` has in it; else
+  /// 0.
+  float tensor_scale = 0;
+  /// The scales are those of the values that are rounded, found anew each time (fixed_params in tensor_grid.h), in
+  /// blocks along the last dimension or for the tensor. `scale` holds the tensor's scale of nvfp4, else 1.
+  bool dynamic = false;
   /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0: the format's own.
   std::int32_t lowest_code = 0;
 
@@ -48,7 +54,7 @@ struct RoundEvents {
 /// Rounds each value of `values` to the grid of `params`, in place or into `out`.
 ///
 ///   float16, bfloat16:  nearest, ties to even, subnormals kept, overflow to infinity (IEEE 754 conversion)
-///   float8e4m3fn/e5m2:  y = s * sat(rne(x / s)): nearest even, subnormals kept, saturating to +-448 / +-57344
+///   float8, float4:     y = s * sat(rne(x / s)): nearest even, subnormals kept, saturating to +-448 / +-57344 / +-6
 ///   integers:           y = s * (clamp(rne(x / s) + z, low, high) - z), division (not a product with 1/s), as
 ///                       ONNX QuantizeLinear (opset 13+) and DequantizeLinear compute it
 ///
@@ -70,7 +76,7 @@ void round_to_counting(const QuantParams& params, std::int64_t channels, std::in
                        std::span<const float> values, std::span<float> out, RoundEvents& events);
 
 /// Codes instead of values, for writing typed models: float16/bfloat16 bit patterns (2 bytes each, little endian),
-/// float8 bit patterns, integer codes of one byte each (int4 too: packing is the writer's job).
+/// float8 and float4 bit patterns, integer codes; codes of 4 bits in one byte each: packing is the writer's job.
 ///
 /// Shapes: values [n], read as [outer, channels, inner] per axis; the result has n codes.
 /// Errors: as round_to. Cost: one pass.
@@ -89,13 +95,13 @@ bool is_usable_scale(float scale);
 /// (127 for int8, 7 for int4, 448 and 57344 for float8); a range of zeros, or of values too small for a normal
 /// float32 scale, gets s = 1 / largest so that zeros stay exact. lowest_code becomes -127 / -7 for int8 / int4.
 /// Formats without a scale come back without one. Errors: Internal for uint8, for a maximum that is negative or not
-/// finite, and for more or less than one maximum when axis is -1.
+/// finite, and for more or less than one maximum when axis is -1. For formats with block scales: tensor_grid.h.
 QuantParams symmetric_params(Format format, std::span<const float> absmax, int axis);
 
-/// Asymmetric uint8 scale and zero point that hold [min(lo,0), max(hi,0)], zero exact:
-///   s = (hi - lo) / 255, z = clamp(rne(-lo / s), 0, 255).
-/// A range too small for a normal float32 scale gets s = 1 / 255. Errors: Internal when not finite or lo > hi.
-QuantParams asymmetric_params(float lo, float hi);
+/// Asymmetric scale and zero point of an unsigned format that hold [min(lo,0), max(hi,0)], zero exact:
+///   s = (hi - lo) / h, z = clamp(rne(-lo / s), 0, h), with h = 255, or 65535 for uint16 and 15 for uint4.
+/// A range too small for a normal float32 scale gets s = 1 / h. Errors: Internal when not finite or lo > hi.
+QuantParams asymmetric_params(float lo, float hi, Format format = Format::UInt8);
 
 /// Smallest and largest value on the grid of a scaled format under its scale `index`: s * (lowest code - z) and
 /// s * (highest code - z), or s times the finite ends of float8. Errors: Internal without such a scale.

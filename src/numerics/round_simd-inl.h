@@ -89,7 +89,7 @@ struct BFloat16Grid {
 };
 
 template <const FloatGrid& kGrid>
-struct Float8Grid {
+struct ScaledFloatGrid {
   static constexpr bool kScaled = true;
   static constexpr float kMinNormal = power_of_two(kGrid.min_exponent);
   template <class D, class V>
@@ -261,12 +261,21 @@ void round_format(const RoundJob& job, RoundEvents& events) {
     case Format::BFloat16:
       return round_tensor<BFloat16Grid, kOutput>(job, events);
     case Format::Float8E4M3FN:
-      return round_tensor<Float8Grid<kFloat8E4M3FN>, kOutput>(job, events);
+    case Format::MxFp8:
+      return round_tensor<ScaledFloatGrid<kFloat8E4M3FN>, kOutput>(job, events);
     case Format::Float8E5M2:
-      return round_tensor<Float8Grid<kFloat8E5M2>, kOutput>(job, events);
+    case Format::MxFp8E5M2:
+      return round_tensor<ScaledFloatGrid<kFloat8E5M2>, kOutput>(job, events);
+    case Format::NvFp4:
+    case Format::MxFp4:
+      return round_tensor<ScaledFloatGrid<kFloat4E2M1>, kOutput>(job, events);
     case Format::Int8:
     case Format::UInt8:
     case Format::Int4:
+    case Format::UInt4:
+    case Format::Int16:
+    case Format::UInt16:
+    case Format::DynamicInt8:
       return round_tensor<IntegerGrid, kOutput>(job, events);
   }
 }

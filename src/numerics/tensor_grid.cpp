@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/format_definition.h"
 #include "numerics/grid.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {
@@ -69,6 +71,18 @@ void check_fits(const QuantParams& params, const Shape& shape, std::size_t size)
                           params.block, params.axis, size, shape_text(shape)));
 }
 
+/// Whole blocks along the last dimension: each is a row of its own, and all are rounded in one call.
+bool blocks_are_rows(const QuantParams& params, const Shape& shape, std::size_t size) {
+  check_fits(params, shape, size);
+  return params.axis + 1 == static_cast<int>(shape.size()) && shape.back() % params.block == 0;
+}
+
+/// [channels, inner] of a tensor without blocks, or whose blocks are rows.
+AxisGeometry rows_of(const QuantParams& params, const Shape& shape) {
+  if (params.block > 0) return {static_cast<std::int64_t>(params.scale.size()), params.block};
+  return geometry_along(shape, params.scale.size() > 1 ? params.axis : -1);
+}
+
 }  // namespace
 
 AxisGeometry geometry_along(const Shape& shape, int axis) {
@@ -93,6 +107,52 @@ Shape scale_shape(const QuantParams& params, const Shape& shape) {
   return {shape.at(static_cast<std::size_t>(params.axis))};
 }
 
+float tensor_scale_of(Format format, float absmax) {
+  if (definition_of(format).block_scale != BlockScale::E4M3) return 1;
+  const float scale = absmax / (kFloat4E2M1.max_finite * kFloat8E4M3FN.max_finite);
+  return is_usable_scale(scale) ? scale : 1.0F;
+}
+
+std::vector<float> block_scales(Format format, std::span<const float> absmax, float tensor_scale) {
+  const FormatDefinition& definition = definition_of(format);
+  std::vector<float> scales(absmax.size());
+  if (definition.block_scale == BlockScale::E8M0) {
+    const int largest = std::ilogb(definition.floats->max_finite);
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      scales[i] = absmax[i] == 0 ? 1.0F : std::ldexp(1.0F, std::clamp(std::ilogb(absmax[i]) - largest, -127, 127));
+    }
+    return scales;
+  }
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    scales[i] = absmax[i] == 0 ? 1.0F : absmax[i] / (definition.floats->max_finite * tensor_scale);
+  }
+  QuantParams unscaled;
+  unscaled.format = Format::Float8E4M3FN;
+  unscaled.scale = {1.0F};
+  round_to(unscaled, scales, scales);
+  constexpr float kLeast = 0x1p-9F;  // E4M3's smallest subnormal
+  for (float& scale : scales) scale = std::max(scale, kLeast) * tensor_scale;
+  return scales;
+}
+
+QuantParams fixed_params(const QuantParams& params, const Shape& shape, std::span<const float> values) {
+  QuantParams fixed = params;
+  fixed.dynamic = false;
+  if (params.block > 0) {
+    fixed.axis = static_cast<int>(shape.size()) - 1;
+    fixed.tensor_scale = params.scale.at(0);
+    fixed.scale = block_scales(params.format, absmax_of_scales(fixed, shape, values), fixed.tensor_scale);
+    return fixed;
+  }
+  RangeStats range;
+  accumulate_range(values, range);
+  const float low = range.empty() ? 0 : std::min(range.min, 0.0F), high = range.empty() ? 0 : std::max(range.max, 0.0F);
+  const float scale = low == high ? 1.0F : (high - low) / 255.0F;
+  fixed.scale = {scale};
+  fixed.zero_point = {static_cast<std::int32_t>(std::clamp(std::nearbyint(-low / scale), 0.0F, 255.0F))};
+  return fixed;
+}
+
 bool scales_fit(const QuantParams& params, const Shape& shape) {
   if (params.axis >= static_cast<int>(shape.size()) || (params.axis < 0 && params.block > 0)) return false;
   return element_count(scale_shape(params, shape)) == static_cast<std::int64_t>(params.scale.size());
@@ -110,12 +170,12 @@ std::size_t scale_index(const QuantParams& params, const Shape& shape, std::size
 
 void round_tensor(const QuantParams& params, const Shape& shape, std::span<const float> values, std::span<float> out,
                   RoundEvents* events) {
-  if (params.block == 0) {
-    const AxisGeometry g = geometry_along(shape, params.scale.size() > 1 ? params.axis : -1);
+  if (params.dynamic) return round_tensor(fixed_params(params, shape, values), shape, values, out, events);
+  if (params.block == 0 || blocks_are_rows(params, shape, values.size())) {
+    const AxisGeometry g = rows_of(params, shape);
     if (events == nullptr) return round_to(params, g.channels, g.inner, values, out);
     return round_to_counting(params, g.channels, g.inner, values, out, *events);
   }
-  check_fits(params, shape, values.size());
   for_each_slab(params, shape, [&](const Slab& slab) {
     const AxisGeometry g = geometry_of(slab);
     const QuantParams part = params_of(params, slab);
@@ -131,11 +191,11 @@ void round_tensor(const QuantParams& params, const Shape& shape, std::span<const
 }
 
 std::vector<std::byte> encode_tensor(const QuantParams& params, const Shape& shape, std::span<const float> values) {
-  if (params.block == 0) {
-    const AxisGeometry g = geometry_along(shape, params.scale.size() > 1 ? params.axis : -1);
+  if (params.dynamic) return encode_tensor(fixed_params(params, shape, values), shape, values);
+  if (params.block == 0 || blocks_are_rows(params, shape, values.size())) {
+    const AxisGeometry g = rows_of(params, shape);
     return encode(params, g.channels, g.inner, values);
   }
-  check_fits(params, shape, values.size());
   std::vector<std::byte> codes(values.size());  // every format with blocks has codes of one byte here
   for_each_slab(params, shape, [&](const Slab& slab) {
     const AxisGeometry g = geometry_of(slab);
@@ -147,11 +207,10 @@ std::vector<std::byte> encode_tensor(const QuantParams& params, const Shape& sha
 }
 
 std::vector<float> decode_tensor(const QuantParams& params, const Shape& shape, std::span<const std::byte> codes) {
-  if (params.block == 0) {
-    const AxisGeometry g = geometry_along(shape, params.scale.size() > 1 ? params.axis : -1);
+  if (params.block == 0 || blocks_are_rows(params, shape, codes.size())) {
+    const AxisGeometry g = rows_of(params, shape);
     return decode(params, g.channels, g.inner, codes);
   }
-  check_fits(params, shape, codes.size());
   std::vector<float> values(codes.size());
   for_each_slab(params, shape, [&](const Slab& slab) {
     const AxisGeometry g = geometry_of(slab);
@@ -162,26 +221,35 @@ std::vector<float> decode_tensor(const QuantParams& params, const Shape& shape, 
   return values;
 }
 
-std::vector<float> absmax_of_scales(const QuantParams& params, const Shape& shape, std::span<const float> values) {
-  const auto widen = [](float& absmax, float value) {
-    if (std::isfinite(value)) absmax = std::max(absmax, std::abs(value));
+std::vector<RangeStats> ranges_of_scales(const QuantParams& params, const Shape& shape, std::span<const float> values) {
+  const auto widen = [](RangeStats& range, float value) {
+    if (!std::isfinite(value)) return;
+    range.min = std::min(range.min, value);
+    range.max = std::max(range.max, value);
   };
   if (params.block == 0) {
     const AxisGeometry g = geometry_along(shape, params.axis);
-    std::vector<float> absmax(static_cast<std::size_t>(g.channels), 0.0F);
+    std::vector<RangeStats> ranges(static_cast<std::size_t>(g.channels));
     const auto inner = static_cast<std::size_t>(g.inner);
     for (std::size_t row = 0; row * inner < values.size(); ++row) {
-      float& of_row = absmax[row % absmax.size()];
+      RangeStats& of_row = ranges[row % ranges.size()];
       for (const float value : values.subspan(row * inner, inner)) widen(of_row, value);
     }
-    return absmax;
+    return ranges;
   }
-  std::vector<float> absmax(static_cast<std::size_t>(element_count(scale_shape(params, shape))), 0.0F);
+  std::vector<RangeStats> ranges(static_cast<std::size_t>(element_count(scale_shape(params, shape))));
   for_each_slab(params, shape, [&](const Slab& slab) {
-    for (std::size_t i = 0; i < slab.rows * slab.inner; ++i) {
-      widen(absmax[slab.first_scale + i % slab.inner], values[slab.offset + i]);
+    const float* value = values.data() + slab.offset;
+    for (std::size_t row = 0; row < slab.rows; ++row) {
+      for (std::size_t i = 0; i < slab.inner; ++i) widen(ranges[slab.first_scale + i], *value++);
     }
   });
+  return ranges;
+}
+
+std::vector<float> absmax_of_scales(const QuantParams& params, const Shape& shape, std::span<const float> values) {
+  std::vector<float> absmax;
+  for (const RangeStats& range : ranges_of_scales(params, shape, values)) absmax.push_back(range.absmax());
   return absmax;
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "base/format_definition.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/output_channels.h"
@@ -43,10 +44,20 @@ RangeStats range_of_constant(const Tensor& tensor) {
 /// Grid of an activation. It may use every code: QuantizeLinear, which a typed model says it with, does not leave one
 /// out.
 QuantParams params_of(Format format, const RangeStats& range, const QuantizationRules& rules) {
-  if (format == Format::UInt8 && rules.symmetric_activations.value_or(false)) {
-    QuantParams params = activation_params(Format::Int8, {range.min, range.max});
-    params.format = Format::UInt8;
-    params.zero_point = {128};
+  const FormatDefinition& definition = definition_of(format);
+  if (definition.dynamic) {
+    QuantParams params;
+    params.format = format;
+    params.block = definition.block;
+    params.scale = {is_calibrated(definition) ? tensor_scale_of(format, range.absmax()) : 1.0F};
+    params.dynamic = true;
+    return params;
+  }
+  if ((format == Format::UInt8 || format == Format::UInt16) && rules.symmetric_activations.value_or(false)) {
+    const bool wide = format == Format::UInt16;
+    QuantParams params = activation_params(wide ? Format::Int16 : Format::Int8, {range.min, range.max});
+    params.format = format;
+    params.zero_point = {wide ? 32768 : 128};
     return params;
   }
   return activation_params(format, {range.min, range.max});
@@ -104,6 +115,7 @@ class QuantizedTensors {
     std::string layer;  // that quantizes it first
     Format format;
     bool unit = false;  // values in [0, 1] by definition
+    bool calibrated() const { return is_calibrated(definition_of(format)); }
   };
   const std::vector<Use>& uses() const { return uses_; }
   std::string grid_of(const std::string& tensor) const { return shared_.root(tensor); }
@@ -173,14 +185,34 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
   return range;
 }
 
+/// The same of an unsigned format, from the smallest and the largest weight.
+QuantParams with_zero_points(QuantParams grid, const Tensor& weight) {
+  for (const RangeStats& range : ranges_of_scales(grid, weight.shape(), weight.floats())) {
+    const QuantParams one =
+        range.empty() ? asymmetric_params(0, 0, grid.format) : asymmetric_params(range.min, range.max, grid.format);
+    grid.scale.push_back(one.scale.front());
+    grid.zero_point.push_back(one.zero_point.front());
+  }
+  return grid;
+}
+
 /// `params` without scales -> with them, from the largest weight that each is for.
 QuantParams with_scales(const QuantParams& grid, const Tensor& weight, const QuantizationRules& rules) {
+  if (grid.format == Format::UInt4) return with_zero_points(grid, weight);
   std::vector<float> absmax = absmax_of_scales(grid, weight.shape(), weight.floats());
   if (rules.reduce_range && grid.format == Format::Int8) {
     for (float& most : absmax) most *= 127.0F / 63.0F;
   }
-  QuantParams params = symmetric_params(grid.format, absmax, grid.axis);
-  params.block = grid.block;
+  const BlockScale block_scale = definition_of(grid.format).block_scale;
+  if (block_scale == BlockScale::Chosen) {
+    QuantParams params = symmetric_params(grid.format, absmax, grid.axis);
+    params.block = grid.block;
+    return params;
+  }
+  QuantParams params = grid;
+  const float tensor_scale = tensor_scale_of(grid.format, absmax.empty() ? 0 : std::ranges::max(absmax));
+  if (block_scale == BlockScale::E4M3) params.tensor_scale = tensor_scale;
+  params.scale = block_scales(grid.format, absmax, tensor_scale);
   return params;
 }
 
@@ -201,19 +233,26 @@ void round_scales_up(QuantParams& params, Format format) {
   }
 }
 
-/// Weights that are quantized alone: int4 in blocks along the dimension that is summed over, others as weights are.
+/// The grid of a weight without its scales: in blocks along the dimension that is summed over, if the format has them.
+QuantParams bare_grid(const onnx::NodeProto& node, const Shape& shape, Format format, const QuantizationRules& rules,
+                      bool per_channel) {
+  QuantParams grid;
+  grid.format = weight_format(format, rules);
+  if (const int wanted = block_wanted(format, rules); wanted > 0) {
+    grid.axis = summed_axis(node, static_cast<int>(shape.size()));
+    grid.block = block_along(shape.at(static_cast<std::size_t>(grid.axis)), wanted, definition_of(format).block);
+  } else if (per_channel) {
+    grid.axis = weight_axis(node, shape);
+  }
+  return grid;
+}
+
+/// Weights that are quantized alone.
 QuantParams weights_only_params(const Model& model, const onnx::NodeProto& node, Format format, const Plan& plan) {
   const Tensor weight = initializer(model, node.input(1)).value();
-  const auto rank = static_cast<int>(weight.shape().size());
-  QuantParams grid;
-  grid.format = format;
-  if (format == Format::Int4) {
-    grid.axis = summed_axis(node, rank);
-    grid.block = block_along(weight.shape().at(static_cast<std::size_t>(grid.axis)), plan.rules.block_size);
-  } else if (plan.rules.weights_per_channel) {
-    grid.axis = weight_axis(node, weight.shape());
-  }
+  const QuantParams grid = bare_grid(node, weight.shape(), format, plan.rules, plan.rules.weights_per_channel);
   QuantParams params = with_scales(grid, weight, plan.rules);
+  if (definition_of(format).block_scale != BlockScale::Chosen) return params;
   round_scales_up(params, plan.computes_in(format));
   return params;
 }
@@ -226,10 +265,7 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
   const bool per_channel =
       plan.rules.weights_per_channel && index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
   if (integer_kernels && index == 0) return params_of(format, range_of_constant(weight), plan.rules);
-  QuantParams grid;
-  if (per_channel) grid.axis = weight_axis(node, weight.shape());
-  // Weights are int8 whatever the activations are: engines take no other.
-  grid.format = format == Format::UInt8 ? Format::Int8 : format;
+  const QuantParams grid = bare_grid(node, weight.shape(), format, plan.rules, per_channel);
   QuantParams params = with_scales(grid, weight, plan.rules);
   if (!stores_integer_bias(plan, format)) return params;
   const auto data = plan.tensors.find(node.input(0));
@@ -244,7 +280,9 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
 std::set<std::string> tensors_to_calibrate(const Model& model, const std::vector<Layer>& layers, const Plan& plan) {
   std::set<std::string> tensors;
   const QuantizedTensors quantized(model, layers, plan);
-  for (const auto& use : quantized.uses()) tensors.insert(use.tensor);
+  for (const auto& use : quantized.uses()) {
+    if (use.calibrated()) tensors.insert(use.tensor);
+  }
   return tensors;
 }
 
@@ -252,7 +290,9 @@ std::map<std::string, Format> formats_to_calibrate(const Model& model, const std
                                                    const Plan& plan) {
   std::map<std::string, Format> formats;
   const QuantizedTensors quantized(model, layers, plan);
-  for (const auto& use : quantized.uses()) formats.emplace(use.tensor, use.format);
+  for (const auto& use : quantized.uses()) {
+    if (use.calibrated()) formats.emplace(use.tensor, use.format);
+  }
   return formats;
 }
 
@@ -267,7 +307,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
   const QuantizedTensors quantized(model, layers, plan);
   std::map<std::string, RangeStats> range_of_grid;
   for (const auto& use : quantized.uses()) {
-    const RangeStats range = range_for(use, ranges, warnings);
+    const RangeStats range = use.calibrated() ? range_for(use, ranges, warnings) : RangeStats();
     const auto [place, first] = range_of_grid.emplace(quantized.grid_of(use.tensor), range);
     place->second.min = std::min(place->second.min, range.min);
     place->second.max = std::max(place->second.max, range.max);

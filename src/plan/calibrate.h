@@ -23,9 +23,10 @@ std::map<std::string, Format> formats_to_calibrate(const Model& model, const std
 
 /// Fills plan.tensors.
 ///
-///   activations  symmetric per tensor, to the range's largest magnitude; uint8: asymmetric, to both of its ends
-///   weights      absolute maximum per output channel; int8 beside uint8 activations
-///   int4 weights absolute maximum per block (QuantizationRules::block_size) along the dimension that is summed over
+///   activations  symmetric per tensor, to the range's largest magnitude; unsigned: asymmetric, to both of its ends;
+///                formats that quantize in runs: no range, or the scale of the tensor (nvfp4)
+///   weights      absolute maximum per output channel; int8 beside uint8, int16 and dynamic activations
+///   in blocks    absolute maximum per block along the dimension that is summed over; uint4: minimum and maximum
 ///   constants    of operators without weights: their own minimum and maximum, as activations
 ///
 /// Where weights alone are quantized, scales are values of the high format, rounded up.

@@ -1,13 +1,15 @@
 #include "plan/constant_codes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "base/elements.h"
+#include "base/format_definition.h"
 #include "base/nibbles.h"
 #include "numerics/grid.h"
 #include "vernier/format.h"
@@ -16,25 +18,24 @@
 namespace vernier {
 namespace {
 
-/// uint4 0 .. 15 is the grid int4 -8 .. 7 with another zero point.
-constexpr int kMovedBy = 8;
+bool all_powers_of_two(const std::vector<float>& scales) {
+  return std::ranges::all_of(scales, [](float scale) {
+    int exponent = 0;
+    return std::frexp(scale, &exponent) == 0.5F;
+  });
+}
 
-std::optional<Format> format_of_codes(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::Int8:
-      return Format::Int8;
-    case Dtype::UInt8:
-      return Format::UInt8;
-    case Dtype::Int4:
-    case Dtype::UInt4:  // the same grid, moved by kMovedBy codes
-      return Format::Int4;
-    case Dtype::Float8E4M3FN:
-      return Format::Float8E4M3FN;
-    case Dtype::Float8E5M2:
-      return Format::Float8E5M2;
-    default:
-      return std::nullopt;
+/// The format whose elements, blocks and scales these are.
+std::optional<Format> format_of_codes(Dtype dtype, int block, const std::vector<float>& scales) {
+  std::optional<Format> found;
+  for (const FormatDefinition& row : format_definitions()) {
+    if (!row.scaled || row.stored != dtype || row.format == Format::DynamicInt8) continue;
+    const bool fits =
+        row.block == block && row.block > 0 && (row.block_scale != BlockScale::E8M0 || all_powers_of_two(scales));
+    if (fits) return row.format;
+    if (!found) found = row.format;
   }
+  return found;
 }
 
 bool has_input(const onnx::NodeProto& node, int index) {
@@ -53,24 +54,19 @@ Dtype codes_type(const Model& model, const onnx::NodeProto& node, const ValueTyp
   return node.op_type() == "QuantizeLinear" ? Dtype::UInt8 : Dtype::Undefined;
 }
 
-/// One byte a code; those of uint4 as int4.
+/// Codes of 4 bits in one byte each.
 std::vector<std::byte> unpacked(const Tensor& codes) {
+  if (dtype_bits(codes.dtype()) != 4) return {codes.bytes().begin(), codes.bytes().end()};
   const bool is_signed = codes.dtype() == Dtype::Int4;
-  if (!is_signed && codes.dtype() != Dtype::UInt4) return {codes.bytes().begin(), codes.bytes().end()};
   std::vector<std::byte> bytes(static_cast<std::size_t>(codes.count()));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(nibble(codes.bytes(), i, is_signed) - (is_signed ? 0 : kMovedBy));
-  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(nibble(codes.bytes(), i, is_signed));
   return bytes;
 }
 
 std::vector<std::int32_t> zero_points_of(const Tensor& zero) {
-  std::vector<std::int32_t> values;
-  for (const std::byte code : unpacked(zero)) {
-    const auto raw = std::to_integer<std::uint8_t>(code);
-    values.push_back(zero.dtype() == Dtype::UInt8 ? raw : static_cast<std::int8_t>(raw));
-  }
-  return values;
+  std::vector<std::int64_t> room;
+  const auto values = read_block(zero, 0, static_cast<std::size_t>(zero.count()), room);
+  return {values.begin(), values.end()};
 }
 
 bool supported_scale(const Tensor& scale) {
@@ -78,7 +74,10 @@ bool supported_scale(const Tensor& scale) {
          scale.count() > 0;
 }
 
-bool all_steps(const std::vector<float>& scales) { return std::ranges::all_of(scales, is_usable_scale); }
+bool all_steps(const QuantParams& params) {
+  return std::ranges::all_of(
+      params.scale, [&](float scale) { return is_usable_scale(scale) || scale_defect(scale, params.format).empty(); });
+}
 
 /// The dimension that several scales run along, counted from the front; -1 for one scale. Empty when it cannot be told.
 std::optional<int> axis_of(const onnx::NodeProto& node, std::size_t scales, const ValueType& codes) {
@@ -96,22 +95,8 @@ bool blocks_of(const ValueType& codes, const QuantParams& params, const Shape& s
          scale_shape(params, codes.shape) == scales;
 }
 
-/// A code of 16 or 32 bits, which have no grid of ours.
-std::int32_t wide_code(const Tensor& codes, std::size_t index) {
-  if (codes.dtype() == Dtype::Int32) {
-    std::int32_t code = 0;
-    std::memcpy(&code, codes.bytes().data() + index * sizeof(code), sizeof(code));
-    return code;
-  }
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, codes.bytes().data() + index * sizeof(bits), sizeof(bits));
-  return codes.dtype() == Dtype::UInt16 ? bits : static_cast<std::int16_t>(bits);
-}
-
-bool is_wide(Dtype dtype) { return dtype == Dtype::Int32 || dtype == Dtype::Int16 || dtype == Dtype::UInt16; }
-
-/// Biases, and weights in 16 bits: their values are exact products.
-std::optional<Tensor> dequantized_wide(const Model& model, const onnx::NodeProto& node, const Tensor& codes,
+/// A bias: its values are exact products.
+std::optional<Tensor> dequantized_bias(const Model& model, const onnx::NodeProto& node, const Tensor& codes,
                                        const ValueType& type) {
   const auto scale = initializer(model, node.input(1));
   if (!scale || !supported_scale(*scale) || attribute_int(node, "block_size", 0) != 0) return std::nullopt;
@@ -121,19 +106,12 @@ std::optional<Tensor> dequantized_wide(const Model& model, const onnx::NodeProto
   if (!axis) return std::nullopt;
   const AxisGeometry g = geometry_along(codes.shape(), *axis);
   if (g.channels != static_cast<std::int64_t>(scales.size())) return std::nullopt;
-  std::vector<std::int32_t> zeros(scales.size(), 0);
-  if (has_input(node, 2) && codes.dtype() != Dtype::Int32) {
-    const auto zero = initializer(model, node.input(2));
-    if (!zero || zero->dtype() != codes.dtype() || zero->count() != static_cast<std::int64_t>(scales.size())) {
-      return std::nullopt;
-    }
-    for (std::size_t c = 0; c < zeros.size(); ++c) zeros[c] = wide_code(*zero, c);
-  }
+  std::vector<std::int64_t> room;
+  const auto integers = read_block(codes, 0, static_cast<std::size_t>(codes.count()), room);
   Tensor values(Dtype::Float32, codes.shape());
   const std::span<float> out = values.mutable_floats();
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t c = i / static_cast<std::size_t>(g.inner) % scales.size();
-    out[i] = static_cast<float>(wide_code(codes, i) - zeros[c]) * scales[c];
+    out[i] = static_cast<float>(integers[i]) * scales[i / static_cast<std::size_t>(g.inner) % scales.size()];
   }
   return values;
 }
@@ -150,16 +128,17 @@ std::vector<float> scales_of(const Tensor& scale) {
 std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node, const ValueType& codes) {
   if (node.input_size() < 2) return std::nullopt;
   const auto scale = initializer(model, node.input(1));
-  const auto format = format_of_codes(codes_type(model, node, codes));
-  if (!scale || !format || !supported_scale(*scale)) return std::nullopt;
+  if (!scale || !supported_scale(*scale)) return std::nullopt;
   QuantParams params;
-  params.format = *format;
   params.scale = scales_of(*scale);
   const std::int64_t block = attribute_int(node, "block_size", 0);
   if (block < 0 || block > std::numeric_limits<int>::max()) return std::nullopt;
   params.block = static_cast<int>(block);
+  const auto format = format_of_codes(codes_type(model, node, codes), params.block, params.scale);
+  if (!format) return std::nullopt;
+  params.format = *format;
   const auto axis = axis_of(node, params.block > 0 ? 2 : params.scale.size(), codes);
-  if (!axis || !all_steps(params.scale)) return std::nullopt;
+  if (!axis || !all_steps(params)) return std::nullopt;
   params.axis = *axis;
   if (params.block == 0 ? scale->shape().size() > 1 : !blocks_of(codes, params, scale->shape())) return std::nullopt;
   if (!is_integer(*format)) {
@@ -169,8 +148,6 @@ std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeP
   if (has_input(node, 2)) {
     params.zero_point = zero_points_of(*initializer(model, node.input(2)));
     if (params.zero_point.size() != params.scale.size()) return std::nullopt;
-  } else if (codes_type(model, node, codes) == Dtype::UInt4) {
-    params.zero_point.assign(params.scale.size(), -kMovedBy);
   }
   if (std::ranges::all_of(params.zero_point, [](std::int32_t zero) { return zero == 0; })) params.zero_point.clear();
   return params;
@@ -181,7 +158,7 @@ std::optional<Tensor> dequantized_constant(const Model& model, const onnx::NodeP
   const auto codes = initializer(model, node.input(0));
   if (!codes) return std::nullopt;
   const ValueType type{codes->dtype(), true, codes->shape()};
-  if (is_wide(codes->dtype())) return dequantized_wide(model, node, *codes, type);
+  if (codes->dtype() == Dtype::Int32) return dequantized_bias(model, node, *codes, type);
   const auto params = quantization_of(model, node, type);
   if (!params) return std::nullopt;
   if (!scales_fit(*params, codes->shape())) return std::nullopt;

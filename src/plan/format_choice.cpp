@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/format_definition.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/layers.h"
@@ -34,8 +35,9 @@ struct Attempt {
 };
 
 int opset_of_params(const QuantParams& params) {
-  if (params.format == Format::Int4 || params.block > 0) return 21;
-  if (params.format == Format::Float8E4M3FN || params.format == Format::Float8E5M2) return 19;
+  const int opset = definition_of(params.format).opset;
+  if (params.block > 0) return std::max(21, opset);
+  if (opset > 13) return opset;
   return params.scale.size() > 1 ? 13 : 10;
 }
 
@@ -251,6 +253,7 @@ class Chooser {
       choice.quantized[static_cast<std::size_t>(i)] = true;
       any = true;
     }
+    choice.integer_product = planned_.at(node.name()) == Format::DynamicInt8;
     if (without_range_.contains(node.name())) return Attempt::refused("the plan has no range for its result");
     if (!any) return Attempt::refused("it has no float32 input that could be quantized");
     choice.format = planned_.at(node.name());
@@ -267,7 +270,7 @@ class Chooser {
                               opset_of_params(params), format_name(params.format),
                               params.scale.size() > 1 ? " along an axis" : "", opset_));
     }
-    if (params.scale.size() == 1 && params.block == 0) return {};
+    if (params.dynamic || (params.scale.size() == 1 && params.block == 0)) return {};
     const ValueType& type = result_.types.at(input);
     if (params.block > 0) return blocks_misfit(node, index, params, type.shape);
     const bool fits =

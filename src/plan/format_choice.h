@@ -32,6 +32,7 @@ struct NodeChoice {
   /// Outputs that a Q/DQ pair follows (placement.h), also of nodes that only pass values on.
   std::vector<bool> quantized_outputs;
   std::optional<IntegerBias> bias;  // stored as int32
+  bool integer_product = false;     // computes on integers whose scale each run finds
   /// Stays float32 between quantized tensors, where the engine would quantize its weights: a Sum of one input, which no
   /// optimizer looks through, goes in front.
   bool shielded = false;

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "model/checker.h"
+#include "model/tensorrt_operators.h"
 #include "plan/batched_weights.h"
 #include "plan/engine_limits.h"
 #include "plan/format_choice.h"
@@ -69,9 +70,16 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   TypedModel typed;
   typed.model = prepared;
   NamePool names(typed.model);
-  TypedWeights weights(typed.model, names, progress);
+  TypedWeights weights(typed.model, names, plan.target, progress);
   TypedContext context{plan, choices, weights, names, {}};
   lower_graph(*typed.model.proto.mutable_graph(), context);
+  if (context.counts.tensorrt_operators) set_opset(typed.model.proto, kTensorRtDomain, 1);
+  // Types that are new in these opsets are new in their IR, too.
+  const int opset = default_opset(typed.model.proto);
+  if (opset > 22) {
+    const std::int64_t version = std::max<std::int64_t>(typed.model.proto.ir_version(), ir_version_of_opset(opset));
+    typed.model.proto.set_ir_version(version);
+  }
   weights.remove_unused();
   index_initializers(typed.model);
   fit_batched_weights(typed.model, names);

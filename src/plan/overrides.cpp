@@ -41,8 +41,9 @@ Entry from_range(const Json& entry, Format format, bool symmetric, const std::st
   const auto high = static_cast<float>(number(entry, "rmax", place));
   if (low > high) fail(place, fmt::format("'rmin' {} is above 'rmax' {}", low, high));
   const float largest = std::max(std::abs(low), std::abs(high));
-  if (format == Format::UInt8) {
-    const QuantParams params = symmetric ? asymmetric_params(-largest, largest) : asymmetric_params(low, high);
+  if (is_unsigned(format)) {
+    const QuantParams params =
+        symmetric ? asymmetric_params(-largest, largest, format) : asymmetric_params(low, high, format);
     return {params.scale.front(), params.zero_point.front()};
   }
   return {symmetric_params(format, std::vector<float>{largest}, -1).scale.front(), 0};
@@ -67,8 +68,7 @@ Entry read_entry(const Json& entry, Format format, const std::string& place) {
   }
   if (!entry.contains("zero_point")) return read;
   const double zero = number(entry, "zero_point", place);
-  const double low = format == Format::UInt8 ? 0 : format == Format::Int8 ? -128 : format == Format::Int4 ? -8 : 0;
-  const double high = format == Format::UInt8 ? 255 : format == Format::Int8 ? 127 : format == Format::Int4 ? 7 : 0;
+  const auto [low, high] = code_range(format);
   if (zero != std::floor(zero) || zero < low || zero > high) {
     fail(place,
          fmt::format("'zero_point' is {}, values of {} are from {} to {}", zero, format_name(format), low, high));
@@ -78,6 +78,9 @@ Entry read_entry(const Json& entry, Format format, const std::string& place) {
 }
 
 void apply(QuantParams& params, const Json& value, const std::string& place) {
+  if (params.dynamic || definition_of(params.format).block_scale != BlockScale::Chosen) {
+    fail(place, fmt::format("{} has the scales of its values", format_name(params.format)));
+  }
   std::vector<Entry> entries;
   if (!value.is_array()) {
     entries.assign(params.scale.size(), read_entry(value, params.format, place));
@@ -96,7 +99,7 @@ void apply(QuantParams& params, const Json& value, const std::string& place) {
     zero_points.push_back(entries[i].zero_point);
   }
   const bool all_zero = std::ranges::all_of(zero_points, [](std::int32_t zero) { return zero == 0; });
-  params.zero_point = all_zero && params.format != Format::UInt8 ? std::vector<std::int32_t>{} : zero_points;
+  params.zero_point = all_zero && !is_unsigned(params.format) ? std::vector<std::int32_t>{} : zero_points;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/format_definition.h"
+
 namespace vernier {
 
 Format Plan::format_of(const std::string& layer) const {
@@ -20,7 +22,7 @@ Format PlannedFormats::of(const std::string& layer) const {
 }
 
 bool Plan::weights_alone(Format format) const {
-  return format == Format::Int4 || (rules.weights_only && needs_scale(format));
+  return definition_of(format).weights_alone || (rules.weights_only && needs_scale(format));
 }
 
 Format Plan::computes_in(Format format) const {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format_definition.h"
 #include "base/text.h"
 #include "json/fields.h"
 #include "json/schema.h"
@@ -64,20 +65,29 @@ template <>
 struct Fields<QuantParams> {
   using R = QuantParams;
   static constexpr bool (*blocked)(const R&) = [](const R& params) { return params.block > 0; };
-  static constexpr auto list = std::tuple{Field{"format", &R::format},           Field{"scale", &R::scale},
-                                          Field{"zero_point", &R::zero_point},   Field{"axis", &R::axis},
-                                          Field{"lowest_code", &R::lowest_code}, Field{"block", &R::block, blocked}};
+  static constexpr bool (*two_scales)(const R&) = [](const R& params) { return params.tensor_scale != 0; };
+  static constexpr bool (*dynamic)(const R&) = [](const R& params) { return params.dynamic; };
+  static constexpr auto list = std::tuple{Field{"format", &R::format},
+                                          Field{"scale", &R::scale},
+                                          Field{"zero_point", &R::zero_point},
+                                          Field{"axis", &R::axis},
+                                          Field{"lowest_code", &R::lowest_code},
+                                          Field{"block", &R::block, blocked},
+                                          Field{"tensor_scale", &R::tensor_scale, two_scales},
+                                          Field{"dynamic", &R::dynamic, dynamic}};
 };
 
 template <>
 struct Fields<QuantizationRules> {
   using R = QuantizationRules;
+  static constexpr bool (*narrow)(const R&) = [](const R& rules) { return rules.weight_bits != 8; };
   static constexpr bool (*reduced)(const R&) = [](const R& rules) { return rules.reduce_range; };
   static constexpr auto list = std::tuple{Field{"weights_only", &R::weights_only},
                                           Field{"block_size", &R::block_size},
                                           Field{"weights_per_channel", &R::weights_per_channel},
                                           Field{"paired_weights", &R::paired_weights},
                                           Field{"reduce_range", &R::reduce_range, reduced},
+                                          Field{"weight_bits", &R::weight_bits, narrow},
                                           Field{"symmetric_activations", &R::symmetric_activations},
                                           Field{"integer_bias", &R::integer_bias}};
 };
@@ -190,7 +200,17 @@ void require_tensor(const std::string& name, const QuantParams& params, const Pl
                             codes.lowest < 0 ? -codes.highest : codes.lowest, reader_text(name, model)));
   }
   require_within(params.block, 0, kLargestBlock, place.at("block"));
-  if (params.block > 0 && params.axis < 0) place.at("axis").refuse("is -1, but there are blocks along it");
+  const FormatDefinition& definition = definition_of(params.format);
+  if (params.dynamic && (!definition.dynamic || params.scale.size() != 1 || params.block != definition.block)) {
+    place.at("dynamic").refuse(fmt::format("does not fit {} with {} scales in blocks of {}", definition.name,
+                                           params.scale.size(), params.block));
+  }
+  const bool stored_with_tensor = definition.block_scale == BlockScale::E4M3 && !params.dynamic;
+  if (stored_with_tensor ? !is_usable_scale(params.tensor_scale) : params.tensor_scale != 0) {
+    place.at("tensor_scale").refuse(fmt::format("is {:g}", params.tensor_scale));
+  }
+  if (params.block > 0 && params.axis < 0 && !params.dynamic)
+    place.at("axis").refuse("is -1, but there are blocks along it");
 }
 
 std::vector<std::byte> read_codes(const std::string& text, const Place& place) {
@@ -289,7 +309,11 @@ Plan plan_from_json(const std::string& text, const std::string& where, const Mod
   const Place tensors = top.at("tensors");
   for (const auto& [name, params] : file.tensors) require_tensor(name, params, tensors.at(name), model);
   const Place rules = top.at("rules");
-  if (file.rules) require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));
+  if (file.rules) {
+    require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));
+    if (file.rules->weight_bits != 8 && file.rules->weight_bits != 4)
+      rules.at("weight_bits").refuse("is neither 8 nor 4");
+  }
   if (file.arithmetic && *file.arithmetic != Arithmetic{} && file.target != Target::TensorRt) {
     top.at("arithmetic").refuse(fmt::format("was measured with TensorRT, the target is {}", word_of(file.target)));
   }

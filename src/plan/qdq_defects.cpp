@@ -219,6 +219,8 @@ class Finder {
         case Dtype::Float8E4M3FN:
         case Dtype::Float8E5M2:
           return need(19, fmt::format("codes in {}", dtype_name(type)));
+        case Dtype::Float4E2M1:
+          return need(23, fmt::format("codes in {}", dtype_name(type)));
         case Dtype::Int4:
         case Dtype::UInt4:
         case Dtype::Int16:

@@ -39,6 +39,7 @@ onnx::NodeProto round_node(const std::string& input, const std::string& output, 
   set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
   set_attribute(node, "block", static_cast<std::int64_t>(params.block));
   set_attribute(node, "lowest_code", static_cast<std::int64_t>(params.lowest_code));
+  set_attribute(node, "dynamic", static_cast<std::int64_t>(params.dynamic));
   set_attribute(node, "slot", slot);
   return node;
 }
@@ -60,6 +61,7 @@ QuantParams round_params(const onnx::NodeProto& node) {
   params.axis = static_cast<int>(attribute_int(node, "axis", -1));
   params.block = static_cast<int>(attribute_int(node, "block", 0));
   params.lowest_code = static_cast<std::int32_t>(attribute_int(node, "lowest_code", 0));
+  params.dynamic = attribute_int(node, "dynamic", 0) != 0;
   return params;
 }
 

@@ -16,8 +16,8 @@ inline constexpr const char* kDomain = "vernier";
 inline constexpr int kDomainVersion = 1;
 
 /// Round: X (float32), and A (float32), which is not read: X is rounded behind it -> Y (float32), same shape as X.
-/// Attributes: format (string), scale (floats), zero_point (ints), axis (int), block (int), lowest_code (int), slot
-/// (int; -1: events are not recorded).
+/// Attributes: format (string), scale (floats), zero_point (ints), axis (int), block (int), lowest_code (int), dynamic
+/// (int), slot (int; -1: events are not recorded).
 onnx::NodeProto round_node(const std::string& input, const std::string& output, const QuantParams& params,
                            std::int64_t slot = -1);
 /// Reads the attributes back.

@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/format_definition.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/module_paths.h"
@@ -46,21 +47,34 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers) {
   return names;
 }
 
-/// Can the weight of a layer of the scheme be stored in `format` and nothing else be quantized?
+/// Can the second operand of a layer be stored in `format`, in blocks if the format has them?
 bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format format, const QuantizationRules& rules,
                       std::string* reason) {
   const auto weight = node == nullptr || node->input_size() < 2 ? std::nullopt : initializer(model, node->input(1));
   if (!weight || weight->dtype() != Dtype::Float32) return refuse(reason, "its second operand is not a constant");
-  if (format != Format::Int4) return true;
+  const int wanted = block_wanted(format, rules);
+  if (wanted == 0) return true;
   const auto rank = static_cast<int>(weight->shape().size());
   const int summed = summed_axis(*node, rank);
   if (summed < 0) {
-    return refuse(reason,
-                  fmt::format("its weight has shape {}, engines take 4-bit matrices", shape_text(weight->shape())));
+    return refuse(reason, fmt::format("its weight has shape {}, engines take blocks of matrices alone",
+                                      shape_text(weight->shape())));
   }
   const std::int64_t length = weight->shape()[static_cast<std::size_t>(summed)];
-  if (block_along(length, rules.block_size) > 0) return true;
-  return refuse(reason, fmt::format("it sums over {} values, which no block of 32 or more divides", length));
+  const FormatDefinition& definition = definition_of(format);
+  if (block_along(length, wanted, definition.block) > 0) return true;
+  return refuse(reason, fmt::format("it sums over {} values, which no block of {} divides", length,
+                                    definition.block > 0 ? std::to_string(definition.block) : "32 or more"));
+}
+
+/// What the scales of each run ask of a layer: data that is summed along its last dimension, and of MatMulInteger a
+/// matrix as the weight.
+bool can_quantize_in_runs(const Model& model, const onnx::NodeProto& node, Format format, std::string* reason) {
+  if (attribute_int(node, "transA", 0) != 0) return refuse(reason, "it sums along another dimension than the last");
+  if (format != Format::DynamicInt8) return true;
+  if (initializer(model, node.input(1))->shape().size() != 2) return refuse(reason, "its weight is no matrix");
+  const bool scaled = attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1;
+  return !scaled || refuse(reason, "MatMulInteger has no alpha and beta");
 }
 
 /// The format asked for a layer, the last one winning, and who asked.
@@ -330,7 +344,9 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
       if (all_finite(*initializer(model, name))) continue;
       return refuse(reason, fmt::format("its constant '{}' holds values that are not finite", printable(name)));
     }
-    return !scheme.weights_only || can_store_weight(model, node, format, rules, reason);
+    const bool stored = scheme.weights_only || scheme.constant_weights || weight_format(format, rules) == Format::Int4;
+    if (stored && !can_store_weight(model, node, format, rules, reason)) return false;
+    return scheme.weights_only || !definition_of(format).dynamic || can_quantize_in_runs(model, *node, format, reason);
   }
   if (node == nullptr) return refuse(reason, "the model has no such node");
   const onnx::NodeProto* const holder = layer.graph.empty() ? nullptr : find_node(model.proto.graph(), layer.graph);

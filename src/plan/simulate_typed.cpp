@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,11 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/format_definition.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
+#include "model/tensorrt_operators.h"
 #include "model/type_protos.h"
+#include "numerics/grid.h"
 #include "plan/clamp_nodes.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
@@ -79,6 +83,11 @@ class TypedSimulation {
       for (const std::string& input : node.input()) readers_[input].push_back(&node);
     }
     for (const onnx::ValueInfoProto& output : graph.output()) returned_.insert(output.name());
+  }
+
+  /// Codes in E2M1 have no kernel there.
+  bool is_decoded_by_onnxruntime(const std::string& codes) const {
+    return is_initializer(source_, codes) && type_of(codes) != Dtype::Float4E2M1;
   }
 
   /// What stored codes of the main graph take as float32.
@@ -159,6 +168,8 @@ class TypedSimulation {
 
   void rewrite_node(onnx::GraphProto& graph, onnx::NodeProto node) {
     if (node.op_type() == "Cast") return rewrite_cast(graph, std::move(node));
+    if (quantizes_in_run(node)) return;
+    if (is_tensorrt(node, kDequantizeMxFp8)) return rewrite_dequantize(graph, std::move(node));
     if (is_quantization(node, "QuantizeLinear") && is_pair(node)) return;
     if (is_quantization(node, "DequantizeLinear")) return rewrite_dequantize(graph, std::move(node));
     for (const std::string& input : node.input()) {
@@ -310,6 +321,28 @@ class TypedSimulation {
     return true;
   }
 
+  /// TensorRT's operators that quantize with the block scales of each run: one rounding with what undoes them.
+  bool quantizes_in_run(const onnx::NodeProto& node) {
+    const bool with_tensor_scale = is_tensorrt(node, kQuantizeNvFp4);
+    if (!with_tensor_scale && !is_tensorrt(node, kQuantizeMxFp8)) return false;
+    if (node.output_size() != 2 || node.input_size() < (with_tensor_scale ? 2 : 1)) return false;
+    const auto scale = with_tensor_scale ? initializer(source_, node.input(1)) : Tensor::of({}, std::array{1.0F});
+    if (!scale || scale->count() != 1) return false;
+    QuantParams params;
+    params.format = with_tensor_scale ? Format::NvFp4 : Format::MxFp8;
+    params.block = definition_of(params.format).block;
+    params.scale = scales_of(*scale);
+    params.dynamic = true;
+    const std::int64_t axis = attribute_int(node, "axis", -1);
+    const bool last = axis == -1 || axis + 1 == rank_of(source_name(node.input(0)));
+    if (!last || attribute_int(node, "block_size", params.block) != params.block || !is_usable_scale(params.scale[0])) {
+      return false;
+    }
+    pairs_[node.output(0)] = {node.input(0), node.name(), params};
+    scales_of_runs_.insert(node.output(1));
+    return true;
+  }
+
   /// What a DequantizeLinear makes: as inferred, else the type of its scale.
   Dtype dequantized_type(const onnx::NodeProto& node) const {
     const Dtype inferred = type_of(node.output(0));
@@ -320,8 +353,9 @@ class TypedSimulation {
 
   void rewrite_dequantize(onnx::GraphProto& graph, onnx::NodeProto node) {
     const std::string output = node.output(0);
+    if (scales_of_runs_.contains(node.input(0))) return;
     const auto low = low_float(dequantized_type(node));
-    if (decodes_in_runs_ && is_initializer(source_, node.input(0))) {
+    if (decodes_in_runs_ && is_decoded_by_onnxruntime(node.input(0))) {
       if (const std::string after = data_beside(output); !after.empty()) {
         return decode_in_runs(std::move(node), after);
       }
@@ -466,6 +500,7 @@ class TypedSimulation {
   std::set<const onnx::NodeProto*> main_nodes_;  // of source_, bodies' aside
   std::set<std::string> returned_;
   std::map<std::string, std::string> rounded_inputs_;
+  std::set<std::string> scales_of_runs_;                          // what TensorRT's quantizers give with the codes
   std::map<std::string, Pair> pairs_;                             // QuantizeLinear output -> what it rounds
   std::map<std::string, std::vector<onnx::NodeProto>> decoding_;  // of weights whose reader is still to come
   std::map<std::string, Format> grids_;                           // DequantizeLinear output -> grid of its values

@@ -136,7 +136,7 @@ std::optional<SwitchableModel> SwitchableModel::of(const Model& prepared, const 
     for (const auto& [place, constant] : found->constants) constants.insert(place);
     for (const auto& [tensor, params] : plan.tensors) {
       const bool constant = is_initializer(prepared, tensor);
-      made.one_scale_each_ = made.one_scale_each_ && (constant || params.axis < 0);
+      made.one_scale_each_ = made.one_scale_each_ && (constant || (params.axis < 0 && !params.dynamic));
     }
     differences.push_back(*std::move(found));
   }

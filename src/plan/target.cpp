@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/format_definition.h"
+
 namespace vernier {
 namespace {
 
@@ -30,7 +32,7 @@ constexpr std::array kIntegerKernels = {ScaledOperator{"Conv", Calibrated},
 // Its optimizer WeightBiasQuantization, per tensor (measured: MobileNetV2, 13 layers kept: 24.2 dB became 22.6).
 constexpr std::array<std::string_view, 3> kRequantized = {"Conv", "ConvTranspose", "Gemm"};
 
-// 4-bit weights in blocks: engines have kernels for products of matrices alone (TensorRT's weight-only GEMM, ONNX
+// Weights in blocks: engines have kernels for products of matrices alone (TensorRT's weight-only GEMM, ONNX
 // Runtime's MatMulNBits).
 constexpr std::array kMatrixProducts = {ScaledOperator{"Gemm", Float}, ScaledOperator{"MatMul", Float}};
 
@@ -62,11 +64,21 @@ constexpr std::array kRefusedFloats = {
     RefusedFloat{"LpPool", true, 0, kNoBFloat16},
     RefusedFloat{"Mish", true, 0, kNoBFloat16}};
 
+// Where the weights are constants alone. TensorRT: MatMul and Gemm between TRT_FP4DynamicQuantize or
+// TRT_MXFP8DynamicQuantize and a DequantizeLinear (compiled, TensorRT-RTX 1.7.1).
+constexpr std::string_view kNoBlocks = "only TensorRT quantizes activations in blocks";
+constexpr std::string_view kNoWideCodes = "TensorRT has no integers of 16 bits (compiled, TensorRT-RTX 1.7.1)";
+constexpr std::string_view kNoRunTimeScales = "only ONNX Runtime quantizes activations to int8 at run time";
+
 constexpr ScaledScheme kInputsOnly{.operators = kWeightedInputs};
 constexpr ScaledScheme kWeightsOnly{.operators = kWeightedInputs, .weights_only = true};
-constexpr ScaledScheme kFourBitWeights{.operators = kMatrixProducts,
-                                       .weights_only = true,
-                                       .absent = "engines take 4-bit weights in products of matrices alone"};
+constexpr ScaledScheme kWeightBlocks{.operators = kMatrixProducts,
+                                     .weights_only = true,
+                                     .absent = "engines take weights in blocks in products of matrices alone"};
+constexpr ScaledScheme kProductsOfConstants{.operators = kMatrixProducts, .constant_weights = true};
+constexpr ScaledScheme kBlocksElsewhere{.operators = {}, .absent = kNoBlocks};
+constexpr ScaledScheme kWideElsewhere{.operators = {}, .absent = kNoWideCodes};
+constexpr ScaledScheme kRunTimeElsewhere{.operators = {}, .absent = kNoRunTimeScales};
 constexpr ScaledScheme kOnnxRuntime{.operators = kIntegerKernels,
                                     .integer_kernels = true,
                                     .weights_off_zero = true,
@@ -81,8 +93,13 @@ const ScaledOperator* ScaledScheme::find(std::string_view op_type) const {
 }
 
 const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_only) {
-  if (format == Format::Int4) return kFourBitWeights;
+  const FormatDefinition& definition = definition_of(format);
+  const bool blocks = definition.block > 0;
+  if (definition.weights_alone || (weights_only && blocks)) return kWeightBlocks;
   if (weights_only) return kWeightsOnly;
+  if (blocks) return target == Target::TensorRt ? kProductsOfConstants : kBlocksElsewhere;
+  if (definition.dynamic) return target == Target::OnnxRuntime ? kProductsOfConstants : kRunTimeElsewhere;
+  if (definition.bits == 16 && target == Target::TensorRt) return kWideElsewhere;
   return target == Target::OnnxRuntime && format == Format::UInt8 ? kOnnxRuntime : kInputsOnly;
 }
 
@@ -98,7 +115,8 @@ std::string_view no_float_kernel(Target target, Format format, const onnx::NodeP
 
 Format under_target(Format format, Target target, bool weights_only) {
   const bool asymmetric = target == Target::OnnxRuntime || target == Target::OpenVino;
-  return format == Format::Int8 && asymmetric && !weights_only ? Format::UInt8 : format;
+  if (!asymmetric || weights_only) return format;
+  return format == Format::Int8 ? Format::UInt8 : format == Format::Int16 ? Format::UInt16 : format;
 }
 
 std::string operators_text(const ScaledScheme& scheme) {

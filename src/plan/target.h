@@ -31,6 +31,8 @@ struct ScaledScheme {
   std::span<const ScaledOperator> operators;
   /// Weights alone are quantized: stored in the format, read through a DequantizeLinear.
   bool weights_only = false;
+  /// The second operand has to be a constant.
+  bool constant_weights = false;
   /// Results are quantized, data-moving operators between quantized tensors move codes, a bias is stored as int32, and
   /// a Relu or Clip behind an operator is part of it.
   bool integer_kernels = false;
@@ -47,14 +49,15 @@ struct ScaledScheme {
 };
 
 /// The scheme of `format` (one with a scale) under a target. `weights_only`:
-/// weights alone are quantized, which of int4 is always so.
+/// weights alone are quantized, which of int4, uint4, mxfp4 and mxfp8e5m2 is always so.
 const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_only = false);
 
 /// Why the engines of a target do not run a node in a format without a scale (float16, bfloat16), as their own
 /// compilers say; empty when nothing is known against it. `holder`: the operator whose body has the node; empty: none.
 std::string_view no_float_kernel(Target target, Format format, const onnx::NodeProto& node, std::string_view holder);
 
-/// What a low format means under a target: kernels of ONNX Runtime and OpenVINO take asymmetric uint8 activations.
+/// What a low format means under a target: kernels of ONNX Runtime and OpenVINO take asymmetric activations, uint8 or
+/// uint16.
 Format under_target(Format format, Target target, bool weights_only = false);
 
 /// Names of the operators of a scheme: "Conv, ConvTranspose, Gemm, MatMul".

@@ -9,13 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/format_definition.h"
 #include "model/graph_edit.h"
+#include "model/tensorrt_operators.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
+
+bool has_block_scales(const QuantParams& params) {
+  return definition_of(params.format).block_scale != BlockScale::Chosen;
+}
 
 class GraphLowering {
  public:
@@ -43,6 +49,7 @@ class GraphLowering {
 
   void lower_node(onnx::NodeProto& node) {
     const NodeChoice& choice = context_.choices.of(node.name());
+    if (choice.integer_product) return add_integer_product(node);
     for (int i = 0; i < node.input_size(); ++i) node.set_input(i, lowered_input(node, choice, i));
     for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.has_g()) lower_body(*attribute.mutable_g());
@@ -135,8 +142,9 @@ class GraphLowering {
   std::string quantized(const std::string& name, Format values) {
     const auto known = quantized_.find({name, values});
     if (known != quantized_.end()) return known->second;
-    // A pair in front of a float16 weight would round it twice.
-    const bool paired = context_.plan.rules.paired_weights && values == Format::Float32;
+    // A pair in front of a float16 weight would round it twice; no engine takes block scales as codes behind one.
+    const bool paired = context_.plan.rules.paired_weights && values == Format::Float32 &&
+                        (!context_.weights.holds(name) || !has_block_scales(context_.plan.tensors.at(name)));
     if (!context_.weights.holds(name) || paired) {
       const std::string source = request(name, Format::Float32);
       return add_pair(source, name, context_.names.unique(name + "_DequantizeLinear_Output"));
@@ -150,6 +158,7 @@ class GraphLowering {
   /// QuantizeLinear and DequantizeLinear of `tensor`, reading `source` and writing `output`.
   std::string add_pair(const std::string& source, const std::string& tensor, const std::string& output) {
     const QuantParams& params = context_.plan.tensors.at(tensor);
+    if (params.dynamic) return add_pair_of_run(source, tensor, output, params);
     StoredCodes stored = context_.weights.add_params(graph_, tensor, params);
     stored.codes = context_.names.unique(tensor + "_QuantizeLinear_Output");
     add_quantizer("QuantizeLinear", tensor + "_quantize", {source, stored.scale, stored.zero_point}, stored.codes,
@@ -157,10 +166,59 @@ class GraphLowering {
     return add_dequantizer(tensor, stored, output, params);
   }
 
+  /// TensorRT's operator that finds the scales of blocks in each run, and what undoes it.
+  std::string add_pair_of_run(const std::string& source, const std::string& tensor, const std::string& output,
+                              const QuantParams& params) {
+    const bool has_tensor_scale = params.format == Format::NvFp4;
+    StoredCodes stored;
+    stored.codes = context_.names.unique(tensor + "_QuantizeLinear_Output");
+    stored.scale = context_.names.unique(tensor + "_scale");
+    std::vector<std::string> inputs{source};
+    if (has_tensor_scale) {
+      stored.tensor_scale = context_.weights.add_scale(graph_, tensor + "_tensor_scale", params.scale.front());
+      inputs.push_back(stored.tensor_scale);
+    }
+    onnx::NodeProto& quantize = add_quantizer(has_tensor_scale ? kQuantizeNvFp4 : kQuantizeMxFp8, tensor + "_quantize",
+                                              inputs, stored.codes, params);
+    quantize.add_output(stored.scale);
+    quantize.set_domain(kTensorRtDomain);
+    const Dtype stated = Dtype::Float8E4M3FN;  // of the scales, or of the codes
+    set_attribute(quantize, has_tensor_scale ? "scale_type" : "output_dtype", static_cast<std::int64_t>(stated));
+    context_.counts.tensorrt_operators = true;
+    return add_dequantizer(tensor, stored, output, params);
+  }
+
+  /// Codes whose block scales are codes themselves, to float32.
+  void add_block_dequantizer(const std::string& tensor, const StoredCodes& stored, const std::string& output,
+                             const QuantParams& params) {
+    std::string scale = stored.scale;
+    if (!stored.tensor_scale.empty()) {
+      scale = context_.names.unique(stored.scale + "_DequantizeLinear_Output");
+      add_quantizer("DequantizeLinear", tensor + "_dequantize_scale", {stored.scale, stored.tensor_scale}, scale, {});
+    }
+    const bool for_tensorrt = written_for_tensorrt(params.format, context_.plan.target);
+    onnx::NodeProto& node = add_quantizer(for_tensorrt ? kDequantizeMxFp8 : "DequantizeLinear", tensor + "_dequantize",
+                                          {stored.codes, scale}, output, params);
+    if (stored.tensor_scale.empty()) {
+      set_attribute(node, "output_dtype", static_cast<std::int64_t>(Dtype::Float32));
+    }
+    if (!for_tensorrt) return;
+    node.set_domain(kTensorRtDomain);
+    context_.counts.tensorrt_operators = true;
+  }
+
   std::string add_dequantizer(const std::string& tensor, const StoredCodes& stored, const std::string& output,
                               const QuantParams& params, Format values = Format::Float32) {
-    add_quantizer("DequantizeLinear", tensor + "_dequantize", {stored.codes, stored.scale, stored.zero_point}, output,
-                  params);
+    if (!has_block_scales(params)) {
+      add_quantizer("DequantizeLinear", tensor + "_dequantize", {stored.codes, stored.scale, stored.zero_point}, output,
+                    params);
+    } else if (values == Format::Float32) {
+      add_block_dequantizer(tensor, stored, output, params);
+    } else {
+      const std::string in_float32 = context_.names.unique(tensor + "_dequantized");
+      add_block_dequantizer(tensor, stored, in_float32, params);
+      add_cast(in_float32, output, tensor, values);
+    }
     ++context_.counts.quantize_pairs;
     quantized_[{tensor, values}] = output;
     return output;
@@ -189,8 +247,8 @@ class GraphLowering {
     return output;
   }
 
-  void add_quantizer(const char* op_type, const std::string& name, const std::vector<std::string>& inputs,
-                     const std::string& output, const QuantParams& params) {
+  onnx::NodeProto& add_quantizer(const char* op_type, const std::string& name, const std::vector<std::string>& inputs,
+                                 const std::string& output, const QuantParams& params) {
     onnx::NodeProto& node = *graph_.add_node();
     node.set_op_type(op_type);
     node.set_name(context_.names.unique(name));
@@ -199,6 +257,56 @@ class GraphLowering {
     const bool blocked = params.block > 0;
     if (blocked || params.scale.size() > 1) set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
     if (blocked) set_attribute(node, "block_size", static_cast<std::int64_t>(params.block));
+    return node;
+  }
+
+  onnx::NodeProto& add_node(const char* op_type, const std::string& name, const std::vector<std::string>& inputs,
+                            const std::string& output) {
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type(op_type);
+    node.set_name(context_.names.unique(name));
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+    return node;
+  }
+
+  /// Codes, scale and zero point of a tensor as DynamicQuantizeLinear makes them, shared by its readers.
+  const StoredCodes& quantized_in_run(const std::string& name) {
+    const auto [place, fresh] = in_run_.try_emplace(name);
+    StoredCodes& made = place->second;
+    if (!fresh) return made;
+    const std::string source = request(name, Format::Float32);
+    made.codes = context_.names.unique(name + "_quantized");
+    made.scale = context_.names.unique(name + "_scale");
+    made.zero_point = context_.names.unique(name + "_zero_point");
+    onnx::NodeProto& node = add_node("DynamicQuantizeLinear", name + "_quantize", {source}, made.codes);
+    node.add_output(made.scale);
+    node.add_output(made.zero_point);
+    return made;
+  }
+
+  /// A MatMul or Gemm on integers, scaled by what its data were quantized with in this run. Named as ONNX Runtime's
+  /// quantizer does.
+  void add_integer_product(const onnx::NodeProto& node) {
+    const std::string& weight = node.input(1);
+    const StoredCodes data = quantized_in_run(node.input(0));
+    const StoredCodes stored = context_.weights.in_codes(weight, context_.plan.tensors.at(weight));
+    const auto fresh = [&](const char* what) { return context_.names.unique(node.output(0) + what); };
+    std::string codes = stored.codes;
+    if (attribute_int(node, "transB", 0) != 0) {
+      codes = context_.names.unique(stored.codes + "_transposed");
+      add_node("Transpose", node.name() + "_transpose", {stored.codes}, codes);
+    }
+    const std::string sums = fresh("_integers"), in_float = fresh("_float"), scales = fresh("_scales");
+    add_node("MatMulInteger", node.name() + "_quant", {data.codes, codes, data.zero_point, stored.zero_point}, sums);
+    add_cast(sums, in_float, sums, Format::Float32);
+    add_node("Mul", node.name() + "_scales", {data.scale, stored.scale}, scales);
+    const bool biased = node.input_size() > 2 && !node.input(2).empty();
+    const std::string product = biased ? fresh("_product") : node.output(0);
+    add_node("Mul", node.name() + "_scaled", {in_float, scales}, product);
+    if (biased)
+      add_node("Add", node.name() + "_bias", {product, request(node.input(2), Format::Float32)}, node.output(0));
+    ++context_.counts.quantize_pairs;
   }
 
   /// The file's own Casts whose readers all read past them now.
@@ -237,6 +345,7 @@ class GraphLowering {
   TypedContext& context_;
   std::map<std::string, Versions> versions_;
   std::map<std::pair<std::string, Format>, std::string> quantized_;
+  std::map<std::string, StoredCodes> in_run_;
   std::map<std::string, std::string> cast_sources_;  // tensor made by a Cast of the file -> what that Cast reads
   std::set<std::string> bypassed_;
 };

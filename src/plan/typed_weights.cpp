@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <set>
 #include <span>
 
+#include "base/float_codes.h"
+#include "base/format_definition.h"
 #include "base/nibbles.h"
 #include "base/text.h"
 #include "numerics/tensor_grid.h"
@@ -29,7 +32,7 @@ Tensor tensor_of_bytes(Dtype dtype, const Shape& shape, std::span<const std::byt
 }
 
 Tensor stored(Format format, const Shape& shape, std::vector<std::byte> codes) {
-  if (format == Format::Int4) codes = packed_nibbles(codes);
+  if (bits_of(format) == 4) codes = packed_nibbles(codes);
   return tensor_of_bytes(dtype_of_format(format), shape, codes);
 }
 
@@ -40,8 +43,12 @@ Shape params_shape(const QuantParams& params, const Shape& tensor) {
 }
 
 Tensor zero_points(const QuantParams& params, const Shape& shape) {
-  std::vector<std::byte> codes(params.scale.size());
-  for (std::size_t i = 0; i < params.zero_point.size(); ++i) codes[i] = static_cast<std::byte>(params.zero_point[i]);
+  const std::size_t width = bits_of(params.format) == 16 ? 2 : 1;
+  std::vector<std::byte> codes(params.scale.size() * width);
+  for (std::size_t i = 0; i < params.zero_point.size(); ++i) {
+    const auto zero = static_cast<std::uint32_t>(params.zero_point[i]);
+    for (std::size_t b = 0; b < width; ++b) codes[i * width + b] = static_cast<std::byte>(zero >> (8 * b) & 0xFFU);
+  }
   return stored(params.format, shape, std::move(codes));
 }
 
@@ -50,6 +57,21 @@ Tensor scales(const QuantParams& params, const Shape& shape, Format values) {
   grid.format = values;
   const auto count = static_cast<std::int64_t>(params.scale.size());
   return tensor_of_bytes(dtype_of_format(values), shape, encode(grid, 1, count, params.scale));
+}
+
+/// Block scales as the format stores them: E4M3 without the scale of the tensor, or E8M0, which TensorRT reads as
+/// bytes.
+Tensor block_scale_codes(const QuantParams& params, const Shape& shape, bool as_bytes) {
+  if (definition_of(params.format).block_scale == BlockScale::E8M0) {
+    std::vector<std::byte> codes;
+    for (const float scale : params.scale) codes.push_back(static_cast<std::byte>(float8e8m0_bits(scale)));
+    return tensor_of_bytes(as_bytes ? Dtype::UInt8 : Dtype::Float8E8M0, shape, codes);
+  }
+  QuantParams grid;
+  grid.format = Format::Float8E4M3FN;
+  grid.scale = {params.tensor_scale};
+  const auto count = static_cast<std::int64_t>(params.scale.size());
+  return tensor_of_bytes(Dtype::Float8E4M3FN, shape, encode(grid, 1, count, params.scale));
 }
 
 void collect_captured(const onnx::GraphProto& graph, std::set<std::string> known, std::set<std::string>& captured) {
@@ -73,27 +95,7 @@ void collect_captured(const onnx::GraphProto& graph, std::set<std::string> known
 
 }  // namespace
 
-Dtype dtype_of_format(Format format) {
-  switch (format) {
-    case Format::Float32:
-      return Dtype::Float32;
-    case Format::Float16:
-      return Dtype::Float16;
-    case Format::BFloat16:
-      return Dtype::BFloat16;
-    case Format::Float8E4M3FN:
-      return Dtype::Float8E4M3FN;
-    case Format::Float8E5M2:
-      return Dtype::Float8E5M2;
-    case Format::Int8:
-      return Dtype::Int8;
-    case Format::UInt8:
-      return Dtype::UInt8;
-    case Format::Int4:
-      return Dtype::Int4;
-  }
-  throw Error(ErrorKind::Internal, "a format without an element type");
-}
+Dtype dtype_of_format(Format format) { return definition_of(format).stored; }
 
 std::vector<std::string> captured_names(const onnx::GraphProto& graph) {
   std::set<std::string> captured;
@@ -101,8 +103,8 @@ std::vector<std::string> captured_names(const onnx::GraphProto& graph) {
   return {captured.begin(), captured.end()};
 }
 
-TypedWeights::TypedWeights(Model& model, NamePool& names, const Progress& progress)
-    : model_(model), names_(names), stored_(progress, "storing the weights, MB", bytes_beside(model)) {
+TypedWeights::TypedWeights(Model& model, NamePool& names, Target target, const Progress& progress)
+    : model_(model), names_(names), target_(target), stored_(progress, "storing the weights, MB", bytes_beside(model)) {
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) places_[tensor.name()] = {&graph, &tensor};
   });
@@ -186,11 +188,24 @@ StoredCodes TypedWeights::add_params(onnx::GraphProto& graph, const std::string&
                                      Format values) {
   StoredCodes names;
   names.scale = names_.unique(tensor + "_scale");
+  if (definition_of(params.format).block_scale != BlockScale::Chosen) {
+    const Shape blocks = scale_shape(params, value_of(tensor).shape());
+    add_initializer(model_, graph, names.scale, block_scale_codes(params, blocks, scales_as_bytes(params.format)));
+    if (params.tensor_scale == 0) return names;
+    names.tensor_scale = add_scale(graph, tensor + "_tensor_scale", params.tensor_scale);
+    return names;
+  }
   names.zero_point = names_.unique(tensor + "_zero_point");
   const Shape shape = params_shape(params, params.block > 0 ? value_of(tensor).shape() : Shape{});
   add_initializer(model_, graph, names.scale, scales(params, shape, values));
   add_initializer(model_, graph, names.zero_point, zero_points(params, shape));
   return names;
+}
+
+std::string TypedWeights::add_scale(onnx::GraphProto& graph, const std::string& name, float scale) {
+  const std::string fresh = names_.unique(name);
+  add_initializer(model_, graph, fresh, Tensor::of({}, std::array{scale}));
+  return fresh;
 }
 
 void TypedWeights::remove_unused() {

@@ -13,21 +13,28 @@
 #include "model/model.h"
 #include "numerics/round.h"
 #include "vernier/format.h"
+#include "vernier/target.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
+
+/// Written with TensorRT's own operators, which take what ONNX's do not.
+inline bool written_for_tensorrt(Format format, Target target) {
+  return format == Format::MxFp8 && target == Target::TensorRt;
+}
 
 /// Initializers that a DequantizeLinear reads.
 struct StoredCodes {
   std::string codes;
   std::string scale;
-  std::string zero_point;
+  std::string zero_point;    // empty: formats with block scales have none
+  std::string tensor_scale;  // of nvfp4, whose block scales are codes themselves; else empty
 };
 
 class TypedWeights {
  public:
   /// Both live longer than this.
-  TypedWeights(Model& model, NamePool& names, const Progress& progress = {});
+  TypedWeights(Model& model, NamePool& names, Target target, const Progress& progress = {});
 
   bool holds(const std::string& name) const { return places_.contains(name); }
 
@@ -46,6 +53,9 @@ class TypedWeights {
   StoredCodes add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params,
                          Format values = Format::Float32);
 
+  /// Adds a float32 scalar; its name.
+  std::string add_scale(onnx::GraphProto& graph, const std::string& name, float scale);
+
   /// Removes originals that were replaced and that nothing reads any more.
   void remove_unused();
 
@@ -53,8 +63,10 @@ class TypedWeights {
 
  private:
   Tensor value_of(const std::string& name) const;
+  bool scales_as_bytes(Format format) const { return written_for_tensorrt(format, target_); }
   Model& model_;
   NamePool& names_;
+  Target target_;
   struct Place {
     onnx::GraphProto* graph = nullptr;
     const onnx::TensorProto* tensor = nullptr;  // stays where it is while others are added

@@ -1,5 +1,6 @@
 #include "plan/weight_blocks.h"
 
+#include "base/format_definition.h"
 #include "model/output_channels.h"
 
 namespace vernier {
@@ -9,7 +10,27 @@ int summed_axis(const onnx::NodeProto& node, int rank) {
   return 1 - weight_axis(node, {1, 1});
 }
 
-int block_along(std::int64_t length, int wanted) {
+Format weight_format(Format format, const QuantizationRules& rules) {
+  switch (format) {
+    case Format::UInt8:  // engines take no other weights
+    case Format::DynamicInt8:
+      return Format::Int8;
+    case Format::Int16:
+    case Format::UInt16:
+      return rules.weight_bits == 4 ? Format::Int4 : Format::Int8;
+    default:
+      return format;
+  }
+}
+
+int block_wanted(Format format, const QuantizationRules& rules) {
+  const Format stored = weight_format(format, rules);
+  if (stored == Format::Int4 || stored == Format::UInt4) return rules.block_size;
+  return definition_of(stored).block;
+}
+
+int block_along(std::int64_t length, int wanted, int fixed) {
+  if (fixed > 0) return length > 0 && length % fixed == 0 ? fixed : 0;
   for (int block = wanted; block >= 32; block /= 2) {
     if (length > 0 && length % block == 0) return block;
   }

@@ -23,12 +23,63 @@ def test_float8_saturates():
     assert formats.round(VALUES, "float8e4m3fn", scale=1).tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name, low, high, zero", [("int8", -128, 127, 0), ("uint8", 0, 255, 128), ("int8", -128, 127, 5)])
+@pytest.mark.parametrize("name, low, high, zero", [("int8", -128, 127, 0), ("uint8", 0, 255, 128), ("int8", -128, 127, 5),
+                                                   ("int16", -32768, 32767, 0), ("uint16", 0, 65535, 32768),
+                                                   ("uint4", 0, 15, 7)])
 def test_integers(name, low, high, zero):
     scale = np.float32(0.0371)
     codes = np.clip(np.rint(VALUES / scale) + zero, low, high)
     expected = ((codes - zero).astype(np.float32) * scale).astype(np.float32)
     np.testing.assert_array_equal(formats.round(VALUES, name, scale=scale, zero_point=zero), expected)
+
+
+def blocks_by_hand(values, dtype, size, scale_of_block):
+    """Nearest codes of ml_dtypes in blocks of the last dimension, saturating, and what they stand for."""
+    parts = values.reshape(-1, size)
+    scales = scale_of_block(np.abs(parts).max(-1, keepdims=True)).astype(np.float32)
+    largest = np.float32(ml_dtypes.finfo(dtype).max)
+    codes = np.clip(parts / scales, -largest, largest).astype(dtype)
+    return (codes.astype(np.float32) * scales).reshape(values.shape)
+
+
+BLOCKS = VALUES[:4992].reshape(-1, 96)
+
+
+@pytest.mark.parametrize("name, dtype, largest", [("mxfp8", ml_dtypes.float8_e4m3fn, 8), ("mxfp8e5m2", ml_dtypes.float8_e5m2, 15),
+                                                  ("mxfp4", ml_dtypes.float4_e2m1fn, 2)])
+def test_microscaling_is_that_of_the_open_compute_project(name, dtype, largest):
+    def power(absmax):
+        return np.exp2(np.clip(np.floor(np.log2(absmax.astype(np.float64))) - largest, -127, 127))
+
+    expected = blocks_by_hand(BLOCKS, dtype, 32, power)
+    assert formats.round(BLOCKS, name).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("scale", [None, 0.125, 3e-5])
+def test_nvfp4_has_scales_in_e4m3_and_one_for_the_tensor(scale):
+    tensor = np.float32(np.abs(BLOCKS).max() / np.float32(2688) if scale is None else scale)
+
+    def in_e4m3(absmax):
+        wanted = np.minimum(absmax / (np.float32(6) * tensor), np.float32(448)).astype(ml_dtypes.float8_e4m3fn)
+        return np.maximum(wanted.astype(np.float32), np.float32(2.0**-9)) * tensor
+
+    expected = blocks_by_hand(BLOCKS, ml_dtypes.float4_e2m1fn, 16, in_e4m3)
+    assert formats.round(BLOCKS, "nvfp4", scale=scale).tobytes() == expected.tobytes()
+    assert formats.scale_of(BLOCKS, "nvfp4") == np.float32(np.abs(BLOCKS).max() / np.float32(2688))
+
+
+def test_dynamic_int8_is_dynamic_quantize_linear():
+    from onnx.reference.ops.op_dynamic_quantize_linear import DynamicQuantizeLinear
+    values = np.random.default_rng(8).normal(1, 2, 500).astype(np.float32)
+    codes, scale, zero = DynamicQuantizeLinear._run(None, values)
+    expected = (codes.astype(np.float32) - np.float32(zero)) * scale
+    np.testing.assert_array_equal(formats.round(values, "dynamic-int8"), expected)
+
+
+@pytest.mark.parametrize("name, arguments", [("mxfp8", {"scale": 2}), ("dynamic-int8", {"scale": 2}), ("nvfp4", {"scale": -1})])
+def test_scales_of_values_cannot_be_given(name, arguments):
+    with pytest.raises(vernier.UsageError):
+        formats.round(VALUES, name, **arguments)
 
 
 def test_per_channel():

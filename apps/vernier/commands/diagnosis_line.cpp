@@ -42,6 +42,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.precision = precision.values();
   read_rows(table::kRules, typed, options.precision.rules);
   apply_reduce_range(typed.given("--reduce-range"), options.precision);
+  check_weight_bits(options.precision);
   options.sample_pictures = typed.given("--sample-pictures");
   options.rank = typed.given("--rank");
   options.quick = typed.given("--quick");
@@ -138,6 +139,7 @@ void DiagnosisLine::add_quantized(CLI::App& app) { add_rows(app, table::kQuantiz
 void DiagnosisLine::add_per_tensor(CLI::App& app) {
   add_row(app, table::kPerTensor, "Precision", typed);
   add_row(app, table::kReduceRange, "Precision", typed);
+  add_row(app, table::kWeightBits, "Precision", typed);
 }
 
 }  // namespace vernier::cli

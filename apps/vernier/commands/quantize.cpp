@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/commands.h"
@@ -53,10 +54,16 @@ void add_options(CLI::App& app, QuantizeLine& line) {
 void apply_mode(const std::string& mode, PrecisionOptions& precision) {
   const std::string chosen = mode.empty() && precision.low.empty() ? "int8" : mode;
   if (chosen.empty()) return;
-  const std::string known =
-      parse_choice("--quantize-mode", chosen, {"int8", "fp8", "int4", "int8-weight-only", "int8_weight_only"});
-  const Format format = known == "fp8" ? Format::Float8E4M3FN : known == "int4" ? Format::Int4 : Format::Int8;
-  precision.rules.weights_only = known.starts_with("int8-") || known.starts_with("int8_");
+  std::string known = parse_choice(
+      "--quantize-mode", chosen,
+      {"int8", "fp8", "int4", "int8-weight-only", "int8_weight_only", "fp8-weight-only", "nvfp4-weight-only",
+       "mxfp8-weight-only", "uint4", "int16", "nvfp4", "mxfp8", "mxfp4", "dynamic-int8"});
+  for (const std::string_view ending : {"-weight-only", "_weight_only"}) {
+    if (!known.ends_with(ending)) continue;
+    known.erase(known.size() - ending.size());
+    precision.rules.weights_only = true;
+  }
+  const Format format = parse_format(known).value();
   const auto there = std::find(precision.low.begin(), precision.low.end(), format);
   if (there == precision.low.end()) precision.low.insert(precision.low.begin(), format);
   std::stable_sort(precision.low.begin(), precision.low.end(),
@@ -106,9 +113,12 @@ QuantizeOptions options_of(const QuantizeLine& line) {
   QuantizationRules& rules = options.precision.rules;
   read_rows(table::kRules, texts, rules);
   apply_reduce_range(texts.given("--reduce-range"), options.precision);
-  if (texts.given("--block-size") &&
-      std::ranges::find(options.precision.low, Format::Int4) == options.precision.low.end()) {
-    refuse("--block-size has no effect without INT4 weights", "add --quantize-mode int4");
+  check_weight_bits(options.precision);
+  if (texts.given("--block-size") && std::ranges::none_of(options.precision.low, [&](Format format) {
+        const bool wide = format == Format::Int16 || format == Format::UInt16;
+        return format == Format::Int4 || format == Format::UInt4 || (wide && rules.weight_bits == 4);
+      })) {
+    refuse("--block-size has no effect without INT4 or UINT4 weights", "add --quantize-mode int4");
   }
   if (rules.block_size % 32 != 0 || rules.block_size == 96) {
     refuse(fmt::format("--block-size {}: engines support blocks of 32, 64 or 128", rules.block_size),

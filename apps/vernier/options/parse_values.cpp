@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <system_error>
 
 #include "base/text.h"
@@ -80,9 +82,10 @@ std::string hint_of_percent(std::string_view option, double value) {
 
 Format parse_format_name(std::string_view option, const std::string& text) {
   if (const std::optional<Format> format = parse_format(text)) return *format;
-  static const std::vector<std::string> kNames{"float32", "float16", "bfloat16", "float8e4m3fn", "float8e5m2", "int8",
-                                               "uint8",   "int4",    "fp32",     "fp16",         "bf16",       "fp8"};
-  wrong(option, text, "a format", nearest_hint(text, kNames));
+  const std::span<const std::string_view> known = words_of(Format{});
+  std::vector<std::string> names(known.begin(), known.end());
+  names.insert(names.end(), {"fp32", "fp16", "bf16", "fp8"});
+  wrong(option, text, "a format", nearest_hint(text, names));
 }
 
 const std::string& parse_choice(std::string_view option, const std::string& text,

@@ -23,11 +23,10 @@ struct FormatFlag {
   Format format;
 };
 // Lowest first, however they were typed: the record of a run does not depend on it.
-constexpr FormatFlag kFlags[] = {{"--int4", Format::Int4},
-                                 {"--int8", Format::Int8},
-                                 {"--fp8", Format::Float8E4M3FN},
-                                 {"--fp16", Format::Float16},
-                                 {"--bf16", Format::BFloat16}};
+constexpr FormatFlag kFlags[] = {{"--nvfp4", Format::NvFp4},      {"--int4", Format::Int4},
+                                 {"--int8", Format::Int8},        {"--mxfp8", Format::MxFp8},
+                                 {"--fp8", Format::Float8E4M3FN}, {"--int16", Format::Int16},
+                                 {"--fp16", Format::Float16},     {"--bf16", Format::BFloat16}};
 
 }  // namespace
 

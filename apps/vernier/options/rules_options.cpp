@@ -10,6 +10,14 @@
 #include "vernier/format.h"
 
 namespace vernier::cli {
+namespace {
+
+/// TensorRT adds a residual in these.
+bool is_residual_format(Format format) {
+  return format == Format::Int8 || format == Format::Float8E4M3FN || format == Format::Float8E5M2;
+}
+
+}  // namespace
 
 void apply_reduce_range(bool reduce_range, PrecisionOptions& precision) {
   if (!reduce_range) return;
@@ -17,13 +25,25 @@ void apply_reduce_range(bool reduce_range, PrecisionOptions& precision) {
     throw Error(ErrorKind::Usage, "--reduce-range has no effect for TensorRT, which sums products in 32 bits",
                 "leave it out, or choose --target onnxruntime");
   }
-  const bool eight = std::ranges::any_of(
-      precision.low, [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
+  const bool eight = std::ranges::any_of(precision.low, [](Format format) {
+    return format == Format::Int8 || format == Format::UInt8 || format == Format::DynamicInt8;
+  });
   if (!eight || precision.rules.weights_only) {
     throw Error(ErrorKind::Usage, "--reduce-range has no effect without INT8 weights and UINT8 activations",
                 "add --int8");
   }
   precision.rules.reduce_range = true;
+}
+
+void check_weight_bits(const PrecisionOptions& precision) {
+  const int bits = precision.rules.weight_bits;
+  if (bits == 8) return;
+  if (bits != 4) throw Error(ErrorKind::Usage, fmt::format("--weight-bits {}: weights have 8 bits or 4", bits));
+  const bool wide = std::ranges::any_of(
+      precision.low, [](Format format) { return format == Format::Int16 || format == Format::UInt16; });
+  if (wide) return;
+  throw Error(ErrorKind::Usage, "--weight-bits 4: no activation is stored in 16 bits",
+              "add --int16, or --int4 for weights alone");
 }
 
 void apply_residuals(bool residuals, PrecisionOptions& precision) {
@@ -34,8 +54,7 @@ void apply_residuals(bool residuals, PrecisionOptions& precision) {
                 precision.target == Target::OnnxRuntime ? "--target onnxruntime always quantizes both inputs of an Add"
                                                         : "leave it out");
   }
-  const bool scaled =
-      std::ranges::any_of(precision.low, [](Format format) { return needs_scale(format) && format != Format::Int4; });
+  const bool scaled = std::ranges::any_of(precision.low, [](Format format) { return is_residual_format(format); });
   if (precision.rules.weights_only || !scaled) {
     throw Error(ErrorKind::Usage, "--quantize-residuals: no activation is quantized", "add --int8 or --fp8");
   }

@@ -31,19 +31,6 @@
 namespace vernier {
 namespace {
 
-/// How a tensor is laid out along the axis of its scales.
-struct Extent {
-  std::int64_t channels = 1;
-  std::int64_t inner = 1;
-};
-
-Extent extent_of(const QuantParams& params, const Shape& shape, std::size_t count) {
-  if (params.axis < 0) return {1, static_cast<std::int64_t>(count)};
-  Extent extent{shape.at(static_cast<std::size_t>(params.axis)), 1};
-  for (std::size_t i = static_cast<std::size_t>(params.axis) + 1; i < shape.size(); ++i) extent.inner *= shape[i];
-  return extent;
-}
-
 struct RoundKernel final : Kernel {
   QuantParams params;
   std::int64_t slot = -1;
@@ -64,25 +51,23 @@ struct RoundKernel final : Kernel {
     params.axis = static_cast<int>(int_attribute(info, "axis"));
     params.block = static_cast<int>(int_attribute(info, "block"));
     params.lowest_code = static_cast<std::int32_t>(int_attribute(info, "lowest_code"));
+    params.dynamic = int_attribute(info, "dynamic") != 0;
     slot = int_attribute(info, "slot");
   }
 
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
     const std::span<float> out = output(context, 0, in);
-    if (params.block > 0) return round_tensor(params, in.shape, in.values, out);  // of a weight: nothing is counted
     const std::span<Recorder> recorders = current_recorders();
     const auto place = static_cast<std::size_t>(slot);
-    if (slot < 0 || recorders.empty() || place >= recorders.front().events.size()) {
-      const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
-      round_to(params, channels, inner, in.values, out);
-      return;
-    }
-    for (std::size_t i = 0; i < recorders.size(); ++i) {
-      const Input one = part(in, i, recorders.size());
-      const auto [channels, inner] = extent_of(params, one.shape, one.values.size());
-      round_to_counting(params, channels, inner, one.values, part(out, i, recorders.size()),
-                        recorders[i].events[place]);
+    const bool of_weight = params.block > 0 && !params.dynamic;
+    const bool counts = slot >= 0 && !of_weight && !recorders.empty() && place < recorders.front().events.size();
+    if (!counts && (!params.dynamic || of_weight)) return round_tensor(params, in.shape, in.values, out);
+    const std::size_t samples = std::max<std::size_t>(1, recorders.size());
+    for (std::size_t i = 0; i < samples; ++i) {
+      const Input one = part(in, i, samples);
+      round_tensor(params, one.shape, one.values, part(out, i, samples),
+                   counts ? &recorders[i].events[place] : nullptr);
     }
   }
 };
@@ -162,8 +147,13 @@ struct SwitchKernel final : SlotKernel {
     const std::span<float> out = output(context, 0, in);
     std::span<const float> from = in.values;
     for (const QuantParams& params : roundings->at(slot)) {
-      const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
-      round_to(params, channels, inner, from, out);
+      // Scales of a run are those of its sample.
+      const std::size_t samples = params.dynamic ? recorders.size() : 1;
+      Input rounded{from, in.shape};
+      for (std::size_t i = 0; i < samples; ++i) {
+        const Input one = part(rounded, i, samples);
+        round_tensor(params, one.shape, one.values, part(out, i, samples));
+      }
       from = out;
     }
   }

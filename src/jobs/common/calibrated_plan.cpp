@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "model/operator_traits.h"
+#include "numerics/grid.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "vernier/calibration.h"
@@ -42,7 +43,7 @@ std::set<std::string> tensors_of(const Model& model) {
 }
 
 bool any_asymmetric(const std::map<std::string, Format>& tensors) {
-  return std::ranges::any_of(tensors, [](const auto& tensor) { return tensor.second == Format::UInt8; });
+  return std::ranges::any_of(tensors, [](const auto& tensor) { return is_unsigned(tensor.second); });
 }
 
 std::vector<std::string> mask_warnings(const ChosenRanges& chosen) {

@@ -67,7 +67,7 @@ double sqnr_of(double signal, double noise) {
   return 10 * std::log10(signal / noise);
 }
 
-std::size_t codes_in(Format format) { return format == Format::Int4 ? 16 : 256; }
+std::size_t codes_in(Format format) { return std::size_t{1} << static_cast<unsigned>(bits_of(format)); }
 
 QuantizerLoss described(const QuantizedTensor& quantized) {
   QuantizerLoss row;
@@ -105,7 +105,9 @@ void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& los
 
 /// Share of the codes that a constant uses.
 std::optional<double> used_codes(const QuantParams& params, const Tensor& values) {
-  if (!is_integer(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
+  if (!is_integer(params.format) || bits_of(params.format) > 8 || !scales_fit(params, values.shape())) {
+    return std::nullopt;
+  }
   const std::vector<std::byte> codes = encode_tensor(params, values.shape(), values.floats());
   const std::set<std::byte> used(codes.begin(), codes.end());
   return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));

@@ -179,7 +179,7 @@ std::vector<FoundDefect> find_lost_layers(const Model& given, const SimulatedFil
     // A pair that keeps far more than its layer does not explain the loss.
     const bool explains =
         worst != nullptr && (starved.many() || *worst->sqnr_db < *layer.own_sqnr_db + kExplainsWithinDb);
-    if (!explains || (worst->format == Format::Int4 && *layer.own_sqnr_db >= kLostDbOfInt4)) continue;
+    if (!explains || (bits_of(worst->format) == 4 && *layer.own_sqnr_db >= kLostDbOfInt4)) continue;
     const Reason reason = reason_of(*worst, starved);
     found.push_back(
         {"lost-layer", worst->quantizer.empty() ? worst->dequantizer : worst->quantizer,

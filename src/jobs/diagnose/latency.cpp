@@ -15,8 +15,9 @@
 namespace vernier {
 
 bool has_integer_kernels(const std::vector<Format>& low) {
-  return std::any_of(low.begin(), low.end(),
-                     [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
+  return std::any_of(low.begin(), low.end(), [](Format format) {
+    return format == Format::Int8 || format == Format::UInt8 || format == Format::DynamicInt8;
+  });
 }
 
 LatencyReport measure_latency(const Subject& subject, const LatencyModels& models, Target target) {

@@ -209,11 +209,18 @@ class FactFinder {
     return 0;
   }
 
+  /// The grid of an activation, which is the same in all runs.
+  std::optional<QuantParams> steady_grid(const std::string& tensor) const {
+    const auto grid = plan().tensors.find(tensor);
+    if (grid == plan().tensors.end() || grid->second.dynamic) return std::nullopt;
+    return grid->second;
+  }
+
   void add_inputs(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) const {
     for (const std::string& name : node.input()) {
       if (std::ranges::find(layer.inputs, name) != layer.inputs.end()) {
         TensorFacts tensor = activation(name);
-        if (const auto grid = plan().tensors.find(name); grid != plan().tensors.end()) tensor.grid = grid->second;
+        tensor.grid = steady_grid(name);
         facts.inputs.push_back(std::move(tensor));
         const onnx::NodeProto* maker = walk_.maker(name);
         if (maker != nullptr) facts.made_by.push_back(maker->op_type());
@@ -318,8 +325,7 @@ class FactFinder {
     add_inputs(layer, node, facts);
     for (const std::string& output : layer.outputs) {
       facts.outputs.push_back(activation(output));
-      const auto grid = plan().tensors.find(output);
-      if (grid != plan().tensors.end()) facts.outputs.back().grid = grid->second;
+      facts.outputs.back().grid = steady_grid(output);
     }
     if (const auto own = evidence_.own.find(row.name); own != evidence_.own.end()) {
       const LayerError& error = own->second;

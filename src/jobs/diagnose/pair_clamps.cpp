@@ -86,7 +86,8 @@ std::vector<Cuts> pairs_of(const SimulatedFile& file) {
   for (const InputInfo& input : model_inputs(file.model)) made.insert(input.name);
   std::vector<Cuts> pairs;
   for (const QuantizedTensor& pair : file.quantized) {
-    if (pair.quantizer.empty() || !needs_scale(pair.params.format) || pair.params.block > 0) continue;
+    if (pair.quantizer.empty() || !needs_scale(pair.params.format) || pair.params.block > 0 || pair.params.dynamic)
+      continue;
     if (!made.contains(pair.tensor) || is_initializer(file.model, pair.tensor)) continue;
     if (pair.params.scale.size() > 1 && pair.rank <= pair.params.axis) continue;
     Cuts cuts;

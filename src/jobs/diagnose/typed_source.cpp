@@ -20,6 +20,7 @@
 #include "model/graph_edit.h"
 #include "model/model.h"
 #include "model/operator_traits.h"
+#include "numerics/grid.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
 #include "plan/pair_form.h"
@@ -82,10 +83,10 @@ void require_usable_pairs(const OnnxModel& source, const Model& model) {
 /// The same range under the format of `wanted`, an activation's: the largest of its ends where the grid is symmetric.
 /// Absent where that is no range of one scale.
 std::optional<QuantParams> with_range_of(const QuantParams& wanted, const QuantParams& own) {
-  if (wanted.scale.size() != 1 || own.scale.size() != 1 || own.block > 0) return std::nullopt;
+  if (wanted.dynamic || wanted.scale.size() != 1 || own.scale.size() != 1 || own.block > 0) return std::nullopt;
   const GridEnds ends = grid_ends(own);
-  if (wanted.format == Format::UInt8) {
-    return asymmetric_params(static_cast<float>(ends.low), static_cast<float>(ends.high));
+  if (is_unsigned(wanted.format)) {
+    return asymmetric_params(static_cast<float>(ends.low), static_cast<float>(ends.high), wanted.format);
   }
   if (!symmetric(wanted)) return std::nullopt;
   const auto most = static_cast<float>(std::max(std::abs(ends.low), std::abs(ends.high)));

@@ -72,11 +72,21 @@ bool runs_as_asked(const EngineKernel& kernel, Format asked, bool weighted, bool
       return anywhere("bfloat16");
     case Format::Float8E4M3FN:
     case Format::Float8E5M2:
+    case Format::MxFp8:
+    case Format::MxFp8E5M2:
       return has_type(reads, "float8");
+    case Format::NvFp4:
+    case Format::MxFp4:
+      return has_type(reads, "float4");
+    case Format::Int16:
+    case Format::UInt16:
+      return has_type(reads, "int16") || has_type(reads, "uint16");
     case Format::Int8:  // what is never negative may be read as uint8: the same codes
     case Format::UInt8:
+    case Format::DynamicInt8:
       return has_type(reads, "uint8") || has_type(reads, "int8");
     case Format::Int4:
+    case Format::UInt4:
       return anywhere("int4");
   }
   return true;

@@ -27,6 +27,7 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/data_check/check_inputs.h"
 #include "jobs/quantize/sufficiency.h"
+#include "numerics/grid.h"
 #include "numerics/range_methods.h"
 #include "plan/scheme.h"
 #include "vernier/calibrate.h"
@@ -269,7 +270,7 @@ class Calibration {
     }
     if (form_of(options_) == RangesForm::TensorRt) {
       const bool asymmetric =
-          std::ranges::any_of(quantized_, [](const auto& tensor) { return tensor.second == Format::UInt8; });
+          std::ranges::any_of(quantized_, [](const auto& tensor) { return is_unsigned(tensor.second); });
       if (asymmetric) {
         warn(fmt::format("{}: TensorRT's cache holds symmetric steps only", options_.output.string()));
       }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "numerics/grid.h"
 #include "numerics/range_methods.h"
 #include "vernier/format.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 /// What a grid covers of a range: as much on both sides where it is symmetric.
 ValueRange covered(Format format, ValueRange range) {
-  if (format == Format::UInt8) return {std::min(range.low, 0.0F), std::max(range.high, 0.0F)};
+  if (is_unsigned(format)) return {std::min(range.low, 0.0F), std::max(range.high, 0.0F)};
   const float bound = std::max(std::abs(range.low), std::abs(range.high));
   return {-bound, bound};
 }

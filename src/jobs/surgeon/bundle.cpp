@@ -20,6 +20,7 @@
 #include "model/layers.h"
 #include "model/model.h"
 #include "model/prepare.h"
+#include "numerics/grid.h"
 #include "plan/calibrate.h"
 #include "plan/calibration_cache.h"
 #include "plan/scheme.h"
@@ -102,7 +103,7 @@ std::string ranges_of(const DiagnoseReport& report, const LayerRow& row, const s
     for (const ValuePicture& values : picture.tensors) {
       if (!needed.contains(values.tensor) || values.logarithmic || !values.clip_low || !values.clip_high) continue;
       // A symmetric grid comes from its absolute maximum, which the lowest of 256 codes lies one step beyond.
-      const bool symmetric = row.format != Format::UInt8;
+      const bool symmetric = !is_unsigned(row.format);
       const double low = symmetric ? -*values.clip_high : *values.clip_low;
       ranges[values.tensor] = {static_cast<float>(low), static_cast<float>(*values.clip_high)};
     }

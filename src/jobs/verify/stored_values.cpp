@@ -111,7 +111,7 @@ class FarCodes {
 };
 
 /// 8 of the 256 steps of int8, 4 of the 16 of int4.
-double far_steps(Format format) { return format == Format::Int4 ? 4 : 8; }
+double far_steps(Format format) { return bits_of(format) == 4 ? 4 : 8; }
 
 class Comparison {
  public:
@@ -143,8 +143,6 @@ class Comparison {
         compare_bias(*dequantizer->second, *codes, *stored, weight);
       } else if (const auto params = params_.find(dequantizer->second->name()); params != params_.end()) {
         compare_weight(*dequantizer->second, params->second, *stored, weight);
-      } else if (codes && (codes->dtype() == Dtype::Int16 || codes->dtype() == Dtype::UInt16)) {
-        compare_weight(*dequantizer->second, in_16_bits(*dequantizer->second, stored->shape()), *stored, weight);
       }
     }
     return std::move(defects_);
@@ -206,16 +204,6 @@ class Comparison {
                         "quantize the float model again: these values were changed or damaged afterwards"});
   }
 
-  /// Steps and axis of what has no grid of ours.
-  QuantParams in_16_bits(const onnx::NodeProto& node, const Shape& shape) const {
-    QuantParams params;
-    params.format = Format::Float32;
-    params.scale = scales_of(initializer(file_, node.input(1)).value());
-    if (params.scale.size() > 1) params.axis = static_cast<int>(attribute_int(node, "axis", 1));
-    if (params.axis < 0 && params.scale.size() > 1) params.axis += static_cast<int>(shape.size());
-    return params;
-  }
-
   /// `node`: a DequantizeLinear, or the layer itself.
   void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
                       const FloatWeight& weight) {
@@ -227,9 +215,9 @@ class Comparison {
     const auto channel_of = [&](std::size_t i) { return scale_index(params, stored.shape(), i); };
     FarCodes far(far_steps(params.format));
     std::vector<std::pair<float, float>> ends;
-    const bool wide = params.format == Format::Float32;
+    // A MatMulNBits with zero points that are no integers, or codes of 16 bits, to which nobody clips.
+    const bool wide = params.format == Format::Float32 || bits_of(params.format) == 16;
     for (std::size_t c = 0; c < channels.size(); ++c) {
-      // Nobody clips to 16 bits.
       constexpr float kMost = std::numeric_limits<float>::max();
       ends.push_back(wide ? std::pair(-kMost, kMost) : ends_of(params, c));
     }

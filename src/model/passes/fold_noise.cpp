@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/format_definition.h"
 #include "numerics/grid.h"
 #include "vernier/format.h"
 
@@ -64,8 +65,9 @@ FoldNoise fold_noise(const onnx::NodeProto& layer, const Tensor& weight, const O
   }
   FoldNoise worst;
   for (const Format format : options.formats) {
-    // Blocks of int4 lie within one output channel.
-    if (format == Format::Float32 || format == Format::Int4) continue;
+    // Blocks lie within one output channel.
+    const FormatDefinition& definition = definition_of(format);
+    if (format == Format::Float32 || definition.weights_alone || definition.block > 0) continue;
     std::vector<double> behind(channels.count);
     std::vector<double> folded(channels.count);
     for (std::size_t i = 0; i < values.size(); ++i) {

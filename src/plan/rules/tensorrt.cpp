@@ -38,11 +38,12 @@ void zero_point(const QdqGraph& graph, const Node& node, Findings& findings) {
 void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!is_pair_node(node)) return;
   const Dtype type = graph.codes_type(node);
-  const bool taken = type == Dtype::Int8 || type == Dtype::Float8E4M3FN || type == Dtype::Int4;
+  const bool taken =
+      type == Dtype::Int8 || type == Dtype::Float8E4M3FN || type == Dtype::Int4 || type == Dtype::Float4E2M1;
   if (taken || type == Dtype::Undefined) return;
   findings.push_back({{},
                       {},
-                      fmt::format("the type is {}: the engine supports int8, float8e4m3fn and int4", dtype_name(type)),
+                      fmt::format("the type is {}: the engine supports int8, int4, float8e4m3fn and float4e2m1", dtype_name(type)),
                       type == Dtype::Int32 ? "keep the bias in float" : "quantize to int8"});
 }
 

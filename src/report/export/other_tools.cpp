@@ -16,6 +16,11 @@ namespace {
 
 bool is_integer8(Format format) { return format == Format::Int8 || format == Format::UInt8; }
 
+/// ModelOpt's ONNX quantizer has a mode for it.
+bool modelopt_has(Format format) {
+  return !needs_scale(format) || is_integer8(format) || format == Format::Float8E4M3FN || format == Format::Int4;
+}
+
 /// Looks like a name that was made up for a node without one (`Conv_12`) or with another's (`conv#2`): no other tool
 /// can find that.
 bool maybe_made_up(const DiagnoseReport& report, const std::string& name) {
@@ -151,7 +156,7 @@ std::string other_quantizers(const DiagnoseReport& report, const std::vector<std
   };
   for (const Format low : report.low) {
     if (low == Format::Float32) continue;
-    add(modelopt(report, low, kept));
+    if (modelopt_has(low)) add(modelopt(report, low, kept));
     if (is_integer8(low)) add(ort_quantizer(report, kept));
     if (low == Format::Float16) add(float16_converter(report, kept));
   }

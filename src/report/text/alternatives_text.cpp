@@ -25,7 +25,8 @@ namespace vernier {
 namespace {
 
 bool is_format(std::string_view word) {
-  static constexpr std::array<std::string_view, 5> kFlags{"--int8", "--fp16", "--bf16", "--fp8", "--int4"};
+  static constexpr std::array<std::string_view, 8> kFlags{"--int8", "--fp16",  "--bf16",  "--fp8",
+                                                          "--int4", "--int16", "--mxfp8", "--nvfp4"};
   return std::ranges::find(kFlags, word) != kFlags.end();
 }
 

@@ -18,7 +18,7 @@ TEST(Format, ShortFormsAreUnderstood) {
   EXPECT_EQ(parse_format("bf16"), Format::BFloat16);
   EXPECT_EQ(parse_format("fp8"), Format::Float8E4M3FN);
   EXPECT_EQ(parse_format("float"), Format::Float32);
-  EXPECT_EQ(parse_format("int16"), std::nullopt);
+  EXPECT_EQ(parse_format("int3"), std::nullopt);
 }
 
 TEST(Format, OnlyQuantizedFormatsNeedAScale) {

@@ -28,6 +28,8 @@ FloatRow float_row(Format format) {
       return {7, -126, std::ldexp(255.0, 120), false, false};
     case Format::Float8E4M3FN:
       return {3, -6, 448.0, true, true};
+    case Format::NvFp4:
+      return {1, 0, 6.0, true, true};
     default:
       return {2, -14, 57344.0, true, true};
   }
@@ -64,8 +66,7 @@ Rounded round_float(Format format, float x, float scale) {
 }
 
 Rounded round_integer(Format format, float x, float scale, std::int32_t zero_point, std::int32_t lowest_code) {
-  std::int64_t low = format == Format::Int8 ? -128 : format == Format::Int4 ? -8 : 0;
-  const std::int64_t high = format == Format::Int8 ? 127 : format == Format::Int4 ? 7 : 255;
+  auto [low, high] = oracle_codes(format);
   if (lowest_code != 0) low = lowest_code;
   Rounded result;
   if (std::isnan(x)) {
@@ -106,6 +107,12 @@ ErrorStats oracle_block(std::span<const float> ref, std::span<const float> got) 
 }
 
 }  // namespace
+
+OracleCodes oracle_codes(Format format) {
+  const bool is_signed = format == Format::Int8 || format == Format::Int4 || format == Format::Int16;
+  const std::int32_t count = 1 << bits_of(format);
+  return is_signed ? OracleCodes{-count / 2, count / 2 - 1} : OracleCodes{0, count - 1};
+}
 
 Rounded oracle_round(Format format, float x, float scale, std::int32_t zero_point, std::int32_t lowest_code) {
   Rounded result = is_float_format(format) ? round_float(format, x, scale)

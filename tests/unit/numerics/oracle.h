@@ -16,10 +16,19 @@
 
 namespace vernier::test {
 
-inline constexpr Format kFloatFormats[] = {Format::Float16, Format::BFloat16, Format::Float8E4M3FN, Format::Float8E5M2};
-inline constexpr Format kIntegerFormats[] = {Format::Int8, Format::UInt8, Format::Int4};
+inline constexpr Format kFloatFormats[] = {Format::Float16, Format::BFloat16, Format::Float8E4M3FN, Format::Float8E5M2,
+                                           Format::NvFp4};
+inline constexpr Format kIntegerFormats[] = {Format::Int8,  Format::UInt8, Format::Int4,
+                                             Format::UInt4, Format::Int16, Format::UInt16};
 inline constexpr Format kNarrowFormats[] = {Format::Float16, Format::BFloat16, Format::Float8E4M3FN, Format::Float8E5M2,
-                                            Format::Int8,    Format::UInt8,    Format::Int4};
+                                            Format::NvFp4,   Format::Int8,     Format::UInt8,        Format::Int4,
+                                            Format::UInt4,   Format::Int16,    Format::UInt16};
+
+/// Codes of an integer format.
+struct OracleCodes {
+  std::int32_t lowest, highest;
+};
+OracleCodes oracle_codes(Format format);
 
 /// What a value becomes, and what happened to it.
 struct Rounded {

@@ -80,13 +80,14 @@ TEST_P(EveryTarget, RoundsPerAxisLikeTheOracle) {
   const struct {
     std::int64_t outer, channels, inner;
   } shapes[] = {{1, 2, 3}, {3, 5, 1}, {2, 16, 1}, {4, 37, 1}, {1, 64, 9}, {2, 3, 49}, {5, 2, 130}};
-  for (const Format format : {Format::Int8, Format::UInt8, Format::Int4, Format::Float8E4M3FN, Format::Float8E5M2}) {
+  for (const Format format : {Format::Int8, Format::UInt8, Format::Int4, Format::UInt16, Format::Float8E4M3FN,
+                              Format::Float8E5M2, Format::NvFp4}) {
     for (const auto& shape : shapes) {
       for (const bool with_zero_points : {false, true}) {
         QuantParams params;
         params.format = format;
         params.axis = 1;
-        const bool is_float = format == Format::Float8E4M3FN || format == Format::Float8E5M2;
+        const bool is_float = std::ranges::find(kFloatFormats, format) != std::end(kFloatFormats);
         for (std::int64_t c = 0; c < shape.channels; ++c) {
           params.scale.push_back(random_scale());
           if (with_zero_points) params.zero_point.push_back(is_float ? 0 : static_cast<std::int32_t>(random_() % 8));

@@ -81,6 +81,56 @@ INSTANTIATE_TEST_SUITE_P(Shapes, TensorGrid,
                                            Blocks{{2, 7, 3}, 1, 4}, Blocks{{2, 3, 9}, 2, 2}, Blocks{{4}, 0, 4},
                                            Blocks{{5, 1}, 0, 64}));
 
+TEST(BlockScales, ArePowersOfTwoForMicroscaling) {
+  const std::vector<float> absmax = {6, 5.9F, 4, 3.99F, 448, 0x1p-140F, 3e38F, 0};
+  EXPECT_EQ(block_scales(Format::MxFp4, absmax, 1), (std::vector<float>{1, 1, 1, 0.5F, 64, 0x1p-127F, 0x1p125F, 1}));
+  EXPECT_EQ(block_scales(Format::MxFp8, std::vector<float>{448, 255, 3e38F}, 1),
+            (std::vector<float>{1, 0.5F, 0x1p119F}));
+  EXPECT_EQ(block_scales(Format::MxFp8E5M2, std::vector<float>{57344, 1}, 1), (std::vector<float>{1, 0x1p-15F}));
+}
+
+TEST(BlockScales, AreE4M3TimesTheScaleOfTheTensorForNvFp4) {
+  const float tensor = tensor_scale_of(Format::NvFp4, 2688);
+  EXPECT_EQ(tensor, 1);
+  EXPECT_EQ(block_scales(Format::NvFp4, std::vector<float>{2688, 6, 6.3F, 0, 1e-6F}, tensor),
+            (std::vector<float>{448, 1, 1, 1, 0x1p-9F}));
+  EXPECT_EQ(block_scales(Format::NvFp4, std::vector<float>{60}, 0.5F), std::vector<float>{20 * 0.5F});
+  EXPECT_EQ(tensor_scale_of(Format::NvFp4, 0), 1);
+}
+
+TEST(DynamicGrid, RoundsEachBlockOfTheLastDimensionByItsOwnLargestValue) {
+  QuantParams params;
+  params.format = Format::MxFp4;
+  params.block = 2;
+  params.scale = {1};
+  params.dynamic = true;
+  const std::vector<float> values = {6, 0.2F, 0.75F, 0.2F, 0, 0, -48, 21};
+  std::vector<float> rounded(values.size());
+  round_tensor(params, {2, 4}, values, rounded);
+  EXPECT_EQ(rounded, (std::vector<float>{6, 0, 0.75F, 0.1875F, 0, 0, -48, 24}));
+  // The last block of a row may be shorter.
+  params.block = 3;
+  round_tensor(params, {2, 4}, values, rounded);
+  EXPECT_EQ(rounded, (std::vector<float>{6, 0, 1, 0.1875F, 0, 0, -48, 24}));
+}
+
+TEST(DynamicGrid, IsThatOfDynamicQuantizeLinear) {
+  QuantParams params;
+  params.format = Format::DynamicInt8;
+  params.scale = {1};
+  params.dynamic = true;
+  // The second example of ONNX's own tests of DynamicQuantizeLinear.
+  const std::vector<float> values = {-1.0F, -2.1F, -1.3F, -2.5F, -3.34F, -4.0F};
+  const QuantParams fixed = fixed_params(params, {6}, values);
+  EXPECT_FLOAT_EQ(fixed.scale.at(0), 0.0156862754F);
+  EXPECT_EQ(fixed.zero_point, std::vector<std::int32_t>{255});
+  const std::vector<std::byte> codes = encode_tensor(params, {6}, values);
+  const std::vector<std::byte> expected = {std::byte{191}, std::byte{121}, std::byte{172},
+                                           std::byte{96},  std::byte{42},  std::byte{0}};
+  EXPECT_EQ(codes, expected);
+  EXPECT_EQ(fixed_params(params, {2}, std::vector<float>{0, 0}).scale, std::vector<float>{1});
+}
+
 TEST(TensorGrid, ScalesThatDoNotFitTheShapeAreRefused) {
   QuantParams params;
   params.format = Format::Int4;

@@ -52,6 +52,29 @@ TEST(PlanJson, ReadsBackWhatItWroteToTheLastBit) {
   EXPECT_EQ(plan_from_json(plan_to_json(Plan{}), "p.json"), Plan{});
 }
 
+TEST(PlanJson, KeepsScalesOfBlocksAndThoseOfRuns) {
+  Plan plan = example();
+  QuantParams& weight = plan.tensors["w"] = {};
+  weight.format = Format::NvFp4;
+  weight.scale = {0.5F, 0.25F};
+  weight.axis = 0;
+  weight.block = 16;
+  weight.tensor_scale = 0.0625F;
+  QuantParams& data = plan.tensors["x"] = {};
+  data.format = Format::MxFp8;
+  data.scale = {1};
+  data.block = 32;
+  data.dynamic = true;
+  plan.rules.weight_bits = 4;
+  EXPECT_EQ(plan_from_json(plan_to_json(plan), "p.json"), plan);
+  weight.tensor_scale = 0;
+  EXPECT_EQ(message_of(plan_to_json(plan)), "p.json: tensors.w.tensor_scale is 0");
+  weight.tensor_scale = 1;
+  data.block = 16;
+  EXPECT_EQ(message_of(plan_to_json(plan)),
+            "p.json: tensors.x.dynamic does not fit mxfp8 with 1 scales in blocks of 16");
+}
+
 TEST(PlanJson, SaysTheArithmeticWhereItIsNotTheUsualOne) {
   EXPECT_EQ(plan_to_json(example()).find("arithmetic"), std::string::npos);
   Plan plan = example();
@@ -122,7 +145,7 @@ TEST(PlanJson, NamesWhatIsWrong) {
   EXPECT_EQ(message_of(changed("\"scheme\"", "\"sheme\"")), "p.json: sheme is unknown");
   EXPECT_EQ(message_of(changed("\"float32\"", "\"float33\"")),
             "p.json: layers[1].format is 'float33', one of float32, float16, bfloat16, float8e4m3fn, float8e5m2, int8, "
-            "uint8, int4 is wanted");
+            "uint8, int4, uint4, int16, uint16, nvfp4, mxfp8, mxfp8e5m2, mxfp4, dynamic-int8 is wanted");
   EXPECT_EQ(message_of(changed("\"add\"", "7")), "p.json: layers[1].name is a number, a string is wanted");
   EXPECT_EQ(message_of(changed("\"add\"", R"("conv \"1\"")")), "p.json: layers lists 'conv \"1\"' twice");
   EXPECT_EQ(message_of(changed("0.1", "-0.1")), "p.json: tensors.w.scale holds -0.1, which is not positive");

@@ -41,7 +41,7 @@ void rewire(Model& model, const std::string& from, const std::string& to) {
 TEST(TypedWeights, ReadersOfOneFormatShareACopy) {
   Model model = two_readers();
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   const std::string copy = weights.in_format("w", Format::Float16, "a");
   EXPECT_EQ(copy, "w.float16");
   EXPECT_EQ(weights.in_format("w", Format::Float16, "b"), copy);
@@ -54,7 +54,7 @@ TEST(TypedWeights, ReadersOfOneFormatShareACopy) {
 TEST(TypedWeights, CountsAllValuesThatOverflowAndNamesTheLargest) {
   Model model = two_readers("float[4] w = {70000, 1, -900000, 80000}");
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   weights.in_format("w", Format::Float16, "a");
   weights.in_format("w", Format::Float16, "b");
   EXPECT_EQ(weights.take_notes(),
@@ -66,7 +66,7 @@ TEST(TypedWeights, CountsAllValuesThatOverflowAndNamesTheLargest) {
 TEST(TypedWeights, CodesHaveScaleAndZeroPointBesideThem) {
   Model model = two_readers();
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   const QuantParams grid{Format::UInt8, {0.5F, 0.5F, 1, 0.25F}, {10, 20, 30, 40}, 0, 0, 0};
   const StoredCodes stored = weights.in_codes("w", grid);
   EXPECT_EQ(codes_of<std::uint8_t>(initializer(model, stored.codes).value()),
@@ -82,7 +82,7 @@ TEST(TypedWeights, CodesHaveScaleAndZeroPointBesideThem) {
 TEST(TypedWeights, OneScaleIsAScalar) {
   Model model = two_readers();
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   const StoredCodes stored = weights.in_codes("w", {Format::Int8, {0.5F}, {}, -1, 0, 0});
   EXPECT_EQ(codes_of<std::int8_t>(initializer(model, stored.codes).value()), (std::vector<std::int8_t>{2, -4, 6, 1}));
   EXPECT_EQ(initializer(model, stored.scale).value().shape(), Shape{});
@@ -92,7 +92,7 @@ TEST(TypedWeights, OneScaleIsAScalar) {
 TEST(TypedWeights, AnotherTypeOfScaleSharesTheCodes) {
   Model model = two_readers();
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   const QuantParams grid{Format::Int8, {0.5F}, {}, -1, 0, 0};
   const StoredCodes wide = weights.in_codes("w", grid);
   const StoredCodes half = weights.in_codes("w", grid, Format::Float16);
@@ -105,7 +105,7 @@ TEST(TypedWeights, AnotherTypeOfScaleSharesTheCodes) {
 TEST(TypedWeights, FourBitCodesLieTwoToAByteWithAScaleForEachBlock) {
   Model model = parse_model("g (float[4,1] x) => (float[4,1] y) <float[4,1] w = {1, -2, 6, 4}> { [a] y = Add(x, w) }");
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   const StoredCodes stored = weights.in_codes("w", {Format::Int4, {1, 2}, {}, 0, 2, 0});
   // 1, -2 | 3, 2: the first of a pair in the low half.
   EXPECT_EQ(codes_of<std::uint8_t>(initializer(model, stored.codes).value()), (std::vector<std::uint8_t>{0xE1, 0x23}));
@@ -115,7 +115,7 @@ TEST(TypedWeights, FourBitCodesLieTwoToAByteWithAScaleForEachBlock) {
 TEST(TypedWeights, ABiasHasInt32CodesAndNoZeroPoint) {
   Model model = two_readers();
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   const StoredCodes stored = weights.bias_in_codes("w", {0.001F, 0.001F, 0.5F, 0.5F});
   EXPECT_EQ(codes_of<std::int32_t>(initializer(model, stored.codes).value()),
             (std::vector<std::int32_t>{1000, -2000, 6, 1}));
@@ -125,7 +125,7 @@ TEST(TypedWeights, ABiasHasInt32CodesAndNoZeroPoint) {
 TEST(TypedWeights, OnlyReplacedOnesThatNothingReadsGo) {
   Model model = two_readers("float[4] w = {1, 2, 3, 4}, float[4] left = {1, 2, 3, 4}");
   NamePool names(model);
-  TypedWeights weights(model, names);
+  TypedWeights weights(model, names, Target::TensorRt);
   const std::string copy = weights.in_format("w", Format::Float16, "a");
   weights.remove_unused();
   EXPECT_TRUE(initializer(model, "w"));  // still read
