@@ -38,8 +38,8 @@ def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: i
     Asymmetric, the default of uint8, uint16 and uint4: s = (max(hi, 0) - min(lo, 0)) / h, z = clamp(rne(-lo / s), 0, h),
     with the largest value h. nvfp4: the scale of the tensor, absmax / (6 * 448).
     Shapes: with ``axis``, one scale per index of it (symmetric only). Edges: for zeros, s = 1 / largest value.
-    Raises UsageError for formats without a scale, for those whose scales all come from the values, and if a value is not
-    finite.
+    Raises UsageError for formats without a scale, for formats that take all scales from the values, and if a value is
+    not finite.
     """
     name = _name(format)
     if not _core.needs_scale(name):
@@ -75,8 +75,8 @@ def round(
 
     Formula of float16 and bfloat16: nearest, ties to even, overflow to infinity. Of float8: s * sat(rne(x / s)). Of
     integers: s * (clamp(rne(x / s) + z, low, high) - z). Of nvfp4, mxfp8, mxfp8e5m2 and mxfp4: as float8, in blocks of 16
-    or 32 neighbours along the last dimension, with scales from their values; ``scale`` is that of the tensor (nvfp4). Of
-    dynamic-int8: as uint8, with the scale of the values.
+    or 32 neighbours along the last dimension. Each block has a scale from its values; ``scale`` is that of the tensor
+    (nvfp4). Of dynamic-int8: as uint8, with the scale of the values.
     Shapes: any; the result has the shape of ``values``. ``scale`` [C] with ``axis``: one per index of that axis.
     Edges: without ``scale``, that of ``scale_of()``. ``narrow``: symmetric int8 weights use [-127, 127], int4 [-7, 7].
     Raises UsageError for a scale of a format without one, or a scale that is not positive. Cost: one pass.
@@ -139,7 +139,7 @@ def _rounded_by_values(array: np.ndarray, name: str, scale: Any) -> tuple[np.nda
     if scale is not None and (name != "nvfp4" or not np.float32(scale) > 0):
         raise UsageError(f"{name} takes no scale {scale!r}", "leave it out")
     if array.ndim == 0 and name != "dynamic-int8":
-        raise UsageError("blocks lie along the last dimension, a scalar has none")
+        raise UsageError("blocks need a dimension: a scalar is not enough")
     out = np.empty(array.size, np.float32)
     counted = _core.round_by_values_into(name, float(scale or 0), list(array.shape), array.reshape(-1), out)
     return out.reshape(array.shape), counted

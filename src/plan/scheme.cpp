@@ -72,7 +72,7 @@ bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format fo
 bool can_quantize_in_runs(const Model& model, const onnx::NodeProto& node, Format format, std::string* reason) {
   if (attribute_int(node, "transA", 0) != 0) return refuse(reason, "it sums along another dimension than the last");
   if (format != Format::DynamicInt8) return true;
-  if (initializer(model, node.input(1))->shape().size() != 2) return refuse(reason, "its weight is no matrix");
+  if (initializer(model, node.input(1))->shape().size() != 2) return refuse(reason, "its weight is not a matrix");
   const bool scaled = attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1;
   return !scaled || refuse(reason, "MatMulInteger has no alpha and beta");
 }

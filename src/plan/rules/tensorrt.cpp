@@ -41,10 +41,11 @@ void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
   const bool taken =
       type == Dtype::Int8 || type == Dtype::Float8E4M3FN || type == Dtype::Int4 || type == Dtype::Float4E2M1;
   if (taken || type == Dtype::Undefined) return;
-  findings.push_back({{},
-                      {},
-                      fmt::format("the type is {}: the engine supports int8, int4, float8e4m3fn and float4e2m1", dtype_name(type)),
-                      type == Dtype::Int32 ? "keep the bias in float" : "quantize to int8"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("the type is {}: the engine supports int8, int4, float8e4m3fn and float4e2m1", dtype_name(type)),
+       type == Dtype::Int32 ? "keep the bias in float" : "quantize to int8"});
 }
 
 void activation_along_axis(const QdqGraph& graph, const Node& node, Findings& findings) {

@@ -14,8 +14,8 @@
 #include "vernier/report/gate.h"
 #include "vernier/report/kind.h"
 #include "vernier/report/pipeline.h"
-#include "vernier/report/text.h"
 #include "vernier/report/schema.h"
+#include "vernier/report/text.h"
 #include "vernier/report/verify.h"
 #include "vernier/sinks.h"
 
