@@ -306,7 +306,6 @@ class GraphLowering {
     add_node("Mul", node.name() + "_scaled", {in_float, scales}, product);
     if (biased)
       add_node("Add", node.name() + "_bias", {product, request(node.input(2), Format::Float32)}, node.output(0));
-    ++context_.counts.quantize_pairs;
   }
 
   /// The file's own Casts whose readers all read past them now.
