@@ -27,7 +27,7 @@ function certificateTable(rows) {
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the written file meets the requirement: each kept layer was dropped once, and that stricter limit was then missed.` : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: each kept layer was dropped once, and that stricter limit was then missed.` : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
   else if (k.layers.length) children.push(h("p", {}, "Not certified: the search ended before each kept layer was tested without."));
   const chart = keptCurve();
   const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)
@@ -75,7 +75,7 @@ function certificateTable(rows) {
     const heads = [...(pictures.size ? [["as the network gets it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["error", null], ...(classes ? [["class", null]] : [])];
     const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
     return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
-      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? meter(10 ** ((least - number(s.sqnr_db)) / 20), 160) : ""),
+      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? h("i", {class: "meter", style: `width:calc(min(160px, 26vw) * ${(10 ** ((least - number(s.sqnr_db)) / 20)).toFixed(3)})`}) : ""),
         classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
   });
   section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look for what they have in common. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
@@ -95,7 +95,7 @@ if (layers.length) {
   openPanel(layers[0].name);
 }
 
-figuresSection([["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
+figuresSection([["float32, prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
   "Against the float32 model, over all samples; samples count from 0.");
 
 (function latency() {

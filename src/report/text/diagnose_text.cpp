@@ -69,7 +69,7 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
 
 std::string figures_section(const DiagnoseReport& report, const TextOptions& options) {
   std::vector<std::pair<std::string, const RunFigures*>> runs;
-  runs.emplace_back("float32 after graph preparation", &report.reference);
+  runs.emplace_back("float32, prepared", &report.reference);
   if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
   if (report.given) runs.emplace_back("the given file", &*report.given);

@@ -112,7 +112,7 @@ TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
   EXPECT_NE(text.find("Run the same command with --resume to get a certified set."), std::string::npos);
   report.kept.reset();
   text = unwrapped(report_to_text(report, {}));
-  EXPECT_EQ(text.rfind("Interrupted before the search: everything in int8 gives ", 0), 0U) << text;
+  EXPECT_EQ(text.rfind("Interrupted before the search: everything in int8 measures ", 0), 0U) << text;
   report.all_low.outputs.clear();
   text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.rfind("Interrupted before the network was measured with everything in int8: these are errors of "
@@ -299,7 +299,7 @@ TEST(DiagnoseText, SaysWhenTheWrittenFileMissesWhatTheSearchPassed) {
   report.final_figures->passed = false;
   const std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.find("The requirement is missed"), 0U);
-  EXPECT_NE(text.find("gives 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
+  EXPECT_NE(text.find("measures 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
   EXPECT_EQ(text.find("trtexec"), std::string::npos);
 }
 
