@@ -120,9 +120,9 @@ VERNIER_ON_BOTH float round_value(const ValueGrid& grid, float value, float scal
                                   ValueEvents* events) {
   const bool scaled = grid.kind == GridKind::Saturating || grid.kind == GridKind::Integer;
   const float low = grid.lowest - zero_point, high = grid.highest - zero_point;
-  const float divided = scaled ? value / scale : value;
+  // Of a NaN, GPUs make one of their own with each division and product.
+  const float divided = scaled && !is_nan(value) ? value / scale : value;
   const float step = round_to_step(grid, divided, low, high);
-  // Of a NaN, GPUs make one of their own with each product.
   const float rounded = scaled && !is_nan(step) ? step * scale : step;
   if (events != nullptr) {
     const bool finite = is_finite(value);
