@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
+#include "vernier/device.h"
 #include "vernier/engine.h"
 #include "vernier/eval.h"
 #include "vernier/format.h"
@@ -53,6 +55,24 @@ struct WordCaster {
   static handle from_cpp(Enum source, rv_policy /*policy*/, cleanup_list* /*cleanup*/) noexcept {
     const std::string_view word = vernier::word_of(source);
     return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
+  }
+};
+
+template <>
+struct type_caster<vernier::Device> {
+  NB_TYPE_CASTER(vernier::Device, const_name("str"))
+
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<std::string_view> text;
+    const std::optional<vernier::Device> device = text.from_python(source, static_cast<std::uint8_t>(flags), cleanup)
+                                                      ? vernier::parse_device(text.value)
+                                                      : std::nullopt;
+    if (device) value = *device;
+    return device.has_value();
+  }
+
+  static handle from_cpp(const vernier::Device& source, rv_policy policy, cleanup_list* cleanup) noexcept {
+    return make_caster<std::string_view>::from_cpp(vernier::device_text(source), policy, cleanup);
   }
 };
 

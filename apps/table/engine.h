@@ -39,7 +39,7 @@ inline constexpr auto kConfirm = table(
                           "End only if the output model also meets the requirement on the engine itself: tensorrt (or "
                           "TensorRT-RTX), openvino or onnxruntime (default: simulation alone decides)")
         .choices("onnxruntime tensorrt openvino"),
-    row<EngineRunOptions>("--device DEVICE", "With --confirm-on openvino: CPU, GPU.1, NPU, ... (default: CPU)"),
+    row<EngineRunOptions>("--engine-device DEVICE", "With --confirm-on openvino: CPU, GPU.1, NPU, ... (default: CPU)"),
     row<EngineRunOptions>("--inference-precision TYPE",
                           "With --confirm-on openvino: the type in which float layers compute, such as f32 (default: "
                           "OpenVINO's choice)"));

@@ -21,6 +21,7 @@
 #include "table/search.h"
 #include "table/task.h"
 #include "table/values.h"
+#include "vernier/device.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
@@ -47,6 +48,8 @@ constexpr Python python_of() {
     return {"formats_of", "Mapping[str, str] | None", "None"};
   } else if constexpr (Worded<Value>) {
     return {"word", "str", ""};
+  } else if constexpr (std::is_same_v<Value, Device>) {
+    return {"device", "str", "\"auto\""};
   } else if constexpr (std::is_unsigned_v<Value>) {
     return {"count", "int", ""};
   } else if constexpr (std::is_integral_v<Value>) {

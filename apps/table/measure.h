@@ -80,6 +80,11 @@ inline constexpr auto kThreads =
         "Threads to compute with, up to 4096; 0: all usable cores (default: 0)")
         .from(0, 4096)
         .python("threads", kReadingImages, "threads to compute with; 0: all usable cores.");
+inline constexpr auto kDevice =
+    row(&MeasureOptions::device, "--device DEVICE",
+        "Where networks run: auto, cpu, cuda or cuda:N. cuda needs onnxruntime-gpu; auto is the CPU for now")
+        .choices("auto cpu cuda")
+        .python("device", kReadingImages, "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\": where networks run.");
 inline constexpr auto kCustomOps =
     row(&MeasureOptions::custom_operators, "--custom-ops,--custom-op-library LIB.so",
         "Shared libraries with custom operators for ONNX Runtime, loaded into this process (default: none)")
@@ -92,7 +97,7 @@ inline constexpr auto kExternalDataDir =
                 "folder of weights that are stored outside the model; empty: the model's folder.");
 /// Samples as jobs run them.
 inline constexpr auto kRunning = table(
-    "MeasureOptions", "Data", kCarries, kThreads, kCustomOps, kExternalDataDir,
+    "MeasureOptions", "Data", kCarries, kThreads, kDevice, kCustomOps, kExternalDataDir,
     row<MeasureOptions>("")
         .python(
             "image", kReadingImages,

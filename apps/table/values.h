@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vernier/calibration.h"
+#include "vernier/device.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
@@ -36,6 +37,8 @@ std::string text_of(const Value& value) {
     return "";
   } else if constexpr (Worded<Value>) {
     return std::string(word_of(value));
+  } else if constexpr (std::is_same_v<Value, Device>) {
+    return device_text(value);
   } else if constexpr (std::is_arithmetic_v<Value>) {
     return fmt::format("{}", value);
   } else if constexpr (std::is_convertible_v<Value, std::string>) {

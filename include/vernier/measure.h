@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/device.h"
 #include "vernier/export.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
@@ -37,6 +38,9 @@ struct MeasureOptions {
   /// `calibration_data`, where nothing has to be halved. False: all samples teach and judge.
   bool cross_fit = false;
   std::size_t threads = 0;  // 0: all usable cores
+  /// Where networks run. Errors of jobs: Backend, with what is missing and how to get it, if it is a GPU that cannot be
+  /// used; nothing falls back to the CPU.
+  Device device;
   /// Of calibrate(), verify() and evaluate(): so many samples of equal shapes run as one, where the network allows it
   /// and gives what it gives for each; a warning says where not. Memory: so many samples a thread.
   std::size_t batch = 1;

@@ -78,6 +78,8 @@ class VERNIER_API Tensor {
   std::size_t byte_size() const noexcept { return byte_size_; }
 
   std::span<const std::byte> bytes() const noexcept { return {bytes_.get(), byte_size_}; }
+  /// Ends when the last tensor that shares the bytes does: for who keeps copies of them elsewhere.
+  std::weak_ptr<const std::byte> lifetime() const noexcept { return bytes_; }
   /// For filling a tensor just made with Tensor(dtype, shape); throws Internal when the bytes are shared or foreign.
   std::span<std::byte> mutable_bytes();
 

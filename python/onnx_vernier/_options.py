@@ -105,6 +105,13 @@ def set_format(options: Any, field: str, value: Any, argument: str) -> None:
         ) from None
 
 
+def set_device(options: Any, argument: str, value: Any) -> None:
+    try:
+        setattr(options, argument, value)
+    except TypeError:
+        raise UsageError(f"{argument}={value!r}: a device", "auto, cpu, cuda or cuda:N, N from 0") from None
+
+
 def fill(options: Any, given: Mapping[str, Any]) -> None:
     """The arguments that the table has for this class of options, into its members."""
     classes = {each.__name__ for each in type(options).__mro__}
@@ -132,7 +139,9 @@ def fill(options: Any, given: Mapping[str, Any]) -> None:
                 value = list((value or {}).items())
             case "shapes":
                 value = {name: list(shape) for name, shape in (value or {}).items()}
-        if row.kind.startswith("format"):
+        if row.kind == "device":
+            set_device(options, argument, value)
+        elif row.kind.startswith("format"):
             set_format(options, argument, value, argument)
         else:
             setattr(options, argument, value)

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/refuse.h"
 #include "distributed/spread.h"
+#include "engines/onnxruntime/runtime.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -109,7 +110,10 @@ Session Subject::session(const Model& any) const {
   return {runtime, any, {.optimize = optimizes(), .threads = 1, .integer_kernels = false}};
 }
 
-bool Subject::optimizes() const { return optimize && small_enough_to_optimize(model); }
+bool Subject::optimizes() const {
+  // The layouts that the runtime's optimizer chooses are those of the CPU.
+  return optimize && runtime->gpu() == nullptr && small_enough_to_optimize(model);
+}
 
 bool small_enough_to_optimize(const Model& model) {
   const onnx::GraphProto& graph = model.proto.graph();

@@ -17,6 +17,7 @@
 #include "engines/onnxruntime/blocked_layout.h"
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/recorder.h"
+#include "engines/onnxruntime/runtime.h"
 #include "plan/round_node.h"
 
 namespace vernier {
@@ -259,7 +260,7 @@ int SwitchedRuns::place_of(const std::string& layer) const {
 std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std::vector<Plan>& ends,
                                                RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
                                                std::size_t part_bytes) {
-  const bool too_large_to_optimize = subject.optimize && !subject.optimizes();
+  const bool too_large_to_optimize = subject.optimize && !small_enough_to_optimize(subject.model);
   if (too_large_to_optimize || bytes_beside(subject.model) > kMostCopied) return nullptr;
   std::optional<SwitchableModel> graph = SwitchableModel::of(subject.model, subject.layers, ends, weights);
   if (!graph) return nullptr;
@@ -311,7 +312,7 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   const TensorBytes bytes_of = bytes_of_tensors(laid, shapes);
   std::map<std::string, int> places = places_of(*graph, laid, fed);
   std::vector<int> starts{0};
-  if (subject.carries.empty()) {
+  if (subject.carries.empty() && subject.runtime->gpu() == nullptr) {
     std::vector<int> of_layers;
     for (const auto& [layer, place] : places) of_layers.push_back(place);
     const std::size_t most = part_count(laid, bytes_of, part_bytes);

@@ -219,7 +219,7 @@ def test_two_engines_at_once_are_refused(vernier, model, command):
 def test_verify_ends_without_an_engine(vernier, model):
     done = vernier("verify", model, model, "--data", "x.npz", "--on", "tensorrt", gpu=False)
     assert done.returncode == 4 and "there is no NVIDIA driver" in done.stderr and not done.stdout
-    done = vernier("verify", model, model, "--data", "x.npz", "--device", "GPU")
+    done = vernier("verify", model, model, "--data", "x.npz", "--engine-device", "GPU")
     assert done.returncode == 2 and "belong to --on" in done.stderr
 
 
@@ -293,7 +293,7 @@ def test_a_metric_of_the_users_own_decides_on_the_engine(vernier, model):
 
 @pytest.mark.parametrize("options, code, says", [
     (["--confirm-on", "triton"], 2, "triton"),
-    (["--device", "GPU"], 2, "belong to --confirm-on"),
+    (["--engine-device", "GPU"], 2, "belong to --confirm-on"),
     (["--confirm-on", "tensorrt", "--labels", "labels.npy", "--min-top1", "0.5", "--min-sqnr", "9"], 2, "only one can decide"),
 ])
 def test_what_cannot_be_confirmed_is_refused(vernier, model, options, code, says):

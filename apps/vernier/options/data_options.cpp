@@ -51,6 +51,7 @@ void DataGroup::add(CLI::App& app, const std::string& data_help, bool timed) {
   if (!timed) {
     add_row(app, table::kCarries, table::kRunning.group, texts_);
     add_row(app, table::kThreads, table::kRunning.group, texts_);
+    add_row(app, table::kDevice, table::kRunning.group, texts_);
   }
   add_row(app, table::kCustomOps, table::kRunning.group, texts_);
   add_row(app, table::kExternalDataDir, table::kRunning.group, texts_);

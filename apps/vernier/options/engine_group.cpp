@@ -78,8 +78,9 @@ std::vector<std::string> EngineGroup::without_effect(bool engine_file) const {
 
 std::optional<MeasureOn> EngineGroup::confirms_on() const {
   if (confirms()) return parse_choice<MeasureOn>("--confirm-on", texts.last("--confirm-on"));
-  if (!texts.given("--device") && !texts.given("--inference-precision")) return std::nullopt;
-  throw Error(ErrorKind::Usage, "--device and --inference-precision belong to --confirm-on", "add --confirm-on ENGINE");
+  if (!texts.given("--engine-device") && !texts.given("--inference-precision")) return std::nullopt;
+  throw Error(ErrorKind::Usage, "--engine-device and --inference-precision belong to --confirm-on",
+              "add --confirm-on ENGINE");
 }
 
 EngineRunOptions EngineGroup::run_values(const SourceOptions& scripts) const {
@@ -87,7 +88,7 @@ EngineRunOptions EngineGroup::run_values(const SourceOptions& scripts) const {
   CompileOptions chosen;
   read_rows(table::kEngine, texts, chosen);
   options.engine = chosen.engine;
-  options.device = texts.last("--device");
+  options.device = texts.last("--engine-device");
   options.plugins.assign(plugins.begin(), plugins.end());
   if (texts.given("--inference-precision")) {
     options.settings["inference-precision"] = texts.all("--inference-precision");

@@ -202,7 +202,7 @@ void MeasureOnGroup::add_without_on(CLI::App& app, const std::string& on_tensorr
   add_value(app, "--engine", engine_, "ENGINE",
             fmt::format("With {}: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)", on_tensorrt))
       .group(kEngineFound);
-  add_value(app, "--device", device_, "DEVICE",
+  add_value(app, "--engine-device", device_, "DEVICE",
             fmt::format("With {}: CPU, GPU.1, NPU, ... (default: CPU)", on_openvino))
       .group(kEngineFound);
   add_value(app, "--inference-precision", precision_, "TYPE",
@@ -220,7 +220,8 @@ std::vector<std::string> MeasureOnGroup::without_effect(bool tensorrt) const {
 std::optional<MeasureOn> MeasureOnGroup::on() const {
   if (!texts_.given("--on")) {
     if ((engine_ == "any" || compile_) && device_.empty() && precision_.empty()) return std::nullopt;
-    throw Error(ErrorKind::Usage, "--engine, --device and --inference-precision belong to --on", "add --on ENGINE");
+    throw Error(ErrorKind::Usage, "--engine, --engine-device and --inference-precision belong to --on",
+                "add --on ENGINE");
   }
   return parse_choice<MeasureOn>("--on", texts_.last("--on"));
 }

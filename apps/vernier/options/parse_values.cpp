@@ -88,6 +88,11 @@ Format parse_format_name(std::string_view option, const std::string& text) {
   wrong(option, text, "a format", nearest_hint(text, names));
 }
 
+Device parse_device_name(std::string_view option, const std::string& text) {
+  if (const std::optional<Device> device = parse_device(text)) return *device;
+  wrong(option, text, "a device", "auto, cpu, cuda or cuda:N, N from 0");
+}
+
 const std::string& parse_choice(std::string_view option, const std::string& text,
                                 const std::vector<std::string>& choices) {
   for (const std::string& choice : choices) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/device.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
@@ -27,6 +28,9 @@ std::string hint_of_percent(std::string_view option, double value);
 
 /// A format's canonical name or short form (docs/contract.md, 1); the nearest are offered.
 Format parse_format_name(std::string_view option, const std::string& text);
+
+/// "auto", "cpu", "cuda", "cuda:1".
+Device parse_device_name(std::string_view option, const std::string& text);
 
 /// One of `choices`; the nearest are offered.
 const std::string& parse_choice(std::string_view option, const std::string& text,

@@ -15,6 +15,7 @@
 #include "options/syntax.h"
 #include "table/row.h"
 #include "table/values.h"
+#include "vernier/device.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
@@ -91,6 +92,8 @@ void read_value(const table::Words& words, const std::vector<std::string>& texts
     value = parse_format_name(option, text);
   } else if constexpr (Worded<Value>) {
     value = parse_choice<Value>(option, text);
+  } else if constexpr (std::is_same_v<Value, Device>) {
+    value = parse_device_name(option, text);
   } else if constexpr (std::is_unsigned_v<Value> || std::is_same_v<Value, int>) {
     value = static_cast<Value>(parse_count(option, text, whole(words.least), whole(words.most)));
   } else if constexpr (std::is_integral_v<Value>) {

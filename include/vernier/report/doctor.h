@@ -17,6 +17,13 @@ struct DoctorReport {
   std::optional<std::string> onnxruntime_version;             // absent: none that works
   std::vector<std::pair<std::string, std::string>> attempts;  // places where it was looked for, and what came of each
   std::string problem, hint;                                  // where there is none
+  /// What --device cuda needs: parts, each found or with what is missing; and what to do where something is.
+  struct Gpu {
+    std::vector<std::pair<std::string, std::string>> parts;
+    bool complete = false;
+    std::string hint;
+  };
+  Gpu gpu;
   /// Engines in the user's Python: each is there, or says why not. None is needed.
   struct Engine {
     EngineAbout about;

@@ -15,6 +15,7 @@
 #include "base/source_places.h"
 #include "base/text.h"
 #include "engines/onnxruntime/error_text.h"
+#include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
 #include "vernier/error.h"
@@ -59,9 +60,26 @@ struct Wanted {
   std::string library;
 };
 
-/// Makes the domains of operators known to the process, by a session of next to nothing. Each session would do that
-/// which finds one unknown, and where two do so at once one of them fails (1.31.1).
-void make_domains_known(const Runtime& runtime) {
+/// What use_onnxruntime() was told.
+Wanted& wanted() {
+  static Wanted& only = *new Wanted;
+  return only;
+}
+
+}  // namespace
+
+std::string chosen_onnxruntime() {
+  const std::lock_guard guard(wanted().lock);
+  return wanted().library;
+}
+
+void use_onnxruntime(const std::filesystem::path& library) {
+  const std::lock_guard guard(wanted().lock);
+  wanted().library = library.string();
+}
+
+void Runtime::make_domains_known() const {
+  // By a session of next to nothing.
   onnx::ModelProto model;
   model.set_ir_version(8);
   model.add_opset_import()->set_version(13);
@@ -77,31 +95,12 @@ void make_domains_known(const Runtime& runtime) {
   node.add_input("x");
   node.add_output("y");
   const std::string bytes = model.SerializeAsString();
-  const OwnedOptions options = runtime.new_options();
-  register_operators(runtime, options.get());
-  const OrtApi& api = runtime.api();
+  const OwnedOptions options = new_options();
+  register_operators(*this, options.get());
   OrtSession* session = nullptr;
-  runtime.check(api.SetIntraOpNumThreads(options.get(), 1));
-  runtime.check(api.CreateSessionFromArray(runtime.env(), bytes.data(), bytes.size(), options.get(), &session));
-  api.ReleaseSession(session);
-}
-
-/// What use_onnxruntime() was told.
-Wanted& wanted() {
-  static Wanted& only = *new Wanted;
-  return only;
-}
-
-std::string wanted_library() {
-  const std::lock_guard guard(wanted().lock);
-  return wanted().library;
-}
-
-}  // namespace
-
-void use_onnxruntime(const std::filesystem::path& library) {
-  const std::lock_guard guard(wanted().lock);
-  wanted().library = library.string();
+  check(api_->SetIntraOpNumThreads(options.get(), 1));
+  check(api_->CreateSessionFromArray(env_, bytes.data(), bytes.size(), options.get(), &session));
+  api_->ReleaseSession(session);
 }
 
 void Runtime::check(OrtStatus* status) const {
@@ -203,7 +202,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
   };
   const auto search = [&] {
     if (const char* given = std::getenv("VERNIER_ORT_LIBRARY")) return try_library(given);  // no silent second choice
-    if (const std::string library = wanted_library(); !library.empty()) return try_library(library);
+    if (const std::string library = chosen_onnxruntime(); !library.empty()) return try_library(library);
     if (void* symbol = ::dlsym(RTLD_DEFAULT, "OrtGetApiBase")) {
       if (accept("already in the process", nullptr, reinterpret_cast<GetApiBase>(symbol))) return true;
     }
@@ -237,18 +236,24 @@ std::shared_ptr<const Runtime> Runtime::load() {
   take_environment();
   // Nobody is told of the models that are given to us.
   runtime->check(runtime->api_->DisableTelemetryEvents(runtime->env_));
-  make_domains_known(*runtime);
+  runtime->make_domains_known();
   loaded = runtime;
   return runtime;
 }
 
 std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::path>& libraries) {
-  std::shared_ptr<const Runtime> plain = load();
+  return load(libraries, Device{});
+}
+
+std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::path>& libraries,
+                                             const Device& device) {
+  std::shared_ptr<const Runtime> plain = device.kind == DeviceKind::Cuda ? load_gpu_runtime(device.index) : load();
   if (libraries.empty()) return plain;
   static std::mutex mutex;
-  static std::map<std::vector<fs::path>, std::weak_ptr<const Runtime>> loaded;
+  static std::map<std::pair<const Runtime*, std::vector<fs::path>>, std::weak_ptr<const Runtime>> loaded;
   const std::lock_guard lock(mutex);
-  if (auto runtime = loaded[libraries].lock()) return runtime;
+  std::weak_ptr<const Runtime>& known = loaded[{plain.get(), libraries}];
+  if (auto runtime = known.lock()) return runtime;
   std::shared_ptr<Runtime> runtime(new Runtime);
   runtime->library_ = plain->library_;
   runtime->api_ = plain->api_;
@@ -256,11 +261,12 @@ std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::
   runtime->version_ = plain->version_;
   runtime->place_ = plain->place_;
   runtime->attempts_ = plain->attempts_;
+  runtime->gpu_ = plain->gpu_;
   runtime->operator_libraries_ = libraries;
   runtime->with_operators_ = register_libraries(*plain, libraries);
   runtime->plain_ = std::move(plain);
-  make_domains_known(*runtime);
-  loaded[libraries] = runtime;
+  runtime->make_domains_known();
+  known = runtime;
   return runtime;
 }
 

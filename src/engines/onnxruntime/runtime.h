@@ -9,7 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "vernier/device.h"
+
 namespace vernier {
+
+class GpuSide;
 
 /// One place that was tried, for `vernier doctor` and for the message when none worked.
 struct LoadAttempt {
@@ -37,6 +41,9 @@ class Handle {
 
 using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
 
+/// The library of use_onnxruntime(); empty: none.
+std::string chosen_onnxruntime();
+
 class Runtime {
  public:
   /// Tries, in this order: the file that VERNIER_ORT_LIBRARY names, or else the one of use_onnxruntime(), alone where
@@ -47,6 +54,9 @@ class Runtime {
   /// The same, and every session of it knows the custom operators of `libraries` (operator_libraries.h), which are
   /// asked for them once as long as somebody holds what this returns. Errors: as register_libraries(), too.
   static std::shared_ptr<const Runtime> load(const std::vector<std::filesystem::path>& libraries);
+  /// On a GPU it is the CUDA build (gpu_side.h), of which sessions run there unless their options say otherwise.
+  /// Errors: also Backend where something of a GPU is missing, with what installs it.
+  static std::shared_ptr<const Runtime> load(const std::vector<std::filesystem::path>& libraries, const Device& device);
 
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -54,7 +64,10 @@ class Runtime {
 
   const OrtApi& api() const noexcept { return *api_; }
   OrtEnv* env() const noexcept { return env_; }
+  /// "1.31.1", or on a GPU "1.31.1 on NVIDIA H200 (cuda:0)".
   const std::string& version() const noexcept { return version_; }
+  /// Null: the CPU.
+  GpuSide* gpu() const noexcept { return gpu_.get(); }
   const std::string& place() const noexcept { return place_; }
   const std::vector<LoadAttempt>& attempts() const noexcept { return attempts_; }
   const std::vector<std::filesystem::path>& operator_libraries() const noexcept { return operator_libraries_; }
@@ -62,10 +75,15 @@ class Runtime {
   /// Of a session: empty but for the custom operators.
   OwnedOptions new_options() const;
 
+  /// Makes the domain of our operators known to the process. Each session would do that which finds it unknown, and
+  /// where two do so at once one of them fails (1.31.1).
+  void make_domains_known() const;
+
   /// Throws Backend with the runtime's own text when `status` is an error; releases it.
   void check(OrtStatus* status) const;
 
  private:
+  friend std::shared_ptr<const Runtime> load_gpu_runtime(int index);
   Runtime() = default;
   void* library_ = nullptr;
   const OrtApi* api_ = nullptr;
@@ -77,6 +95,7 @@ class Runtime {
   std::shared_ptr<const Runtime> plain_;
   std::vector<std::filesystem::path> operator_libraries_;
   OwnedOptions with_operators_;
+  std::shared_ptr<GpuSide> gpu_;
 };
 
 }  // namespace vernier

@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/optimizer_faults.h"
@@ -33,19 +35,31 @@ using OwnedValue = Handle<OrtValue, &OrtApi::ReleaseValue>;
 using OwnedTypeInfo = Handle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
 using OwnedMemoryInfo = Handle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
 
+/// Whether sessions with these options run on the runtime's GPU.
+bool runs_on_gpu(const Runtime& runtime, const SessionOptions& options) {
+  return runtime.gpu() != nullptr && options.providers.empty() && !options.integer_kernels;
+}
+
+OwnedMemoryInfo gpu_memory(const Runtime& runtime) {
+  OrtMemoryInfo* raw = nullptr;
+  runtime.check(runtime.api().CreateMemoryInfo("Cuda", OrtDeviceAllocator, runtime.gpu()->gpu().index(),
+                                               OrtMemTypeDefault, &raw));
+  return {runtime.api(), raw};
+}
+
 OwnedMemoryInfo cpu_memory(const Runtime& runtime) {
   OrtMemoryInfo* raw = nullptr;
   runtime.check(runtime.api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &raw));
   return {runtime.api(), raw};
 }
 
-/// A view of the tensor's bytes; the tensor must outlive it.
-OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor) {
+/// A view of the tensor's bytes, or of a copy of them in `memory`; they must outlive it.
+OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor, void* copy = nullptr) {
   OrtValue* raw = nullptr;
   // The runtime only reads inputs and initializers; its API has no const form.
   auto* bytes = const_cast<std::byte*>(tensor.bytes().data());
   runtime.check(runtime.api().CreateTensorWithDataAsOrtValue(
-      memory, bytes, tensor.byte_size(), tensor.shape().data(), tensor.shape().size(),
+      memory, copy == nullptr ? bytes : copy, tensor.byte_size(), tensor.shape().data(), tensor.shape().size(),
       static_cast<ONNXTensorElementDataType>(tensor.dtype()), &raw));
   return {runtime.api(), raw};
 }
@@ -171,6 +185,14 @@ bool has_small_tensors(const Model& model) {
   return bytes <= kSmallInputs;
 }
 
+void refuse_pair_sums(const onnx::GraphProto& graph) {
+  if (std::ranges::none_of(graph.node(), [](const onnx::NodeProto& node) { return node.op_type() == "PairSums"; })) {
+    return;
+  }
+  throw Error(ErrorKind::Backend, "sums of pairs that saturate, of files for ONNX Runtime, are not simulated on a GPU",
+              "‹device› cpu simulates them");
+}
+
 OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const Model& model) {
   const onnx::GraphProto& graph = model.proto.graph();
   const OrtApi& api = runtime.api();
@@ -204,7 +226,12 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
   // Spinning threads steal the core from the samples that run beside this one.
   runtime.check(
       api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigAllowIntraOpSpinning, options.threads > 1 ? "1" : "0"));
-  register_operators(runtime, raw);
+  if (runs_on_gpu(runtime, options)) {
+    refuse_pair_sums(graph);
+    runtime.gpu()->add_to(runtime, raw);
+  } else {
+    register_operators(runtime, raw);
+  }
   return owned;
 }
 
@@ -233,7 +260,9 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const Model&
   if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
   std::vector<const char*> names;
   std::vector<const OrtValue*> values;
-  const std::set<std::string> fed = options.optimize ? std::set<std::string>() : feed_weights(proto, model);
+  // On a GPU, constants are there once; what is fed would go there with each run.
+  const bool feeds = !options.optimize && !runs_on_gpu(runtime, options);
+  const std::set<std::string> fed = feeds ? feed_weights(proto, model) : std::set<std::string>();
   for (const auto& [name, weight] : model.weights) {
     if (!main_names.contains(name)) continue;
     const auto kept = part.weights.emplace(name, weight).first;
@@ -291,20 +320,28 @@ void declare_inputs(onnx::GraphProto& graph, const std::map<std::string, Dtype>&
 
 struct Session::State {
   std::shared_ptr<const Runtime> runtime;
-  OwnedMemoryInfo memory;
-  std::vector<Part> parts;  // one after the other
-  bool all_numbers = true;  // between them
+  OwnedMemoryInfo memory, on_gpu;  // the latter empty: runs on the CPU
+  std::vector<Part> parts;         // one after the other
+  bool all_numbers = true;         // between them
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::vector<std::string> open_inputs;  // "x [?, 3, ?, ?]": those whose sizes the model leaves open
 
-  /// The inputs of a run, as the runtime reads them.
-  Values values_of_inputs(const Sample& given) const {
+  using Copies = std::vector<std::shared_ptr<const GpuMemory>>;
+
+  /// The inputs of a run, as the runtime reads them; `copies` are those on the GPU, for as long as it runs.
+  Values values_of_inputs(const Sample& given, Copies& copies) const {
     Values live;
     for (const std::string& name : inputs) {
       const auto tensor = given.find(name);
       if (tensor == given.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
-      live[name] = value_of(*runtime, memory.get(), tensor->second);
+      if (on_gpu && tensor->second.dtype() != Dtype::String) {
+        copies.push_back(runtime->gpu()->copies().of(tensor->second));
+        void* const copy = reinterpret_cast<void*>(copies.back()->address());
+        live[name] = value_of(*runtime, on_gpu.get(), tensor->second, copy);
+      } else {
+        live[name] = value_of(*runtime, memory.get(), tensor->second);
+      }
     }
     return live;
   }
@@ -365,8 +402,14 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     if (std::ranges::all_of(input.shape, [](std::int64_t dim) { return dim >= 0; })) continue;
     state_->open_inputs.push_back(fmt::format("{} {}", printable(input.name), shape_text(input.shape)));
   }
+  std::optional<GpuRun> gpu_run;  // kernels are made inside of one
+  if (runs_on_gpu(*runtime, options)) {
+    state_->on_gpu = gpu_memory(*runtime);
+    gpu_run.emplace(runtime->gpu()->rooms());
+  }
   const bool at_starts = options.part_starts.size() > 1;
-  const bool in_parts = level_of(options) == ORT_DISABLE_ALL && options.profile.empty() &&
+  // What stands between parts would cross the bus.
+  const bool in_parts = !gpu_run && level_of(options) == ORT_DISABLE_ALL && options.profile.empty() &&
                         (at_starts || static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes);
   if (!in_parts) {
     state_->parts.push_back(part_from(*runtime, state_->memory.get(), model, options));
@@ -402,10 +445,14 @@ std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const
 }
 
 std::vector<Tensor> Session::run(const Sample& inputs, std::span<Recorder> recorders) const {
-  Values live = state_->values_of_inputs(inputs);
+  State::Copies copies;
+  Values live = state_->values_of_inputs(inputs, copies);
   const RecorderScope scope(recorders);
   const RunInFlight running(*state_->runtime);
+  std::optional<GpuRun> gpu_run;
+  if (state_->on_gpu) gpu_run.emplace(state_->runtime->gpu()->rooms());
   for (const Part& part : state_->parts) state_->run_part(part, running, live);
+  if (gpu_run) gpu_run->collect(recorders);
   return state_->take_outputs(live);
 }
 
@@ -416,7 +463,9 @@ bool Session::can_start_between() const noexcept { return state_->all_numbers; }
 std::vector<Tensor> Session::run_from(const Standing* start, const Sample& inputs, Recorder* recorder,
                                       const std::function<void(Standing)>& keep) const {
   const Runtime& runtime = *state_->runtime;
-  Values live = state_->values_of_inputs(inputs);
+  if (state_->on_gpu) return run(inputs, recorder);  // it has one part
+  State::Copies none;
+  Values live = state_->values_of_inputs(inputs, none);
   Sample standing;
   const auto stand = [&](const std::string& name, const Tensor& tensor) {
     standing[name] = tensor;
@@ -442,7 +491,7 @@ std::vector<Tensor> Session::run_from(const Standing* start, const Sample& input
 
 std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                      const Sample& inputs) {
-  const Session session(runtime, model, {.optimize = false, .threads = 1, .integer_kernels = false});
+  const Session session(runtime, model, {.optimize = false, .providers = {"CPU"}});
   return session.run(inputs);
 }
 

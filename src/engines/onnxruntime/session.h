@@ -38,7 +38,7 @@ struct SessionOptions {
   /// Where the runtime writes the graph as it optimized it, for this machine: not for a session that runs, as weights
   /// stay unpacked. Empty: nowhere.
   std::string optimized = {};
-  /// Execution providers, best first, by any part of their names; empty: CPU.
+  /// Execution providers, best first, by any part of their names; empty: the runtime's GPU, or the CPU.
   std::vector<std::string> providers = {};
   /// Without optimizations and a profile, a larger model runs in parts of so many nodes: the runtime's time to build a
   /// session grows with the square of its nodes (50,000 as one take 4 s, 200,000 take 66 s; measured: 1.31.1).
@@ -89,7 +89,7 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-/// Runs `model` once with optimizations off: what prepare() asks for.
+/// Runs `model` once with optimizations off, on the CPU: what prepare() asks for.
 std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                      const Sample& inputs);
 

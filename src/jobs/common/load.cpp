@@ -31,6 +31,13 @@
 namespace vernier {
 namespace {
 
+/// Each thread that feeds a GPU takes handles of cuDNN and cuBLAS for each session, which cost more than a small
+/// network.
+std::size_t threads_for(const Runtime& runtime) {
+  constexpr std::size_t kOnGpu = 2;
+  return runtime.gpu() != nullptr ? std::min(kOnGpu, usable_cores()) : usable_cores();
+}
+
 /// A reference that rounds by itself hides the damage it already has.
 std::optional<std::string> already_quantized(const Model& model) {
   const std::size_t nodes = count_quantizers(model);
@@ -255,7 +262,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   const std::vector<std::string> floats = float_outputs(subject.model, options);
   subject.judged = judged_outputs(floats, options, loaded.output_notes);
   subject.class_axes = class_axes(subject.model, subject.judged, options.top1_axes);
-  subject.threads = options.threads == 0 ? usable_cores() : options.threads;
+  subject.threads = options.threads != 0 ? options.threads : threads_for(*subject.runtime);
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
   if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "engines/onnxruntime/custom_types.h"
+#include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "vernier/error.h"
@@ -116,14 +117,16 @@ Sources::Sources(const Sources& read, const JobSinks& sinks)
 
 const std::shared_ptr<const Runtime>& Sources::runtime() {
   if (runtime_ != nullptr) return runtime_;
-  runtime_ = coming_runtime_.valid() ? coming_runtime_.get() : Runtime::load(options_.custom_operators);
+  runtime_ =
+      coming_runtime_.valid() ? coming_runtime_.get() : Runtime::load(options_.custom_operators, options_.device);
+  if (runtime_->gpu() != nullptr && sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
   return runtime_;
 }
 
 void Sources::load_runtime_ahead() {
   // Libraries of operators are tried in a copy of the process, in which what another thread locked stays locked.
   if (runtime_ != nullptr || coming_runtime_.valid() || !options_.custom_operators.empty()) return;
-  coming_runtime_ = std::async(std::launch::async, [] { return Runtime::load(); });
+  coming_runtime_ = std::async(std::launch::async, [device = options_.device] { return Runtime::load({}, device); });
 }
 
 std::shared_ptr<const Model> Sources::model(const OnnxModel& source) {

@@ -19,6 +19,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
+#include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
@@ -287,6 +288,8 @@ void Diagnosis::note_of_records() {
   if (store_ != nullptr && !store_->refused().empty()) {
     note_once(fmt::format("nothing of this run is kept for later ones: {}", store_->refused()));
   }
+  const GpuSide* const gpu = subject().runtime->gpu();
+  if (gpu != nullptr && !gpu->copies_text().empty()) note_once(gpu->copies_text());
 }
 
 void Diagnosis::load_model() {

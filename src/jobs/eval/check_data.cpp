@@ -115,7 +115,8 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
                                                 plural(labels.size(), "label"), plural(samples->size(), "sample")));
     }
   }
-  const std::shared_ptr<const Runtime> runtime = Runtime::load(options.measure.custom_operators);
+  const std::shared_ptr<const Runtime> runtime =
+      Runtime::load(options.measure.custom_operators, options.measure.device);
   OutputVerdict outputs = check_outputs(runtime, model, *samples, options, source, sinks);
   // Under labels that are counted otherwise no reading of the inputs would be right.
   const bool miscounted = outputs.better && !labels.empty() && !outputs.figure.empty();

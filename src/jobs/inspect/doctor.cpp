@@ -4,10 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/machine.h"
 #include "base/version.h"
 #include "engines/hosts/engine_host.h"
+#include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/runtime.h"
 #include "numerics/round.h"
 #include "vernier/error.h"
@@ -49,6 +51,8 @@ DoctorReport doctor(const std::string& python) {
     report.problem = error.what();
     report.hint = error.hint();
   }
+  GpuFindings gpu = find_gpu_parts();
+  report.gpu = {std::move(gpu.parts), gpu.complete, std::move(gpu.hint)};
   for (const HostedEngine engine :
        {HostedEngine::TensorRt, HostedEngine::TensorRtRtx, HostedEngine::Trtexec, HostedEngine::OpenVino}) {
     report.engines.push_back(look_for(engine, python));

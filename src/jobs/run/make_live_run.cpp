@@ -35,6 +35,7 @@
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
 #include "vernier/arithmetic.h"
+#include "vernier/device.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -144,7 +145,7 @@ class Maker {
 
   std::unique_ptr<LiveRun> as_it_is(Model model) {
     SessionOptions session;
-    session.integer_kernels = true;
+    session.integer_kernels = options_.measure.device.kind != DeviceKind::Cuda;  // they are the CPU's
     session.level = options_.optimization;
     session.providers = options_.providers;
     if (session.level > GraphOptimization::EnableBasic && quantizes_to_float8(model)) {

@@ -41,6 +41,12 @@ std::string report_to_json(const DoctorReport& report) {
     json["hint"] = command_words(report.hint);
   }
   json["attempts"] = std::move(attempts);
+  Json parts = Json::array();
+  for (const auto& [part, finding] : report.gpu.parts) {
+    parts.add(Json::Object{{"part", part}, {"finding", finding}});
+  }
+  json["cuda"] = Json::Object{{"complete", report.gpu.complete}, {"parts", std::move(parts)}};
+  if (!report.gpu.hint.empty()) json["cuda"]["hint"] = report.gpu.hint;
   json["engines"] = std::move(engines);
   return document_text(ReportKind::Doctor, std::move(json));
 }

@@ -27,6 +27,13 @@ std::string engine_text(const DoctorReport::Engine& engine) {
   return text;
 }
 
+std::string gpu_text(const DoctorReport::Gpu& gpu) {
+  std::string text = fmt::format("--device cuda: {}\n", gpu.complete ? "everything is there" : "cannot be used");
+  for (const auto& [part, finding] : gpu.parts) text += fmt::format("  {}: {}\n", part, finding);
+  if (!gpu.hint.empty()) text += fmt::format("  hint: {}\n", gpu.hint);
+  return text;
+}
+
 }  // namespace
 
 std::string report_to_text(const DoctorReport& report) {
@@ -38,6 +45,7 @@ std::string report_to_text(const DoctorReport& report) {
   } else {
     text += fmt::format("ONNX Runtime: {}\n  hint: {}\n", command_words(report.problem), command_words(report.hint));
   }
+  text += gpu_text(report.gpu);
   for (const DoctorReport::Engine& engine : report.engines) text += engine_text(engine);
   const bool tensorrt = std::ranges::any_of(report.engines, [](const DoctorReport::Engine& engine) {
     return engine.missing.empty() && engine.about.runs && engine.about.name.starts_with("TensorRT");

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/text.h"
 #include "report/text/numbers.h"
+#include "report/text/runtime_line.h"
 #include "report/told.h"
 
 namespace vernier {
@@ -28,6 +30,9 @@ constexpr std::array<EventKind, 5> kEvents{{
     {"flushed", "flush", &LayerRow::flushed, "'flushed': underflowed to zero"},
     {"NaN", "NaN", &LayerRow::nan, "NaN: became not a number"},
 }};
+
+/// "1.31.1 on NVIDIA H200 (cuda:0)" (Runtime::version)
+bool names_gpu(const std::string& version) { return version.find(" on ") != std::string::npos; }
 
 bool occurs(const std::vector<LayerRow>& rows, const EventKind& kind) {
   return std::any_of(rows.begin(), rows.end(), [&](const LayerRow& row) { return row.*(kind.count) != 0; });
@@ -84,6 +89,18 @@ std::string time_text(const std::vector<PhaseTime>& phases) {
     parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", printable(sum.phase), sum.seconds);
   }
   return phases.empty() ? parts : fmt::format("{:.1f} s: {}", total, parts);
+}
+
+std::string runtime_line(const std::string& version, std::size_t width) {
+  return names_gpu(version) ? labelled("ONNX Runtime", printable(version), width) : "";
+}
+
+std::string runner_text_on(const std::string& version, const std::string& runner) {
+  std::string text = runner_text(runner);
+  constexpr std::string_view kCpu = "on the CPU";
+  const std::size_t place = text.find(kCpu);
+  if (names_gpu(version) && place != std::string::npos) text.replace(place, kCpu.size(), "on a GPU");
+  return text;
 }
 
 std::string runner_text(const std::string& runner) {

@@ -1,0 +1,122 @@
+"""The same command on the CPU and on a GPU: its answer and its time; writes bench/results/gpu.json.
+
+    python bench/gpu.py [--program build/release/apps/vernier/vernier] [--only CASE ...] [--repeat 3] [--samples 100] [--vit]
+
+Each case runs `vernier diagnose` with --device cpu and --device cuda, without cached measurements, and compares what both keep, the
+figure of the output model, and each layer's local error. --vit adds ViT-B/16 with random weights, which needs torch and torchvision.
+VERNIER_ONNXRUNTIME_GPU, and VERNIER_ORT_LIBRARY of the same version, say where ONNX Runtime is.
+"""
+import argparse
+import datetime
+import json
+import math
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+
+from networks import ROOT, make, model_file
+
+RESULTS = ROOT / "bench/results/gpu.json"
+CASES = {
+    "mobilenetv2 INT8, 24 dB": ("mobilenetv2-imagenet", ["--int8", "--min-sqnr", "24"]),
+    "mobilenetv2 FP16": ("mobilenetv2-imagenet", ["--fp16"]),
+    "vit-cifar INT8, 34 dB": ("vit-cifar", ["--int8", "--min-sqnr", "34"]),
+    "vit-cifar FP8, 32 dB": ("vit-cifar", ["--fp8", "--min-sqnr", "32"]),
+    "yolox-nano INT8, 15 dB": ("yolox-nano", ["--int8", "--min-sqnr", "15"]),
+    "resnet8 INT8, 30 dB": ("resnet8-cifar", ["--int8", "--min-sqnr", "30"]),
+}
+
+
+def number(value):
+    return float(value) if value is not None else math.nan  # "inf" and "nan" are text in JSON
+
+
+def run(program, model, data, options, device, repeat):
+    command = [program, "diagnose", model, "--data", data, *options, "--device", device, "--json", "--no-cache", "--no-latency",
+               "--options", "0"]
+    seconds = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        seconds.append(round(time.perf_counter() - start, 2))
+        if not done.stdout.startswith("{"):
+            return {"error": done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]}
+    report = json.loads(done.stdout)
+    kept = report.get("kept") or {}
+    figures = report.get("final_figures") or report.get("all_low") or {}
+    return {"seconds": statistics.median(seconds), "all_seconds": seconds, "onnxruntime": report["onnxruntime_version"],
+            "kept": sorted(kept.get("layers", [])), "certified": kept.get("certified"), "evaluations": kept.get("evaluations"),
+            "outputs": {output["name"]: output.get("sqnr_db") for output in figures.get("outputs", [])},
+            "local": {layer["name"]: layer.get("own_sqnr_db") for layer in report["layers"]},
+            "phases": report.get("phases"), "warnings": report.get("warnings")}
+
+
+def largest_difference(one, other):
+    """Of figures in dB under equal names; equal infinities do not differ."""
+    differences = [0.0]
+    for name in one.keys() & other.keys():
+        a, b = number(one[name]), number(other[name])
+        if a != b and not (math.isnan(a) and math.isnan(b)):
+            differences.append(abs(a - b))
+    return max(differences)
+
+
+def vit(folder):
+    """ViT-B/16 with random weights and random images: only its size is that of the real one."""
+    import torch
+    import torchvision
+
+    torch.manual_seed(1)
+    model = torchvision.models.vit_b_16(weights=None).eval()
+    torch.nn.init.normal_(model.heads.head.weight, std=0.02)
+    file = folder / "vit-b-16.onnx"
+    torch.onnx.export(model, torch.zeros(1, 3, 224, 224), str(file), opset_version=17, input_names=["x"], dynamo=False)
+    np.save(folder / "vit-b-16.npy", np.random.default_rng(1).standard_normal((64, 1, 3, 224, 224)).astype(np.float32))
+    return file, folder / "vit-b-16.npy"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=ROOT / "build/release/apps/vernier/vernier")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--samples", type=int, default=100)
+    parser.add_argument("--vit", action="store_true")
+    parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
+    arguments = parser.parse_args()
+    results = json.loads(arguments.results.read_text()) if arguments.results.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        cases = {name: (model_file(network), lambda network=network: make(folder, network, arguments.samples), options)
+                 for name, (network, options) in CASES.items()}
+        if arguments.vit:
+            file, data = vit(folder)
+            cases["ViT-B/16 (random weights) INT8, 30 dB, 64 samples"] = (file, lambda data=data: data, ["--int8", "--min-sqnr", "30"])
+        for name, (model, data, options) in cases.items():
+            if arguments.only and not any(word in name for word in arguments.only):
+                continue
+            row = {device: run(arguments.program, model, data(), options, device, arguments.repeat) for device in ("cpu", "cuda")}
+            row |= {"options": options, "cores": os.cpu_count(), "cpu_name": platform.processor() or platform.machine(),
+                    "date": datetime.date.today().isoformat()}
+            if all("error" not in row[device] for device in ("cpu", "cuda")):
+                row["same_kept"] = row["cpu"]["kept"] == row["cuda"]["kept"]
+                row["output_difference_db"] = round(largest_difference(row["cpu"]["outputs"], row["cuda"]["outputs"]), 4)
+                row["local_difference_db"] = round(largest_difference(row["cpu"]["local"], row["cuda"]["local"]), 4)
+                row["faster"] = round(row["cpu"]["seconds"] / row["cuda"]["seconds"], 2)
+            for device in ("cpu", "cuda"):
+                row[device].pop("local", None)
+            results[name] = row
+            arguments.results.parent.mkdir(parents=True, exist_ok=True)
+            arguments.results.write_text(json.dumps(results, indent=1) + "\n")
+            print(json.dumps({name: {key: value for key, value in row.items() if key not in ("cpu", "cuda")},
+                              "cpu": row["cpu"], "cuda": row["cuda"]}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+// Our operators as kernels of a GPU. They put their work on the stream of the run and return; what they see is copied
+// out when the run ends (gpu_run.h). Tensors that a histogram wants are copied out at once, which waits for the GPU.
+#include "engines/onnxruntime/gpu_operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/format_definition.h"
+#include "engines/cuda/gpu_kernels.h"
+#include "engines/onnxruntime/gpu_run.h"
+#include "engines/onnxruntime/operator_kernels.h"
+#include "engines/onnxruntime/recorder.h"
+#include "engines/onnxruntime/runtime.h"
+#include "plan/round_node.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+constexpr const char* kCuda = "CUDAExecutionProvider";
+
+Gpu::Address address_of(const void* values) { return reinterpret_cast<Gpu::Address>(values); }
+
+/// `Attributes` of an operator, and how its kernel reaches the GPU. Spans of values are of the GPU's memory.
+template <class Attributes>
+struct OnGpu : Attributes {
+  using Input = Kernel::Input;
+
+  Gpu::Stream stream(OrtKernelContext* context) const {
+    Gpu::Stream found = nullptr;
+    this->check(this->api->KernelContext_GetGPUComputeStream(context, &found));
+    return found;
+  }
+
+  void pass_on(OrtKernelContext* context, std::size_t index, const Input& in) const {
+    const std::span<float> out = this->output(context, index, in);
+    if (out.empty() || out.data() == in.values.data()) return;
+    GpuRun::current().kernels().gpu()->copy(address_of(out.data()), address_of(in.values.data()),
+                                            in.values.size_bytes(), stream(context));
+  }
+};
+
+/// Blocks with scales of their own, and scales of a run, have no kernel.
+void require_kernel(const QuantParams& params) {
+  if (!params.dynamic && definition_of(params.format).block_scale == BlockScale::Chosen) return;
+  throw Error(ErrorKind::Backend, fmt::format("a GPU does not round to {} yet", format_name(params.format)),
+              "--device cpu");
+}
+
+struct GpuRoundKernel final : OnGpu<RoundAttributes> {
+  std::optional<GpuScales> scales;
+
+  void create(const OrtKernelInfo* info) {
+    RoundAttributes::create(info);
+    require_kernel(params);
+    scales.emplace(GpuRun::current().kernels().gpu(), params);
+  }
+
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const std::span<float> out = output(context, 0, in);
+    GpuRun& run = GpuRun::current();
+    const std::span<Recorder> recorders = current_recorders();
+    const auto place = static_cast<std::size_t>(slot);
+    const bool counts = slot >= 0 && params.block == 0 && !recorders.empty() && place < recorders[0].events.size();
+    const std::size_t samples = counts ? recorders.size() : 1;
+    for (std::size_t i = 0; i < samples; ++i) {
+      const Input one = part(in, i, samples);
+      const std::size_t count = one.values.size();
+      const auto [channels, inner] = extent_of(params, one.shape, count);
+      run.kernels().round(address_of(one.values.data()), address_of(part(out, i, samples).data()), count, *scales,
+                          channels, inner, counts ? run.events(i, place, count) : 0, stream(context));
+    }
+  }
+};
+
+struct GpuAccumulateKernel final : OnGpu<AccumulateAttributes> {
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const std::span<float> out = output(context, 0, in);
+    const std::size_t samples = std::max<std::size_t>(1, current_recorders().size());
+    const auto [channels, inner, rows, rounded] = sums_of(in.shape, samples);
+    GpuRun& run = GpuRun::current();
+    const Gpu::Stream on = stream(context);
+    for (std::size_t i = 0; i < samples; ++i) {
+      const std::span<const float> values = part(in, i, samples).values;
+      run.kernels().add_noise(address_of(values.data()), address_of(part(out, i, samples).data()), values.size(),
+                              channels, inner, rounded, seed,
+                              run.scratch(GpuKernels::noise_bytes(values.size(), channels, inner)), on);
+    }
+    std::size_t inputs = 0;
+    check(api->KernelContext_GetInputCount(context, &inputs));
+    if (inputs < 2) return;
+    const std::span<const float> bias = input(context, 1).values;
+    check_bias(bias.size(), channels);
+    run.kernels().add_bias(address_of(out.data()), out.size(), address_of(bias.data()), channels, inner,
+                           rows >= 2 ? &params : nullptr, on);
+  }
+};
+
+struct GpuTf32Kernel final : OnGpu<Kernel> {
+  void create(const OrtKernelInfo* /*info*/) {}
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const std::span<float> out = output(context, 0, in);
+    GpuRun::current().kernels().round_to_tf32(address_of(in.values.data()), address_of(out.data()), out.size(),
+                                              stream(context));
+  }
+};
+
+struct GpuSwitchKernel final : OnGpu<SlotAttributes> {
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const std::span<Recorder> recorders = current_recorders();
+    const auto* const roundings = recorders.empty() ? nullptr : recorders.front().roundings;  // the same for all
+    if (roundings == nullptr || roundings->at(slot).empty()) return pass_on(context, 0, in);
+    const std::span<float> out = output(context, 0, in);
+    const GpuKernels& kernels = GpuRun::current().kernels();
+    const float* from = in.values.data();
+    for (const QuantParams& params : roundings->at(slot)) {
+      require_kernel(params);
+      const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
+      const GpuScales scales(kernels.gpu(), params);
+      kernels.round(address_of(from), address_of(out.data()), out.size(), scales, channels, inner, 0, stream(context));
+      if (params.scale.size() > 1) kernels.gpu()->wait(stream(context));  // it reads the scales
+      from = out.data();
+    }
+  }
+};
+
+struct GpuObserveKernel final : OnGpu<SlotAttributes> {
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    GpuRun& run = GpuRun::current();
+    const Gpu::Stream on = stream(context);
+    const std::span<Recorder> recorders = current_recorders();
+    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].ranges.size(); ++i) {
+      Recorder& recorder = recorders[i];
+      const Input one = part(in, i, recorders.size());
+      const std::size_t count = one.values.size();
+      run.kernels().observe(address_of(one.values.data()), count, run.range(i, slot, count), on);
+      recorder.shapes[slot] = one.shape;
+      if (recorder.histograms == nullptr || !recorder.histograms->wants(slot)) continue;
+      std::vector<float> values(count);
+      run.kernels().gpu()->copy_out(values.data(), address_of(one.values.data()), one.values.size_bytes(), on);
+      recorder.histograms->add(slot, recorder.sample, values);
+    }
+    pass_on(context, 0, in);
+  }
+};
+
+struct GpuCompareKernel final : OnGpu<CompareAttributes> {
+  void compute(OrtKernelContext* context) const override {
+    const Input ref = input(context, 0);
+    const Input got = input(context, 1);
+    check_shapes(ref, got);
+    GpuRun& run = GpuRun::current();
+    const Gpu::Stream on = stream(context);
+    const std::span<Recorder> recorders = current_recorders();
+    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].errors.size(); ++i) {
+      const Input one = part(ref, i, recorders.size());
+      const std::size_t count = one.values.size();
+      const bool counts = rounds && counts_into(recorders[i].events.size());
+      const Gpu::Address record = run.error(i, slot, count);
+      const Gpu::Address events = counts ? run.events(i, static_cast<std::size_t>(event_slot), count) : 0;
+      run.kernels().compare(address_of(one.values.data()), address_of(part(got.values, i, recorders.size()).data()),
+                            count, rounds ? &*rounds : nullptr, record, events,
+                            run.scratch(GpuKernels::compare_bytes(count)), on);
+      recorders[i].shapes[slot] = one.shape;
+    }
+    pass_on(context, 0, ref);
+    std::size_t outputs = 0;
+    check(api->KernelContext_GetOutputCount(context, &outputs));
+    if (outputs > 1) pass_on(context, 1, got);
+  }
+};
+
+struct GpuInjectKernel final : OnGpu<InjectAttributes> {
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const Tensor* const other = injected(in.shape);
+    if (other == nullptr) return pass_on(context, 0, in);
+    GpuRun::current().kernels().gpu()->copy_in(address_of(output(context, 0, in).data()), other->bytes().data(),
+                                               other->byte_size(), stream(context));
+  }
+};
+
+std::vector<Operator> gpu_operators(const OrtApi& api) {
+  return {make_operator<GpuRoundKernel>(api, "Round", 2, 1, kCuda),
+          make_operator<GpuObserveKernel>(api, "Observe", 1, 1, kCuda),
+          make_operator<GpuCompareKernel>(api, "Compare", 2, 2, kCuda),
+          make_operator<GpuInjectKernel>(api, "Inject", 1, 1, kCuda),
+          make_operator<GpuAccumulateKernel>(api, "Accumulate", 2, 1, kCuda),
+          make_operator<GpuTf32Kernel>(api, "Tf32", 1, 1, kCuda),
+          make_operator<GpuSwitchKernel>(api, "Switch", 1, 1, kCuda)};
+}
+
+}  // namespace
+
+void register_gpu_operators(const Runtime& runtime, OrtSessionOptions* options) {
+  runtime.check(runtime.api().AddCustomOpDomain(options, domain_of(runtime, kDomain, &gpu_operators)));
+}
+
+}  // namespace vernier

@@ -1,0 +1,262 @@
+#include "engines/onnxruntime/gpu_side.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+
+#include "base/cache_folder.h"
+#include "engines/cuda/compiler.h"
+#include "engines/cuda/libraries.h"
+#include "engines/onnxruntime/gpu_operators.h"
+#include "engines/onnxruntime/runtime.h"
+#include "vernier/error.h"
+#include "vernier/onnxruntime.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVariable = "VERNIER_ONNXRUNTIME_GPU";
+constexpr const char* kProvider = "libonnxruntime_providers_cuda.so";
+
+// What the provider is linked against and loads later, newest first.
+struct Needed {
+  const char* text;
+  std::vector<std::string> names;
+};
+const std::vector<Needed>& needed_libraries() {
+  static const std::vector<Needed> all{
+      {"CUDA runtime", {"libcudart.so.13", "libcudart.so.12"}}, {"cuBLAS", {"libcublasLt.so.13", "libcublasLt.so.12"}},
+      {"cuBLAS", {"libcublas.so.13", "libcublas.so.12"}},       {"cuRAND", {"libcurand.so.10"}},
+      {"cuFFT", {"libcufft.so.12", "libcufft.so.11"}},          {"cuDNN", {"libcudnn.so.9"}}};
+  return all;
+}
+
+/// libonnxruntime.so of `folder`, if the CUDA provider lies beside it; empty: not there.
+fs::path cuda_build_in(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / kProvider, ignored)) return {};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().starts_with("libonnxruntime.so")) return entry.path();
+  }
+  return {};
+}
+
+struct CudaBuild {
+  fs::path library;  // empty: none
+  std::string tried;
+  std::vector<fs::path> packages;  // where NVIDIA's libraries may lie
+};
+
+CudaBuild find_cuda_build() {
+  CudaBuild found;
+  found.packages = package_folders();
+  const auto from_package = [&](const fs::path& library) {
+    // .../site-packages/onnxruntime/capi/libonnxruntime.so
+    found.packages.insert(found.packages.begin(), library.parent_path().parent_path().parent_path());
+    found.library = library;
+  };
+  std::error_code ignored;
+  if (const char* const given = std::getenv(kVariable)) {
+    const fs::path path(given);
+    found.tried = fmt::format("{}={}", kVariable, given);
+    for (const fs::path& folder : {path, path / "capi", path.parent_path()}) {
+      if (const fs::path library = cuda_build_in(folder); !library.empty()) {
+        from_package(fs::is_regular_file(path, ignored) ? path : library);
+        break;
+      }
+    }
+    return found;
+  }
+  std::vector<fs::path> folders;
+  if (const char* const given = std::getenv("VERNIER_ORT_LIBRARY")) folders.push_back(fs::path(given).parent_path());
+  if (const fs::path library = chosen_onnxruntime(); !library.empty()) folders.push_back(library.parent_path());
+  for (const fs::path& package : found.packages) folders.push_back(package / "onnxruntime" / "capi");
+  for (const fs::path& folder : folders) {
+    if (const fs::path library = cuda_build_in(folder); !library.empty()) {
+      from_package(library);
+      return found;
+    }
+    found.tried += (found.tried.empty() ? "" : ", ") + folder.string();
+  }
+  return found;
+}
+
+void refuse_what_is_too_old(const Gpu& gpu) {
+  // What CUDA 12 and 13 run on.
+  constexpr int kLeastCuda = 12000, kLeastArchitecture = 75;
+  if (gpu.cuda_version() < kLeastCuda) {
+    throw Error(ErrorKind::Backend,
+                fmt::format("the NVIDIA driver is too old: it runs CUDA {}.{}, and 12.0 is the least",
+                            gpu.cuda_version() / 1000, gpu.cuda_version() % 1000 / 10),
+                "a newer driver, or ‹device› cpu");
+  }
+  const int architecture = gpu.about().architecture;
+  if (architecture < kLeastArchitecture) {
+    throw Error(ErrorKind::Backend,
+                fmt::format("{} has compute capability {}.{}, and 7.5 is the least", gpu.about().name,
+                            architecture / 10, architecture % 10),
+                "‹device› cpu runs without a GPU");
+  }
+}
+
+// Of the memory that is free when the GPU is opened: for copies of what is fed.
+constexpr std::size_t kShareOfCopies = 4;
+
+}  // namespace
+
+GpuSide::GpuSide(std::shared_ptr<const GpuKernels> kernels)
+    : kernels_(std::move(kernels)),
+      rooms_(kernels_),
+      copies_(kernels_->gpu(), kernels_->gpu()->free_bytes() / kShareOfCopies) {}
+
+std::string GpuSide::text() const { return fmt::format("{} (cuda:{})", gpu().about().name, gpu().index()); }
+
+std::string GpuSide::copies_text() const {
+  const std::size_t count = copies_inside_;
+  if (count == 0) return {};
+  return fmt::format(
+      "ONNX Runtime copies up to {} tensors between the CPU and the GPU in each run, around nodes that it has no CUDA "
+      "kernel for",
+      count);
+}
+
+void ORT_API_CALL GpuSide::listen(void* side, OrtLoggingLevel /*level*/, const char* /*category*/, const char* /*id*/,
+                                  const char* /*place*/, const char* text) {
+  // "12 Memcpy nodes are added to the graph main_graph for CUDAExecutionProvider." (1.31.1)
+  const std::string_view said(text == nullptr ? "" : text);
+  const std::size_t words = said.find(" Memcpy nodes are added");
+  if (words == std::string_view::npos) return;
+  const std::size_t first = said.find_last_not_of("0123456789", words - 1) + 1;
+  std::size_t count = 0;
+  std::from_chars(said.data() + first, said.data() + words, count);
+  std::atomic<std::size_t>& most = static_cast<GpuSide*>(side)->copies_inside_;
+  for (std::size_t known = most; known < count && !most.compare_exchange_weak(known, count);) {
+  }
+}
+
+void GpuSide::add_to(const Runtime& runtime, OrtSessionOptions* options) {
+  const OrtApi& api = runtime.api();
+  OrtCUDAProviderOptionsV2* cuda = nullptr;
+  runtime.check(api.CreateCUDAProviderOptions(&cuda));
+  const std::string index = std::to_string(gpu().index());
+  const std::array keys{"device_id", "use_tf32", "cudnn_conv_algo_search", "arena_extend_strategy"};
+  // A search by time would choose another algorithm in each run.
+  const std::array values{index.c_str(), "0", "HEURISTIC", "kSameAsRequested"};
+  OrtStatus* status = api.UpdateCUDAProviderOptions(cuda, keys.data(), values.data(), keys.size());
+  if (status == nullptr) status = api.SessionOptionsAppendExecutionProvider_CUDA_V2(options, cuda);
+  api.ReleaseCUDAProviderOptions(cuda);
+  runtime.check(status);
+  runtime.check(api.SetDeterministicCompute(options, true));
+  runtime.check(api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_WARNING));
+  runtime.check(api.SetUserLoggingFunction(options, &GpuSide::listen, this));
+  register_gpu_operators(runtime, options);
+}
+
+std::shared_ptr<const Runtime> load_gpu_runtime(int index) {
+  static std::mutex mutex;
+  // As long as the process: NVIDIA's libraries have threads and memory of their own.
+  static auto& loaded = *new std::map<int, std::shared_ptr<const Runtime>>;
+  const std::lock_guard lock(mutex);
+  if (loaded[index] != nullptr) return loaded[index];
+
+  const std::shared_ptr<const Gpu> gpu = Gpu::open(index);
+  refuse_what_is_too_old(*gpu);
+  const CudaBuild build = find_cuda_build();
+  if (build.library.empty()) {
+    throw Error(ErrorKind::Backend, "no CUDA build of ONNX Runtime was found; tried " + build.tried, kInstallCuda);
+  }
+  for (const Needed& needed : needed_libraries()) {
+    const LoadedLibrary library = load_nvidia_library(needed.names, build.packages);
+    if (library.handle == nullptr) {
+      throw Error(ErrorKind::Backend,
+                  fmt::format("{}, which the CUDA build of ONNX Runtime needs: {}", needed.text, library.place),
+                  kInstallCuda);
+    }
+  }
+  const NvrtcAbout nvrtc = ask_nvrtc(build.packages);
+  // Within a major version newer libraries run on older drivers.
+  if (nvrtc.version / 1000 > gpu->cuda_version() / 1000) {
+    throw Error(ErrorKind::Backend,
+                fmt::format("the NVIDIA driver runs CUDA {}.{}, and the libraries are of CUDA {}.{}",
+                            gpu->cuda_version() / 1000, gpu->cuda_version() % 1000 / 10, nvrtc.version / 1000,
+                            nvrtc.version % 1000 / 10),
+                "a newer driver, or the libraries of its CUDA");
+  }
+  const std::filesystem::path cache = cache_folder();
+  const auto kernels =
+      std::make_shared<const GpuKernels>(gpu, build.packages, cache.empty() ? cache : cache / "kernels");
+
+  std::shared_ptr<Runtime> runtime(new Runtime);
+  void* const library = ::dlopen(build.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto get_base =
+      library == nullptr ? nullptr : reinterpret_cast<const OrtApiBase* (*)()>(::dlsym(library, "OrtGetApiBase"));
+  if (get_base == nullptr) {
+    const char* const reason = ::dlerror();
+    throw Error(ErrorKind::Backend, fmt::format("{}: {}", build.library.string(), reason == nullptr ? "?" : reason));
+  }
+  const OrtApiBase* const base = get_base();
+  runtime->api_ = base->GetApi(ORT_API_VERSION);
+  runtime->version_ = base->GetVersionString();
+  if (runtime->api_ == nullptr) {
+    throw Error(ErrorKind::Backend,
+                fmt::format("{} is too old: {}, API {} needs 1.{}", build.library.string(), runtime->version_,
+                            ORT_API_VERSION, ORT_API_VERSION),
+                kInstallCuda);
+  }
+  runtime->library_ = library;
+  runtime->place_ = build.library.string();
+  runtime->attempts_ = {{runtime->place_, "loaded"}};
+  runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "vernier", &runtime->env_));
+  runtime->check(runtime->api_->DisableTelemetryEvents(runtime->env_));
+  runtime->gpu_ = std::make_shared<GpuSide>(kernels);
+  runtime->version_ += " on " + runtime->gpu_->text();
+  runtime->make_domains_known();
+  loaded[index] = runtime;
+  return runtime;
+}
+
+GpuFindings find_gpu_parts() {
+  GpuFindings found;
+  const auto add = [&](const char* part, const std::string& finding) { found.parts.emplace_back(part, finding); };
+  const DriverAbout driver = ask_driver();
+  add("NVIDIA driver", driver.cuda_version == 0 ? driver.missing
+                                                : fmt::format("runs CUDA {}.{}", driver.cuda_version / 1000,
+                                                              driver.cuda_version % 1000 / 10));
+  for (std::size_t i = 0; i < driver.gpus.size(); ++i) {
+    const GpuAbout& gpu = driver.gpus[i];
+    constexpr double kGiB = 1U << 30U;
+    add("GPU", fmt::format("cuda:{} {}, compute capability {}.{}, {:.0f} GiB", i, gpu.name, gpu.architecture / 10,
+                           gpu.architecture % 10, static_cast<double>(gpu.bytes) / kGiB));
+  }
+  const CudaBuild build = find_cuda_build();
+  bool installed = !build.library.empty();
+  add("ONNX Runtime for CUDA", installed ? build.library.string() : "not found; tried " + build.tried);
+  for (const Needed& needed : needed_libraries()) {
+    const LoadedLibrary library = load_nvidia_library(needed.names, build.packages);
+    installed = installed && library.handle != nullptr;
+    add(needed.text, library.place);
+  }
+  const NvrtcAbout nvrtc = ask_nvrtc(build.packages);
+  add("NVRTC", nvrtc.place.empty() ? nvrtc.missing : nvrtc.place);
+  installed = installed && !nvrtc.place.empty();
+  found.complete = installed && driver.missing.empty();
+  if (!driver.missing.empty()) {
+    found.hint = "a machine with an NVIDIA GPU and its driver";
+  } else if (!installed) {
+    found.hint = kInstallCuda;
+  }
+  return found;
+}
+
+}  // namespace vernier
