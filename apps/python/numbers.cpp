@@ -100,7 +100,7 @@ void add_numbers(nb::module_& module) {
   });
   module.def("needs_scale", &needs_scale);
   module.def("format_name", [](Format format) { return std::string(format_name(format)); });
-  module.def("bits_of", &bits_of);
+  module.def("bits_of", [](Format format) { return bits_of(format); });
   module.def("symmetric_scale", [](Format format, float absmax) {
     const QuantParams params = symmetric_params(format, std::span(&absmax, 1), -1);
     return nb::make_tuple(params.scale.at(0), 0, params.lowest_code);

@@ -82,9 +82,10 @@ inline constexpr auto kThreads =
         .python("threads", kReadingImages, "threads to compute with; 0: all usable cores.");
 inline constexpr auto kDevice =
     row(&MeasureOptions::device, "--device DEVICE",
-        "Where networks run: auto, cpu, cuda or cuda:N. cuda needs onnxruntime-gpu; auto is the CPU for now")
+        "Device that runs networks: auto, cpu, cuda or cuda:N. cuda needs onnxruntime-gpu; auto is the CPU for now "
+        "(default: auto)")
         .choices("auto cpu cuda")
-        .python("device", kReadingImages, "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\": where networks run.");
+        .python("device", kReadingImages, "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\": the device that runs networks.");
 inline constexpr auto kCustomOps =
     row(&MeasureOptions::custom_operators, "--custom-ops,--custom-op-library LIB.so",
         "Shared libraries with custom operators for ONNX Runtime, loaded into this process (default: none)")

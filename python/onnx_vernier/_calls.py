@@ -49,6 +49,7 @@ def diagnose(
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,
+    quick: bool = False,
     pictures: bool = True,
     causes: Causes = (),
     quantized: Any = None,
@@ -62,10 +63,12 @@ def diagnose(
     weights_only: bool = False,
     per_channel: bool = True,
     reduce_range: bool = False,
+    weight_bits: int = 8,
     block_size: int = 128,
     output_parts: bool = True,
     carry: Mapping[str, str] | None = None,
     threads: int = 0,
+    device: str = "auto",
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -83,8 +86,8 @@ def diagnose(
         samples: real inputs: ``{input: array [N, ...]}``, a list or iterator of ``{input: array}``, ``Samples``, or a
             path in any form of the command's ``--data``. Each item of a list is one sample, with the network's batch
             dimension. None: random numbers, which say little about real data.
-        low: the low format, or several: "int8", "float16", "bfloat16", "float8e4m3fn", "int4", ... Each layer gets the
-            lowest that it supports.
+        low: the low format, or several: "int8", "float16", "bfloat16", "float8e4m3fn", "int4", "nvfp4", "int16",
+            "dynamic-int8", ... Each layer gets the lowest that it supports.
         high: the format of kept layers.
         layer_precisions: formats of single layers by name or shell wildcard.
         target: the engine that the model is for: "tensorrt", "onnxruntime", "openvino". Its rules place low precision.
@@ -118,6 +121,7 @@ def diagnose(
             version reuses them, with another limit or cost too.
         latency: also time the models on ONNX Runtime.
         rank: rank the layers by the error that each adds to the output, even if none has to be kept.
+        quick: stop at the answer and its file: no causes, other options, times or pictures.
         pictures: also count how the values of the worst layers use their format, for pages and plots. Costs two runs of
             four samples.
         causes: your own functions, or {name: function}. ``function(layer)`` returns None, a sentence, or {"sentence":
@@ -137,10 +141,12 @@ def diagnose(
         weights_only: quantize only weights, in INT8 or FP8.
         per_channel: one scale for each output channel of a weight.
         reduce_range: INT8 weights in 7 bits, so that x86 CPUs without VNNI do not saturate their products.
-        block_size: INT4: neighbours that share a scale, 32, 64 or 128.
+        weight_bits: INT16: weights in 8 bits, or in 4 bits and blocks.
+        block_size: INT4 and UINT4: neighbours that share a scale, 32, 64 or 128.
         output_parts: also measure parts of different scale, such as boxes and scores.
         carry: {output: input}: outputs to feed back with the next sample.
         threads: threads to compute with; 0: all usable cores.
+        device: "auto", "cpu", "cuda" or "cuda:N": the device that runs networks.
         custom_ops: shared libraries with custom operators for ONNX Runtime.
         external_data_dir: folder of weights that are stored outside the model; empty: the model's folder.
         image: how to prepare a folder of images: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
@@ -204,6 +210,7 @@ def fix(
     cache: Any = None,
     latency: bool = False,
     rank: bool = False,
+    quick: bool = False,
     pictures: bool = True,
     causes: Causes = (),
     quantized: Any = None,
@@ -217,10 +224,12 @@ def fix(
     weights_only: bool = False,
     per_channel: bool = True,
     reduce_range: bool = False,
+    weight_bits: int = 8,
     block_size: int = 128,
     output_parts: bool = True,
     carry: Mapping[str, str] | None = None,
     threads: int = 0,
+    device: str = "auto",
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -262,6 +271,7 @@ def verify(
     output_parts: bool = True,
     carry: Mapping[str, str] | None = None,
     threads: int = 0,
+    device: str = "auto",
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -300,6 +310,7 @@ def run(
     calibration_samples: Any = None,
     carry: Mapping[str, str] | None = None,
     threads: int = 0,
+    device: str = "auto",
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -341,8 +352,10 @@ def quantize(
     weights_only: bool = False,
     per_channel: bool = True,
     reduce_range: bool = False,
+    weight_bits: int = 8,
     block_size: int = 128,
     threads: int = 0,
+    device: str = "auto",
     image: Mapping[str, Any] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -364,6 +377,7 @@ def calibrate(
     target: str = "tensorrt",
     calibration: Calibration = "minmax",
     threads: int = 0,
+    device: str = "auto",
     image: Mapping[str, Any] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -389,6 +403,7 @@ def check_data(
     labels: Any = None,
     *,
     threads: int = 0,
+    device: str = "auto",
     image: Mapping[str, Any] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -413,6 +428,7 @@ def explain_quantized(
     samples: Any,
     *,
     threads: int = 0,
+    device: str = "auto",
     image: Mapping[str, Any] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -447,6 +463,7 @@ def bench(
     *,
     on: str | Iterable[str] = "onnxruntime",
     threads: int = 0,
+    device: str = "auto",
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -515,6 +532,7 @@ def evaluate(
     metric: Callable[..., float] | None = None,
     carry: Mapping[str, str] | None = None,
     threads: int = 0,
+    device: str = "auto",
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,

@@ -131,7 +131,7 @@ def as_number(whose: str, value: Any) -> float:
 
 def _refuse_unknown(whose: str, said: Mapping[str, Any], known: tuple[str, ...]) -> None:
     if unknown := [name for name in said if name not in known]:
-        raise UsageError(f"{whose} returned {unknown[0]!r}, expected {', '.join(known)}")
+        raise UsageError(f"{whose}: unknown key {unknown[0]!r}, expected one of {', '.join(known)}")
 
 
 def _record(value: Any) -> Any:

@@ -33,4 +33,4 @@ def test_what_has_no_effect_is_said_and_the_work_done(program, command, tmp_path
     option = "--useSpinWait" if command in ("run", "bench") else "--sparse-weights"  # an engine of run could be told the latter
     code, said = answer(program, command, option)
     assert code == 0, said
-    assert f"warning: {option} has no effect here" in said
+    assert f"warning: {option} has no effect" in said

@@ -38,7 +38,7 @@ WITHIN_DB = 1.0  # of what verify claims
 # Files that ONNX Runtime's CPU provider refuses although it runs the original: it has no kernel for the format. Its words.
 NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation", "no kernel for node", "NotImplemented", "data type is not supported")
 # Why verify has no figure: indices and truth values of no scores, where codes decide nothing, and data with NaN.
-NOT_JUDGED = ("no output can be judged", "NaN in the inputs", "infinity in the inputs")
+NOT_JUDGED = ("no output can be measured", "NaN in the inputs", "infinity in the inputs")
 
 
 def node_tests(step):

@@ -217,7 +217,7 @@ def test_an_operator_that_fails(vernier, make, operators):
 def test_what_is_no_library_of_operators(vernier, make, library, tmp_path):
     model, data = make("middle")
     (tmp_path / "empty.c").write_text("int nothing;")
-    for path, code, text in ((tmp_path / "none.so", 3, "no such file"), (tmp_path, 3, "is no file"), (model, 3, "cannot be loaded"),
+    for path, code, text in ((tmp_path / "none.so", 3, "no such file"), (tmp_path, 3, "not a file"), (model, 3, "cannot be loaded"),
                              (library("nothing.so", source=tmp_path / "empty.c"), 3, "has no function RegisterCustomOps"),
                              (library("fails.so", "-DFAILS=\"no licence\""), 4, "no licence"),
                              (library("crashes.so", "-DCRASHES"), 4, "was killed by signal 6")):

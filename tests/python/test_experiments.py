@@ -146,9 +146,9 @@ def test_a_rewrite_that_computes_something_else_is_taken_back(model, images):
         ({"layers": ["first"]}, "changes nothing"),
         ({"layers": [], "ranges": {"image": (0, 1)}}, "names no layer"),
         ({"layers": ["first"], "ranges": {"w1": (0, 1)}}, "not an activation with a range"),
-        ({"layers": ["first"], "ranges": {"image": (1, 0)}}, "is no range"),
+        ({"layers": ["first"], "ranges": {"image": (1, 0)}}, "is not a range"),
         ({"layers": ["first"], "constants": {"w1": np.zeros(3, np.float32)}}, "not a float32 constant"),
-        ({"layers": ["first"], "range": {"image": (0, 1)}}, "none of layers, ranges"),
+        ({"layers": ["first"], "range": {"image": (0, 1)}}, "expected one of layers, ranges"),
     ],
 )
 def test_ideas_that_are_none(model, images, idea, why):
@@ -168,11 +168,11 @@ def test_a_model_has_to_be_the_only_change(model, images):
 
 
 def test_names(model, images):
-    with pytest.raises(vernier.UsageError, match="is a repair that there is"):
+    with pytest.raises(vernier.UsageError, match="is already a repair"):
         vernier.fix(model, images, repairs={"smooth": lambda network: []})
-    with pytest.raises(vernier.UsageError, match="two are called"):
+    with pytest.raises(vernier.UsageError, match="two functions are called"):
         vernier.diagnose(model, images, causes=[lambda layer: None, lambda layer: None])
-    with pytest.raises(vernier.UsageError, match="is no function"):
+    with pytest.raises(vernier.UsageError, match="is not a function"):
         vernier.diagnose(model, images, causes={"mine": 3})
     with pytest.raises(vernier.UsageError, match="causes=3"):
         vernier.diagnose(model, images, causes=3)

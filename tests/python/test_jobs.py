@@ -175,7 +175,7 @@ def test_a_report_is_a_table_and_a_page(model, images):
     assert report.layers.column("name")[0] == report.layers[0].name
     assert report.to_html().startswith("<!doctype html>") or report.to_html().startswith("<!DOCTYPE html>")
     assert report.to_dict()["layers"][0]["name"] == report.layers[0].name
-    with pytest.raises(AttributeError, match="no 'accuracy' was measured"):
+    with pytest.raises(AttributeError, match="'accuracy' was not measured"):
         report.accuracy
     pandas = pytest.importorskip("pandas", reason="pandas is not installed: its DataFrame was not tried")
     assert list(pandas.DataFrame(report.layers)["name"]) == report.layers.column("name")

@@ -127,7 +127,7 @@ def test_errors_say_what_would_help(reports, monkeypatch):
     report = reports["no picture"]
     for message, arguments in {
         "none of damage, pareto, histograms": {"kind": "depth"},
-        r"no values of layers were counted \(hint: diagnose\(pictures=True\)": {"kind": "histograms"},
+        r"no values of layers were counted \(hint: pass pictures=True": {"kind": "histograms"},
         "is of kind=\"histograms\"": {"kind": "damage", "layer": "second"},
     }.items():
         with pytest.raises(vernier.UsageError, match=message):

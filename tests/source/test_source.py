@@ -92,6 +92,8 @@ OF_OTHER_PROGRAMS = {
     "src/io/open_runs.cpp": ["polygraphy run"],
     "src/jobs/eval/pipeline.cpp": ["polygraphy run"],
     "src/jobs/verify/tf32_reads.cpp": ["trtexec --noTF32"],
+    # Of NVRTC.
+    "src/engines/cuda/compiler.cpp": ["--gpu-architecture", "--fmad", "--std"],
     # Keys in journals of users, which stay as they are.
     "src/jobs/search/chosen_objective.cpp": ["--check"],
     "src/jobs/search/label_objective.cpp": ["--label-offset", "--min-top"],
@@ -130,7 +132,7 @@ def test_the_library_names_arguments_and_not_options():
 
 # Literals that are no prose of ours, by file: identifiers, other programs' words, and forms of a text, not its meaning.
 NO_PROSE = {
-    "src/report/text/sections.cpp": ["trt-sim"],  # a runner's identifier
+    "src/report/text/sections.cpp": ["trt-sim", " (cuda:"],  # a runner's name, and the device in a version
     "src/report/text/doctor_text.cpp": ["TensorRT"],  # an engine's own name
     "src/report/text/bench_text.cpp": [" on "],  # what an engine is called, cut before its device
     # A command line is repeated with another option, which the row of the option has to name.

@@ -123,7 +123,7 @@ def test_weights_in_four_bits_are_compared_with_the_float_model(kind, block, dam
     verdict = json.loads(vernier("verify", "float.onnx", "four.onnx", "--data", "x.npz", "--json", folder=tmp_path).stdout)
     found = [(defect["kind"], defect["node"]) for defect in verdict.get("defects", [])]
     assert found == ([("wrong-codes", "dequantize")] if damaged else [])
-    assert verdict["layers"][0]["format"] == "int4"
+    assert verdict["layers"][0]["format"] == ("int4" if kind == TensorProto.INT4 else "uint4")
 
 
 def n_bits(folder, bits, damaged, zero_points, transposed):
@@ -169,7 +169,7 @@ def test_weights_that_a_layer_packs_are_compared_with_the_float_model(bits, zero
         found = [(defect["kind"], defect["node"]) for defect in report.get("defects", [])]
         assert found == ([("wrong-codes", "product")] if damaged else [])
         if damaged:
-            assert report["defects"][0]["text"].startswith("4 of 960 codes of 'w' of product are wrong")
+            assert report["defects"][0]["text"].startswith("4 of 960 quantized values of 'w' of product are wrong")
 
 
 def of_any_size(folder, tail, records=(), metadata=()):

@@ -408,7 +408,7 @@ def test_what_nothing_float_stands_behind_is_refused_with_its_reason(tmp_path):
     b.add("NonZero", ["x"], "places")
     onnx.save(b.model([("x", networks.FLOAT, [1, 8])], [("places", networks.INT64, [2, "n"])]), tmp_path / "m.onnx")
     done = vernier("diagnose", "m.onnx", "--int8", folder=tmp_path, codes=(3,))
-    assert "no output can be judged" in done.stderr
+    assert "no output can be measured" in done.stderr
     assert "'places' is int64 of NonZero" in done.stderr
 
 

@@ -52,7 +52,7 @@ def test_wrong_codes_are_named_whatever_the_activations_are(folder, kind, weight
         assert kinds(found) == said
     files.write(folder, files.quantized(kind, swap_four, weight_kind=weight_kind))
     text = verdict(folder)["defects"][0]["text"]
-    assert text.startswith("4 of 576 codes of 'second.weight' of second are wrong"), text
+    assert text.startswith("4 of 576 quantized values of 'second.weight' of second are wrong"), text
 
 
 def test_rounding_that_a_quantizer_learned_is_no_wrong_code(folder):

@@ -202,7 +202,7 @@ def number_of(option, text):
     try:
         return int(text)
     except ValueError:
-        raise Refused("--{}: '{}' is no whole number".format(option, text))
+        raise Refused("--{}: '{}' is not a whole number".format(option, text))
 
 
 def sum_of(option, kind, values):

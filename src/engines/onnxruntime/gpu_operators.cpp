@@ -52,7 +52,7 @@ struct OnGpu : Attributes {
 void require_kernel(const QuantParams& params) {
   if (!params.dynamic && definition_of(params.format).block_scale == BlockScale::Chosen) return;
   throw Error(ErrorKind::Backend, fmt::format("a GPU does not round to {} yet", format_name(params.format)),
-              "--device cpu");
+              "‹device› cpu");
 }
 
 struct GpuRoundKernel final : OnGpu<RoundAttributes> {

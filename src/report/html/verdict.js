@@ -32,7 +32,7 @@ function finding(defect) {
 (function engines() {
   const rows = page.words.placements || [];
   if (!rows.length) return;
-  section("placement", "What engines make of it", page.words.placement_evidence,
+  section("placement", "How engines handle it", page.words.placement_evidence,
     scrolling("Engines", h("table", {}, h("thead", {}, h("tr", {}, ["engine", "its Q/DQ pairs"].map(t => h("th", {scope: "col"}, t)))),
       h("tbody", {}, rows.map(row => h("tr", {}, h("td", {class: "whole"}, row.target), h("td", {}, h("span", {class: row.fused ? "good" : null}, row.fused ? "\u2713 " : ""), shown(row.text))))))));
 })();

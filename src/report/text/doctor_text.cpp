@@ -28,7 +28,7 @@ std::string engine_text(const DoctorReport::Engine& engine) {
 }
 
 std::string gpu_text(const DoctorReport::Gpu& gpu) {
-  std::string text = fmt::format("--device cuda: {}\n", gpu.complete ? "everything is there" : "cannot be used");
+  std::string text = fmt::format("--device cuda: {}\n", gpu.complete ? "complete" : "cannot be used");
   for (const auto& [part, finding] : gpu.parts) text += fmt::format("  {}: {}\n", part, finding);
   if (!gpu.hint.empty()) text += fmt::format("  hint: {}\n", gpu.hint);
   return text;

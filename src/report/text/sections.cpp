@@ -32,7 +32,7 @@ constexpr std::array<EventKind, 5> kEvents{{
 }};
 
 /// "1.31.1 on NVIDIA H200 (cuda:0)" (Runtime::version)
-bool names_gpu(const std::string& version) { return version.find(" on ") != std::string::npos; }
+bool names_gpu(const std::string& version) { return version.find(" (cuda:") != std::string::npos; }
 
 bool occurs(const std::vector<LayerRow>& rows, const EventKind& kind) {
   return std::any_of(rows.begin(), rows.end(), [&](const LayerRow& row) { return row.*(kind.count) != 0; });

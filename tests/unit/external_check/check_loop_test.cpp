@@ -103,7 +103,7 @@ TEST_F(Loops, MissingArtifactsAreSaidOnce) {
   CheckLoop loop(options_, kIdentity, sinks_, console_);
   loop.check({}, "", writes("good"));
   loop.check({}, "", writes("good"));
-  EXPECT_EQ(warnings_, "‹artifacts› " + (folder_ / "none").string() + ": is not there after a check\n");
+  EXPECT_EQ(warnings_, "‹artifacts› " + (folder_ / "none").string() + ": missing after a check\n");
 }
 
 TEST_F(Loops, AFileThatIsThereIsNotOverwritten) {

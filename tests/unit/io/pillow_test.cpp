@@ -125,7 +125,8 @@ TEST(Images, SayWhatIsWrongWithTheOptions) {
   EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Y, {}}, input).hint().find("‹image-color› rgb"), std::string::npos);
   EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, float_input("x", {1, 3, -1, -1})).hint().find("‹image›"),
             std::string::npos);
-  EXPECT_NE(std::string(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, input).what()).find("a.jpg: is no image"),
+  EXPECT_NE(std::string(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, input).what())
+                .find("a.jpg: cannot decode this image"),
             std::string::npos);
   EXPECT_EQ(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, float_input("x", {8, 3, 8, 8})).kind(), ErrorKind::Input);
 }

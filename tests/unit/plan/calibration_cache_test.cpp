@@ -143,7 +143,7 @@ TEST(CalibrationCache, OursComesBackExactly) {
 TEST(CalibrationCache, RefusesForeignJson) {
   EXPECT_EQ(message("{").find("c: is not JSON: line 1, column 2"), 0U);
   EXPECT_EQ(message("{}"), "c: holds no range at all");
-  EXPECT_EQ(message(R"({"x": [2, 1]})"), "c: tensor 'x': [2, 1] of tensor 'x' is no range");
+  EXPECT_EQ(message(R"({"x": [2, 1]})"), "c: tensor 'x': [2, 1] of tensor 'x' is not a range");
   EXPECT_EQ(message(R"({"x": [1e999, 1]})"), "c: is not JSON: '1e999' is beyond float64");
   EXPECT_EQ(message(R"({"x": ["a", 1]})"), "c: tensor 'x': expected a number, found a string");
   EXPECT_EQ(message(R"({"x": {"lowest": [1, 2], "highest": [3, 4]}})"),

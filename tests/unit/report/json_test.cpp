@@ -153,7 +153,7 @@ TEST(ReportJson, NamesTheFieldThatIsWrong) {
   json.at("low").at(0) = "int9";
   EXPECT_EQ(refusal(json_text(json)),
             "report.json: low[0] is 'int9', one of float32, float16, bfloat16, float8e4m3fn, float8e5m2, int8, uint8, "
-            "int4 is wanted");
+            "int4, uint4, int16, uint16, nvfp4, mxfp8, mxfp8e5m2, mxfp4, dynamic-int8 is wanted");
   json = met_json();
   json.at("requirement").at("metric") = "luck";
   EXPECT_EQ(refusal(json_text(json)),

@@ -402,7 +402,7 @@ TEST(Diagnose, InterruptedKeepsItsRecord) {
     EXPECT_FALSE(report.kept.has_value()) << at;
     ASSERT_FALSE(report.warnings.empty()) << at;
     EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent");
-    const auto says_older = [](const std::string& text) { return text.ends_with("there are of an earlier run"); };
+    const auto says_older = [](const std::string& text) { return text.ends_with("are of an earlier run"); };
     EXPECT_EQ(std::ranges::any_of(report.warnings, says_older), ran_before) << at;
     ASSERT_FALSE(report.layers.empty());
     EXPECT_TRUE(report.layers.front().own_sqnr_db.has_value()) << at;
@@ -480,7 +480,7 @@ TEST(Diagnose, InterruptedSaysThatItGoesOnWhereItKeepsWhatItMeasured) {
   EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent; run again to resume");
   const DiagnoseReport again = diagnose(options);
   EXPECT_TRUE(std::ranges::any_of(again.notes, [](const std::string& note) {
-    return note.find("same network and samples: own errors, everything low (") != std::string::npos;
+    return note.find("same network and samples: local errors, everything low (") != std::string::npos;
   })) << "what it says was not measured again";
 }
 

@@ -54,8 +54,8 @@ TEST(StagesFile, ErrorsNameTheLine) {
   EXPECT_EQ(message_of("stages: a"), "folder/p.yaml:1: has no list \"stages\"");
   EXPECT_NE(message_of(""), "");
   EXPECT_EQ(message_of("stages:\n  - name: a\n    file: a.npz\n    ouputs: x\n"),
-            "folder/p.yaml:4: stages[0]: \"ouputs\" is no field");
-  EXPECT_EQ(message_of("stages: []\ndata: x.npz\n"), "folder/p.yaml:2: \"data\" is no field");
+            "folder/p.yaml:4: stages[0]: \"ouputs\" is not a field");
+  EXPECT_EQ(message_of("stages: []\ndata: x.npz\n"), "folder/p.yaml:2: \"data\" is not a field");
   EXPECT_EQ(message_of("stages:\n  - name: [a\n").find("folder/p.yaml:3: is not YAML: "), 0U);
   EXPECT_NE(message_of(std::string(2 << 20, ' ')), "");
 }
