@@ -629,7 +629,7 @@ def test_the_page_of_a_verdict_has_what_the_text_has(folder, verdict, width):
       const theme = document.documentElement.dataset.theme;
       document.getElementById("theme").click();
       return {sections: text("h2"), badge: text(".verdict")[0], command: text("#advice pre"), cards: text(".card .what"),
-        findings: text("#why .cause b"), engines: text("#engine tbody td:first-child"), files: text("#figures tbody tr").length,
+        findings: text("#why .cause b"), engines: text("#placement tbody td:first-child"), files: text("#figures tbody tr").length,
         layers: text("#layers tbody tr").length, images: document.images.length,
         theme_changed: document.documentElement.dataset.theme !== theme,
         wide: document.documentElement.scrollWidth > document.documentElement.clientWidth};""", width=width)
