@@ -12,15 +12,21 @@ using onnx::OpSchema;
 
 constexpr int kVersion = 1;
 
-OpSchema quantizer(const char* op_type, Dtype codes, Dtype scales) {
+/// Of float values X, codes C and scales S.
+OpSchema operator_schema(const char* op_type) {
   OpSchema schema(op_type, __FILE__, __LINE__);
   schema.SetDomain(kTensorRtDomain)
       .SinceVersion(kVersion)
       .AllowUncheckedAttributes()
       .TypeConstraint("X", OpSchema::all_tensor_types_ir13(), "")
       .TypeConstraint("C", OpSchema::all_tensor_types_ir13(), "")
-      .TypeConstraint("S", OpSchema::all_tensor_types_ir13(), "")
-      .Input(0, "x", "", "X")
+      .TypeConstraint("S", OpSchema::all_tensor_types_ir13(), "");
+  return schema;
+}
+
+OpSchema quantizer(const char* op_type, Dtype codes, Dtype scales) {
+  OpSchema schema = operator_schema(op_type);
+  schema.Input(0, "x", "", "X")
       .Input(1, "scale", "", "X", OpSchema::Optional)
       .Output(0, "codes", "", "C")
       .Output(1, "scales", "", "S")
@@ -33,14 +39,8 @@ OpSchema quantizer(const char* op_type, Dtype codes, Dtype scales) {
 }
 
 OpSchema dequantizer() {
-  OpSchema schema(kDequantizeMxFp8, __FILE__, __LINE__);
-  schema.SetDomain(kTensorRtDomain)
-      .SinceVersion(kVersion)
-      .AllowUncheckedAttributes()
-      .TypeConstraint("X", OpSchema::all_tensor_types_ir13(), "")
-      .TypeConstraint("C", OpSchema::all_tensor_types_ir13(), "")
-      .TypeConstraint("S", OpSchema::all_tensor_types_ir13(), "")
-      .Input(0, "codes", "", "C")
+  OpSchema schema = operator_schema(kDequantizeMxFp8);
+  schema.Input(0, "codes", "", "C")
       .Input(1, "scales", "", "S")
       .Output(0, "y", "", "X")
       .TypeAndShapeInferenceFunction([](onnx::InferenceContext& context) {

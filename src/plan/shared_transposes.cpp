@@ -58,13 +58,13 @@ std::vector<Matrix> float_matrices(const Model& model) {
     }
   });
   std::vector<Matrix> first, others;
-  for (const onnx::TensorProto& stub : model.proto.graph().initializer()) {
-    const auto dtype = static_cast<Dtype>(stub.data_type());
-    if (stub.dims_size() != 2 || quantized.contains(stub.name())) continue;
+  for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) {
+    const auto dtype = static_cast<Dtype>(tensor.data_type());
+    if (tensor.dims_size() != 2 || quantized.contains(tensor.name())) continue;
     if (dtype != Dtype::Float32 && dtype != Dtype::Float16 && dtype != Dtype::BFloat16) continue;
-    const auto value = model.weights.find(stub.name());
+    const auto value = model.weights.find(tensor.name());
     if (value == model.weights.end()) continue;  // small
-    (gathered.contains(stub.name()) ? first : others).push_back({stub.name(), value->second});
+    (gathered.contains(tensor.name()) ? first : others).push_back({tensor.name(), value->second});
   }
   first.insert(first.end(), others.begin(), others.end());
   return first;
