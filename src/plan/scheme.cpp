@@ -21,6 +21,7 @@
 #include "plan/placement.h"
 #include "plan/selection.h"
 #include "plan/skip_branch.h"
+#include "plan/storable_weight.h"
 #include "plan/target.h"
 #include "plan/weight_blocks.h"
 #include "vernier/error.h"
@@ -28,11 +29,6 @@
 
 namespace vernier {
 namespace {
-
-bool refuse(std::string* reason, std::string why) {
-  if (reason != nullptr) *reason = std::move(why);
-  return false;
-}
 
 bool all_finite(const Tensor& constant) {
   return constant.dtype() != Dtype::Float32 ||
@@ -45,36 +41,6 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers) {
     if (!layer.follows) names.push_back(layer.name);
   }
   return names;
-}
-
-/// Can the second operand of a layer be stored in `format`, in blocks if the format has them?
-bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format format, const QuantizationRules& rules,
-                      std::string* reason) {
-  const auto weight = node == nullptr || node->input_size() < 2 ? std::nullopt : initializer(model, node->input(1));
-  if (!weight || weight->dtype() != Dtype::Float32) return refuse(reason, "its second operand is not a constant");
-  const int wanted = block_wanted(format, rules);
-  if (wanted == 0) return true;
-  const auto rank = static_cast<int>(weight->shape().size());
-  const int summed = summed_axis(*node, rank);
-  if (summed < 0) {
-    return refuse(reason, fmt::format("its weight has shape {}, engines take blocks of matrices alone",
-                                      shape_text(weight->shape())));
-  }
-  const std::int64_t length = weight->shape()[static_cast<std::size_t>(summed)];
-  const FormatDefinition& definition = definition_of(format);
-  if (block_along(length, wanted, definition.block) > 0) return true;
-  return refuse(reason, fmt::format("it sums over {} values, which no block of {} divides", length,
-                                    definition.block > 0 ? std::to_string(definition.block) : "32 or more"));
-}
-
-/// What the scales of each run ask of a layer: data that is summed along its last dimension, and of MatMulInteger a
-/// matrix as the weight.
-bool can_quantize_in_runs(const Model& model, const onnx::NodeProto& node, Format format, std::string* reason) {
-  if (attribute_int(node, "transA", 0) != 0) return refuse(reason, "it sums along another dimension than the last");
-  if (format != Format::DynamicInt8) return true;
-  if (initializer(model, node.input(1))->shape().size() != 2) return refuse(reason, "its weight is not a matrix");
-  const bool scaled = attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1;
-  return !scaled || refuse(reason, "MatMulInteger has no alpha and beta");
 }
 
 /// The format asked for a layer, the last one winning, and who asked.

@@ -1,0 +1,50 @@
+#include "plan/storable_weight.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/format_definition.h"
+#include "base/text.h"
+#include "model/operator_traits.h"
+#include "plan/weight_blocks.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+bool refuse(std::string* reason, std::string why) {
+  if (reason != nullptr) *reason = std::move(why);
+  return false;
+}
+
+bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format format, const QuantizationRules& rules,
+                      std::string* reason) {
+  const auto weight = node == nullptr || node->input_size() < 2 ? std::nullopt : initializer(model, node->input(1));
+  if (!weight || weight->dtype() != Dtype::Float32) return refuse(reason, "its second operand is not a constant");
+  const int wanted = block_wanted(format, rules);
+  if (wanted == 0) return true;
+  const auto rank = static_cast<int>(weight->shape().size());
+  const int summed = summed_axis(*node, rank);
+  if (summed < 0) {
+    return refuse(reason, fmt::format("its weight has shape {}, engines take blocks of matrices alone",
+                                      shape_text(weight->shape())));
+  }
+  const std::int64_t length = weight->shape()[static_cast<std::size_t>(summed)];
+  const FormatDefinition& definition = definition_of(format);
+  if (block_along(length, wanted, definition.block) > 0) return true;
+  return refuse(reason, fmt::format("it sums over {} values, which no block of {} divides", length,
+                                    definition.block > 0 ? std::to_string(definition.block) : "32 or more"));
+}
+
+bool can_quantize_in_runs(const Model& model, const onnx::NodeProto& node, Format format, std::string* reason) {
+  if (attribute_int(node, "transA", 0) != 0) return refuse(reason, "it sums along another dimension than the last");
+  if (format != Format::DynamicInt8) return true;
+  if (initializer(model, node.input(1))->shape().size() != 2) return refuse(reason, "its weight is not a matrix");
+  const bool scaled = attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1;
+  return !scaled || refuse(reason, "MatMulInteger has no alpha and beta");
+}
+
+}  // namespace vernier
