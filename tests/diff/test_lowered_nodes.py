@@ -152,7 +152,9 @@ def test_node_tests_are_lowered_and_run_or_refused_with_the_reason(name, cases, 
         try:
             loaded = session(typed)
             names = [value.name for value in loaded.get_outputs()]
-            outcome, why = judged(name, folder, typed, reference, dict(zip(names, loaded.run(None, feed))))
+            # A copy of what is fed: ONNX Runtime writes BatchNormalization's running values over the inputs that they replace.
+            got = loaded.run(None, {key: array.copy() for key, array in feed.items()})
+            outcome, why = judged(name, folder, typed, reference, dict(zip(names, got)))
             outcomes[outcome] += 1
             if outcome == "wrong":
                 failures.append(f"{folder.name}: {why}")
