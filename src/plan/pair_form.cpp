@@ -64,6 +64,7 @@ class PairForm {
   explicit PairForm(const Model& file) : model_(file), names_(file), nodes_(file.proto.graph().node()) {
     for (const Node& node : nodes_) {
       for (const std::string& output : node.output()) made_by_[output] = &node;
+      node_names_.insert(node.name());
     }
   }
 
@@ -154,7 +155,11 @@ class PairForm {
       becomes.add_input(dequantized(input_of(node, place), input_of(node, place + 1), input_of(node, place + 2),
                                     place == form->second && by_rows ? 0 : kNone));
     }
-    if (bias) becomes.add_input(*bias);
+    if (bias) {
+      becomes.add_input(*bias);
+      // QGemm scales the sum of product and bias.
+      if (form->becomes == "Gemm") set_attribute(becomes, "beta", attribute_float(node, "alpha", 1));
+    }
     finish(std::move(becomes), node.output(0), input_of(node, form->result), input_of(node, form->result + 1));
     return true;
   }
@@ -222,8 +227,8 @@ class PairForm {
   Node float_node(const Node& node, std::string_view op_type) {
     Node becomes;
     becomes.set_op_type(std::string(op_type));
-    const std::string name = without(node.name(), "_quant");
-    becomes.set_name(name == node.name() ? name : names_.unique(name));
+    const std::string name = name_in_pair_form(node.name());
+    becomes.set_name(node_names_.insert(name).second || name == node.name() ? name : names_.unique(name));
     for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (attribute.name() != "channels_last" && attribute.name() != "opset") *becomes.add_attribute() = attribute;
     }
@@ -287,6 +292,7 @@ class PairForm {
   NamePool names_;
   const google::protobuf::RepeatedPtrField<Node>& nodes_;  // of the file
   std::map<std::string, const Node*> made_by_;
+  std::set<std::string> node_names_;                                  // a tensor may have the name of a node
   std::map<std::string, Scaled> scaled_;                              // by what the outer Mul makes
   std::set<std::string> absorbed_;                                    // what nodes make whose work a product does
   std::map<std::string, std::pair<std::string, std::string>> grids_;  // of codes: scale and zero point
@@ -296,5 +302,15 @@ class PairForm {
 }  // namespace
 
 Model in_pair_form(const Model& file) { return PairForm(file).run(); }
+
+Model normalized_pairs(const Model& typed) {
+  Model file = normalized_file(typed);
+  const bool on_codes = std::ranges::any_of(file.proto.graph().node(), [](const Node& node) {
+    return has(node, Trait::ComputesOnCodes) || node.op_type() == "DynamicQuantizeMatMul";
+  });
+  return on_codes ? in_pair_form(file) : file;
+}
+
+std::string name_in_pair_form(const std::string& name) { return without(name, "_quant"); }
 
 }  // namespace vernier

@@ -1,6 +1,8 @@
 // Files in operator form, whose layers compute on codes (QLinearConv, MatMulInteger), as files with Q/DQ pairs.
 #pragma once
 
+#include <string>
+
 #include "model/model.h"
 
 namespace vernier {
@@ -16,5 +18,11 @@ namespace vernier {
 /// again, "y_quantized" is made of "y". Other operators on codes, and those in bodies, stay. Not for running: opsets
 /// are as they were.
 Model in_pair_form(const Model& file);
+
+/// normalized_file() of any typed file, in pair form where it computes on codes.
+Model normalized_pairs(const Model& typed);
+
+/// The name of the float operator in the place of the node `name` on codes.
+std::string name_in_pair_form(const std::string& name);
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -57,25 +58,28 @@ struct WeightRows {
   std::size_t outputs = 0, terms = 0;
 };
 
-WeightRows rows_of(const onnx::NodeProto& node, const Shape& shape, const std::vector<std::byte>& codes) {
+WeightRows rows_of(const onnx::NodeProto& node, const Shape& shape, const std::vector<std::byte>& codes,
+                   Neighbours neighbours) {
   WeightRows rows;
-  rows.codes.resize(codes.size());
   const bool convolution = node.op_type() == "Conv";
   const bool by_rows = convolution || shape.size() == 1 || attribute_int(node, "transB", 0) != 0;
   const std::size_t width = shape.size() == 1 ? 1 : static_cast<std::size_t>(shape[by_rows ? 0 : shape.size() - 1]);
   const std::size_t length =
       shape.size() > 2 && !convolution ? static_cast<std::size_t>(shape[shape.size() - 2]) : codes.size() / width;
-  rows.terms = length;
   rows.outputs = codes.size() / length;
-  const std::size_t channels = convolution ? static_cast<std::size_t>(shape[1]) : rows.terms;
-  const std::size_t places = rows.terms / channels;
+  const std::size_t channels = convolution ? static_cast<std::size_t>(shape[1]) : length;
+  const std::size_t places = length / channels;
+  const bool filled = convolution && neighbours == Neighbours::WithinPlaces;
+  const std::size_t of_place = channels + (filled ? channels % 2 : 0);
+  rows.terms = places * of_place;
+  rows.codes.resize(rows.outputs * rows.terms);
   for (std::size_t output = 0; output < rows.outputs; ++output) {
     const std::size_t matrix = output / width * width * length;
     for (std::size_t place = 0; place < places; ++place) {
       for (std::size_t channel = 0; channel < channels; ++channel) {
         const std::size_t from =
-            by_rows ? output * rows.terms + channel * places + place : matrix + channel * width + output % width;
-        rows.codes[output * rows.terms + place * channels + channel] = static_cast<std::int8_t>(codes[from]);
+            by_rows ? output * length + channel * places + place : matrix + channel * width + output % width;
+        rows.codes[output * rows.terms + place * of_place + channel] = static_cast<std::int8_t>(codes[from]);
       }
     }
   }
@@ -84,8 +88,8 @@ WeightRows rows_of(const onnx::NodeProto& node, const Shape& shape, const std::v
 
 class Saturation {
  public:
-  Saturation(const SimulatedFile& file, const std::set<std::string>& kernels)
-      : file_(file), kernels_(kernels), walk_(file.model), left_(kernels) {
+  Saturation(const SimulatedFile& file, const std::set<std::string>& kernels, Neighbours neighbours)
+      : file_(file), kernels_(kernels), neighbours_(neighbours), walk_(file.model), left_(kernels) {
     for (const QuantizedTensor& quantized : file.quantized) grids_[quantized.output] = &quantized.params;
   }
 
@@ -114,17 +118,27 @@ class Saturation {
     return grid(maker->input(0));
   }
 
+  /// What dequantizes uint8 data with the scale of each run; null for other tensors.
+  const onnx::NodeProto* quantized_in_run(const std::string& tensor) const {
+    const onnx::NodeProto* dequantize = walk_.maker(tensor);
+    if (dequantize == nullptr || !is_onnx(*dequantize, "DequantizeLinear")) return nullptr;
+    const onnx::NodeProto* quantize = walk_.maker(dequantize->input(0));
+    return quantize != nullptr && is_onnx(*quantize, "DynamicQuantizeLinear") ? dequantize : nullptr;
+  }
+
   /// Nodes behind `node`, a layer that such a kernel computes; none where no pair saturates or its form is not known.
   std::vector<onnx::NodeProto> pair_sums(onnx::NodeProto& node) {
     const bool convolution = is_onnx(node, "Conv");
     if (!convolution && !is_onnx(node, "Gemm") && !is_onnx(node, "MatMul")) return {};
-    const QuantParams* data = grid(node.input(0));
+    static const QuantParams kCodes = {.format = Format::UInt8, .scale = {1}, .zero_point = {0}};
+    const onnx::NodeProto* in_run = quantized_in_run(node.input(0));
+    const QuantParams* data = in_run != nullptr ? &kCodes : grid(node.input(0));
     const QuantParams* weight = grid(node.input(1));
     const std::optional<Tensor> values = initializer(file_.model, node.input(1));
     if (data == nullptr || weight == nullptr || !values || values->dtype() != Dtype::Float32) return {};
     if (data->scale.size() != 1 || weight->block > 0 || !scales_fit(*weight, values->shape())) return {};
     const Shape& shape = values->shape();
-    const WeightRows rows = rows_of(node, shape, encode_tensor(*weight, shape, values->floats()));
+    const WeightRows rows = rows_of(node, shape, encode_tensor(*weight, shape, values->floats()), neighbours_);
     const std::size_t width = convolution || shape.size() < 3 ? rows.outputs : static_cast<std::size_t>(shape.back());
     if (weight->scale.size() != 1 && weight->scale.size() != width) return {};
     left_.erase(node.name());
@@ -142,7 +156,16 @@ class Saturation {
     }
     const std::string sum = node.output(0);
     node.set_output(0, sum + "/exact");
-    onnx::NodeProto& behind = nodes.emplace_back(pair_sums_node(node.output(0), read, sum));
+    std::vector<onnx::NodeProto> last;
+    std::string sums = node.output(0), saturated = sum;
+    if (in_run != nullptr) {
+      nodes.push_back(made("Sub", {sums, sums}, sum + "/nothing"));
+      nodes.push_back(cast_node(in_run->input(0), sum + "/codes", Dtype::Float32));
+      last.push_back(made("Mul", {sum + "/excess", in_run->input(1)}, sum + "/scaled"));
+      last.push_back(made("Add", {sums, sum + "/scaled"}, sum));
+      sums = sum + "/nothing", read = sum + "/codes", saturated = sum + "/excess";
+    }
+    onnx::NodeProto& behind = nodes.emplace_back(pair_sums_node(sums, read, saturated));
     set_attribute(behind, "codes", std::string(rows.codes.begin(), rows.codes.end()));
     set_attribute(behind, "outputs", static_cast<std::int64_t>(rows.outputs));
     set_attribute(behind, "slot", static_cast<std::int64_t>(result_.layers.size()));
@@ -164,7 +187,18 @@ class Saturation {
       describe_window(node, shape, behind);
     }
     result_.layers.push_back({node.name(), node.op_type(), data->format});
+    nodes.insert(nodes.end(), last.begin(), last.end());
     return nodes;
+  }
+
+  static onnx::NodeProto made(const char* op_type, std::initializer_list<std::string> inputs,
+                              const std::string& output) {
+    onnx::NodeProto node;
+    node.set_op_type(op_type);
+    node.set_name(output + "/of pairs");
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+    return node;
   }
 
   static void describe_window(const onnx::NodeProto& node, const Shape& weight, onnx::NodeProto& behind) {
@@ -188,6 +222,7 @@ class Saturation {
 
   const SimulatedFile& file_;
   const std::set<std::string>& kernels_;
+  const Neighbours neighbours_;
   const GraphWalk walk_;
   std::map<std::string, const QuantParams*> grids_;
   std::set<std::string> left_;  // kernels without a layer
@@ -221,8 +256,34 @@ std::set<std::string> saturating_kernels(const onnx::ModelProto& optimized) {
   return names;
 }
 
-SaturatingFile saturating_pairs(const SimulatedFile& file, const std::set<std::string>& kernels) {
-  return Saturation(file, kernels).run();
+SaturatingFile saturating_pairs(const SimulatedFile& file, const std::set<std::string>& kernels,
+                                Neighbours neighbours) {
+  return Saturation(file, kernels, neighbours).run();
+}
+
+std::set<std::string> kernels_of_openvino(const SimulatedFile& file) {
+  const GraphWalk walk(file.model);
+  std::map<std::string, Format> grids;
+  for (const QuantizedTensor& quantized : file.quantized) {
+    const QuantParams& params = quantized.params;
+    const onnx::NodeProto* maker = walk.maker(quantized.tensor);
+    const bool plain =
+        params.scale == std::vector{1.0F} && std::ranges::count(params.zero_point, 0) == std::ssize(params.zero_point);
+    if (plain && maker != nullptr && is_onnx(*maker, "Transpose")) continue;
+    grids[quantized.output] = params.format;
+  }
+  const auto is_grid = [&](const std::string& tensor, Format format) {
+    const auto found = grids.find(tensor);
+    return found != grids.end() && found->second == format;
+  };
+  std::set<std::string> layers;
+  for (const onnx::NodeProto& node : file.model.proto.graph().node()) {
+    if (!is_onnx(node, "Conv") && !is_onnx(node, "Gemm") && !is_onnx(node, "MatMul")) continue;
+    const auto weight = initializer(file.model, node.input(1));
+    if (!weight || !is_grid(node.input(1), Format::Int8) || is_depthwise(node, weight->shape())) continue;
+    if (is_grid(node.input(0), Format::UInt8) || is_grid(node.input(0), Format::Int8)) layers.insert(node.name());
+  }
+  return layers;
 }
 
 }  // namespace vernier

@@ -24,6 +24,7 @@
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
+#include "plan/pair_form.h"
 #include "plan/round_node.h"
 #include "plan/typed_weights.h"
 #include "vernier/arithmetic.h"
@@ -56,7 +57,8 @@ class TypedSimulation {
                   const Clamps& clamps = {})
       : rounds_(rounds),
         clamps_(clamps),
-        source_(normalized_file(typed)),
+        // Operators on codes round as the pairs that they stand for, with the same answer on every machine.
+        source_(rounds ? normalized_pairs(typed) : normalized_file(typed)),
         types_(infer_types(source_)),
         sums_(arithmetic) {
     result_.model = source_;
@@ -439,7 +441,12 @@ class TypedSimulation {
 
   void remember_grid(const std::string& output, const onnx::NodeProto& dequantize) {
     const auto params = quantization_of(source_, dequantize, value_type(dequantize.input(0)));
-    if (params) grids_[output] = params->format;
+    const Dtype codes = type_of(dequantize.input(0));
+    if (params) {
+      grids_[output] = params->format;
+    } else if (codes == Dtype::UInt8 || codes == Dtype::Int8) {  // with the scale of each run
+      grids_[output] = codes == Dtype::UInt8 ? Format::UInt8 : Format::Int8;
+    }
   }
 
   /// Operators that ONNX does not know have outputs of unknown type: behind low-precision inputs that is worth saying.

@@ -252,6 +252,6 @@ def test_a_quantization_aware_trained_file(files):
 def test_files_of_onnxruntimes_dynamic_quantizer(files):
     quantization = pytest.importorskip("onnxruntime.quantization")
     quantization.quantize_dynamic(files / "float.onnx", files / "dynamic.onnx")
-    run(PROGRAM, "debug", "loss", files / "float.onnx", files / "dynamic.onnx", "--data", files / "x.npy", code=2)
+    run(PROGRAM, "debug", "loss", files / "float.onnx", files / "dynamic.onnx", "--data", files / "x.npy")
     assert answered("check", "placement", files / "dynamic.onnx", "--target", "onnxruntime")["findings"] == []
     answered("inspect", "model", files / "dynamic.onnx", "--show", "formats")

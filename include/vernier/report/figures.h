@@ -10,6 +10,7 @@
 
 #include "vernier/arithmetic.h"
 #include "vernier/format.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -84,8 +85,8 @@ struct OtherSums {
   RunFigures figures;
 };
 
-/// The same network in ONNX Runtime on an x86 CPU without VNNI, which adds products of uint8 data and int8 weights in
-/// pairs of 16 bits that saturate, and makes int8 data uint8 in front of most of them. Simulated.
+/// The same network in ONNX Runtime or OpenVINO on an x86 CPU without VNNI: both add products of uint8 data and int8
+/// weights in pairs of 16 bits that saturate, and make int8 data uint8 in front of most of them. Simulated.
 struct SaturatedPairs {
   struct Layer {
     std::string name;
@@ -93,7 +94,8 @@ struct SaturatedPairs {
     Format data = Format::UInt8;            // as the file has it
     std::int64_t pairs = 0, saturated = 0;  // over all samples
   };
-  std::vector<Layer> layers;  // in which some pair saturates, the worst first
+  Target runtime = Target::OnnxRuntime;  // whose kernels
+  std::vector<Layer> layers;             // in which some pair saturates, the worst first
   RunFigures figures;
   std::optional<RunFigures> reduced;  // the same with weights in 7 bits
 };

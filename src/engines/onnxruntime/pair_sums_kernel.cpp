@@ -30,7 +30,7 @@ class Window {
   std::size_t inputs() const { return static_cast<std::size_t>(element_count(in_)); }
 
   /// `channels`: codes of the channels of one group, one behind the other, [channels, inputs()]. Beyond the edges lies
-  /// `zero`.
+  /// `zero`. Where `terms` has room for more channels at a place, they stay as they are.
   void gather(std::span<const std::uint8_t> channels, std::size_t result, std::uint8_t zero,
               std::vector<std::uint8_t>& terms) const {
     const std::size_t count = channels.size() / inputs();
@@ -38,8 +38,8 @@ class Window {
     for (std::size_t i = out_.size(), left = result; i-- > 0; left /= static_cast<std::size_t>(out_[i])) {
       first[i] = static_cast<std::int64_t>(left % static_cast<std::size_t>(out_[i])) * strides_[i] - pads_[i];
     }
-    std::size_t term = 0;
     const auto places = static_cast<std::size_t>(element_count(kernel_));
+    const std::size_t of_place = terms.size() / places;
     for (std::size_t place = 0; place < places; ++place) {
       bool inside = true;
       std::size_t at = 0, step = 1;
@@ -50,7 +50,7 @@ class Window {
         at += static_cast<std::size_t>(std::max<std::int64_t>(x, 0)) * step;
         step *= static_cast<std::size_t>(in_[i]);
       }
-      for (std::size_t c = 0; c < count; ++c) terms[term++] = inside ? channels[c * inputs() + at] : zero;
+      for (std::size_t c = 0; c < count; ++c) terms[place * of_place + c] = inside ? channels[c * inputs() + at] : zero;
     }
   }
 

@@ -37,6 +37,7 @@
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
+#include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -47,7 +48,7 @@
 namespace vernier {
 namespace {
 
-/// Operators that compute on codes have no pairs to look at.
+/// Operators on codes that no pairs stand for.
 void refuse_quantized_operators(const Model& file) {
   std::set<std::string> found;
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
@@ -57,8 +58,8 @@ void refuse_quantized_operators(const Model& file) {
   });
   if (found.empty()) return;
   throw Error(ErrorKind::Usage,
-              fmt::format("{}: its operators are quantized themselves ({}), there are no Q/DQ pairs to look at",
-                          file.path.string(), list_some(std::vector<std::string>(found.begin(), found.end()))),
+              fmt::format("{}: no Q/DQ pairs stand for its quantized operators ({})", file.path.string(),
+                          list_some(std::vector<std::string>(found.begin(), found.end()))),
               "quantize to the QDQ form (quant_format=QuantFormat.QDQ), or measure it as it is with: ‹vernier verify›");
 }
 
@@ -174,7 +175,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   const auto own = isolated_errors(subject, simulated.model, matches.pairs);
   report.figures = figures_of(subject, measured.outputs, nullptr);
   PairSaturation saturation;
-  if (!options.checked) saturation = measure_pair_saturation(subject, typed, simulated, nullptr);
+  if (!options.checked) saturation = measure_pair_saturation(subject, typed, simulated, Target::TensorRt, nullptr);
   if (!saturation.note.empty()) report.notes.push_back(std::move(saturation.note));
   report.saturated_pairs = std::move(saturation.found);
   if (report.saturated_pairs && is_worth_a_warning(*report.saturated_pairs, report.figures, Target::TensorRt)) {
@@ -204,7 +205,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   const std::vector<GridLoss> grids =
       measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
   const FloatWeights weights = float_weights(subject, simulated.model, matches);
-  merge_defects(report.defects, find_other_values(normalized_file(typed), simulated, weights));
+  merge_defects(report.defects, find_other_values(normalized_pairs(typed), simulated, weights));
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];
     QuantizerLoss row = described(quantized);
@@ -237,7 +238,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   }
   add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
   if (std::ranges::any_of(report.defects, &FoundDefect::refused)) return;  // no figure of such a file is worth anything
-  merge_defects(report.defects, find_lost_layers(normalized_file(typed), simulated, report));
+  merge_defects(report.defects, find_lost_layers(normalized_pairs(typed), simulated, report));
 }
 
 }  // namespace
@@ -245,12 +246,12 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
 DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
   const auto read = std::make_shared<const Model>(read_model(options.quantized_model));
   const Model typed = as_typed_file(*read);
-  refuse_quantized_operators(typed);
+  refuse_quantized_operators(normalized_pairs(typed));
   DebugLossReport report;
   report.command = options.command;
   report.float_file = options.float_model.name();
   report.quantized_file = options.quantized_model.name();
-  report.defects = defects_of_pairs(normalized_file(typed), /*perhaps_meant=*/true);
+  report.defects = defects_of_pairs(normalized_pairs(typed), /*perhaps_meant=*/true);
   if (!options.checked && std::ranges::none_of(report.defects, &FoundDefect::refused)) {
     merge_defects(report.defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }

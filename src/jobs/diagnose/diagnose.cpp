@@ -159,7 +159,7 @@ DiagnoseReport Diagnosis::run() {
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
       optional_step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
-    if (all_low_plan().target == Target::OnnxRuntime && !sinks_.is_interrupted() &&
+    if (all_low_plan().target != Target::TensorRt && !sinks_.is_interrupted() &&
         (report_.final_figures || !searches())) {
       step("saturated pairs", [&] { saturation(); });
     }

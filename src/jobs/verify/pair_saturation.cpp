@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/optimized_graph.h"
 #include "model/operator_traits.h"
+#include "plan/pair_form.h"
 #include "plan/saturating_pairs.h"
 #include "report/text/figures.h"
 #include "vernier/error.h"
@@ -33,40 +34,61 @@ bool has_int8_weights(const SimulatedFile& file) {
          });
 }
 
+/// The layers of the simulation that these kernels compute: one on codes has the name of the layer that it was made of.
+std::set<std::string> of_layers(const std::set<std::string>& kernels, const SimulatedFile& file) {
+  const auto& nodes = file.model.proto.graph().node();
+  std::set<std::string> layers;
+  for (const std::string& kernel : kernels) {
+    const bool known = std::ranges::any_of(nodes, [&](const onnx::NodeProto& node) { return node.name() == kernel; });
+    layers.insert(known ? kernel : name_in_pair_form(kernel));
+  }
+  return layers;
+}
+
+const char* name_of(Target runtime) { return runtime == Target::OpenVino ? "OpenVINO" : "ONNX Runtime"; }
+
 bool is_signed(const SaturatedPairs::Layer& layer) { return layer.data == Format::Int8; }
 
 }  // namespace
 
 PairSaturation measure_pair_saturation(const Subject& subject, const Model& typed, const SimulatedFile& file,
-                                       const Requirement* requirement, const OutputStore* known) {
+                                       Target target, const Requirement* requirement, const OutputStore* known) {
+  const Target runtime = target == Target::OpenVino ? Target::OpenVino : Target::OnnxRuntime;
   if (!has_int8_weights(file)) return {};
   PairSaturation result;
   if (bytes_beside(typed) > kLargeWeights) {
-    result.note =
-        "the weights take more than 1 GiB: what an x86 CPU without VNNI makes of their products in ONNX Runtime was "
-        "not simulated";
+    result.note = fmt::format(
+        "the weights take more than 1 GiB: what an x86 CPU without VNNI makes of their products in {} was not "
+        "simulated",
+        name_of(runtime));
     return result;
   }
-  std::set<std::string> kernels;
-  try {
-    kernels = saturating_kernels(optimized_graph(subject.runtime, typed, /*kernels_of_x86=*/true));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Backend) throw;
-    return {};  // nobody runs it there
+  SaturatingFile saturating;
+  if (runtime == Target::OpenVino) {
+    saturating = saturating_pairs(file, kernels_of_openvino(file), Neighbours::WithinPlaces);
+  } else {
+    std::set<std::string> kernels;
+    try {
+      kernels = saturating_kernels(optimized_graph(subject.runtime, typed, /*kernels_of_x86=*/true));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      return {};  // nobody runs it there
+    }
+    saturating = saturating_pairs(file, of_layers(kernels, file));
   }
-  SaturatingFile saturating = saturating_pairs(file, kernels);
   if (!saturating.not_simulated.empty()) {
     for (std::string& name : saturating.not_simulated) name = fmt::format("'{}'", printable(name));
     result.note = fmt::format(
-        "ONNX Runtime multiplies uint8 data by int8 weights in {}. On an x86 CPU without VNNI their sums may saturate, "
-        "which is not simulated: the figures hold for kernels as this machine has them",
-        list_some(saturating.not_simulated));
+        "{} multiplies uint8 data by int8 weights in {}. On an x86 CPU without VNNI their sums may saturate, which is "
+        "not simulated: the result there may be worse",
+        name_of(runtime), list_some(saturating.not_simulated));
   }
   if (saturating.layers.empty()) return result;
   std::optional<OutputStore> own;
   if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
   const BesideKnown run = run_beside_known(subject, std::move(saturating.model), *known, {}, saturating.layers.size());
   SaturatedPairs found;
+  found.runtime = runtime;
   for (std::size_t i = 0; i < saturating.layers.size(); ++i) {
     if (run.events[i].saturated == 0) continue;
     const SaturatingLayer& layer = saturating.layers[i];
@@ -83,7 +105,7 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
 
 bool is_worth_a_warning(const SaturatedPairs& found, const RunFigures& exact, Target target) {
   constexpr double kMatters = 1;  // dB
-  if (target == Target::OnnxRuntime || !std::ranges::all_of(found.layers, is_signed)) return true;
+  if (target != Target::TensorRt || !std::ranges::all_of(found.layers, is_signed)) return true;
   if (found.figures.passed != exact.passed) return true;
   return !std::ranges::equal(found.figures.outputs, exact.outputs,
                              [](const OutputFigure& there, const OutputFigure& elsewhere) {
@@ -97,12 +119,13 @@ std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact
   const std::string there = figure_text(found.figures, requirement), elsewhere = figure_text(exact, requirement);
   const bool any_signed = std::ranges::any_of(found.layers, is_signed);
   std::string text = fmt::format(
-      "on x86 CPUs without VNNI, ONNX Runtime {}adds products in pairs of 16 bits: in '{}', {} of {} pairs saturate{}, "
-      "and the result is at {}, {} (simulated)",
-      any_signed ? "makes int8 data uint8 and " : "", printable(worst.name), worst.saturated, worst.pairs,
+      "on x86 CPUs without VNNI, {} {}adds products in pairs of 16 bits: in '{}', {} of {} pairs saturate{}, and the "
+      "result is at {}, {} (simulated)",
+      name_of(found.runtime), any_signed ? "makes int8 data uint8 and " : "", printable(worst.name), worst.saturated,
+      worst.pairs,
       found.layers.size() == 1 ? "" : fmt::format(", and pairs in {}", plural(found.layers.size() - 1, "more layer")),
       there, there == elsewhere ? "as elsewhere" : "not " + elsewhere);
-  if (!found.reduced && any_signed) {
+  if (!found.reduced && any_signed && found.runtime == Target::OnnxRuntime) {
     return text + ". Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime";
   }
   if (!found.reduced) return text + ". ‹reduce-range› avoids it: weights in 7 bits";

@@ -1,4 +1,4 @@
-// What a file with int8 weights gives in ONNX Runtime on an x86 CPU without VNNI (plan/saturating_pairs.h).
+// What a file with int8 weights gives on an x86 CPU without VNNI (plan/saturating_pairs.h).
 #pragma once
 
 #include <optional>
@@ -19,12 +19,13 @@ struct PairSaturation {
   std::string note;                     // what was not simulated; empty: nothing
 };
 
-/// Of `typed` over all samples; `file` is its simulation, brought beside the subject's model. Nothing is found where
-/// ONNX Runtime does not run `typed`. `known`: as of figures_of_file(). Cost: nothing without weights in int8; without
-/// a kernel that may saturate one session; else two plain runs more, of `file` alone where outputs are known, and the
-/// pairs that may saturate.
+/// Of `typed` over all samples, in OpenVINO where that is the target, else in ONNX Runtime; `file` is its simulation,
+/// brought beside the subject's model. Nothing is found where ONNX Runtime does not run `typed`. `known`: as of
+/// figures_of_file(). Cost: nothing without weights in int8; without a kernel that may saturate one session, or none
+/// for OpenVINO; else two plain runs more, of `file` alone where outputs are known, and the pairs that may saturate.
 PairSaturation measure_pair_saturation(const Subject& subject, const Model& typed, const SimulatedFile& file,
-                                       const Requirement* requirement, const OutputStore* known = nullptr);
+                                       Target target, const Requirement* requirement,
+                                       const OutputStore* known = nullptr);
 
 /// Whether a report for `target` warns of it: of a file with int8 data, which another engine may be meant to run, only
 /// where ONNX Runtime loses a dB or the requirement. `exact`: the figures without saturation.

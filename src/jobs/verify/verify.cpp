@@ -46,6 +46,7 @@
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/nbits_weight.h"
+#include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
 #include "report/text/figures.h"
 #include "vernier/arithmetic.h"
@@ -261,7 +262,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   const Model typed = as_typed_file(*read);
   const std::shared_ptr<const Model> reference = sources.model(options.float_model);
   const bool reference_low = any_low(simulate_typed(*reference));
-  std::vector<FoundDefect> defects = defects_of_pairs(normalized_file(typed), /*perhaps_meant=*/false);
+  std::vector<FoundDefect> defects = defects_of_pairs(normalized_pairs(typed), /*perhaps_meant=*/false);
   if (std::ranges::none_of(defects, &FoundDefect::refused)) {
     merge_defects(defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }
@@ -332,7 +333,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const bool stores_codes = !simulated.quantized.empty() || has_nbits_weights(simulated.model);
   if (known == nullptr && stores_codes) {
     report.defects =
-        find_other_values(normalized_file(typed), simulated, float_weights(subject, simulated.model, matches));
+        find_other_values(normalized_pairs(typed), simulated, float_weights(subject, simulated.model, matches));
   }
   const Lockstep measured = compare(subject, simulated.model, matches, known);
   watch.stop();
@@ -384,10 +385,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.emplace_back(kSumsEvidence);
 
-  // A job's own file for another engine is run there.
-  if (options.target == Target::OnnxRuntime || (options.target == Target::TensorRt && known == nullptr)) {
+  // A job's own file for TensorRT is run there.
+  if (options.target != Target::TensorRt || known == nullptr) {
     watch.phase("saturated pairs");
-    PairSaturation saturation = measure_pair_saturation(subject, typed, simulated, requirement, known);
+    PairSaturation saturation = measure_pair_saturation(subject, typed, simulated, options.target, requirement, known);
     if (!saturation.note.empty()) report.notes.push_back(std::move(saturation.note));
     report.saturated_pairs = std::move(saturation.found);
     watch.stop();

@@ -121,8 +121,8 @@ struct Fields<SaturatedPairs::Layer> {
 template <>
 struct Fields<SaturatedPairs> {
   using R = SaturatedPairs;
-  static constexpr auto list =
-      std::tuple{Field{"layers", &R::layers}, Field{"figures", &R::figures}, Field{"reduced", &R::reduced}};
+  static constexpr auto list = std::tuple{Field{"runtime", &R::runtime}, Field{"layers", &R::layers},
+                                          Field{"figures", &R::figures}, Field{"reduced", &R::reduced}};
 };
 
 template <>
