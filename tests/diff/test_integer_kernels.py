@@ -219,5 +219,5 @@ def test_networks_run_on_integer_kernels_and_give_the_figure_that_was_promised(n
             pairs[output].append((a, b))
     for output, both in pairs.items():
         # Integer sums round once where float ones round often: steps flip, more where a network is sensitive.
-        # squeezenet's, behind its Softmax, is known no better than to 5 dB (docs/truth.md).
+        # squeezenet's, behind its Softmax, is known no better than to 5 dB (docs/limits.md).
         assert abs(sqnr_db(both) - promised[output]) < (2 if network == "squeezenet-imagenet" else 0.3), output

@@ -1,5 +1,5 @@
 // OpenVINO's low precision transformations: rules of its documentation, documented, not run; but for
-// signed-behind-concat and one-bias-for-all, which were seen with OpenVINO 2026.4 (docs/truth.md).
+// signed-behind-concat and one-bias-for-all, which were seen with OpenVINO 2026.4 (docs/limits.md).
 #include <fmt/format.h>
 
 #include <algorithm>
