@@ -117,7 +117,7 @@ def page(record):
     head = [
         "# One session for all plans", "",
         filled("For readers who ask why a search is fast: all plans of a search share one session of ONNX Runtime, with switched roundings and weights as "
-               "inputs ([how](../architecture.md#one-trial)). *Before*, each plan had a session of its own."), "",
+               "inputs ([how](../contributing/trials.md#one-trial)). *Before*, each plan had a session of its own."), "",
         filled("Made by `bench/one_session.py` from [bench/results/one_session.json](../../bench/results/one_session.json). "
                f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}. Commits: {record['commits']}. Twenty photographs, in turns in one "
                f"run, medians of {record['rounds']}."), "",
