@@ -274,9 +274,9 @@ def test_networks_of_torchvision(network):
 
 @needs_torch
 def test_the_documents_torch_block(capsys):
-    blocks = [block for block in re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/guides/python.md").read_text(), re.DOTALL | re.MULTILINE)
+    blocks = [block for block in re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/tutorials/torch.md").read_text(), re.DOTALL | re.MULTILINE)
               if "import torch" in block]
     assert len(blocks) == 1
     assert len(blocks[0].strip().split("\n")) <= 15
-    exec(compile(blocks[0], "docs/guides/python.md", "exec"), {})
+    exec(compile(blocks[0], "docs/tutorials/torch.md", "exec"), {})
     assert re.fullmatch(r"\['\d/Conv'\] \[\] True\n", capsys.readouterr().out.split("\n")[-2] + "\n")
