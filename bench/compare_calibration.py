@@ -31,7 +31,7 @@ import numpy as np
 import foreign_files
 import networks
 import two_gigabytes
-from paragraph import filled
+from paragraph import filled, write_pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/compare_calibration.json"
@@ -462,7 +462,10 @@ def main():
 
     def write():
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        PAGE.write_text(page(results), encoding="utf-8")
+        write_pages(PAGE, page(results), {"## Q/DQ files of other tools": (
+            "foreign-files.md", "Files of other tools, and a large model",
+            "For readers who ask if Vernier reads Q/DQ files of other tools right, and models of more than 2 GB. [Quantizing](quantizing.md) has speed and "
+            "accuracy.")})
 
     def keep(new):
         done = {(row["network"], row["target"]) for row in new}

@@ -21,7 +21,7 @@ import tempfile
 import time
 
 from networks import CARRIES, SHARED
-from paragraph import filled
+from paragraph import filled, write_pages
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -197,7 +197,9 @@ def main():
             modes["NNCF"] = result = measure_nncf(options.nncf, case, data, options.limit)
             print(name_of(case), row_of("NNCF", result), flush=True)
         RESULTS.write_text(json.dumps(record, indent=1) + "\n")
-    PAGE.write_text(render(record))
+    write_pages(PAGE, render(record), {"## By the rules of ONNX Runtime": (
+        "search-remarks.md", "Limits of the comparison",
+        "For readers of [searches compared](search.md): losses, limits of the comparison, and networks that are toys.")})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python bench/engine_nodes.py measure RECORD [--formats float16 int8 bfloat16 float8] [--capability 8.9]
     python bench/engine_nodes.py table RECORD
 
-RECORD is bench/results/engines/nodes.json; docs/records/engines.md has its tables. What was measured is not measured again, so that a stopped run
+RECORD is bench/results/engines/nodes.json; docs/records/placement.md has its tables. What was measured is not measured again, so that a stopped run
 goes on: delete RECORD for a new version. tests/engines/test_compiled_nodes.py asks some of them with every change. Needs
 `scripts/bootstrap --with tensorrt-rtx`. Evidence: compiled, not run.
 """

@@ -4,7 +4,7 @@
     python bench/engine_truth.py simulate RECORD [--data FOLDER]
     python bench/engine_truth.py table RECORD
 
-RECORD is bench/results/engines/ENGINE.json; docs/records/truth.md holds its table. Each file is measured by `vernier verify --on`: the SQNR in dB
+RECORD is bench/results/engines/ENGINE.json; docs/records/truth-*.md hold its tables. Each file is measured by `vernier verify --on`: the SQNR in dB
 of the network's worst output over the samples, against the float32 file in ONNX Runtime. `simulate` adds to a record of TensorRT what the
 simulation says here with float32 sums and as TensorRT-RTX was measured to sum (--accumulate float16). --data: inputs that bench/networks.py has
 made already, where the shared data are not. Evidence: run, on the engine and the device that the record names.

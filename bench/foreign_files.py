@@ -13,7 +13,7 @@ alone. Ranges are learned on 12 samples, everything is measured on 12 others. As
   a defect planted into it is named, at the node where it is: a missing quantizer, another scale, a wrong axis, a wrong type
   of a zero point
 
-Writes bench/results/foreign_files.json; `compare_calibration.py --only page` puts its table into docs/records/quantizing.md.
+Writes bench/results/foreign_files.json; `compare_calibration.py --only page` puts its table into docs/records/foreign-files.md.
 Needs onnxruntime, onnx and numpy, and VERNIER_SHARED.
 """
 import argparse

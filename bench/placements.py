@@ -4,7 +4,7 @@
 
 Of each shared network: FP16; INT8 as `convert` places it; with pairs on the skip branches of residual Adds; with float16 instead of
 float32 between the INT8 layers; with both; with a pair in front of every other operator that passes codes on; and ModelOpt's file where
---modelopt names a Python that has it. Prints the table of docs/records/engines.md: kernels, those of them that read INT8 and multiply, and
+--modelopt names a Python that has it. Prints the table of docs/records/placement.md: kernels, those of them that read INT8 and multiply, and
 the signal-to-noise ratio of the worst output over the samples that calibrated it (simulated; of ModelOpt's file run by ONNX Runtime).
 Needs `scripts/bootstrap --with tensorrt-rtx`. Evidence: compiled, not run.
 """

@@ -206,7 +206,7 @@ def main():
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(text + "\n")
     if not options.networks:
-        (ROOT / "docs/records/main-job.md").write_text(tables.page(json.loads(text)))
+        tables.write(json.loads(text))
 
 
 if __name__ == "__main__":

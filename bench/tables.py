@@ -1,4 +1,4 @@
-"""docs/records/main-job.md from bench/results/main_job.json.  python bench/tables.py > docs/records/main-job.md
+"""docs/records/main-job*.md from bench/results/main_job.json.  python bench/tables.py
 
 Every number of the page comes from the record; what misses its promise is marked and counted.
 """
@@ -7,10 +7,11 @@ import math
 import pathlib
 import statistics
 
-from paragraph import filled
+from paragraph import filled, write_pages
 from passes import ALONE
 
 RECORD = pathlib.Path(__file__).resolve().parent / "results" / "main_job.json"
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/records/main-job.md"
 MOST_OWN_ERROR = 3.5  # plain inferences
 MOST_LOCKSTEP = 4.0
 LEAST_PLAIN_MS = 3.0  # below it the promise on time does not hold: fixed costs of a session's nodes rule there
@@ -362,5 +363,17 @@ Seconds by phase, medians:
 {tried_section()}"""
 
 
+def write(record):
+    write_pages(PAGE, page(record), {
+        "## Time of the measuring passes": (
+            "main-job-passes.md", "Time and memory of the passes",
+            "For readers who ask what local errors and the lock-step comparison cost. [The main job](main-job.md) has the machine, the commits and "
+            "all goals."),
+        "## Every network, both ways": (
+            "main-job-networks.md", "Every network, and the search alone",
+            "For readers who look for one network, or for the search without a network. [The main job](main-job.md) has the machine, the commits and "
+            "all goals.")})
+
+
 if __name__ == "__main__":
-    print(page(json.loads(RECORD.read_text())), end="")
+    write(json.loads(RECORD.read_text()))

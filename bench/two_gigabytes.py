@@ -84,7 +84,7 @@ def sqnr_db(ref, got):
 
 
 def section(results):
-    """Of docs/records/quantizing.md, which compare_calibration.py writes."""
+    """Of docs/records/foreign-files.md, which compare_calibration.py writes."""
     weights = results["weights_bytes"]
     lines = [f"## A model of {weights / 1e9:.1f} GB", "",
              filled("`bench/two_gigabytes.py` makes and deletes a chain of MatMul and Relu with FP32 weights in a file of their own, more than one protobuf message can hold. "

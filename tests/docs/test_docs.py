@@ -40,6 +40,12 @@ def test_links_to_files_lead_to_files(path):
             assert (path.parent / target).exists(), f"{name_of(path)}: no {target}"
 
 
+def test_no_page_is_longer_than_150_lines():
+    """But for the table of all options, in which people search."""
+    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in documents.DOCUMENTS if "examples" not in path.parts}
+    assert {name for name, length in lengths.items() if length > 150} == {"docs/options.md"}
+
+
 # README.md: one screen that says what it is, and figures that were measured.
 
 def test_readme_fits_a_screen_before_its_first_heading():
