@@ -249,8 +249,8 @@ def page(record):
                "more halve it. It needs no labels, and knows nothing of the task."), "",
         *band_table(record), "",
         filled(f"**Classifiers**: from 30 dB on, {percent(min(high))} % of the samples or more keep the class of FP32. Between 15 and 30 dB "
-               f"it is {percent(min(middle))} to {percent(max(middle))} %. The confidence of a network in its classes decides, which dB "
-               "do not show."), "",
+               f"it is {percent(min(middle))} to {percent(max(middle))} %. How sure the network is of its classes decides, and dB do not "
+               "show that."), "",
         "**Detectors**: yolox-nano finds the boxes of FP32 with an mAP of:", "",
         *("| " + " | ".join(cells) + " |" for cells in (
             ["SQNR, dB", *(f"{db:.1f}" for db, _ in yolox)], ["---", *["---:"] * len(yolox)],
