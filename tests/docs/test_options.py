@@ -26,8 +26,9 @@ def data():
 
 
 def test_what_is_generated_is_what_would_be(data):
-    for path, text in ((documents.ROOT / "docs/options.md", SCRIPT.reference(data)),
-                       (SCRIPT.PACKAGE / "_calls.py", SCRIPT.calls(data))):
+    pages = {documents.ROOT / "docs" / name: text for name, text in SCRIPT.reference(data).items()}
+    assert set(pages) == {documents.ROOT / "docs/options.md", *documents.ROOT.glob("docs/options/*.md")}
+    for path, text in (pages | {SCRIPT.PACKAGE / "_calls.py": SCRIPT.calls(data)}).items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: scripts/update_options writes it anew"
 
 
