@@ -10,13 +10,14 @@ Finding pair_saturation(const LayerFacts& layer) {
   constexpr double kMatters = 1e-3;  // about where what is clipped is as large as what rounding costs
   if (layer.format != Format::UInt8 || layer.pairs_beyond_16_bits < kMatters) return {};
   const TensorFacts* weight = weight_of(layer);
-  return of(layer, weight == nullptr ? std::string() : weight->name, 0.35,
-            {{"sums beyond 16 bits", 100 * layer.pairs_beyond_16_bits, "%"}, {"largest of 16 bits", 32767, ""}},
-            fmt::format(
-                "about {:.2g} percent of its sums of two products come beyond 32767, where ONNX Runtime on an x86 CPU "
-                "without VNNI clips them (weights of 7 bits fit: ‹reduce-range›)",
-                100 * layer.pairs_beyond_16_bits),
-            {});
+  return of(
+      layer, weight == nullptr ? std::string() : weight->name, 0.35,
+      {{"sums beyond 16 bits", 100 * layer.pairs_beyond_16_bits, "%"}, {"largest of 16 bits", 32767, ""}},
+      fmt::format(
+          "about {:.2g} percent of its sums of two products come beyond 32767, where ONNX Runtime and OpenVINO on an "
+          "x86 CPU without VNNI clip them (weights of 7 bits fit: ‹reduce-range›)",
+          100 * layer.pairs_beyond_16_bits),
+      {});
 }
 
 }  // namespace vernier::causes
