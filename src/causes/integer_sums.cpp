@@ -14,8 +14,8 @@ Finding pair_saturation(const LayerFacts& layer) {
       layer, weight == nullptr ? std::string() : weight->name, 0.35,
       {{"sums beyond 16 bits", 100 * layer.pairs_beyond_16_bits, "%"}, {"largest of 16 bits", 32767, ""}},
       fmt::format(
-          "about {:.2g} percent of its sums of two products come beyond 32767, where ONNX Runtime and OpenVINO on an "
-          "x86 CPU without VNNI clip them (weights of 7 bits fit: ‹reduce-range›)",
+          "about {:.2g} percent of its sums of two products exceed 32767. ONNX Runtime and OpenVINO clip them on x86 "
+          "CPUs without VNNI (weights of 7 bits fit: ‹reduce-range›)",
           100 * layer.pairs_beyond_16_bits),
       {});
 }
