@@ -1,18 +1,23 @@
 // `vernier help TOPIC`: which command answers which question, names that reports use, and schemas of files.
+// `vernier help NAME`: one of these names.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "commands/commands.h"
 #include "console/console.h"
 #include "console/exit_codes.h"
 #include "options/options.h"
 #include "plan/plan.h"
+#include "vernier/error.h"
 #include "vernier/fix.h"
 #include "vernier/marks.h"
 #include "vernier/report/causes.h"
@@ -76,6 +81,68 @@ std::string codes() {
   return text;
 }
 
+/// A name that reports use, and what `vernier help NAME` prints for it.
+struct Explained {
+  std::string name;
+  std::string text;
+};
+
+std::vector<Explained> explained_names() {
+  const auto listed_by = [](const char* topic) {
+    return command_words(fmt::format("\n‹vernier help {}› lists all of them.\n", topic));
+  };
+  std::vector<Explained> all;
+  for (const CauseName& cause : cause_names()) {
+    all.push_back({std::string(cause.id), fmt::format("{}: a cause that diagnose and fix look for ({})\n  {}\n{}",
+                                                      cause.id, cause.formats, cause.text, listed_by("causes"))});
+  }
+  for (const RepairName& repair : repair_names()) {
+    all.push_back(
+        {std::string(repair.id), fmt::format("{}: a repair of vernier fix\n  {}\n  cost at run time: {}\n{}", repair.id,
+                                             command_words(repair.text), repair.cost, listed_by("repairs"))});
+  }
+  for (std::size_t i = 0; i < words_of(Outcome{}).size(); ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    all.push_back({std::string(word_of(outcome)), fmt::format("{}: an outcome in report.json\n  {}\n{}",
+                                                              word_of(outcome), text_of(outcome), listed_by("codes"))});
+  }
+  for (const ExitCode& code : kExitCodes) {
+    const std::string text = fmt::format("exit code {}\n  {}\n{}", code.code, code.meaning, listed_by("codes"));
+    all.push_back({fmt::format("E{}", code.code), text});
+    all.push_back({std::to_string(code.code), text});
+  }
+  return all;
+}
+
+/// A name may be that of a cause and of a repair.
+std::string explanation(const std::string& name) {
+  std::vector<std::string> names;
+  std::string text;
+  for (const Explained& each : explained_names()) {
+    names.push_back(each.name);
+    if (each.name == name) text += (text.empty() ? "" : "\n") + each.text;
+  }
+  if (!text.empty()) return text;
+  const std::vector<std::string> nearest = nearest_names(name, names);
+  throw Error(ErrorKind::Usage, fmt::format("no command, and no name in a report: '{}'", printable(name)),
+              nearest.empty() ? "‹vernier help causes›, ‹vernier help repairs› and ‹vernier help codes› list the names"
+                              : fmt::format("nearest: {}", fmt::join(nearest, ", ")));
+}
+
+Command name_of_a_report(CLI::App& root) {
+  auto messages = std::make_shared<MessageGroup>();
+  auto name = std::make_shared<std::string>();
+  CLI::App& app = add_command(command_group(root, "help", "Explain a topic or a command"), "name",
+                              "Explain one cause, repair, outcome or exit code");
+  add_argument(app, "NAME", *name, "as in a report: concat-scales, smooth, file-misses; an exit code: E4");
+  add_message_options(app, *messages);
+  add_footer(app, "Example: vernier help concat-scales");
+  return {&app, messages.get(), [messages, name](Console& console) {
+            print_result(console, explanation(*name));
+            return 0;
+          }};
+}
+
 Command topic(CLI::App& root, const char* name, const char* about, std::function<std::string()> text) {
   auto messages = std::make_shared<MessageGroup>();
   CLI::App& app = add_command(command_group(root, "help", "Explain a topic or a command"), name, about);
@@ -95,6 +162,7 @@ std::vector<Command> add_help_topics(CLI::App& root) {
       topic(root, "causes", "List the causes that diagnose and fix look for", causes),
       topic(root, "repairs", "List the repairs of fix, and what each costs at run time", repairs),
       topic(root, "codes", "List exit codes and outcomes", codes),
+      name_of_a_report(root),
       topic(root, "report-schema", "Print the JSON Schema of report.json", report_schema),
       topic(root, "plan-schema", "Print the JSON Schema of plan.json", plan_schema),
   };

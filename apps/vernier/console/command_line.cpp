@@ -262,11 +262,17 @@ const CLI::App& chosen_app(const CLI::App& root) {
   return *app;
 }
 
-/// "help run" means "run --help", as in other tools; "help accuracy" is a command of its own.
+/// "help run" means "run --help", as in other tools; "help accuracy" is a command of its own, and "help smooth" means
+/// "help name smooth".
 void turn_help_around(const CLI::App& root, std::vector<std::string>& arguments) {
   if (arguments.size() < 2 || arguments.front() != "help") return;
   const std::vector<std::string> commands = command_names(root);
-  if (std::find(commands.begin(), commands.end(), arguments[1]) == commands.end()) return;
+  if (std::find(commands.begin(), commands.end(), arguments[1]) == commands.end()) {
+    const std::vector<std::string> topics = command_names(*root.get_subcommand("help"));
+    const bool known = std::find(topics.begin(), topics.end(), arguments[1]) != topics.end();
+    if (!known && !arguments[1].starts_with('-')) arguments.insert(arguments.begin() + 1, "name");
+    return;
+  }
   arguments.erase(arguments.begin());
   arguments.push_back("--help");
 }
