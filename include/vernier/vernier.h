@@ -35,6 +35,7 @@
 #include "vernier/onnx_model.h"
 #include "vernier/onnxruntime.h"
 #include "vernier/pipeline.h"
+#include "vernier/plugins.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
 #include "vernier/quantize.h"

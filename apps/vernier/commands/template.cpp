@@ -1,6 +1,12 @@
 // `vernier template`: files to start from.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -87,6 +93,53 @@ Command add_script(CLI::App& root, const std::string& name, const std::string& d
           }};
 }
 
+struct ConfigTemplateLine {
+  std::string model, output;
+  std::array<bool, 4> chosen{};
+  MessageGroup messages;
+};
+
+Command add_trt_network(CLI::App& root) {
+  auto line = std::make_shared<ScriptLine>();
+  CLI::App& app = group_member(root, "trt-network", "A Python script that builds a TensorRT network");
+  add_argument(app, "MODEL", line->model, "ONNX file that the script parses; not read now").required(false);
+  add_output(app, line->output);
+  add_message_options(app, line->messages);
+  add_footer(app,
+             "Example: vernier template trt-network model.onnx -o network.py\nExit code: 0 done; 2 usage; 3 input; 70 "
+             "internal error");
+  return {&app, &line->messages, [line](Console& console) {
+            if (!line->output.empty()) require_writable_file(line->output);
+            return hand_over(console, line->output, trt_network_template(line->model));
+          }};
+}
+
+Command add_trt_config(CLI::App& root) {
+  static constexpr std::array kFlags{std::pair{"--fp16", Format::Float16}, std::pair{"--bf16", Format::BFloat16},
+                                     std::pair{"--int8", Format::Int8}, std::pair{"--fp8", Format::Float8E4M3FN}};
+  auto line = std::make_shared<ConfigTemplateLine>();
+  CLI::App& app = group_member(root, "trt-config", "A Python script that configures a TensorRT builder");
+  add_argument(app, "MODEL", line->model, "Accepted, not read: an ONNX file").required(false);
+  for (std::size_t i = 0; i < kFlags.size(); ++i) {
+    add_flag(app, kFlags[i].first, line->chosen[i],
+             fmt::format("Set the builder's flag for {}", format_name(kFlags[i].second)))
+        .group("Precision");
+  }
+  add_output(app, line->output);
+  add_message_options(app, line->messages);
+  add_footer(app,
+             "Example: vernier template trt-config --fp16 -o config.py\nExit code: 0 done; 2 usage; 3 input; 70 "
+             "internal error");
+  return {&app, &line->messages, [line](Console& console) {
+            std::set<Format> formats;
+            for (std::size_t i = 0; i < kFlags.size(); ++i) {
+              if (line->chosen[i]) formats.insert(kFlags[i].second);
+            }
+            if (!line->output.empty()) require_writable_file(line->output);
+            return hand_over(console, line->output, trt_config_template(formats));
+          }};
+}
+
 }  // namespace
 
 std::vector<Command> add_templates(CLI::App& root) {
@@ -101,6 +154,8 @@ std::vector<Command> add_templates(CLI::App& root) {
                  "vernier template postprocess-script model.onnx -o postprocess.py", true, postprocess_script_template),
       add_script(root, "onnx-gs", "A Python script that edits the model with ONNX GraphSurgeon",
                  "vernier template onnx-gs model.onnx -o edit.py", true, onnx_gs_template),
+      add_trt_network(root),
+      add_trt_config(root),
   };
 }
 

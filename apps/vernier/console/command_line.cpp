@@ -112,14 +112,8 @@ struct AbsentCommand {
   const char* instead;
 };
 constexpr std::array kAbsentCommands{
-    AbsentCommand{"vernier", "plugin", "vernier does not run plugin patterns, which are programs for ONNX GraphSurgeon",
-                  "polygraphy plugin; or vernier surgeon insert MODEL --op PLUGIN --inputs A --outputs B -o FILE.onnx, "
-                  "which replaces the nodes that compute B"},
     AbsentCommand{"vernier", "multi-device", "vernier does not split models over devices", "polygraphy multi-device"},
-    AbsentCommand{"template", "trt-network", "vernier does not write scripts for TensorRT",
-                  "polygraphy template trt-network"},
-    AbsentCommand{"template", "trt-config", "vernier does not write scripts for TensorRT",
-                  "polygraphy template trt-config"},
+    AbsentCommand{"plugin", "autotune", "vernier does not time plugins", "polygraphy plugin autotune"},
     AbsentCommand{"template", "shard-hints", "vernier does not split models over devices",
                   "polygraphy template shard-hints"},
 };

@@ -122,4 +122,58 @@ std::string onnx_gs_template(const OnnxModel& source) {
       json_quoted(file.string()), json_quoted(updated.string()));
 }
 
+std::string trt_network_template(const std::string& model) {
+  const std::string begin =
+      "# Builds a TensorRT network: load_network() is the function that Polygraphy and vernier run call.\n"
+      "import tensorrt as trt\n\n\n"
+      "def load_network():\n"
+      "    logger = trt.Logger(trt.Logger.WARNING)\n"
+      "    builder = trt.Builder(logger)\n"
+      "    # From TensorRT 10 on, every network has an explicit batch dimension.\n"
+      "    explicit = getattr(trt.NetworkDefinitionCreationFlag, \"EXPLICIT_BATCH\", None)\n"
+      "    network = builder.create_network(0 if explicit is None else 1 << int(explicit))\n";
+  if (model.empty()) {
+    return begin +
+           "    # Add layers, for example:\n"
+           "    #   x = network.add_input(\"x\", trt.float32, (1, 3, 224, 224))\n"
+           "    #   y = network.add_activation(x, trt.ActivationType.RELU)\n"
+           "    #   network.mark_output(y.get_output(0))\n"
+           "    return builder, network\n";
+  }
+  return begin + fmt::format(
+                     "    parser = trt.OnnxParser(network, logger)\n"
+                     "    if not parser.parse_from_file({}):\n"
+                     "        raise RuntimeError(\"\\n\".join(str(parser.get_error(i)) for i in "
+                     "range(parser.num_errors)))\n"
+                     "    # Change the network, for example:\n"
+                     "    #   for layer in network:\n"
+                     "    #       layer.precision = trt.float32\n"
+                     "    return builder, network, parser\n",
+                     json_quoted(model));
+}
+
+std::string trt_config_template(const std::set<Format>& formats) {
+  std::string flags;
+  for (const Format format : formats) {
+    const char* flag = format == Format::Float16        ? "FP16"
+                       : format == Format::BFloat16     ? "BF16"
+                       : format == Format::Int8         ? "INT8"
+                       : format == Format::Float8E4M3FN ? "FP8"
+                                                        : nullptr;
+    if (flag == nullptr) {
+      throw Error(ErrorKind::Usage, fmt::format("a builder of TensorRT has no flag for {}", format_name(format)),
+                  "fp16, bf16, int8 or fp8");
+    }
+    flags += fmt::format("    config.set_flag(trt.BuilderFlag.{})\n", flag);
+  }
+  return "# Configures a TensorRT builder: load_config() is the function that Polygraphy calls.\n"
+         "import tensorrt as trt\n\n\n"
+         "def load_config(builder, network):\n"
+         "    config = builder.create_builder_config()\n" +
+         flags +
+         "    # Change the configuration, for example:\n"
+         "    #   config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 1 << 30)\n"
+         "    return config\n";
+}
+
 }  // namespace vernier

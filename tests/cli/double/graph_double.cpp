@@ -3,13 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "vernier/capability.h"
 #include "vernier/check.h"
 #include "vernier/inspect.h"
 #include "vernier/inspect_engine.h"
 #include "vernier/lint.h"
+#include "vernier/plugins.h"
 #include "vernier/quantize.h"
 #include "vernier/reduce.h"
 #include "vernier/repeat.h"
@@ -70,6 +73,13 @@ EngineReport inspect_engine(const InspectEngineOptions& options, const JobSinks&
 std::string report_to_json(const EngineReport&) { return "{}\n"; }
 std::string report_to_text(const EngineReport& report, const TextOptions&) { return "for " + report.compiled_for; }
 
+std::vector<PluginMatches> match_plugins(const MatchPluginsOptions& options, const JobSinks&) {
+  return {{options.model.stem().string(), "", "", {}}};
+}
+std::string plugin_config(const std::vector<PluginMatches>&) { return ""; }
+PluginReplacements replace_by_plugins(const ReplaceByPluginsOptions&, const JobSinks&) { return {}; }
+std::string trt_network_template(const std::string& model) { return model; }
+std::string trt_config_template(const std::set<Format>& formats) { return std::to_string(formats.size()); }
 std::string plan_template(const QuantizeOptions& options, const JobSinks&) { return options.model.name(); }
 std::string data_loader_template(const OnnxModel& model) { return model.name(); }
 std::string metric_script_template() { return "metric"; }

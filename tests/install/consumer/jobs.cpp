@@ -86,6 +86,7 @@ const std::map<std::string, std::function<void()>> kJobs{
     {"inspect_tactics", [] { inspect_tactics("missing.json"); }},
     {"lint", [] { lint(about(&LintOptions::model)); }},
     {"list_unbounded_sizes", [] { list_unbounded_sizes(kMissing); }},
+    {"match_plugins", [] { match_plugins(MatchPluginsOptions()); }},
     {"merge_data",
      [] {
        merge_data({{"missing.json"}, "out.json"});
@@ -100,6 +101,7 @@ const std::map<std::string, std::function<void()>> kJobs{
        options.runners.emplace_back().model = kMissing;
        run(options);
      }},
+    {"replace_by_plugins", [] { replace_by_plugins(ReplaceByPluginsOptions()); }},
     {"sanitize_model", [] { sanitize_model(about(&SanitizeOptions::model)); }},
     {"search_precision", [] { search_precision(about(&DiagnoseOptions::model)); }},
     {"strip_weights", [] { strip_weights(about(&WeightEditOptions::model)); }},
