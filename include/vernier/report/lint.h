@@ -15,6 +15,7 @@ struct LintEntry {
   std::string message;
   std::vector<std::string> nodes;  // that it is about; may be empty
   bool forbidden = false;          // by ONNX as well as by the runtime that says it; not in the JSON
+  bool inferred = false;           // by the runtime's shape inference, whose messages begin with a space in the JSON
 };
 
 struct LintReport {

@@ -97,10 +97,10 @@ class Linter {
       imports[opset.domain()] = static_cast<int>(opset.version());
     }
     if (!node.domain().empty() && !imports.contains(node.domain())) {
-      // An engine may have the operator; inference and ONNX Runtime only say the same.
-      log_.add(false, kChecker, fmt::format("No opset import for domain '{}'", printable(node.domain())),
+      // An engine may have the operator. ONNX Runtime refuses the model with these words.
+      unimported_.insert(log_.name_of(node));
+      log_.add(false, kRuntime, fmt::format("No opset import for domain '{}'", printable(node.domain())),
                {log_.name_of(node)});
-      imports_all_ = false;
       return;
     }
     if (!imports.contains("") && !imports.contains("ai.onnx")) return;  // said already
@@ -125,7 +125,7 @@ class Linter {
 
   /// Types and shapes of each node, given what is known of its inputs: every node that does not fit, not the first.
   void infer() {
-    if (!imports_all_) return;
+    if (!unimported_.empty()) return;
     onnx::ModelProto inferred = proto_;
     if (model_) {  // inference knows no sparse initializers; what is wrong with them was said when the model was read
       make_constants_dense(inferred, [](const onnx::TensorProto& proto) {
@@ -319,7 +319,8 @@ class Linter {
       if (trial.refusal.empty() || log_.is_refused(trial.node)) continue;
       any = true;
       // An engine may have the operator.
-      log_.add(!trial.unknown, kRuntime, printable(trial.refusal), {trial.node});
+      if (trial.unknown && unimported_.contains(trial.node)) continue;  // the same, in other words
+      log_.add(!trial.unknown, kRuntime, printable(trial.refusal), {trial.node}, trial.inferred);
     }
     return any;
   }
@@ -360,7 +361,7 @@ class Linter {
   const JobSinks& sinks_;
   onnx::ModelProto proto_;
   std::optional<Model> model_;                    // as other jobs read it
-  bool imports_all_ = true;                       // the domains of all nodes
+  std::set<std::string> unimported_;              // nodes of domains that the model does not import
   bool loaded_ = false;                           // by ONNX Runtime
   bool run_refused_ = false;                      // a rule knows that ONNX Runtime does
   std::optional<Error> unread_;                   // why they cannot

@@ -32,9 +32,10 @@ class LintLog {
     for (const onnx::NodeProto& node : graph.node()) places_.emplace(&node, std::ssize(places_));
   }
 
-  void add(bool error, const char* source, std::string message, std::vector<std::string> nodes = {}) {
+  void add(bool error, const char* source, std::string message, std::vector<std::string> nodes = {},
+           bool inferred = false) {
     if (!said_.emplace(message, nodes).second) return;
-    report_.entries.push_back({error, source, std::move(message), std::move(nodes)});
+    report_.entries.push_back({error, source, std::move(message), std::move(nodes), false, inferred});
   }
 
   bool is_refused(const std::string& node) const {

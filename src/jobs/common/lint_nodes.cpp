@@ -9,6 +9,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -43,9 +45,13 @@ std::set<std::string> outer_reads(const onnx::NodeProto& node) {
   return names;
 }
 
+std::string place_of(const onnx::NodeProto& node) {
+  return fmt::format("node '{}' ({}): ", node.name(), node.op_type());
+}
+
 /// "net.onnx: ONNX Runtime 1.31.1: node 'a' (MatMul): reason (code 1)" -> "reason": the rest is said beside it.
 std::string reason_in(const std::string& text, const onnx::NodeProto& node) {
-  const std::string place = fmt::format("node '{}' ({}): ", node.name(), node.op_type());
+  const std::string place = place_of(node);
   const std::size_t at = text.find(place);
   std::string reason = first_line(at == std::string::npos ? text : text.substr(at + place.size()));
   if (const std::size_t code = reason.rfind(" (code "); code != std::string::npos) reason.erase(code);
@@ -123,15 +129,19 @@ class Walk {
   }
 
   NodeTrial trial(const onnx::NodeProto& node, const Model& alone) {
-    NodeTrial trial{node.name(), {}, false};
+    NodeTrial trial{node.name(), {}, false, false};
+    bool loading = true;
     try {
       const Session session(runtime_, alone, {.optimize = false});
+      loading = false;
       std::vector<Tensor> made = session.run(values_);
       for (std::size_t i = 0; i < made.size(); ++i) values_[session.output_names()[i]] = std::move(made[i]);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
       // What gives no tensors is not at fault; what it gives is missing behind it.
       if (error.kind() == ErrorKind::Backend) trial.refusal = reason_in(error.what(), node);
+      // Of what refuses to load, inference alone names the node so (engines/onnxruntime/error_text.cpp).
+      trial.inferred = loading && std::string_view(error.what()).find(place_of(node)) != std::string_view::npos;
       trial.unknown = !trial.refusal.empty() && !is_known_domain(node.domain());
     }
     for (const std::string& name : outer_reads(node)) {

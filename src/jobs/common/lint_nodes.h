@@ -15,8 +15,9 @@ class Runtime;
 
 struct NodeTrial {
   std::string node;
-  std::string refusal;   // ONNX Runtime's text; empty: it ran
-  bool unknown = false;  // refused because ONNX Runtime does not know the operator
+  std::string refusal;    // ONNX Runtime's text; empty: it ran
+  bool unknown = false;   // refused because ONNX Runtime does not know the operator
+  bool inferred = false;  // refused by its shape inference
 };
 
 /// Nodes of the main graph in the order in which their inputs exist. Nodes behind one that did not run, and those that

@@ -38,10 +38,11 @@ struct Fields<LintEntry> {
     if (entry.nodes.empty()) return std::nullopt;
     return all_shown(entry.nodes);
   }
+  /// As the peer cuts it out of what the runtime says.
+  static std::string message(const R& entry) { return (entry.inferred ? " " : "") + told(entry.message); }
   static constexpr auto list =
       std::tuple{Derived{"level", [](const R& entry) { return entry.error ? "exception" : "warning"; }},
-                 Field{"source", &R::source}, Derived{"message", [](const R& entry) { return told(entry.message); }},
-                 Derived{"nodes", nodes}};
+                 Field{"source", &R::source}, Derived{"message", message}, Derived{"nodes", nodes}};
 };
 
 template <>
