@@ -33,6 +33,13 @@ fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.
 
 fs::path own_name(const fs::path& path) { return fs::path(path).concat(fmt::format(".{}.tmp", ::getpid())); }
 
+/// Nothing would be lost if it were written in place.
+bool is_empty_file(const fs::path& path) {
+  std::error_code unknown;
+  return fs::is_regular_file(path, unknown) && fs::file_size(path, unknown) == 0 && !unknown &&
+         ::access(path.c_str(), W_OK) == 0;
+}
+
 /// The process that made NAME.NUMBER.tmp is gone.
 bool is_stale(const std::string& file, const std::string& name) {
   constexpr std::string_view kEnd = ".tmp";
@@ -106,6 +113,10 @@ void NewFile::commit() {
   out_.close();
   if (!out_) refuse();
   if (in_place_) return;
+  if (is_empty_file(path_)) {
+    fill();
+    return;
+  }
   if (nameless_.get() >= 0) {
     // A name can be given to a file, but not one that is taken: it takes the place of that in a second step.
     const fs::path named = own_name(path_);
@@ -118,6 +129,20 @@ void NewFile::commit() {
     temporary_ = named;
   }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) refuse();
+  temporary_.clear();
+}
+
+void NewFile::fill() {
+  const fs::path written = temporary_.empty() ? fs::path(fmt::format("/proc/self/fd/{}", nameless_.get())) : temporary_;
+  errno = 0;
+  std::ifstream in(written, std::ios::binary);
+  std::ofstream out(path_, std::ios::binary | std::ios::trunc);
+  if (in && in.peek() != std::ifstream::traits_type::eof()) out << in.rdbuf();
+  out.close();
+  if (!in || !out) refuse();
+  if (temporary_.empty()) return;
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
   temporary_.clear();
 }
 
@@ -142,6 +167,9 @@ void replace_regular_file(const fs::path& path, const std::function<void(std::os
   if (is_written_in_place(path)) {
     throw Error(ErrorKind::Input, fmt::format("{}: cannot write: not a regular file", printable(path.string())));
   }
+  // Nobody made it for the result, and others may read it while it is filled.
+  std::error_code ignored;
+  if (is_empty_file(path)) fs::remove(path, ignored);
   replace_file(path, write);
 }
 

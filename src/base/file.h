@@ -15,6 +15,7 @@ namespace vernier {
 /// A file that appears under its name when it is complete: until commit() it has no name, so that nothing is left when
 /// the process is killed. Where the file system has no such files it has a temporary name in the same folder, which is
 /// removed when there is no commit(). Links are followed; devices, pipes and sockets are written to, never replaced.
+/// A file that is empty is filled, not replaced: who made it (mktemp) may hold it open, and chose its permissions.
 /// Folders around it that are missing are made. All errors: Input, with the system's reason.
 class NewFile {
  public:
@@ -34,6 +35,7 @@ class NewFile {
  private:
   [[noreturn]] void refuse();
   void open();
+  void fill();
   std::filesystem::path path_, temporary_;  // the latter empty: there is none to be removed
   Descriptor nameless_;
   std::ofstream out_;

@@ -10,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,6 +71,41 @@ TEST(NewFile, IsWrittenToADeviceOrPipeAndNeverTakesItsPlace) {
   EXPECT_EQ(got, "through the pipe");
   EXPECT_TRUE(fs::is_fifo(pipe));
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"pipe"});
+}
+
+TEST(NewFile, FillsAnEmptyFileForWhoMadeIt) {
+  const TempFolder folder;
+  const fs::path path = folder.path() / "made_by_mktemp";
+  std::ofstream(path).close();
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  std::ifstream held(path);
+  {
+    NewFile abandoned(path);
+    abandoned.write("half");
+  }
+  EXPECT_EQ(fs::file_size(path), 0U);
+  replace_file(path, std::string("text"));
+  std::string text;
+  held >> text;
+  EXPECT_EQ(text, "text");
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  replace_file(path, std::string("other"));  // it is replaced now, and whoever reads it reads it to its end
+  EXPECT_EQ(read_text(path), "other");
+  held.clear();
+  held.seekg(0);
+  held >> text;
+  EXPECT_EQ(text, "text");
+}
+
+TEST(ReplaceRegularFile, ReplacesAnEmptyFile) {
+  const TempFolder folder;
+  const fs::path path = folder.path() / "cached";
+  std::ofstream(path).close();
+  std::ifstream held(path);
+  replace_regular_file(path, [](std::ostream& out) { out << "text"; });
+  std::string text;
+  EXPECT_FALSE(held >> text);
+  EXPECT_EQ(read_text(path), "text");
 }
 
 TEST(NewFile, ReplacesWhatALinkLeadsTo) {
