@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "jobs/common/model_file.h"
 #include "jobs/common/output_files.h"
+#include "jobs/surgeon/missing_weights.h"
 #include "model/checker.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
@@ -37,8 +38,6 @@
 namespace vernier {
 namespace {
 
-// How TensorRT's tools say in an initializer's doc_string that its values are missing.
-constexpr const char* kWeightless = "TRT_WEIGHTLESS/";
 constexpr const char* kSparse = "SPARSE_2_4";
 constexpr std::size_t kStripBytes = 256;
 // What Polygraphy calls the output of a node that it puts behind a tensor: scripts go on with that name.

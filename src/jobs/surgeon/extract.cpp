@@ -89,6 +89,19 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
   }
 }
 
+/// Of the main graph: those of which the file says no type.
+std::size_t undeclared(const Model& model, const std::vector<std::string>& names) {
+  std::set<std::string> declared;
+  const auto learn = [&](const auto& values) {
+    for (const onnx::ValueInfoProto& value : values) declared.insert(value.name());
+  };
+  learn(model.proto.graph().input());
+  learn(model.proto.graph().output());
+  learn(model.proto.graph().value_info());
+  return static_cast<std::size_t>(
+      std::count_if(names.begin(), names.end(), [&](const std::string& name) { return !declared.contains(name); }));
+}
+
 /// Inputs and outputs of the part on each sample, in files beside it.
 void write_data(const Model& whole, const Model& part, const ExtractOptions& options, const SampleSource& samples,
                 const std::shared_ptr<const Runtime>& runtime, SurgeonResult& result) {
@@ -110,12 +123,18 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
     throw Error(ErrorKind::Usage, "the samples of a part are written to its folder, and the part is not written");
   }
   refuse_to_overwrite(options.output, {options.model.file()});
-  Model model = read_model(options.model);
+  MissingWeights missing;
+  Model model = missing.read(options.model);
+  if (missing.any() && options.with_data) {
+    throw Error(ErrorKind::Usage, fmt::format("‹with-data›: {} has no weights to run with", options.model.name()),
+                "‹vernier surgeon weight-reconstruct› makes some up");
+  }
   if (options.fix_open_sizes) fix_open_sizes(model);
-  return extract_part(model, options, sinks);
+  return extract_part(model, options, sinks, missing);
 }
 
-SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks) {
+SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks,
+                           const MissingWeights& missing) {
   refuse_unknown(model, options.inputs, "‹inputs›");
   refuse_unknown(model, options.outputs, "‹outputs›");
   MeasureOptions measure = options.with_data.value_or(MeasureOptions());
@@ -125,7 +144,9 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
   describe(types, options.inputs, "‹inputs›");
   describe(types, options.outputs, "‹outputs›");
 
-  const std::vector<std::string> inputs = names_or(options.inputs, input_names(model));
+  std::vector<std::string> inputs = names_or(options.inputs, input_names(model));
+  const std::vector<std::string> weights = missing.names();
+  inputs.insert(inputs.end(), weights.begin(), weights.end());
   const std::vector<std::string> outputs = names_or(options.outputs, output_names(model));
   const std::vector<int> nodes = nodes_between(model, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()});
   if (nodes.empty()) {
@@ -140,6 +161,10 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
   }
   std::vector<std::string> ends = boundary(model, nodes);
   ends.insert(ends.end(), outputs.begin(), outputs.end());
+  if (const std::size_t count = undeclared(model, ends); count > 0 && !options.fix_open_sizes && sinks.info) {
+    sinks.info(
+        fmt::format("Shape inference completed successfully: types of {} come from it", plural(count, "tensor")));
+  }
   if (std::any_of(ends.begin(), ends.end(), [&](const std::string& name) { return !types.contains(name); })) {
     TensorValues(sources.runtime(), model, *sources.samples(model)).learn_types(ends, types);
   }
@@ -156,10 +181,12 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
   std::set<std::string> used;
   for (const InputInfo& input : model_inputs(part)) used.insert(input.name);
   for (const std::string& name : inputs) {
-    if (!options.inputs.empty() && !used.contains(name)) {
+    const bool is_weight = std::find(weights.begin(), weights.end(), name) != weights.end();
+    if (!options.inputs.empty() && !used.contains(name) && !is_weight) {
       result.warnings.push_back(fmt::format("‹inputs›: no output needs '{}': it is left out", printable(name)));
     }
   }
+  missing.put_back(part);
   result.model = given_model(part, options.output, options.external_data);
   if (options.with_data) write_data(model, part, options, *sources.samples(model), sources.runtime(), result);
   for (const std::string& text : result.warnings) {

@@ -22,6 +22,7 @@
 #include "jobs/common/output_files.h"
 #include "jobs/common/peer_samples.h"
 #include "jobs/common/sources.h"
+#include "jobs/surgeon/missing_weights.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
@@ -49,7 +50,7 @@ class Sanitizer {
         evaluate_(evaluator(runtime_)) {}
 
   SurgeonResult run() {
-    const Model original = read_model(options_.model, options_.measure.external_data_dir);
+    const Model original = missing_.read(options_.model, options_.measure.external_data_dir);
     Model model = original;
     result_.output = options_.output;
     result_.nodes_before = count(model);
@@ -61,6 +62,7 @@ class Sanitizer {
     verify_structure(model, "sanitize");
     result_.nodes_after = count(model);
     compare(original, model);
+    missing_.put_back(model);
     result_.model = given_model(std::move(model), options_.output, options_.external_data);
     for (const std::string& text : result_.warnings) {
       if (sinks_.warning) sinks_.warning(text);
@@ -196,6 +198,10 @@ class Sanitizer {
   void compare(const Model& original, const Model& model) {
     if (changed_outputs_ || !options_.size_bounds.empty()) return;  // other outputs, or meant to compute something else
     if (has_other_sizes(original, model)) return;
+    if (missing_.any() && !options_.measure.data.is_random()) {
+      result_.warnings.push_back("not compared on these samples: the model has no weights");
+      return;
+    }
     try {
       SourceOptions source = like_the_peer(options_.measure.data);
       for (const auto& [name, shape] : options_.input_shapes) source.shapes.emplace(name, shape);
@@ -227,6 +233,7 @@ class Sanitizer {
     }
   }
 
+  MissingWeights missing_;
   const SanitizeOptions& options_;
   JobSinks sinks_;
   std::shared_ptr<const Runtime> runtime_;

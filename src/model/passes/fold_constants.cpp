@@ -209,6 +209,9 @@ Outcome fold_constants(Model& model, const Context& context) {
     for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
       remove_nodes(graph, [&](const onnx::NodeProto& node) { return part.nodes.contains(node.name()); });
     });
+    if (context.fold.rounds > 0) {  // who limits the passes wants to know what each of them did
+      outcome.notes.push_back(fmt::format("Pass {}: {} folded", round, plural(part.nodes.size(), "constant node")));
+    }
     folded += static_cast<int>(part.nodes.size());
   }
   for (const std::string& name : stuck) {
@@ -218,7 +221,8 @@ Outcome fold_constants(Model& model, const Context& context) {
   if (shapes > 0)
     outcome.notes.push_back(plural(static_cast<std::size_t>(shapes), "Shape node") +
                             " of tensors of fixed shape folded");
-  if (folded > 0) outcome.notes.push_back(plural(static_cast<std::size_t>(folded), "constant node") + " folded");
+  if (folded > 0 && context.fold.rounds == 0)
+    outcome.notes.push_back(plural(static_cast<std::size_t>(folded), "constant node") + " folded");
   return outcome;
 }
 
