@@ -156,7 +156,7 @@ CheckAnswer run_check(const CheckOptions& options, const CheckSinks& sinks, cons
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   if (options.command.empty()) {
     const std::optional<bool> good =
-        sinks.ask ? sinks.ask(fmt::format("{}: good or bad?", options.candidate.string())) : std::nullopt;
+        sinks.ask ? sinks.ask(fmt::format("Did '{}'", options.candidate.string())) : std::nullopt;
     if (!good) {
       throw Error(ErrorKind::Interrupted, "nobody says whether the candidate is good: the input has ended");
     }

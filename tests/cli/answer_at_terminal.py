@@ -21,7 +21,7 @@ while True:
     if not part:
         break
     shown += part
-    while shown.count(b"[f]ail: ") > asked:
+    while shown.count(b"[f]ail? ") > asked:
         os.write(terminal, (answers[asked] + "\n").encode() if asked < len(answers) else b"\x04")
         asked += 1
 sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))

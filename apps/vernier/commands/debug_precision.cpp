@@ -95,7 +95,7 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
     }
     options.search.minimal_too = false;  // a check may build an engine: nobody asked for more of them
     options.search.check = line.check.values();
-    options.search.check_sinks = check_sinks(console);
+    options.search.check_sinks = check_sinks(console, line.json);
   } else if (!options.measure.requirement) {
     options.search.compare = line.comparison.values();
     options.search.postprocess = line.comparison.postprocess();

@@ -134,7 +134,7 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
               console.warning(text);
             if (!options.output.empty()) require_writable_file(options.output);
             if (!options.min_good.empty()) require_writable_file(options.min_good);
-            const ReduceReport report = debug_reduce(options, console.sinks(), check_sinks(console));
+            const ReduceReport report = debug_reduce(options, console.sinks(), check_sinks(console, line->json));
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
             return report.not_judged.empty() && report.unstable.empty() ? 0 : 1;
           },

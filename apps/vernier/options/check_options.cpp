@@ -104,7 +104,7 @@ CheckOptions CheckGroup::values(bool built_in) const {
   return options;
 }
 
-CheckSinks check_sinks(Console& console) {
+CheckSinks check_sinks(Console& console, bool json) {
   CheckSinks sinks;
   sinks.say = [&console](const std::string& text) {
     if (!console.shows_progress()) return;
@@ -112,12 +112,13 @@ CheckSinks check_sinks(Console& console) {
     fmt::print(stderr, "{}", text);
     std::fflush(stderr);
   };
-  sinks.ask = [&console](const std::string& question) -> std::optional<bool> {
+  sinks.ask = [&console, json](const std::string& question) -> std::optional<bool> {
     console.end_progress();
     // Whoever has left is not asked again, whatever else the search would like to know.
     for (std::string answer; std::cin.good();) {
-      fmt::print(stderr, "{} [p]ass or [f]ail: ", question);
-      std::fflush(stderr);
+      std::FILE* const to = json ? stderr : stdout;
+      fmt::print(to, "{} [p]ass or [f]ail? ", question);
+      std::fflush(to);
       if (!std::getline(std::cin, answer)) break;
       if (answer == "p" || answer == "P" || answer == "pass") return true;
       if (answer == "f" || answer == "F" || answer == "fail") return false;

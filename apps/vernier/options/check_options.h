@@ -28,7 +28,8 @@ class CheckGroup {
   Option timeout_;
 };
 
-/// Prints to standard error, and asks there: p for good, f for bad.
-CheckSinks check_sinks(Console& console);
+/// Prints to standard error, and asks: p for good, f for bad.
+/// Questions go to stdout, as the peer asks them; with `json` to stderr.
+CheckSinks check_sinks(Console& console, bool json = false);
 
 }  // namespace vernier::cli

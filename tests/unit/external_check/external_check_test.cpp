@@ -162,7 +162,7 @@ TEST(RunCheck, AsksWhenThereIsNoProgram) {
     return std::optional<bool>(reply);
   };
   EXPECT_EQ(run_check({}, sinks, {}).verdict, Verdict::Good);
-  EXPECT_EQ(asked, "polygraphy_debug.onnx: good or bad?");
+  EXPECT_EQ(asked, "Did 'polygraphy_debug.onnx'");
   reply = false;
   EXPECT_EQ(run_check({}, sinks, {}).verdict, Verdict::Bad);
   sinks.ask = [](const std::string&) { return std::nullopt; };
