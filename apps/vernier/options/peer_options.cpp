@@ -229,9 +229,9 @@ constexpr std::array kRefusedOptions{
     RefusedRow{"--tf --tftrt --minimum-segment-size --dynamic-op --ckpt --tf-outputs --save-pb --save-tensorboard "
                "--freeze-graph --gpu-memory-fraction --allow-growth --xla --save-timeline --opset",
                {"vernier does not run TensorFlow", "export the model to ONNX"}},
-    RefusedRow{
-        "--pluginref",
-        {"vernier has no reference implementations of plugins", "vernier run MODEL --onnxrt --custom-ops LIB.so"}},
+    RefusedRow{"--pluginref",
+               {"vernier has no reference implementations of plugins",
+                "vernier run MODEL --onnxrt, with --custom-ops LIB.so for operators that ONNX lacks"}},
     RefusedRow{"--trt --onnxrt --sim --exec --openvino --providers --execution-providers --graph-optimization-level",
                kRunners, kWithRequirement},
     RefusedRow{"--plugin-dir --use-dla --enable-uint8-asymmetric-quantization-dla --refitFromOnnx", kNotBuiltSo},

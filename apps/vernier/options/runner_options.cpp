@@ -50,6 +50,8 @@ void RunnerGroup::add(CLI::App& app, bool timed) {
   };
   runner("--onnxrt", of_kind(RunnerKind::OnnxRuntime), "ONNX Runtime with its own kernels and optimizations")
       .group(kRunnersGroup);
+  // The peer's NumPy references of a few operators: ONNX Runtime computes those, and the others.
+  if (!timed) runner("--pluginref", of_kind(RunnerKind::OnnxRuntime), "").group("");
   if (!timed) {
     runner("--sim", of_kind(RunnerKind::Simulated),
            "Simulation: each layer in the precision that the options or the typed model set")
