@@ -37,10 +37,11 @@ void Diagnosis::latency() {
   TypedModel low;
   const bool on_engine = options_.confirm_on && *options_.confirm_on != MeasureOn::OnnxRuntime;
   if (on_engine || has_integer_kernels(options_.precision.low)) {
-    low = typed_->lowered(all_low_plan());
-    models.low = &low.model;
     // Without kept layers the two are one network, and where nothing helps there is no model.
-    if (report_.kept && !report_.kept->layers.empty() && report_.typed) models.repaired = &typed_->model();
+    const bool one_network = report_.kept && report_.kept->layers.empty() && report_.typed;
+    if (!one_network) low = typed_->lowered(all_low_plan());
+    models.low = one_network ? &typed_->model() : &low.model;
+    if (report_.kept && !one_network && report_.typed) models.repaired = &typed_->model();
   }
   if (on_engine) {
     const auto engine = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);

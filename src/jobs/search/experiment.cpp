@@ -162,7 +162,7 @@ std::shared_ptr<const SwitchedRuns> Experiment::switched() {
 void Experiment::forget_switched() {
   if (unseen_) unseen_->forget_switched();
   const std::lock_guard lock(making_switched_);
-  if (!switched_ || *switched_ == nullptr) return;
+  weights.clear();  // to round them again takes less than a run, and they take as much memory as the network
   switched_.reset();
   ::malloc_trim(0);  // what the C library keeps would come on top of what is next
 }

@@ -123,7 +123,10 @@ std::string UnseenTrials::plan_digest(const Plan& plan) {
 
 void UnseenTrials::forget_switched() {
   const std::lock_guard lock(making_);
-  for (Part& part : parts_) part.switched.reset();
+  for (Part& part : parts_) {
+    part.switched.reset();
+    part.network.weights->clear();
+  }
   ::malloc_trim(0);  // what the C library keeps would come on top of what is next
 }
 
