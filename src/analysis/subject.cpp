@@ -12,6 +12,7 @@
 #include "base/refuse.h"
 #include "distributed/spread.h"
 #include "engines/onnxruntime/runtime.h"
+#include "plan/one_copy.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -22,8 +23,6 @@ namespace {
 // and what measures their own errors has five times as many. A session without is built in parts (session.h).
 constexpr int kMostOptimizedNodes = 5000;
 constexpr int kMostOptimizedOutputs = 256;
-// An optimized session copies the weights and packs them: with several sessions alive six times the weights.
-constexpr std::size_t kMostOptimizedWeights = std::size_t{256} << 20U;
 
 /// The sample's tensors under the session's input names; the low half of a twin starts from the same state.
 Sample feed_for(const Session& session, const Sample& sample, const Sample& state) {
@@ -119,7 +118,7 @@ bool Subject::optimizes() const {
 
 bool small_enough_to_optimize(const Model& model) {
   const onnx::GraphProto& graph = model.proto.graph();
-  return bytes_beside(model) <= kMostOptimizedWeights && graph.node_size() <= kMostOptimizedNodes &&
+  return bytes_beside(model) <= kOneCopyAbove && graph.node_size() <= kMostOptimizedNodes &&
          graph.output_size() <= kMostOptimizedOutputs;
 }
 

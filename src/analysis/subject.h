@@ -49,7 +49,7 @@ struct Subject {
   std::size_t batch = 1;
   std::function<void(const std::string&)> one_by_one;
   bool optimize =
-      true;  // graph optimizations of every session; never beyond 1 GiB of weights, 5,000 nodes or 256 outputs
+      true;  // graph optimizations of every session; never beyond 256 MiB of weights, 5,000 nodes or 256 outputs
   Progress progress;
   Ranks* ranks = nullptr;  // null: alone
 

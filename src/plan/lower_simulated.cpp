@@ -21,9 +21,6 @@
 namespace vernier {
 namespace {
 
-// Rounded copies of larger networks would double their memory for as long as a job lasts.
-constexpr std::size_t kMostRounded = std::size_t{256} << 20U;
-
 /// Not on codes either.
 bool computes_in_float32(const Plan& plan, Format format) {
   return plan.computes_in(format) == Format::Float32 && (!needs_scale(format) || plan.weights_alone(format));
@@ -303,7 +300,7 @@ RoundedWeights::Rounded RoundedWeights::rounded(const Model& model, const std::s
     round_to(values, rounded.mutable_floats(), rounded.mutable_floats());
   }
   done.values = std::move(rounded);
-  if (keeps(model) && bytes_beside(model) <= kMostRounded) done_[key] = done;
+  if (keeps(model)) done_[key] = done;
   return done;
 }
 
@@ -331,8 +328,7 @@ void RoundedWeights::add_to(Model& model, const Model& source, const std::string
   const auto there = source.weights.find(name);
   const bool same = here != model.weights.end() && there != source.weights.end() &&
                     here->second.bytes().data() == there->second.bytes().data();
-  const bool kept = exact_ || (keeps(source) && bytes_beside(source) <= kMostRounded);
-  if (kept || !same || owner_of_initializer(model, name) != &graph) {
+  if (keeps(source) || !same || owner_of_initializer(model, name) != &graph) {
     add_initializer(model, graph, low_name, get(source, name, grid));
     return;
   }

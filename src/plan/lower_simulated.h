@@ -16,6 +16,7 @@
 #include "model/layers.h"
 #include "model/model.h"
 #include "plan/integer_bias.h"
+#include "plan/one_copy.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
@@ -37,7 +38,7 @@ class RoundedWeights {
  public:
   /// `exact`: nothing is rounded, so that what is measured is the activations' part alone. `most_kept`: bytes of a
   /// network's weights beyond which no rounded copies are kept.
-  explicit RoundedWeights(bool exact = false, std::size_t most_kept = kLargeWeights)
+  explicit RoundedWeights(bool exact = false, std::size_t most_kept = kOneCopyAbove)
       : exact_(exact), most_kept_(most_kept) {}
 
   /// Forgets all: the grids, or the constants, are others now.

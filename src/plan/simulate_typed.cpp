@@ -49,9 +49,6 @@ QuantParams grid_of(Format format) {
 /// What a node with such an operator makes of values on a float grid lies on it again.
 constexpr Traits kOnGrid = kFollows | Trait::StaysOnGrid;
 
-// As in lower_simulated: beyond that, codes are decoded in front of the layer that reads them.
-constexpr std::size_t kMostDecoded = std::size_t{256} << 20U;
-
 /// Rewrites one graph after the other; types are those of the file, before any change.
 class TypedSimulation {
  public:
@@ -66,7 +63,7 @@ class TypedSimulation {
         sums_(arithmetic) {
     result_.model = source_;
     for_each_graph(source_.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
-    decodes_in_runs_ = rounds && decoded_bytes() > std::min(most_decoded, kMostDecoded);
+    decodes_in_runs_ = rounds && decoded_bytes() > most_decoded;
     for (const onnx::NodeProto& node : source_.proto.graph().node()) main_nodes_.insert(&node);
   }
 
@@ -536,7 +533,7 @@ SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, s
 }
 
 SimulatedFile without_roundings(const Model& typed, const Clamps& clamps) {
-  return TypedSimulation(typed, /*rounds=*/false, {}, kLargeWeights, clamps).run();
+  return TypedSimulation(typed, /*rounds=*/false, {}, kOneCopyAbove, clamps).run();
 }
 
 }  // namespace vernier

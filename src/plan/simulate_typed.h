@@ -11,6 +11,7 @@
 
 #include "model/model.h"
 #include "plan/normalized_file.h"
+#include "plan/one_copy.h"
 #include "plan/plan.h"
 #include "vernier/arithmetic.h"
 
@@ -39,7 +40,7 @@ struct SimulatedFile {
 /// `arithmetic`: what the file does not say. Where stored codes would take more than `most_decoded` bytes as floats,
 /// weights stay codes and each run decodes them.
 SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {},
-                             std::size_t most_decoded = kLargeWeights);
+                             std::size_t most_decoded = kOneCopyAbove);
 
 /// The ends of a pair's grid that bound values of the network itself, as a converter leaves a ReLU6 to the quantizer.
 struct Clamp {
