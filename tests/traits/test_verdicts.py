@@ -55,6 +55,24 @@ def test_wrong_codes_are_named_whatever_the_activations_are(folder, kind, weight
     assert text.startswith("4 of 576 quantized values of 'second.weight' of second are wrong"), text
 
 
+@pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
+@pytest.mark.parametrize("undone", [True, False])
+def test_weights_that_were_equalized_are_no_other_values(undone, target, folder):
+    """Factors of the first layer's channels that the second one undoes; where nothing undoes them, they are wrong scales."""
+    model = onnx.load(folder / "float.onnx")
+    factors = np.geomspace(0.2, 5, files.CHANNELS).astype(np.float32)
+    for tensor in model.graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        by = {"first.weight": factors[:, None, None, None], "first.bias": factors, "second.weight": 1 / factors[:, None, None] if undone else 1}
+        tensor.CopyFrom(numpy_helper.from_array(values * np.float32(by.get(tensor.name, 1)), tensor.name))
+    files.write(folder, model, None, "equalized.onnx")
+    vernier("quantize", "equalized.onnx", "--int8", "--target", target, "--data", "x.npz", "-o", "quantized.onnx",
+            *(["--even-if-slower"] if target == "onnxruntime" else []), folder=folder)
+    found = verdict(folder)
+    assert ("other-values" in kinds(found)) == (not undone)
+    assert any("times a factor for each channel" in note for note in found["notes"]) == undone
+
+
 def test_rounding_that_a_quantizer_learned_is_no_wrong_code(folder):
     """AdaRound takes the next step, GPTQ sometimes the one behind it, and percentiles clip."""
     def learned(codes):

@@ -9,6 +9,7 @@ struct FoundDefect {
   std::string kind, node, text;
   std::string cure{};    // empty: nothing to add
   bool refused = false;  // some engine refuses the file for it: what was measured of it is worth nothing
+  bool scaled = false;   // other-values: those of the float model times a factor for each channel
 };
 
 }  // namespace vernier

@@ -237,6 +237,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
     report.quantizers.push_back(std::move(row));
   }
   add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
+  excuse_scaled_weights(report.defects, report.figures, report.notes);
   if (std::ranges::any_of(report.defects, &FoundDefect::refused)) return;  // no figure of such a file is worth anything
   merge_defects(report.defects, find_lost_layers(normalized_pairs(typed), simulated, report));
 }

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -110,6 +111,38 @@ class FarCodes {
   std::size_t values_ = 0, count_ = 0, between_ = 0, worst_index_ = 0;
 };
 
+/// The weight with a positive factor for each index of its first two dimensions, nearest to `held` by least squares;
+/// empty where factors would fit anything, or one is not positive.
+std::vector<float> with_factors(const Shape& shape, std::span<const float> weight, std::span<const float> held) {
+  if (shape.size() < 2) return {};
+  const auto rows = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
+  if (weight.size() < 4 * (rows + columns)) return {};
+  const std::size_t places = weight.size() / rows / columns;
+  std::vector<double> of_row(rows, 1), of_column(columns, 1);
+  const auto fit = [&](std::vector<double>& factors, const auto& index, const auto& other) {
+    std::vector<double> products(factors.size()), squares(factors.size());
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+      const double value = static_cast<double>(weight[i]) * other(i);
+      products[index(i)] += value * static_cast<double>(held[i]);
+      squares[index(i)] += value * value;
+    }
+    for (std::size_t k = 0; k < factors.size(); ++k) factors[k] = squares[k] > 0 ? products[k] / squares[k] : 1;
+  };
+  const auto row = [&](std::size_t i) { return i / places / columns; };
+  const auto column = [&](std::size_t i) { return i / places % columns; };
+  for (int pass = 0; pass < 10; ++pass) {
+    fit(of_row, row, [&](std::size_t i) { return of_column[column(i)]; });
+    fit(of_column, column, [&](std::size_t i) { return of_row[row(i)]; });
+  }
+  const auto positive = [](double factor) { return factor > 0; };
+  if (!std::ranges::all_of(of_row, positive) || !std::ranges::all_of(of_column, positive)) return {};
+  std::vector<float> values(weight.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(static_cast<double>(weight[i]) * of_row[row(i)] * of_column[column(i)]);
+  }
+  return values;
+}
+
 /// 8 of the 256 steps of int8, 4 of the 16 of int4.
 double far_steps(Format format) { return bits_of(format) == 4 ? 4 : 8; }
 
@@ -145,6 +178,8 @@ class Comparison {
         compare_weight(*dequantizer->second, params->second, *stored, weight);
       }
     }
+    // A layer's factors are in its bias too.
+    for (const auto& [place, layers] : other_biases_) defects_[place].scaled = scaled_layers_.contains(layers);
     return std::move(defects_);
   }
 
@@ -183,6 +218,7 @@ class Comparison {
                           "widen the weight scale of these channels until the bias fits (ONNX Runtime's quantizer does "
                           "so unless QDQDisableWeightAdjustForInt32Bias is set), or keep the bias in float"});
     } else if (all.wrong()) {
+      other_biases_.emplace_back(defects_.size(), readers_of(file_, node.output(0)));
       defects_.push_back(
           {"other-values", node.name(),
            fmt::format("{} of {} values of {} are off by more than a step: {:g} in the float model, {:g} "
@@ -252,6 +288,13 @@ class Comparison {
       }
       return;
     }
+    const std::vector<float> factored = with_factors(stored.shape(), wanted, held);
+    std::vector<Channel> with(channels.size());
+    for (std::size_t i = 0; i < factored.size(); ++i) {
+      with[channel_of(i)].add(factored[i], held[i], params.scale[channel_of(i)]);
+    }
+    const bool scaled = !factored.empty() && std::ranges::none_of(with, &Channel::wrong);
+    if (scaled && !is_layer) scaled_layers_.insert(readers_of(file_, node.output(0)));
     const auto first = std::ranges::find_if(channels, &Channel::wrong);
     const auto index = static_cast<std::size_t>(first - channels.begin());
     defects_.push_back(
@@ -262,7 +305,7 @@ class Comparison {
                          ? std::string("in ")
                          : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", wrong, channels.size(), part, index),
                      where, first->off, first->values, params.scale[index], first->reference, first->stored),
-         kCure});
+         kCure, /*refused=*/false, scaled});
   }
 
   static constexpr const char* kCure =
@@ -276,6 +319,8 @@ class Comparison {
   std::map<std::string, QuantParams> params_;                   // by dequantizer
   std::map<std::string, const onnx::NodeProto*> packed_;        // MatMulNBits, by its weight
   std::vector<FoundDefect> defects_;
+  std::set<std::string> scaled_layers_;                            // as readers_of()
+  std::vector<std::pair<std::size_t, std::string>> other_biases_;  // place in defects_, and readers_of()
 };
 
 }  // namespace
@@ -298,6 +343,20 @@ std::string read_name(std::string tensor) {
 std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
                                            const FloatWeights& weights) {
   return Comparison(file, simulated, weights).run();
+}
+
+void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
+                           std::vector<std::string>& notes) {
+  constexpr double kAgrees = 15;  // dB
+  const auto scaled = std::ranges::count_if(defects, &FoundDefect::scaled);
+  const bool agrees =
+      std::ranges::all_of(figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kAgrees; });
+  if (scaled == 0 || figures.outputs.empty() || !agrees) return;
+  std::erase_if(defects, &FoundDefect::scaled);
+  notes.push_back(
+      fmt::format("{} the values of the float model times a factor for each channel, as equalization leaves "
+                  "them",
+                  scaled == 1 ? "1 weight has" : fmt::format("{} weights have", scaled)));
 }
 
 void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found) {

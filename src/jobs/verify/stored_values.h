@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/defects.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 
@@ -30,6 +31,12 @@ std::string read_name(std::string tensor);
 /// file; `weights`: what float_weights() found behind its constants.
 std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
                                            const FloatWeights& weights);
+
+/// Drops weights that are `scaled` where all outputs of the file agree with the float model, and says so in a note: the
+/// factors of one layer undo those of another, as equalization leaves them. A scale that is wrong would show in
+/// outputs.
+void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
+                           std::vector<std::string>& notes);
 
 /// `found` in the place of those of `defects` that are about the same node and of the same kind.
 void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found);

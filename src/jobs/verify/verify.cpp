@@ -279,6 +279,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (holds_quantized_values(*reference) && !options.task.labels) not_judged(report);
   merge_defects(defects, std::move(report.defects));
   report.defects = std::move(defects);
+  excuse_scaled_weights(report.defects, report.figures, report.notes);
   for (const FoundDefect& defect : report.defects) {
     if (sinks.warning) sinks.warning(fmt::format("'{}': {}", printable(defect.node), defect.text));
   }
