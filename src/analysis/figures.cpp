@@ -188,6 +188,10 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
       if (requirement != nullptr && requirement->confidence > 0.5) {
         figure.sqnr_above = sqnr_above(spread, s, of_output(low, name), requirement->confidence);
         if (figure.top1_agreement) figure.top1_above = agreement_above(s.each, requirement->confidence);
+        // Of a set that a search chose, the figure is less sure than the samples alone say.
+        if (figure.sqnr_interval && figure.sqnr_above) {
+          figure.sqnr_interval->low = std::min(figure.sqnr_interval->low, *figure.sqnr_above);
+        }
       }
       figure.heavy_tail = heavy_tail(s.each);
       figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <vector>
@@ -49,6 +50,25 @@ Studentized studentized(std::size_t count, const At& at) {
   }
   const auto n = static_cast<double>(count);
   return {10 * std::log10(signal / noise), 10 / std::numbers::ln10 * std::sqrt(squares * n / (n - 1))};
+}
+
+/// SqnrSpread::interval() says the formula. Infinite where half of the samples have no noise: it says nothing then.
+double log_normal_low(std::span<const SampleSums> samples) {
+  const auto n = static_cast<double>(samples.size());
+  double signal = 0;
+  std::vector<double> logs;
+  for (const SampleSums& sample : samples) {
+    signal += sample.ref_energy;
+    logs.push_back(std::log(sample.error_energy));
+  }
+  std::ranges::sort(logs);
+  const double median = (logs[(logs.size() - 1) / 2] + logs[logs.size() / 2]) / 2;
+  if (!std::isfinite(median)) return std::numeric_limits<double>::infinity();
+  double squares = 0;
+  for (const double value : logs) squares += value > median ? (value - median) * (value - median) : 0;
+  const double variance = 2 * squares / (n - 2);
+  const double error = 1.96 * std::sqrt(variance / n + variance * variance / (2 * (n - 1)));
+  return 10 * std::log10(signal / n) - 10 / std::numbers::ln10 * (median + variance / 2 + error);
 }
 
 std::size_t draws_of(double share) { return std::min(static_cast<std::size_t>(share * kDraws), kDraws - 1); }
@@ -97,6 +117,7 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
   spread.samples_ = samples.size();
   spread.db_ = all.db;
   spread.error_ = all.error;
+  spread.log_normal_low_ = log_normal_low(samples);
   std::mt19937_64 random(1);
   std::vector<std::size_t> chosen(samples.size());
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
@@ -112,7 +133,7 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
 }
 
 SamplingInterval SqnrSpread::interval() const {
-  return {db_ - distances_[kDraws - 1 - kTail] * error_, db_ - distances_[kTail] * error_};
+  return {std::min(db_ - distances_[kDraws - 1 - kTail] * error_, log_normal_low_), db_ - distances_[kTail] * error_};
 }
 
 std::optional<double> SqnrSpread::above(double confidence) const {

@@ -31,7 +31,12 @@ class SqnrSpread {
  public:
   /// nullopt with fewer than 8 samples, and where a ratio is not finite in any draw. Cost: O(1,000 n).
   static std::optional<SqnrSpread> of(std::span<const SampleSums> samples);
-  /// From R - t[0.975] e to R - t[0.025] e.
+  /// From R - t[0.975] e to R - t[0.025] e. Where the noise of samples differs by powers of ten, most draws lack what
+  /// others will have. The lower end is that of a log-normal noise, then, if lower: with x[i] = ln n[i], m their median
+  /// and v = 2 / (n - 2) times the sum of (x[i] - m)^2 over x[i] > m,
+  ///   10 log10(S / n) - 10 / ln 10 (m + v / 2 + 1.96 sqrt(v / n + v^2 / (2 (n - 1)))).
+  /// Source: D. R. Cox's interval, in C. E. Land, "An evaluation of approximate confidence interval estimation methods
+  /// for lognormal means", Technometrics 14 (1972); v of the upper half alone, as samples without noise widen nothing.
   SamplingInterval interval() const;
   /// R - t[c] e, c from 0.5 to below 1. nullopt with fewer than 10 samples.
   std::optional<double> above(double confidence) const;
@@ -39,6 +44,7 @@ class SqnrSpread {
  private:
   std::size_t samples_ = 0;
   double db_ = 0, error_ = 0;
+  double log_normal_low_ = 0;      // lower end of log-normal noise
   std::vector<double> distances_;  // t, ascending
 };
 

@@ -50,7 +50,9 @@ struct OutputFigure {
   double mse = 0;
   double cosine = 0;
   std::optional<double> top1_agreement;  // share of rows whose largest element is at the same place
-  /// Absent: fewer than 8 samples, frames of a sequence, more than 64 outputs, or figures that are not finite.
+  /// Absent: fewer than 8 samples, frames of a sequence, more than 64 outputs, or figures that are not finite. That of
+  /// SQNR begins no higher than `sqnr_above`. With cross_fit it ends no lower than that of the written file on its own
+  /// samples: half of them taught the networks that are judged, and it may be better than these.
   std::optional<SamplingInterval> sqnr_interval, top1_interval;
   /// What the figure exceeds on new samples with Requirement::confidence; absent where that is 0.5, or as above.
   std::optional<double> sqnr_above, top1_above;

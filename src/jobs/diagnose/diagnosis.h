@@ -196,10 +196,7 @@ class Diagnosis {
   void show_repairs(std::vector<RepairTried> tried, std::vector<std::string> notes);
 
   /// All figures that stand beside the written file's are of the same samples.
-  void compare_on_unseen() {
-    report_.all_low = *unseen_low_;
-    if (report_.repaired) report_.repaired = *unseen_repaired_;
-  }
+  void compare_on_unseen();
 
   /// A repair that takes most of a layer's error away can cost the output another layer. Where layers have to be kept
   /// in spite of the repairs, the network as it was is searched too, and the answer is the one that keeps less.

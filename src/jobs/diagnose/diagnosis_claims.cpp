@@ -1,6 +1,7 @@
 // What a diagnosis claims of samples that taught nothing.
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,19 @@
 #include "vernier/report/kept_set.h"
 
 namespace vernier {
+namespace {
+
+/// A half of the samples taught each network that is judged, all of them the written file. It may be better, but not
+/// than on the samples that taught it.
+void widen_upwards(RunFigures& unseen, const RunFigures& in_sample) {
+  for (std::size_t i = 0; i < std::min(unseen.outputs.size(), in_sample.outputs.size()); ++i) {
+    std::optional<SamplingInterval>& held_out = unseen.outputs[i].sqnr_interval;
+    const std::optional<SamplingInterval>& own = in_sample.outputs[i].sqnr_interval;
+    if (held_out && own) held_out->high = std::max(held_out->high, own->high);
+  }
+}
+
+}  // namespace
 
 bool Diagnosis::cross_fits() const {
   const SearchOptions& search = options_.search;
@@ -57,6 +71,7 @@ void Diagnosis::judge_unseen(TestRow& test, const std::vector<std::string>& kept
 void Diagnosis::claim_unseen() {
   report_.in_sample = report_.final_figures;
   RunFigures unseen = on_unseen(final_plan());
+  widen_upwards(unseen, *report_.in_sample);
   unseen.nonfinite_inside = report_.in_sample->nonfinite_inside;
   // The written file has the last word on its own samples too: the halves are simulated from plans.
   if (unseen.damage && report_.in_sample->damage > unseen.damage) {
@@ -64,6 +79,14 @@ void Diagnosis::claim_unseen() {
     unseen.passed = *unseen.damage <= 1;
   }
   report_.final_figures = std::move(unseen);
+}
+
+void Diagnosis::compare_on_unseen() {
+  widen_upwards(*unseen_low_, report_.all_low);
+  report_.all_low = *unseen_low_;
+  if (!report_.repaired) return;
+  widen_upwards(*unseen_repaired_, *report_.repaired);
+  report_.repaired = *unseen_repaired_;
 }
 
 void Diagnosis::look_in_front_of_softmaxes() {

@@ -289,8 +289,11 @@ TEST(Diagnose, JudgesEachHalfByWhatTheOtherTaught) {
   // The written file learned from all samples: `in_sample` is what `verify` says of it.
   VerifyOptions verify_options = files.verify_options(files / "out" / "model.onnx");
   const double own = verify(verify_options).figures.outputs.front().sqnr_db;
-  EXPECT_NEAR(own, report.in_sample.value().outputs.front().sqnr_db, 0.05);
+  const OutputFigure& in_sample = report.in_sample.value().outputs.front();
+  EXPECT_NEAR(own, in_sample.sqnr_db, 0.05);
   EXPECT_NE(own, unseen.sqnr_db);
+  EXPECT_GE(unseen.sqnr_interval.value().high, in_sample.sqnr_interval.value().high) << "it may be as good as there";
+  EXPECT_LE(unseen.sqnr_interval->low, *unseen.sqnr_above) << "what is claimed at 90 % lies inside what 95 % allow";
 }
 
 // Trials that judged by the samples that taught them would promise what the file's claim then misses.
