@@ -366,7 +366,8 @@ def test_a_quantizer_in_front_of_nodes_that_move_values_is_not_missing(files, on
 def test_files_of_quantized_operators_are_read_as_pairs(files):
     report = answer("debug", "loss", files / "float.onnx", files / "operators.onnx", "--data", files / "data.npz", code=0)
     assert {row["tensor"] for row in report["quantizers"] if row["weight"]} and all("sqnr_db" in row for row in report["quantizers"])
-    assert all(float(row["sqnr_db"]) > 15 for row in report["quantizers"])
+    assert all(float(row["sqnr_db"]) > 30 for row in report["quantizers"] if row.get("clip_share", 0) < 0.99), "but for grids that are the Relu"
+    assert all(float(row["sqnr_db"]) > 30 for row in report["tensors"])
 
 
 # Placement: the same mistakes as an engine sees them. `kernels` is what ONNX Runtime makes of the file.
