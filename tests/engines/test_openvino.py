@@ -71,6 +71,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("data", ["int8", "uint8", "uint8 of both signs"])
 @pytest.mark.parametrize("form", FORMS)
 def test_pairs_that_saturate_on_cpus_without_vnni(form, data, tmp_path):
