@@ -303,12 +303,15 @@ class PairForm {
 
 Model in_pair_form(const Model& file) { return PairForm(file).run(); }
 
-Model normalized_pairs(const Model& typed) {
-  Model file = normalized_file(typed);
-  const bool on_codes = std::ranges::any_of(file.proto.graph().node(), [](const Node& node) {
+bool computes_on_codes(const Model& file) {
+  return std::ranges::any_of(file.proto.graph().node(), [](const Node& node) {
     return has(node, Trait::ComputesOnCodes) || node.op_type() == "DynamicQuantizeMatMul";
   });
-  return on_codes ? in_pair_form(file) : file;
+}
+
+Model normalized_pairs(const Model& typed) {
+  Model file = normalized_file(typed);
+  return computes_on_codes(file) ? in_pair_form(file) : file;
 }
 
 std::string name_in_pair_form(const std::string& name) { return without(name, "_quant"); }

@@ -22,6 +22,9 @@ Model in_pair_form(const Model& file);
 /// normalized_file() of any typed file, in pair form where it computes on codes.
 Model normalized_pairs(const Model& typed);
 
+/// Whether a node of the main graph computes on codes.
+bool computes_on_codes(const Model& file);
+
 /// The name of the float operator in the place of the node `name` on codes.
 std::string name_in_pair_form(const std::string& name);
 

@@ -24,7 +24,6 @@
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
-#include "plan/pair_form.h"
 #include "plan/round_node.h"
 #include "plan/typed_weights.h"
 #include "vernier/arithmetic.h"
@@ -57,8 +56,7 @@ class TypedSimulation {
                   const Clamps& clamps = {})
       : rounds_(rounds),
         clamps_(clamps),
-        // Operators on codes round as the pairs that they stand for, with the same answer on every machine.
-        source_(rounds ? normalized_pairs(typed) : normalized_file(typed)),
+        source_(normalized_file(typed)),
         types_(infer_types(source_)),
         sums_(arithmetic) {
     result_.model = source_;

@@ -7,6 +7,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from format_oracle import E2M1, E4M3, blocks_of, evaluate, microscaling, nvfp4
+from paired_layers import SATURATES
 from typed_files import PROGRAM, run, session, simulate, sqnr_db, vernier
 
 F = onnx.TensorProto.FLOAT
@@ -98,7 +99,9 @@ def test_verify_measures_what_the_file_computes(folder, form):
     made = session(path) if form == "dynamic-int8" else None
     pairs = [(real.run(None, {"x": x})[0], made.run(None, {"x": x})[0] if made else evaluate(path, {"x": x}))
              for x in samples(folder)]
-    assert float(report["figures"]["outputs"][0]["sqnr_db"]) == pytest.approx(sqnr_db(pairs), abs=0.05)
+    # On a CPU without VNNI, sums of ONNX Runtime's integer kernels saturate.
+    told = report["saturated_pairs"] if made and SATURATES and "saturated_pairs" in report else report
+    assert float(told["figures"]["outputs"][0]["sqnr_db"]) == pytest.approx(sqnr_db(pairs), abs=0.05)
 
 
 def test_int4_weights_lie_under_16_bit_activations(folder):

@@ -155,8 +155,9 @@ void add_hiding_pairs(const SimulatedFile& file, const Subject& subject,
 
 /// The figures, and the defects that only these show.
 void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
-  SimulatedFile simulated = simulate_typed(typed);
   Sources sources(options.measure, sinks);
+  const std::optional<Model> pairs = pairs_of_operators(typed, *sources.model(options.float_model));
+  SimulatedFile simulated = simulate_typed(pairs ? *pairs : typed);
   const Loaded loaded = load_beside(typed, simulated, options.float_model, sources);
   const Subject& subject = loaded.subject;
   report.data = loaded.samples->description();

@@ -148,6 +148,11 @@ bool any_low(const SimulatedFile& file) {
 
 }  // namespace
 
+std::optional<Model> pairs_of_operators(const Model& typed, const Model& float_model) {
+  if (!computes_on_codes(typed) || computes_on_codes(float_model)) return std::nullopt;
+  return normalized_pairs(typed);
+}
+
 Loaded load_beside(const Model& typed, SimulatedFile& simulated, const OnnxModel& float_model, Sources& sources,
                    const Arithmetic& arithmetic) {
   PrepareOptions preparation;
@@ -303,7 +308,9 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   VerifyReport report = described(typed, options, sources);
   Stopwatch watch(report.phases);
   watch.phase("load");
-  SimulatedFile simulated = simulate_typed(typed, options.arithmetic);
+  const std::optional<Model> pairs = pairs_of_operators(typed, *sources.model(options.float_model));
+  const Model& simulates = pairs ? *pairs : typed;
+  SimulatedFile simulated = simulate_typed(simulates, options.arithmetic);
   Loaded loaded = load_beside(typed, simulated, options.float_model, sources, options.arithmetic);
   if (loaded.rounds) known = nullptr;  // an earlier run left that to the runtime
   const Subject& subject = loaded.subject;
@@ -360,9 +367,9 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     // Whoever asks for sums in float16 wants what holds in either case.
     const bool decides = options.arithmetic.accumulate == Accumulate::Float16;
     try {
-      report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement, known);
+      report.other_sums = measure_other_sums(loaded, simulates, options.arithmetic, requirement, known);
       const auto simulate = [&](const Arithmetic& arithmetic) {
-        SimulatedFile file = simulate_typed(typed, arithmetic);
+        SimulatedFile file = simulate_typed(simulates, arithmetic);
         bring_beside(loaded, typed, file.model);
         return std::move(file.model);
       };

@@ -2,6 +2,8 @@
 // both.
 #pragma once
 
+#include <optional>
+
 #include "analysis/output_store.h"
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
@@ -21,6 +23,10 @@ namespace vernier {
 /// compared with the float model, too.
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks,
                           const OutputStore* known = nullptr);
+
+/// `typed` in pair form, for the simulation: its figures are the same on every machine then. Absent where it does not
+/// compute on codes, or the float model does so itself: what both have runs as it is in both.
+std::optional<Model> pairs_of_operators(const Model& typed, const Model& float_model);
 
 /// The float model in `float_model`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to
 /// the same opset and has the same Ifs inlined. `arithmetic`: of a reference that rounds.
