@@ -9,6 +9,7 @@
 #include <new>
 
 #include "model/tensorrt_operators.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -31,12 +32,7 @@ onnx::ModelProto with_weights_as_inputs(const Model& model) {
       kept.Add()->Swap(&tensor);
       continue;
     }
-    onnx::ValueInfoProto& input = *graph.add_input();
-    input.set_name(tensor.name());
-    onnx::TypeProto::Tensor& type = *input.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(tensor.data_type());
-    type.mutable_shape();
-    for (const std::int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+    add_input(graph, tensor);
   }
   graph.mutable_initializer()->Swap(&kept);
   return proto;

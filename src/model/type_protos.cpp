@@ -33,6 +33,20 @@ void keep_custom_types(onnx::GraphProto& graph) {
   }
 }
 
+void add_input(onnx::GraphProto& graph, const std::string& name, Dtype dtype, std::span<const std::int64_t> shape) {
+  onnx::ValueInfoProto& input = *graph.add_input();
+  input.set_name(name);
+  onnx::TypeProto::Tensor& type = *input.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<int>(dtype));
+  type.mutable_shape();
+  for (const std::int64_t dim : shape) type.mutable_shape()->add_dim()->set_dim_value(dim);
+}
+
+void add_input(onnx::GraphProto& graph, const onnx::TensorProto& tensor) {
+  add_input(graph, tensor.name(), static_cast<Dtype>(tensor.data_type()),
+            {tensor.dims().data(), static_cast<std::size_t>(tensor.dims_size())});
+}
+
 void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option) {
   if (shapes.empty()) return;
   const std::vector<std::string> names = input_names(model);

@@ -1,7 +1,9 @@
 // Types of tensors as ONNX writes them, symbolic dimensions included; model.h has them without.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "model/model.h"
@@ -21,6 +23,11 @@ std::map<std::string, ValueType> infer_types_in_place(Model& model);
 /// (unknown_to_onnx): inference knows nothing of what they give. Their element type and rank are believed, and no
 /// sizes.
 void keep_custom_types(onnx::GraphProto& graph);
+
+/// One more input of `graph`, of that type and shape.
+void add_input(onnx::GraphProto& graph, const std::string& name, Dtype dtype, std::span<const std::int64_t> shape);
+/// One that a run feeds in the place of the constant `tensor`.
+void add_input(onnx::GraphProto& graph, const onnx::TensorProto& tensor);
 
 /// Sets dimensions of graph inputs, drops what was annotated before, and infers the shapes of the outputs anew.
 /// Errors: Usage when no input has that name, or the rank differs.

@@ -17,6 +17,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -56,14 +57,6 @@ std::string reason_in(const std::string& text, const onnx::NodeProto& node) {
   std::string reason = first_line(at == std::string::npos ? text : text.substr(at + place.size()));
   if (const std::size_t code = reason.rfind(" (code "); code != std::string::npos) reason.erase(code);
   return reason;
-}
-
-void declare(onnx::ValueInfoProto& value, const std::string& name, const Tensor& tensor) {
-  value.set_name(name);
-  onnx::TypeProto::Tensor& type = *value.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(static_cast<int>(tensor.dtype()));
-  type.mutable_shape();
-  for (const std::int64_t dim : tensor.shape()) type.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
 class Walk {
@@ -111,7 +104,7 @@ class Walk {
     *graph.add_node() = node;
     for (const std::string& name : outer_reads(node)) {
       if (const auto value = values_.find(name); value != values_.end()) {
-        declare(*graph.add_input(), name, value->second);
+        add_input(graph, name, value->second.dtype(), value->second.shape());
       } else if (const auto constant = constants_.find(name); constant != constants_.end()) {
         const auto weight = model_.weights.find(name);
         const bool outside = constant->second->data_location() == onnx::TensorProto::EXTERNAL;

@@ -8,6 +8,7 @@
 
 #include "model/graph_edit.h"
 #include "model/raw_proto.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -42,13 +43,7 @@ Model MissingWeights::read(const OnnxModel& source, const std::filesystem::path&
     if (stripped_.empty()) throw;
     weights->erase(first, weights->end());
     for (const onnx::TensorProto& tensor : stripped_) {
-      if (inputs_.contains(tensor.name())) continue;
-      onnx::ValueInfoProto& input = *graph.add_input();
-      input.set_name(tensor.name());
-      onnx::TypeProto::Tensor& type = *input.mutable_type()->mutable_tensor_type();
-      type.set_elem_type(tensor.data_type());
-      type.mutable_shape();
-      for (const std::int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+      if (!inputs_.contains(tensor.name())) add_input(graph, tensor);
     }
     return read_model(OnnxModel::of_bytes(proto->SerializeAsString(), source.name(),
                                           source.in_memory() ? source.folder() : source.file().parent_path()),
