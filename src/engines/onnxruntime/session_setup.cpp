@@ -1,0 +1,115 @@
+#include "engines/onnxruntime/session_setup.h"
+
+#include <onnxruntime_session_options_config_keys.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "engines/onnxruntime/gpu_side.h"
+#include "engines/onnxruntime/operators.h"
+#include "engines/onnxruntime/optimizer_faults.h"
+#include "engines/onnxruntime/providers.h"
+#include "vernier/error.h"
+#include "vernier/runs.h"
+
+namespace vernier {
+namespace {
+
+// Where tensors of the inside are marked as outputs, nearly all memory leaves with them: what an arena or a plan keeps
+// for the next run would come on top.
+constexpr std::size_t kManyOutputs = 16;
+
+// Two threads wait for each other where an arena hands out every tensor of a run by itself: vit-cifar on two threads
+// takes 1.6 times as long as where one block is planned for all (measured: 1.31.1).
+constexpr std::size_t kSmallInputs = std::size_t{64} << 10U;
+
+/// Whether weights are few and the shapes of all inputs are given, dimensions left open aside: tensors within are then
+/// small.
+bool has_small_tensors(const Model& model) {
+  if (bytes_beside(model) >= kTrimmedBytes) return false;
+  std::size_t bytes = 0;
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) {
+    const onnx::TypeProto::Tensor& type = input.type().tensor_type();
+    if (!type.has_shape()) return false;
+    std::size_t elements = 1;
+    for (const auto& dim : type.shape().dim())
+      elements *= static_cast<std::size_t>(std::max<std::int64_t>(dim.dim_value(), 1));
+    bytes += elements * sizeof(float);
+  }
+  return bytes <= kSmallInputs;
+}
+
+void refuse_pair_sums(const onnx::GraphProto& graph) {
+  if (std::ranges::none_of(graph.node(), [](const onnx::NodeProto& node) { return node.op_type() == "PairSums"; })) {
+    return;
+  }
+  throw Error(ErrorKind::Backend, "sums of pairs that saturate, of files for ONNX Runtime, are not simulated on a GPU",
+              "‹device› cpu simulates them");
+}
+
+}  // namespace
+
+bool runs_on_gpu(const Runtime& runtime, const SessionOptions& options) {
+  return runtime.gpu() != nullptr && options.providers.empty() && !options.integer_kernels;
+}
+
+GraphOptimizationLevel level_of(const SessionOptions& options) {
+  if (!options.level) return options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL;
+  switch (*options.level) {
+    case GraphOptimization::DisableAll:
+      return ORT_DISABLE_ALL;
+    case GraphOptimization::EnableBasic:
+      return ORT_ENABLE_BASIC;
+    case GraphOptimization::EnableExtended:
+      return ORT_ENABLE_EXTENDED;
+    case GraphOptimization::EnableAll:
+      break;
+  }
+  return ORT_ENABLE_ALL;
+}
+
+OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const Model& model) {
+  const onnx::GraphProto& graph = model.proto.graph();
+  const OrtApi& api = runtime.api();
+  OwnedOptions owned = runtime.new_options();
+  OrtSessionOptions* const raw = owned.get();
+  runtime.check(api.SetSessionGraphOptimizationLevel(raw, level_of(options)));
+  if (!options.profile.empty()) runtime.check(api.EnableProfiling(raw, options.profile.c_str()));
+  if (!options.optimized.empty()) {
+    runtime.check(api.SetOptimizedModelFilePath(raw, options.optimized.c_str()));
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigDisablePrepacking, "1"));  // it is not to run
+  }
+  append_providers(runtime, raw, options.providers);
+  runtime.check(api.SetIntraOpNumThreads(raw, options.threads));
+  runtime.check(api.SetInterOpNumThreads(raw, 1));
+  runtime.check(api.SetSessionExecutionMode(raw, ORT_SEQUENTIAL));
+  runtime.check(api.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL));
+  if (!options.integer_kernels) {
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableQuantQDQ, "1"));
+    // A planned block comes on top of the chunks that the first runs, which nothing was planned for, leave behind.
+    if (!has_small_tensors(model)) runtime.check(api.DisableMemPattern(raw));
+  }
+  if (options.kernels_of_x86) runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsQDQIsInt8Allowed, "0"));
+  if (static_cast<std::size_t>(graph.output_size()) > kManyOutputs) {
+    runtime.check(api.DisableMemPattern(raw));
+    runtime.check(api.DisableCpuMemArena(raw));
+  }
+  const bool optimizes = level_of(options) != ORT_DISABLE_ALL;
+  if (const std::string faulty = optimizes ? faulty_optimizers(graph) : ""; !faulty.empty()) {
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableSpecifiedOptimizers, faulty.c_str()));
+  }
+  // Spinning threads steal the core from the samples that run beside this one.
+  runtime.check(
+      api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigAllowIntraOpSpinning, options.threads > 1 ? "1" : "0"));
+  if (runs_on_gpu(runtime, options)) {
+    refuse_pair_sums(graph);
+    runtime.gpu()->add_to(runtime, raw);
+  } else {
+    register_operators(runtime, raw);
+  }
+  return owned;
+}
+
+}  // namespace vernier
