@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,25 +24,15 @@
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/round_node.h"
+#include "plan/rounding_pairs.h"
 #include "plan/typed_weights.h"
+#include "plan/widened_floats.h"
 #include "vernier/arithmetic.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
-
-std::optional<Format> low_float(Dtype dtype) {
-  if (dtype == Dtype::Float16) return Format::Float16;
-  if (dtype == Dtype::BFloat16) return Format::BFloat16;
-  return std::nullopt;
-}
-
-QuantParams grid_of(Format format) {
-  QuantParams params;
-  params.format = format;
-  return params;
-}
 
 /// What a node with such an operator makes of values on a float grid lies on it again.
 constexpr Traits kOnGrid = kFollows | Trait::StaysOnGrid;
@@ -135,11 +124,6 @@ class TypedSimulation {
       // Bodies are no part of result_ while their nodes are rewritten.
       set_initializer(result_.model, graph, name, widened(initializer(source_, name).value()));
     }
-  }
-
-  static Tensor widened(const Tensor& low) {
-    const QuantParams params = grid_of(*low_float(low.dtype()));
-    return Tensor::of(low.shape(), decode(params, 1, low.count(), low.bytes()));
   }
 
   /// Inputs and outputs become float32, and so does what the file says of inner tensors; an input of a low type holds
@@ -304,41 +288,19 @@ class TypedSimulation {
     return type.rank_known ? static_cast<int>(type.shape.size()) : -1;
   }
 
-  /// A QuantizeLinear all of whose readers are DequantizeLinear with the same constant parameters: one rounding.
   bool is_pair(const onnx::NodeProto& quantize) {
     const std::string& codes = quantize.output(0);
-    ValueType type = value_type(codes);
-    const auto params = quantization_of(source_, quantize, type);
-    if (!params || returned_.contains(codes)) return false;
-    if (params->block > 0 && !is_initializer(source_, quantize.input(0))) return false;
-    type.dtype = dtype_of_format(params->format);
-    for (const onnx::NodeProto* reader : readers_[codes]) {
-      if (!is_quantization(*reader, "DequantizeLinear") || quantization_of(source_, *reader, type) != params) {
-        return false;
-      }
-    }
-    pairs_[codes] = {quantize.input(0), quantize.name(), *params};
-    return true;
+    if (returned_.contains(codes)) return false;
+    const auto params = grid_of_pair(source_, quantize, value_type(codes), readers_[codes]);
+    if (params) pairs_[codes] = {quantize.input(0), quantize.name(), *params};
+    return params.has_value();
   }
 
-  /// TensorRT's operators that quantize with the block scales of each run: one rounding with what undoes them.
   bool quantizes_in_run(const onnx::NodeProto& node) {
-    const bool with_tensor_scale = is_tensorrt(node, kQuantizeNvFp4);
-    if (!with_tensor_scale && !is_tensorrt(node, kQuantizeMxFp8)) return false;
-    if (node.output_size() != 2 || node.input_size() < (with_tensor_scale ? 2 : 1)) return false;
-    const auto scale = with_tensor_scale ? initializer(source_, node.input(1)) : Tensor::of({}, std::array{1.0F});
-    if (!scale || scale->count() != 1) return false;
-    QuantParams params;
-    params.format = with_tensor_scale ? Format::NvFp4 : Format::MxFp8;
-    params.block = definition_of(params.format).block;
-    params.scale = scales_of(*scale);
-    params.dynamic = true;
-    const std::int64_t axis = attribute_int(node, "axis", -1);
-    const bool last = axis == -1 || axis + 1 == rank_of(source_name(node.input(0)));
-    if (!last || attribute_int(node, "block_size", params.block) != params.block || !is_usable_scale(params.scale[0])) {
-      return false;
-    }
-    pairs_[node.output(0)] = {node.input(0), node.name(), params};
+    const int rank = node.input_size() > 0 ? rank_of(source_name(node.input(0))) : -1;
+    const auto params = grid_in_run(source_, node, rank);
+    if (!params) return false;
+    pairs_[node.output(0)] = {node.input(0), node.name(), *params};
     scales_of_runs_.insert(node.output(1));
     return true;
   }
@@ -456,17 +418,6 @@ class TypedSimulation {
     result_.notes.push_back(fmt::format("the type of what {}{}{} '{}' makes is not known: it is not rounded",
                                         node.domain(), node.domain().empty() ? "" : ".", node.op_type(),
                                         printable(node.name())));
-  }
-
-  static void widen_attributes(onnx::NodeProto& node) {
-    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_t() && low_float(static_cast<Dtype>(attribute.t().data_type()))) {
-        *attribute.mutable_t() = proto_of(widened(tensor_of(attribute.t())), attribute.t().name());
-      }
-      if (attribute.name() == "dtype" && low_float(static_cast<Dtype>(attribute.i()))) {
-        attribute.set_i(static_cast<std::int64_t>(Dtype::Float32));
-      }
-    }
   }
 
   /// What a node computes in: the grid of its quantized data input, else the type of its first float output.

@@ -1,0 +1,41 @@
+#include "plan/widened_floats.h"
+
+#include <cstdint>
+
+#include "model/model.h"
+#include "numerics/grid.h"
+#include "numerics/tensor_grid.h"
+#include "plan/constant_codes.h"
+#include "plan/typed_weights.h"
+
+namespace vernier {
+
+std::optional<Format> low_float(Dtype dtype) {
+  if (dtype == Dtype::Float16) return Format::Float16;
+  if (dtype == Dtype::BFloat16) return Format::BFloat16;
+  return std::nullopt;
+}
+
+QuantParams grid_of(Format format) {
+  QuantParams params;
+  params.format = format;
+  return params;
+}
+
+Tensor widened(const Tensor& low) {
+  const QuantParams params = grid_of(*low_float(low.dtype()));
+  return Tensor::of(low.shape(), decode(params, 1, low.count(), low.bytes()));
+}
+
+void widen_attributes(onnx::NodeProto& node) {
+  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_t() && low_float(static_cast<Dtype>(attribute.t().data_type()))) {
+      *attribute.mutable_t() = proto_of(widened(tensor_of(attribute.t())), attribute.t().name());
+    }
+    if (attribute.name() == "dtype" && low_float(static_cast<Dtype>(attribute.i()))) {
+      attribute.set_i(static_cast<std::int64_t>(Dtype::Float32));
+    }
+  }
+}
+
+}  // namespace vernier
