@@ -89,8 +89,9 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
   }
 }
 
-/// Of the main graph: those of which the file says no type.
-std::size_t undeclared(const Model& model, const std::vector<std::string>& names) {
+/// How many of these the file says no type of, and inference does.
+std::size_t inferred(const Model& model, const std::map<std::string, onnx::TypeProto>& types,
+                     const std::vector<std::string>& names) {
   std::set<std::string> declared;
   const auto learn = [&](const auto& values) {
     for (const onnx::ValueInfoProto& value : values) declared.insert(value.name());
@@ -98,8 +99,8 @@ std::size_t undeclared(const Model& model, const std::vector<std::string>& names
   learn(model.proto.graph().input());
   learn(model.proto.graph().output());
   learn(model.proto.graph().value_info());
-  return static_cast<std::size_t>(
-      std::count_if(names.begin(), names.end(), [&](const std::string& name) { return !declared.contains(name); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      names, [&](const std::string& name) { return types.contains(name) && !declared.contains(name); }));
 }
 
 /// Inputs and outputs of the part on each sample, in files beside it.
@@ -161,7 +162,7 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
   }
   std::vector<std::string> ends = boundary(model, nodes);
   ends.insert(ends.end(), outputs.begin(), outputs.end());
-  if (const std::size_t count = undeclared(model, ends); count > 0 && !options.fix_open_sizes && sinks.info) {
+  if (const std::size_t count = inferred(model, types, ends); count > 0 && !options.fix_open_sizes && sinks.info) {
     sinks.info(
         fmt::format("Shape inference completed successfully: types of {} come from it", plural(count, "tensor")));
   }
