@@ -25,7 +25,7 @@ import pytest
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
-from typed_files import ENVIRONMENT, PROGRAM, ROOT
+from typed_files import ENVIRONMENT, PROGRAM, ROOT, session
 
 REPORT = ROOT / "build/lowered_nodes.json"
 STEP = int(os.environ.get("VERNIER_NODE_STEP", "24"))
@@ -45,13 +45,6 @@ def node_tests(step):
     """Every `step`th of them; each change begins at another one."""
     change = hashlib.sha256(os.environ.get("VERNIER_SAMPLE", "").encode()).digest()
     return load_model_tests(kind="node")[int.from_bytes(change[:4], "big") % step::step]
-
-
-def session(path):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def written(case, folder):

@@ -37,9 +37,11 @@ struct PatternLine {
               "Folder with one folder per plugin, each with a pattern.py for ONNX GraphSurgeon (required)")
         .group("Plugins");
   }
-  void add_choice(CLI::App& app) {
+  void add_patterns(CLI::App& app) {
+    add(app);
     add_values(app, "--include", included, "NAME", "Only these plugins (default: all)").group("Plugins");
     add_values(app, "--exclude", excluded, "NAME", "All plugins except these (default: none)").group("Plugins");
+    add_python(app);
   }
   void add_python(CLI::App& app) {
     add_value(app, "--python", python, "PROGRAM", "Python with onnx and onnx_graphsurgeon (default: python3)")
@@ -88,9 +90,7 @@ Command add_plugin_match(CLI::App& root) {
   auto line = std::make_shared<PatternLine>();
   CLI::App& app =
       plugin(root, "match", "List the parts that plugins can compute in a file for plugin replace; edit it first");
-  line->add(app);
-  line->add_choice(app);
-  line->add_python(app);
+  line->add_patterns(app);
   add_value(app, "-o,--output", line->output, "FILE", "YAML file to write (default: config.yaml next to the model)")
       .writes()
       .group("Output");
@@ -117,9 +117,7 @@ Command add_plugin_match(CLI::App& root) {
 Command add_plugin_list(CLI::App& root) {
   auto line = std::make_shared<PatternLine>();
   CLI::App& app = plugin(root, "list", "Count the parts that each plugin can compute");
-  line->add(app);
-  line->add_choice(app);
-  line->add_python(app);
+  line->add_patterns(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -76,14 +77,15 @@ struct ScriptLine {
   MessageGroup messages;
 };
 
+constexpr const char* kReadsModel = "ONNX file, for its names, types and shapes";
+constexpr const char* kAcceptsModel = "Accepted, not read: an ONNX file";
+
+/// `about`: the model, which has to be given where it is read.
 Command add_script(CLI::App& root, const std::string& name, const std::string& description, const std::string& example,
-                   bool needs_model, std::string (*make)(const OnnxModel& model)) {
+                   const std::string& about, const std::function<std::string(const std::string& model)>& make) {
   auto line = std::make_shared<ScriptLine>();
   CLI::App& app = group_member(root, name, description);
-  Option model =
-      add_argument(app, "MODEL", line->model,
-                   needs_model ? "ONNX file, for its names, types and shapes" : "Accepted, not read: an ONNX file");
-  if (!needs_model) model.required(false);
+  add_argument(app, "MODEL", line->model, about).required(about == kReadsModel);
   add_output(app, line->output);
   add_message_options(app, line->messages);
   add_footer(app, "Example: " + example + "\nExit code: 0 done; 2 usage; 3 input; 70 internal error");
@@ -99,27 +101,12 @@ struct ConfigTemplateLine {
   MessageGroup messages;
 };
 
-Command add_trt_network(CLI::App& root) {
-  auto line = std::make_shared<ScriptLine>();
-  CLI::App& app = group_member(root, "trt-network", "A Python script that builds a TensorRT network");
-  add_argument(app, "MODEL", line->model, "ONNX file that the script parses; not read now").required(false);
-  add_output(app, line->output);
-  add_message_options(app, line->messages);
-  add_footer(app,
-             "Example: vernier template trt-network model.onnx -o network.py\nExit code: 0 done; 2 usage; 3 input; 70 "
-             "internal error");
-  return {&app, &line->messages, [line](Console& console) {
-            if (!line->output.empty()) require_writable_file(line->output);
-            return hand_over(console, line->output, trt_network_template(line->model));
-          }};
-}
-
 Command add_trt_config(CLI::App& root) {
   static constexpr std::array kFlags{std::pair{"--fp16", Format::Float16}, std::pair{"--bf16", Format::BFloat16},
                                      std::pair{"--int8", Format::Int8}, std::pair{"--fp8", Format::Float8E4M3FN}};
   auto line = std::make_shared<ConfigTemplateLine>();
   CLI::App& app = group_member(root, "trt-config", "A Python script that configures a TensorRT builder");
-  add_argument(app, "MODEL", line->model, "Accepted, not read: an ONNX file").required(false);
+  add_argument(app, "MODEL", line->model, kAcceptsModel).required(false);
   for (std::size_t i = 0; i < kFlags.size(); ++i) {
     add_flag(app, kFlags[i].first, line->chosen[i],
              fmt::format("Set the builder's flag for {}", format_name(kFlags[i].second)))
@@ -146,15 +133,18 @@ std::vector<Command> add_templates(CLI::App& root) {
   return {
       add_plan(root),
       add_script(root, "data-loader", "A Python script that yields samples, for --data",
-                 "vernier template data-loader model.onnx -o loader.py", true, data_loader_template),
+                 "vernier template data-loader model.onnx -o loader.py", kReadsModel, data_loader_template),
       add_script(root, "metric-script", "A Python script that rates outputs, for --metric-script",
-                 "vernier template metric-script -o metric.py", false,
-                 [](const OnnxModel&) { return metric_script_template(); }),
+                 "vernier template metric-script -o metric.py", kAcceptsModel,
+                 [](const std::string&) { return metric_script_template(); }),
       add_script(root, "postprocess-script", "A Python script that changes outputs before comparison",
-                 "vernier template postprocess-script model.onnx -o postprocess.py", true, postprocess_script_template),
+                 "vernier template postprocess-script model.onnx -o postprocess.py", kReadsModel,
+                 postprocess_script_template),
       add_script(root, "onnx-gs", "A Python script that edits the model with ONNX GraphSurgeon",
-                 "vernier template onnx-gs model.onnx -o edit.py", true, onnx_gs_template),
-      add_trt_network(root),
+                 "vernier template onnx-gs model.onnx -o edit.py", kReadsModel, onnx_gs_template),
+      add_script(root, "trt-network", "A Python script that builds a TensorRT network",
+                 "vernier template trt-network model.onnx -o network.py",
+                 "ONNX file that the script parses; not read now", trt_network_template),
       add_trt_config(root),
   };
 }
