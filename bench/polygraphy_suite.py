@@ -1,4 +1,4 @@
-"""Polygraphy's own command-line tests, with `vernier` in the place of `polygraphy`.
+"""Polygraphy's own command-line tests, with `vernier` instead of `polygraphy`.
 
     python bench/polygraphy_suite.py TESTS [--program build/release/apps/vernier/vernier] [--known FILE] [--log FOLDER] [FILE ...]
 
@@ -176,7 +176,7 @@ def page(result):
     names = [(why, len(tests), f"`{tests[0].split('::')[-1].split('[')[0]}`") for why, tests in sorted(reasons.items(), key=lambda item: -len(item[1]))]
     return "\n".join([
         "# Polygraphy's own tests", "",
-        filled("For users of Polygraphy: its command-line tests and the commands in its examples, run with `vernier` in the place of "
+        filled("For users of Polygraphy: its command-line tests and the commands in its examples, run with `vernier` instead of "
                f"`polygraphy`. The table counts tests that Polygraphy {result['polygraphy']} itself passes without TensorRT. "
                "`bench/polygraphy_suite.py` runs them and writes this page from `bench/results/polygraphy_suite.json`. The page for those who move "
                "lists [the differences](../migration/from-polygraphy.md)."), "",
