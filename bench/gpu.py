@@ -1,9 +1,10 @@
 """The same command on the CPU and on a GPU: its answer and its time; writes bench/results/gpu.json.
 
-    python bench/gpu.py [--program build/release/apps/vernier/vernier] [--only CASE ...] [--repeat 3] [--samples 100] [--vit]
+    python bench/gpu.py [--program build/release/apps/vernier/vernier] [--only CASE ...] [--repeat 3] [--samples 100] [--torchvision]
 
 Each case runs `vernier diagnose` with --device cpu and --device cuda, without cached measurements, and compares what both keep, the
-figure of the output model, and each layer's local error. --vit adds ViT-B/16 with random weights, which needs torch and torchvision.
+figure of the output model, and each layer's local error. --torchvision adds ViT-B/16 and ResNet-50 with random weights, with an open
+and with a fixed first dimension (samples run as one, or one by one); they need torch and torchvision.
 VERNIER_ONNXRUNTIME_GPU, and VERNIER_ORT_LIBRARY of the same version, say where ONNX Runtime is.
 """
 import argparse
@@ -13,6 +14,7 @@ import math
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import tempfile
@@ -37,8 +39,13 @@ def number(value):
     return float(value) if value is not None else math.nan  # "inf" and "nan" are text in JSON
 
 
+def phases_of(told):
+    """{"search": 5.62} of `-v`: "info: search: 5.62 s"."""
+    return {name: float(seconds) for name, seconds in re.findall(r"^info: ([^:]+): ([0-9.]+) s$", told, re.MULTILINE)}
+
+
 def run(program, model, data, options, device, repeat):
-    command = [program, "diagnose", model, "--data", data, *options, "--device", device, "--json", "--no-cache", "--no-latency",
+    command = [program, "diagnose", model, "--data", data, *options, "--device", device, "--json", "-v", "--no-cache", "--no-latency",
                "--options", "0"]
     seconds = []
     for _ in range(repeat):
@@ -54,7 +61,7 @@ def run(program, model, data, options, device, repeat):
             "kept": sorted(kept.get("layers", [])), "certified": kept.get("certified"), "evaluations": kept.get("evaluations"),
             "outputs": {output["name"]: output.get("sqnr_db") for output in figures.get("outputs", [])},
             "local": {layer["name"]: layer.get("own_sqnr_db") for layer in report["layers"]},
-            "phases": report.get("phases"), "warnings": report.get("warnings")}
+            "phases": phases_of(done.stderr), "warnings": report.get("warnings")}
 
 
 def largest_difference(one, other):
@@ -67,18 +74,25 @@ def largest_difference(one, other):
     return max(differences)
 
 
-def vit(folder):
-    """ViT-B/16 with random weights and random images: only its size is that of the real one."""
+def torchvision_cases(folder):
+    """Networks of real size with random weights, and random images: {name: (model, data, options)}."""
     import torch
     import torchvision
 
-    torch.manual_seed(1)
-    model = torchvision.models.vit_b_16(weights=None).eval()
-    torch.nn.init.normal_(model.heads.head.weight, std=0.02)
-    file = folder / "vit-b-16.onnx"
-    torch.onnx.export(model, torch.zeros(1, 3, 224, 224), str(file), opset_version=17, input_names=["x"], dynamo=False)
-    np.save(folder / "vit-b-16.npy", np.random.default_rng(1).standard_normal((64, 1, 3, 224, 224)).astype(np.float32))
-    return file, folder / "vit-b-16.npy"
+    data = folder / "images.npy"
+    np.save(data, np.random.default_rng(1).standard_normal((64, 1, 3, 224, 224)).astype(np.float32))
+    cases = {}
+    for name, build, limit in (("ViT-B/16", torchvision.models.vit_b_16, "30"), ("ResNet-50", torchvision.models.resnet50, "36")):
+        torch.manual_seed(1)
+        model = build(weights=None).eval()
+        if hasattr(model, "heads"):
+            torch.nn.init.normal_(model.heads.head.weight, std=0.02)  # zero in a new one
+        for axes, dimension in ((None, "fixed"), ({"x": {0: "N"}}, "open")):
+            file = folder / f"{build.__name__}-{dimension}.onnx"
+            torch.onnx.export(model, torch.zeros(2 if axes else 1, 3, 224, 224), str(file), opset_version=17, input_names=["x"],
+                              dynamic_axes=axes, dynamo=False)
+            cases[f"{name}, {dimension} batch, INT8, {limit} dB, 64 samples"] = (file, lambda: data, ["--int8", "--min-sqnr", limit])
+    return cases
 
 
 def main():
@@ -87,7 +101,7 @@ def main():
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--samples", type=int, default=100)
-    parser.add_argument("--vit", action="store_true")
+    parser.add_argument("--torchvision", action="store_true")
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
     arguments = parser.parse_args()
     results = json.loads(arguments.results.read_text()) if arguments.results.exists() else {}
@@ -95,9 +109,8 @@ def main():
         folder = pathlib.Path(folder)
         cases = {name: (model_file(network), lambda network=network: make(folder, network, arguments.samples), options)
                  for name, (network, options) in CASES.items()}
-        if arguments.vit:
-            file, data = vit(folder)
-            cases["ViT-B/16 (random weights) INT8, 30 dB, 64 samples"] = (file, lambda data=data: data, ["--int8", "--min-sqnr", "30"])
+        if arguments.torchvision:
+            cases |= torchvision_cases(folder)
         for name, (model, data, options) in cases.items():
             if arguments.only and not any(word in name for word in arguments.only):
                 continue

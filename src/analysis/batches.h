@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@
 
 namespace vernier {
 
+struct Subject;
+
 /// Why `session` cannot run samples together, in words; empty: it can. `model` is what the session computes, or the
 /// network that this came from: its inputs must leave the first dimension open, and no operator may be seen to work
 /// across samples (model/across_samples.h). Then neighbours of equal shapes among `first`, the samples that the work
@@ -23,10 +26,25 @@ namespace vernier {
 std::string why_not_together(const Session& session, const Model& model, const std::vector<Sample>& first,
                              const Recorder& recorder);
 
+/// What run_together() does besides.
+struct Together {
+  /// Inputs that are the same for all samples: fed as they are.
+  std::set<std::string> shared = {};
+  /// A group of fewer samples is filled up to so many, and what comes of the added ones is dropped.
+  std::size_t full = 0;
+};
+
 /// The outputs of each sample. Neighbours of equal shapes run as one, each with its own of `recorders`.
 /// Errors: as Session::run().
 std::vector<std::vector<Tensor>> run_together(const Session& session, const std::vector<Sample>& samples,
-                                              std::span<Recorder> recorders);
+                                              std::span<Recorder> recorders, const Together& together = {});
+
+/// Chooses how many samples run as one (Subject::batch) in all sessions of a job: thirteen, or a smaller prime where
+/// that fails; for a GPU, which idles in runs of one. A prime, because few other sizes in a network are multiples of
+/// it: our operators find the samples of a batch by that (parts_in_run()). Each layer's output must be that of samples
+/// which run alone, to 80 dB: a GPU sums otherwise in products of another size. Returns why samples run one by one, in
+/// words; empty: they do not.
+std::string choose_batch(Subject& subject);
 
 /// The sentence that says it: "‹batch› 32: samples run one by one: ...".
 std::string one_by_one_text(std::size_t batch, const std::string& why);

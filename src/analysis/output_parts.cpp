@@ -378,7 +378,7 @@ FoundParts find_output_parts(const Subject& subject) {
 
   Subject own = subject;
   own.ranks = nullptr;
-  own.batch = 1;
+  set_batch(own, 1);
   own.progress = {};
   std::vector<std::size_t> order = all_samples(subject);
   order.resize(std::min(order.size(), kMostSamples));

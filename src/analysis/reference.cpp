@@ -117,7 +117,7 @@ std::vector<RangeStats> inner_ranges(const Subject& subject, const Session& sess
   std::array<std::vector<RangeStats>, 2> halves{inner, inner};
   Subject quiet = subject;
   quiet.progress = nullptr;
-  quiet.batch = 1;
+  set_batch(quiet, 1);
   run_samples(quiet, session, order, Recorder(0, slots.size(), 0), "float model", [&](SampleResult result) {
     std::vector<RangeStats>& half = halves.at(result.index < samples / 2 ? 0 : 1);
     for (std::size_t i = 0; i < half.size(); ++i) half[i] += result.recorder.ranges[i];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <numeric>
 #include <utility>
@@ -94,6 +95,7 @@ std::size_t samples_at_once(const Subject& subject, const Session& session, cons
                             const Recorder& recorder) {
   const std::size_t batch = std::min(subject.batch, order.size());
   if (batch < 2) return 1;
+  if (subject.batch_tried && subject.carries.empty()) return batch;
   std::string why = "each waits for the state of the one before";
   if (subject.carries.empty()) {
     std::vector<Sample> first;
@@ -105,6 +107,25 @@ std::size_t samples_at_once(const Subject& subject, const Session& session, cons
   return 1;
 }
 
+/// run_together(), or one by one where that fails, as it then does for all groups that follow.
+std::vector<std::vector<Tensor>> run_as_one_or_alone(const Session& session, const std::vector<Sample>& fed,
+                                                     std::vector<Recorder>& recorders, const Together& together,
+                                                     std::atomic<bool>& alone) {
+  if (fed.size() > 1 && !alone) {
+    const std::vector<Recorder> before = recorders;
+    try {
+      return run_together(session, fed, recorders, together);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      alone = true;
+      recorders = before;
+    }
+  }
+  std::vector<std::vector<Tensor>> outputs;
+  for (std::size_t i = 0; i < fed.size(); ++i) outputs.push_back(session.run(fed[i], &recorders[i]));
+  return outputs;
+}
+
 }  // namespace
 
 Session Subject::session(const Model& any) const {
@@ -114,6 +135,12 @@ Session Subject::session(const Model& any) const {
 bool Subject::optimizes() const {
   // The layouts that the runtime's optimizer chooses are those of the CPU.
   return optimize && runtime->gpu() == nullptr && small_enough_to_optimize(model);
+}
+
+void set_batch(Subject& subject, std::size_t batch) {
+  subject.batch = batch;
+  subject.batch_tried = false;
+  subject.taking_turns = nullptr;
 }
 
 bool small_enough_to_optimize(const Model& model) {
@@ -149,6 +176,9 @@ void move_to_job_of(const Subject& job, Subject& network) {
   network.samples = job.samples;
   network.threads = job.threads;
   network.spare = job.spare;
+  network.batch = job.batch;
+  network.batch_tried = job.batch_tried;
+  network.taking_turns = job.taking_turns;
   network.one_by_one = job.one_by_one;
   network.progress = job.progress;
   network.ranks = job.ranks;
@@ -180,14 +210,18 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
   Sample state = hooks.constants;
   const bool sequential = !subject.carries.empty();
   const bool runs_itself = hooks.run && !sequential;
-  const std::size_t batch =
-      hooks.constants.empty() && !runs_itself ? samples_at_once(subject, session, order, recorder) : 1;
+  const bool batches = !runs_itself && (hooks.constants.empty() || subject.batch_tried);
+  const std::size_t batch = batches ? samples_at_once(subject, session, order, recorder) : 1;
+  Together together{{}, subject.batch_tried ? subject.batch : 0};
+  for (const auto& [name, value] : hooks.constants) together.shared.insert(name);
+  std::atomic<bool> one_by_one = false;  // a batch of this session failed
   const auto work = [&](std::size_t turn) {
     const std::size_t first = turn * batch, count = std::min(batch, order.size() - first);
     std::vector<Sample> fed;
     std::vector<Recorder> recorders(count, recorder);
     for (std::size_t i = 0; i < count; ++i) {
       recorders[i].sample = order[first + i];
+      recorders[i].taking_turns = subject.taking_turns.get();
       fed.push_back(feed_for(session, subject.samples->at(order[first + i]), state));
     }
     std::vector<std::vector<Tensor>> outputs;
@@ -195,7 +229,7 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
       if (runs_itself) {
         outputs.push_back(hooks.run(fed.front(), recorders.front()));
       } else {
-        outputs = run_together(session, fed, recorders);
+        outputs = run_as_one_or_alone(session, fed, recorders, together, one_by_one);
       }
     } catch (const Error& error) {
       const std::string which = count == 1 ? fmt::format("sample {}", order[first])

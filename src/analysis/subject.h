@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,10 @@ struct Subject {
   SpareThreads* spare = nullptr;                // all but the first of these only while it has one; null: always
   /// Samples that run as one where the network allows it (batches.h); told in words where it does not.
   std::size_t batch = 1;
+  /// That so many run as one was tried for the float network (choose_batch()): no session is tried again, and a group
+  /// of fewer is filled up.
+  bool batch_tried = false;
+  std::shared_ptr<const std::set<Shape>> taking_turns;  // in batches of that size (Recorder::taking_turns)
   std::function<void(const std::string&)> one_by_one;
   bool optimize =
       true;  // graph optimizations of every session; never beyond 256 MiB of weights, 5,000 nodes or 256 outputs
@@ -58,6 +63,9 @@ struct Subject {
   /// all of them sum in the same order.
   bool optimizes() const;
 };
+
+/// Lets so many samples run as one, which each session tries first.
+void set_batch(Subject& subject, std::size_t batch);
 
 /// Whether it pays to let the runtime optimize a session of `model`.
 bool small_enough_to_optimize(const Model& model);
@@ -107,7 +115,8 @@ std::vector<SampleOutcome> outcomes_of(const Subject& subject, std::span<const T
 /// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
 /// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
 /// in `carries` (and "low/OUT" for "low/IN") feed the next sample, and every rank runs
-/// them all; else each rank runs some, Subject::batch of them as one, or one by one where hooks have constants.
+/// them all; else each rank runs some, Subject::batch of them as one, or one by one where a hook runs them or a batch
+/// of them fails, for want of memory say.
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
                  const SampleHooks& hooks = {});

@@ -64,15 +64,23 @@ bool reshapes_first(const Model& model, const onnx::NodeProto& node) {
   return shape && shape->dtype() == Dtype::Int64 && shape->count() > 0 && shape->int64s()[0] > 0;
 }
 
-/// What `node` does to the first dimension of `data`; empty: nothing that is seen.
-std::string_view fault_of(const Model& model, const onnx::NodeProto& node, const std::set<std::string>& data) {
+/// Whether samples no longer lie along the first dimension behind `node`.
+bool moves_first(const onnx::NodeProto& node) {
+  if (node.op_type() != "Transpose") return false;
+  const std::vector<std::int64_t> order = attribute_ints(node, "perm");
+  return order.empty() || order.front() != 0;
+}
+
+/// What `node` does to the first dimension of `data`; empty: nothing that is seen. `moved`: samples lie elsewhere.
+std::string_view fault_of(const Model& model, const onnx::NodeProto& node, const std::set<std::string>& data,
+                          bool moved) {
   const std::string& op = node.op_type();
   if (std::ranges::any_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); })) {
     return "has a body, which all samples share";
   }
   if (has(node, Trait::Random)) return "returns other values every time";
   if (std::ranges::find(kDependOnAll, op) != kDependOnAll.end()) return "depends on all samples at once";
-  if (!of_onnx(node)) return "";
+  if (!of_onnx(node) || moved) return "";
   const auto* axis = find_attribute(node, "axis");
   const bool along = std::ranges::find(kAlongAxis, op) != kAlongAxis.end();
   // What ArgMax and the gathering ones do without an attribute is along the first.
@@ -92,6 +100,7 @@ std::string works_across_samples(const Model& model) {
   const onnx::GraphProto& graph = model.proto.graph();
   const std::vector<std::string> inputs = input_names(model);
   std::set<std::string> data(inputs.begin(), inputs.end());
+  std::set<std::string> moved;  // behind a Transpose: where samples lie is known to runs alone
   std::string symbol;
   for (const onnx::ValueInfoProto& input : graph.input()) {
     if (!data.contains(input.name())) continue;
@@ -107,10 +116,12 @@ std::string works_across_samples(const Model& model) {
     const bool random = has(node, Trait::Random);
     const bool of_data = std::ranges::any_of(reads, [&](const std::string& name) { return data.contains(name); });
     if (!of_data && !random) continue;
-    if (const std::string_view fault = fault_of(model, node, data); !fault.empty()) {
+    const bool behind = std::ranges::any_of(reads, [&](const std::string& name) { return moved.contains(name); });
+    if (const std::string_view fault = fault_of(model, node, data, behind); !fault.empty()) {
       return fmt::format("{} '{}' {}", node.op_type(), printable(node.name()), fault);
     }
     data.insert(node.output().begin(), node.output().end());
+    if (behind || moves_first(node)) moved.insert(node.output().begin(), node.output().end());
   }
   return "";
 }

@@ -22,6 +22,19 @@ constexpr int kMajor = 75, kMinor = 76;
 
 }  // namespace
 
+/// CUDA_MEMCPY2D, of which places other than a GPU's memory stay empty.
+struct CopiedRows {
+  struct Place {
+    std::size_t x = 0, y = 0;
+    int memory = 2;  // CU_MEMORYTYPE_DEVICE
+    const void* host = nullptr;
+    Gpu::Address address = 0;
+    void* array = nullptr;
+    std::size_t pitch = 0;
+  } from, to;
+  std::size_t bytes = 0, rows = 0;
+};
+
 /// Functions of the driver, under the names that its library exports.
 struct Gpu::Driver {
   int (*init)(unsigned) = nullptr;
@@ -42,6 +55,7 @@ struct Gpu::Driver {
   int (*copy_out)(void*, Address, std::size_t) = nullptr;
   int (*copy_out_later)(void*, Address, std::size_t, Stream) = nullptr;
   int (*copy_later)(Address, Address, std::size_t, Stream) = nullptr;
+  int (*copy_rows_later)(const CopiedRows*, Stream) = nullptr;
   int (*clear)(Address, unsigned char, std::size_t) = nullptr;
   int (*wait)(Stream) = nullptr;
   int (*load)(void**, const void*) = nullptr;
@@ -82,6 +96,7 @@ struct Gpu::Driver {
     get(copy_out, "cuMemcpyDtoH_v2");
     get(copy_out_later, "cuMemcpyDtoHAsync_v2");
     get(copy_later, "cuMemcpyDtoDAsync_v2");
+    get(copy_rows_later, "cuMemcpy2DAsync_v2");
     get(clear, "cuMemsetD8_v2");
     get(wait, "cuStreamSynchronize");
     get(load, "cuModuleLoadData");
@@ -219,6 +234,20 @@ void Gpu::copy_out(void* to, Address from, std::size_t bytes, Stream stream) con
 void Gpu::copy(Address to, Address from, std::size_t bytes, Stream stream) const {
   make_current();
   if (bytes != 0) check(driver_->copy_later(to, from, bytes, stream), "cuMemcpyDtoDAsync");
+}
+
+void Gpu::copy_rows(Address to, std::size_t to_pitch, Address from, std::size_t from_pitch, std::size_t bytes,
+                    std::size_t rows, Stream stream) const {
+  make_current();
+  if (bytes == 0 || rows == 0) return;
+  CopiedRows copied;
+  copied.from.address = from;
+  copied.from.pitch = from_pitch;
+  copied.to.address = to;
+  copied.to.pitch = to_pitch;
+  copied.bytes = bytes;
+  copied.rows = rows;
+  check(driver_->copy_rows_later(&copied, stream), "cuMemcpy2DAsync");
 }
 
 void Gpu::clear(Address address, std::size_t bytes) const {

@@ -52,6 +52,9 @@ class Gpu {
   /// Waits for `stream`.
   void copy_out(void* to, Address from, std::size_t bytes, Stream stream) const;
   void copy(Address to, Address from, std::size_t bytes, Stream stream) const;
+  /// `rows` runs of `bytes`, which begin so many bytes apart in each place.
+  void copy_rows(Address to, std::size_t to_pitch, Address from, std::size_t from_pitch, std::size_t bytes,
+                 std::size_t rows, Stream stream) const;
   void clear(Address address, std::size_t bytes) const;
   void wait(Stream stream) const;
 

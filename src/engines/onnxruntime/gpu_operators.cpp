@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -48,6 +47,34 @@ struct OnGpu : Attributes {
   }
 };
 
+/// The values of one sample, copied to the room `which` of `run` where they do not lie together.
+Gpu::Address gathered(GpuRun& run, int which, Gpu::Address all, const SampleParts& parts, std::size_t sample,
+                      Gpu::Stream stream) {
+  const std::size_t bytes = parts.inner * sizeof(float);
+  const Gpu::Address first = all + sample * bytes;
+  if (parts.contiguous()) return first;
+  const Gpu::Address room = run.gathered(which, parts.values() * sizeof(float));
+  run.kernels().gpu()->copy_rows(room, bytes, first, parts.samples * bytes, bytes, parts.outer, stream);
+  return room;
+}
+
+/// Lets `make` write the values of each sample where they belong.
+template <class Make>
+void make_each(GpuRun& run, const SampleParts& parts, Gpu::Address in, Gpu::Address out, Gpu::Stream stream,
+               const Make& make) {
+  const std::size_t bytes = parts.inner * sizeof(float);
+  for (std::size_t i = 0; i < parts.samples; ++i) {
+    const Gpu::Address from = gathered(run, 0, in, parts, i, stream);
+    const Gpu::Address to = out + i * bytes;
+    if (parts.contiguous()) {
+      make(i, from, to);
+      continue;
+    }
+    make(i, from, from);
+    run.kernels().gpu()->copy_rows(to, parts.samples * bytes, from, bytes, bytes, parts.outer, stream);
+  }
+}
+
 /// Blocks with scales of their own, and scales of a run, have no kernel.
 void require_kernel(const QuantParams& params) {
   if (!params.dynamic && definition_of(params.format).block_scale == BlockScale::Chosen) return;
@@ -71,14 +98,14 @@ struct GpuRoundKernel final : OnGpu<RoundAttributes> {
     const std::span<Recorder> recorders = current_recorders();
     const auto place = static_cast<std::size_t>(slot);
     const bool counts = slot >= 0 && params.block == 0 && !recorders.empty() && place < recorders[0].events.size();
-    const std::size_t samples = counts ? recorders.size() : 1;
-    for (std::size_t i = 0; i < samples; ++i) {
-      const Input one = part(in, i, samples);
-      const std::size_t count = one.values.size();
-      const auto [channels, inner] = extent_of(params, one.shape, count);
-      run.kernels().round(address_of(one.values.data()), address_of(part(out, i, samples).data()), count, *scales,
-                          channels, inner, counts ? run.events(i, place, count) : 0, stream(context));
-    }
+    const SampleParts parts = counts ? parts_in_run(in.shape) : SampleParts{1, 1, in.values.size(), in.shape};
+    const auto [channels, inner] = extent_of(params, parts.shape, parts.values());
+    const Gpu::Stream on = stream(context);
+    make_each(run, parts, address_of(in.values.data()), address_of(out.data()), on,
+              [&, channels = channels, inner = inner](std::size_t i, Gpu::Address from, Gpu::Address to) {
+                run.kernels().round(from, to, parts.values(), *scales, channels, inner,
+                                    counts ? run.events(i, place, parts.values()) : 0, on);
+              });
   }
 };
 
@@ -86,23 +113,24 @@ struct GpuAccumulateKernel final : OnGpu<AccumulateAttributes> {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
     const std::span<float> out = output(context, 0, in);
-    const std::size_t samples = std::max<std::size_t>(1, current_recorders().size());
-    const auto [channels, inner, rows, rounded] = sums_of(in.shape, samples);
+    const SampleParts parts = parts_in_run(in.shape);
+    const Sums sums = sums_of(parts.shape);
     GpuRun& run = GpuRun::current();
     const Gpu::Stream on = stream(context);
-    for (std::size_t i = 0; i < samples; ++i) {
-      const std::span<const float> values = part(in, i, samples).values;
-      run.kernels().add_noise(address_of(values.data()), address_of(part(out, i, samples).data()), values.size(),
-                              channels, inner, rounded, seed,
-                              run.scratch(GpuKernels::noise_bytes(values.size(), channels, inner)), on);
-    }
+    const std::size_t noise_bytes = GpuKernels::noise_bytes(parts.values(), sums.channels, sums.inner);
+    make_each(run, parts, address_of(in.values.data()), address_of(out.data()), on,
+              [&](std::size_t, Gpu::Address from, Gpu::Address to) {
+                run.kernels().add_noise(from, to, parts.values(), sums.channels, sums.inner, sums.roundings, seed,
+                                        run.scratch(noise_bytes), on);
+              });
     std::size_t inputs = 0;
     check(api->KernelContext_GetInputCount(context, &inputs));
     if (inputs < 2) return;
     const std::span<const float> bias = input(context, 1).values;
-    check_bias(bias.size(), channels);
-    run.kernels().add_bias(address_of(out.data()), out.size(), address_of(bias.data()), channels, inner,
-                           rows >= 2 ? &params : nullptr, on);
+    const Sums all = sums_of(in.shape);
+    check_bias(bias.size(), all.channels);
+    run.kernels().add_bias(address_of(out.data()), out.size(), address_of(bias.data()), all.channels, all.inner,
+                           sums.rows >= 2 ? &params : nullptr, on);
   }
 };
 
@@ -142,16 +170,19 @@ struct GpuObserveKernel final : OnGpu<SlotAttributes> {
     GpuRun& run = GpuRun::current();
     const Gpu::Stream on = stream(context);
     const std::span<Recorder> recorders = current_recorders();
-    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].ranges.size(); ++i) {
-      Recorder& recorder = recorders[i];
-      const Input one = part(in, i, recorders.size());
-      const std::size_t count = one.values.size();
-      run.kernels().observe(address_of(one.values.data()), count, run.range(i, slot, count), on);
-      recorder.shapes[slot] = one.shape;
-      if (recorder.histograms == nullptr || !recorder.histograms->wants(slot)) continue;
-      std::vector<float> values(count);
-      run.kernels().gpu()->copy_out(values.data(), address_of(one.values.data()), one.values.size_bytes(), on);
-      recorder.histograms->add(slot, recorder.sample, values);
+    if (!recorders.empty() && slot < recorders.front().ranges.size()) {
+      const SampleParts parts = parts_in_run(in.shape);
+      const std::size_t count = parts.values();
+      for (std::size_t i = 0; i < recorders.size(); ++i) {
+        Recorder& recorder = recorders[i];
+        const Gpu::Address one = gathered(run, 0, address_of(in.values.data()), parts, i, on);
+        run.kernels().observe(one, count, run.range(i, slot, count), on);
+        recorder.shapes[slot] = parts.shape;
+        if (recorder.histograms == nullptr || !recorder.histograms->wants(slot)) continue;
+        std::vector<float> values(count);
+        run.kernels().gpu()->copy_out(values.data(), one, count * sizeof(float), on);
+        recorder.histograms->add(slot, recorder.sample, values);
+      }
     }
     pass_on(context, 0, in);
   }
@@ -165,16 +196,19 @@ struct GpuCompareKernel final : OnGpu<CompareAttributes> {
     GpuRun& run = GpuRun::current();
     const Gpu::Stream on = stream(context);
     const std::span<Recorder> recorders = current_recorders();
-    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].errors.size(); ++i) {
-      const Input one = part(ref, i, recorders.size());
-      const std::size_t count = one.values.size();
-      const bool counts = rounds && counts_into(recorders[i].events.size());
-      const Gpu::Address record = run.error(i, slot, count);
-      const Gpu::Address events = counts ? run.events(i, static_cast<std::size_t>(event_slot), count) : 0;
-      run.kernels().compare(address_of(one.values.data()), address_of(part(got.values, i, recorders.size()).data()),
-                            count, rounds ? &*rounds : nullptr, record, events,
-                            run.scratch(GpuKernels::compare_bytes(count)), on);
-      recorders[i].shapes[slot] = one.shape;
+    if (!recorders.empty() && slot < recorders.front().errors.size()) {
+      const SampleParts parts = parts_in_run(ref.shape);
+      const std::size_t count = parts.values();
+      for (std::size_t i = 0; i < recorders.size(); ++i) {
+        const bool counts = rounds && counts_into(recorders[i].events.size());
+        const Gpu::Address record = run.error(i, slot, count);
+        const Gpu::Address events = counts ? run.events(i, static_cast<std::size_t>(event_slot), count) : 0;
+        const Gpu::Address exact = gathered(run, 0, address_of(ref.values.data()), parts, i, on);
+        const Gpu::Address tested = gathered(run, 1, address_of(got.values.data()), parts, i, on);
+        run.kernels().compare(exact, tested, count, rounds ? &*rounds : nullptr, record, events,
+                              run.scratch(GpuKernels::compare_bytes(count)), on);
+        recorders[i].shapes[slot] = parts.shape;
+      }
     }
     pass_on(context, 0, ref);
     std::size_t outputs = 0;

@@ -24,7 +24,7 @@ GpuRooms::Room GpuRooms::take() {
       return room;
     }
   }
-  Room room{GpuMemory(kernels_->gpu(), kRecords * sizeof(Record)), {}};
+  Room room{GpuMemory(kernels_->gpu(), kRecords * sizeof(Record)), {}, {}};
   kernels_->gpu()->clear(room.records.address(), room.records.bytes());
   return room;
 }
@@ -60,9 +60,15 @@ Gpu::Address GpuRun::add(const Entry& entry) {
   return room_.records.address() + place * sizeof(Record);
 }
 
-Gpu::Address GpuRun::scratch(std::size_t bytes) {
-  if (room_.scratch.bytes() < bytes) room_.scratch = GpuMemory(kernels().gpu(), bytes);
-  return room_.scratch.address();
+Gpu::Address GpuRun::scratch(std::size_t bytes) { return at_least(room_.scratch, bytes); }
+
+Gpu::Address GpuRun::gathered(int which, std::size_t bytes) {
+  return at_least(room_.gathered.at(static_cast<std::size_t>(which)), bytes);
+}
+
+Gpu::Address GpuRun::at_least(GpuMemory& memory, std::size_t bytes) const {
+  if (memory.bytes() < bytes) memory = GpuMemory(kernels().gpu(), bytes);
+  return memory.address();
 }
 
 void GpuRun::collect(std::span<Recorder> recorders) {

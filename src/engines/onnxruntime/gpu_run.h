@@ -2,6 +2,7 @@
 // tensor that they looked at. Of the thread that runs, as current_recorders() is.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@ class GpuRooms {
  public:
   struct Room {
     GpuMemory records, scratch;
+    std::array<GpuMemory, 2> gathered;
   };
   explicit GpuRooms(std::shared_ptr<const GpuKernels> kernels) : kernels_(std::move(kernels)) {}
   const GpuKernels& kernels() const noexcept { return *kernels_; }
@@ -56,6 +58,9 @@ class GpuRun {
   /// Room for work that ends before the next kernel of this run begins; the same place each time.
   Gpu::Address scratch(std::size_t bytes);
 
+  /// The same for the values of one sample of a batch, in two places.
+  Gpu::Address gathered(int which, std::size_t bytes);
+
   /// Adds all records to the recorders. After the session's run, which waited for the GPU.
   void collect(std::span<Recorder> recorders);
 
@@ -66,6 +71,8 @@ class GpuRun {
     std::size_t sample, slot, values;
   };
   Gpu::Address add(const Entry& entry);
+  /// `memory`, which grows where it is smaller.
+  Gpu::Address at_least(GpuMemory& memory, std::size_t bytes) const;
 
   GpuRooms& rooms_;
   GpuRooms::Room room_;

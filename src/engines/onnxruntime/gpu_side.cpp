@@ -110,8 +110,8 @@ void refuse_what_is_too_old(const Gpu& gpu) {
   }
 }
 
-// Of the memory that is free when the GPU is opened: for copies of what is fed.
-constexpr std::size_t kShareOfCopies = 4;
+// Of the memory that is free when the GPU is opened: for copies of what is fed, weights among it.
+constexpr std::size_t kShareOfCopies = 2;
 
 }  // namespace
 

@@ -15,6 +15,20 @@
 
 namespace vernier {
 
+/// How the samples of a batch lie in a tensor: [outer, samples, inner], each one having `outer` runs of `inner` values.
+struct SampleParts {
+  std::size_t samples = 1, outer = 1, inner = 0;
+  Shape shape;  // of one sample
+
+  std::size_t values() const noexcept { return outer * inner; }
+  /// Each sample's values are one behind the other.
+  bool contiguous() const noexcept { return outer == 1; }
+  template <class T>
+  std::span<T> of(std::span<T> all, std::size_t sample) const {
+    return all.subspan(sample * inner, inner);
+  }
+};
+
 // The kernels reach the C API through the table they were created with; exceptions must not cross it.
 struct Kernel {
   const OrtApi* api = nullptr;
@@ -65,25 +79,6 @@ struct Kernel {
     void* data = nullptr;
     check(api->GetTensorMutableData(value, &data));
     return {static_cast<float*>(data), like.values.size()};
-  }
-
-  /// The part of one sample of a batch.
-  static Input part(const Input& in, std::size_t sample, std::size_t samples) {
-    if (samples == 1) return in;
-    const auto count = static_cast<std::int64_t>(samples);
-    if (in.shape.empty() || in.shape.front() % count != 0) {
-      throw Error(ErrorKind::Backend,
-                  "a tensor of shape " + shape_text(in.shape) + " holds no batch of " + std::to_string(samples));
-    }
-    Input one = in;
-    one.shape.front() /= count;
-    one.values = part(in.values, sample, samples);
-    return one;
-  }
-  template <class T>
-  static std::span<T> part(std::span<T> values, std::size_t sample, std::size_t samples) {
-    const std::size_t size = values.size() / samples;
-    return values.subspan(sample * size, size);
   }
 
   /// Passes an input through. Nothing to do when the runtime let the output take the input's place.

@@ -1,11 +1,14 @@
 #include "engines/onnxruntime/operator_kernels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -94,6 +97,26 @@ Extent extent_of(const QuantParams& params, const Shape& shape, std::size_t coun
   return extent;
 }
 
+SampleParts parts_in_run(const Shape& shape) {
+  const std::span<Recorder> recorders = current_recorders();
+  const std::size_t samples = std::max<std::size_t>(1, recorders.size());
+  SampleParts parts{samples, 1, 1, shape};
+  std::size_t axis = 0;
+  const auto count = static_cast<std::int64_t>(samples);
+  while (samples > 1 && axis < shape.size() && (shape[axis] == 0 || shape[axis] % count != 0)) ++axis;
+  if (samples > 1 && axis == shape.size()) {
+    throw Error(ErrorKind::Backend,
+                fmt::format("a tensor of shape {} holds no batch of {}", shape_text(shape), samples));
+  }
+  if (samples > 1) parts.shape[axis] /= count;
+  const std::set<Shape>* const taking_turns = recorders.empty() ? nullptr : recorders.front().taking_turns;
+  const bool turns = samples > 1 && taking_turns != nullptr && taking_turns->contains(parts.shape);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    (i < axis || (i == axis && turns) ? parts.outer : parts.inner) *= static_cast<std::size_t>(parts.shape[i]);
+  }
+  return parts;
+}
+
 void RoundAttributes::create(const OrtKernelInfo* info) {
   std::size_t size = 0;
   params.format = format_attribute(info);
@@ -121,11 +144,11 @@ void AccumulateAttributes::create(const OrtKernelInfo* info) {
   seed = static_cast<std::uint32_t>(int_attribute(info, "seed"));
 }
 
-AccumulateAttributes::Sums AccumulateAttributes::sums_of(const Shape& shape, std::size_t samples) const {
+AccumulateAttributes::Sums AccumulateAttributes::sums_of(const Shape& shape) const {
   if (shape.size() < 2) throw Error(ErrorKind::Backend, "Accumulate: the sums have no channels");
   Sums sums{.channels = shape[1]};
   for (std::size_t i = 2; i < shape.size(); ++i) sums.inner *= shape[i];
-  sums.rows = product ? rows_of(shape) / static_cast<std::int64_t>(samples) : kMany;
+  sums.rows = product ? rows_of(shape) : kMany;
   sums.roundings = sums.rows < 2 ? 1 : sums.rows <= kFewRows ? std::min(roundings, kMostInParts) : roundings;
   return sums;
 }

@@ -25,6 +25,10 @@ struct Extent {
 };
 Extent extent_of(const QuantParams& params, const Shape& shape, std::size_t count);
 
+/// How the samples of the run lie in a tensor: along the first dimension that their number divides. Errors: Backend
+/// where there is none.
+SampleParts parts_in_run(const Shape& shape);
+
 struct RoundAttributes : Kernel {
   QuantParams params;
   std::int64_t slot = -1;
@@ -39,11 +43,11 @@ struct AccumulateAttributes : Kernel {
   void create(const OrtKernelInfo* info);
 
  protected:
-  /// How its sums are laid out, and how often each is rounded.
+  /// How the sums of one sample are laid out, and how often each is rounded.
   struct Sums {
     std::int64_t channels = 1, inner = 1, rows = 0, roundings = 1;
   };
-  Sums sums_of(const Shape& shape, std::size_t samples) const;
+  Sums sums_of(const Shape& shape) const;
   static void check_bias(std::size_t size, std::int64_t channels);
 };
 

@@ -1,8 +1,10 @@
 #include "engines/onnxruntime/operators.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,6 +27,36 @@
 namespace vernier {
 namespace {
 
+/// The values of one sample, which `room` is filled with where they do not lie together.
+std::span<const float> gathered(std::span<const float> all, const SampleParts& parts, std::size_t sample,
+                                std::vector<float>& room) {
+  if (parts.contiguous()) return parts.of(all, sample);
+  room.resize(parts.values());
+  for (std::size_t run = 0; run < parts.outer; ++run) {
+    std::ranges::copy(all.subspan((run * parts.samples + sample) * parts.inner, parts.inner),
+                      room.begin() + static_cast<std::ptrdiff_t>(run * parts.inner));
+  }
+  return room;
+}
+
+/// Puts what `make` writes for each sample where its values belong.
+void make_each(const SampleParts& parts, std::span<const float> in, std::span<float> out,
+               const std::function<void(std::size_t sample, std::span<const float>, std::span<float>)>& make) {
+  std::vector<float> room, made(parts.contiguous() ? 0 : parts.values());
+  for (std::size_t i = 0; i < parts.samples; ++i) {
+    const std::span<const float> from = gathered(in, parts, i, room);
+    if (parts.contiguous()) {
+      make(i, from, parts.of(out, i));
+      continue;
+    }
+    make(i, from, made);
+    for (std::size_t run = 0; run < parts.outer; ++run) {
+      std::ranges::copy(std::span(made).subspan(run * parts.inner, parts.inner),
+                        out.subspan((run * parts.samples + i) * parts.inner).begin());
+    }
+  }
+}
+
 struct RoundKernel final : RoundAttributes {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
@@ -34,12 +66,10 @@ struct RoundKernel final : RoundAttributes {
     const bool of_weight = params.block > 0 && !params.dynamic;
     const bool counts = slot >= 0 && !of_weight && !recorders.empty() && place < recorders.front().events.size();
     if (!counts && (!params.dynamic || of_weight)) return round_tensor(params, in.shape, in.values, out);
-    const std::size_t samples = std::max<std::size_t>(1, recorders.size());
-    for (std::size_t i = 0; i < samples; ++i) {
-      const Input one = part(in, i, samples);
-      round_tensor(params, one.shape, one.values, part(out, i, samples),
-                   counts ? &recorders[i].events[place] : nullptr);
-    }
+    const SampleParts parts = parts_in_run(in.shape);
+    make_each(parts, in.values, out, [&](std::size_t i, std::span<const float> from, std::span<float> to) {
+      round_tensor(params, parts.shape, from, to, counts ? &recorders[i].events[place] : nullptr);
+    });
   }
 };
 
@@ -48,20 +78,21 @@ struct AccumulateKernel final : AccumulateAttributes {
     const Input in = input(context, 0);
     const std::span<float> out = output(context, 0, in);
     // What is added hangs on the place within a sample.
-    const std::size_t samples = std::max<std::size_t>(1, current_recorders().size());
-    const auto [channels, inner, rows, rounded] = sums_of(in.shape, samples);
-    for (std::size_t i = 0; i < samples; ++i) {
-      add_sum_noise(channels, inner, rounded, seed, part(in, i, samples).values, part(out, i, samples));
-    }
+    const SampleParts parts = parts_in_run(in.shape);
+    const Sums sums = sums_of(parts.shape);
+    make_each(parts, in.values, out, [&](std::size_t, std::span<const float> from, std::span<float> to) {
+      add_sum_noise(sums.channels, sums.inner, sums.roundings, seed, from, to);
+    });
     std::size_t inputs = 0;
     check(api->KernelContext_GetInputCount(context, &inputs));
     if (inputs < 2) return;
     const std::span<const float> bias = input(context, 1).values;
-    check_bias(bias.size(), channels);
-    if (rows >= 2) round_to(params, out, out);
+    const Sums all = sums_of(in.shape);
+    check_bias(bias.size(), all.channels);
+    if (sums.rows >= 2) round_to(params, out, out);
     for (std::size_t first = 0; first < out.size();) {
       for (const float addend : bias) {
-        for (const std::size_t end = first + static_cast<std::size_t>(inner); first < end; ++first)
+        for (const std::size_t end = first + static_cast<std::size_t>(all.inner); first < end; ++first)
           out[first] += addend;
       }
     }
@@ -88,12 +119,13 @@ struct SwitchKernel final : SlotAttributes {
     const std::span<float> out = output(context, 0, in);
     std::span<const float> from = in.values;
     for (const QuantParams& params : roundings->at(slot)) {
-      // Scales of a run are those of its sample.
-      const std::size_t samples = params.dynamic ? recorders.size() : 1;
-      Input rounded{from, in.shape};
-      for (std::size_t i = 0; i < samples; ++i) {
-        const Input one = part(rounded, i, samples);
-        round_tensor(params, one.shape, one.values, part(out, i, samples));
+      if (params.dynamic) {  // scales of a run are those of its sample
+        const SampleParts parts = parts_in_run(in.shape);
+        make_each(parts, from, out, [&](std::size_t, std::span<const float> one, std::span<float> to) {
+          round_tensor(params, parts.shape, one, to);
+        });
+      } else {
+        round_tensor(params, in.shape, from, out);
       }
       from = out;
     }
@@ -104,12 +136,16 @@ struct ObserveKernel final : SlotAttributes {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
     const std::span<Recorder> recorders = current_recorders();
-    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].ranges.size(); ++i) {
-      Recorder& recorder = recorders[i];
-      const Input one = part(in, i, recorders.size());
-      accumulate_range(one.values, recorder.ranges[slot]);
-      recorder.shapes[slot] = one.shape;
-      if (recorder.histograms != nullptr) recorder.histograms->add(slot, recorder.sample, one.values);
+    if (!recorders.empty() && slot < recorders.front().ranges.size()) {
+      const SampleParts parts = parts_in_run(in.shape);
+      std::vector<float> room;
+      for (std::size_t i = 0; i < recorders.size(); ++i) {
+        Recorder& recorder = recorders[i];
+        const std::span<const float> values = gathered(in.values, parts, i, room);
+        accumulate_range(values, recorder.ranges[slot]);
+        recorder.shapes[slot] = parts.shape;
+        if (recorder.histograms != nullptr) recorder.histograms->add(slot, recorder.sample, values);
+      }
     }
     pass(context, 0, in);
   }
@@ -121,17 +157,22 @@ struct CompareKernel final : CompareAttributes {
     const Input got = input(context, 1);
     check_shapes(ref, got);
     const std::span<Recorder> recorders = current_recorders();
-    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].errors.size(); ++i) {
-      const Input one = part(ref, i, recorders.size());
-      const std::span<const float> tested = part(got.values, i, recorders.size());
-      if (rounds) {
-        const bool counts = counts_into(recorders[i].events.size());
-        accumulate_error_of_rounded(one.values, tested, *rounds, recorders[i].errors[slot],
-                                    counts ? &recorders[i].events[static_cast<std::size_t>(event_slot)] : nullptr);
-      } else {
-        accumulate_error(one.values, tested, recorders[i].errors[slot]);
+    if (!recorders.empty() && slot < recorders.front().errors.size()) {
+      const SampleParts parts = parts_in_run(ref.shape);
+      std::vector<float> room, other_room;
+      for (std::size_t i = 0; i < recorders.size(); ++i) {
+        Recorder& recorder = recorders[i];
+        const std::span<const float> exact = gathered(ref.values, parts, i, room);
+        const std::span<const float> tested = gathered(got.values, parts, i, other_room);
+        if (rounds) {
+          accumulate_error_of_rounded(
+              exact, tested, *rounds, recorder.errors[slot],
+              counts_into(recorder.events.size()) ? &recorder.events[static_cast<std::size_t>(event_slot)] : nullptr);
+        } else {
+          accumulate_error(exact, tested, recorder.errors[slot]);
+        }
+        recorder.shapes[slot] = parts.shape;
       }
-      recorders[i].shapes[slot] = one.shape;
     }
     pass(context, 0, ref);
     std::size_t outputs = 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engines/onnxruntime/operator_kernels.h"
 #include "engines/onnxruntime/recorder.h"
 
 namespace vernier {
@@ -126,10 +127,13 @@ void PairSumsKernel::compute(OrtKernelContext* context) const {
   pass(context, 0, exact);
   const std::span<float> out = output(context, 0, exact);
   const std::span<Recorder> recorders = current_recorders();
-  const std::size_t samples = std::max<std::size_t>(1, recorders.size());
-  for (std::size_t i = 0; i < samples; ++i) {
+  const SampleParts reads = parts_in_run(data.shape), makes = parts_in_run(exact.shape);
+  if (!reads.contiguous() || !makes.contiguous()) {
+    throw Error(ErrorKind::Backend, "PairSums: samples of a batch must lie along the first dimension");
+  }
+  for (std::size_t i = 0; i < makes.samples; ++i) {
     RoundEvents events;
-    add_excess(part(data, i, samples), part(exact, i, samples).shape, part(out, i, samples), events);
+    add_excess({reads.of(data.values, i), reads.shape}, makes.shape, makes.of(out, i), events);
     if (i < recorders.size() && slot < recorders[i].events.size()) recorders[i].events[slot] += events;
   }
 }

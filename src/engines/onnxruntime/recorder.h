@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct Recorder {
   /// the run.
   const std::vector<std::vector<QuantParams>>* roundings = nullptr;
   std::size_t sample = 0;  // index of the sample that runs, for `histograms`
+  /// Shapes, as of one sample, of tensors in which the samples of a batch take turns along the dimension that they
+  /// share, each one value of it at a time; null: none. Outlives the run.
+  const std::set<Shape>* taking_turns = nullptr;
 
   Recorder() = default;
   Recorder(std::size_t error_slots, std::size_t range_slots, std::size_t event_slots);

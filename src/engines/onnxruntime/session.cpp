@@ -50,15 +50,24 @@ OwnedMemoryInfo cpu_memory(const Runtime& runtime) {
   return {runtime.api(), raw};
 }
 
-/// A view of the tensor's bytes, or of a copy of them in `memory`; they must outlive it.
-OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor, void* copy = nullptr) {
+OwnedValue value_at(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& like, void* bytes) {
   OrtValue* raw = nullptr;
-  // The runtime only reads inputs and initializers; its API has no const form.
-  auto* bytes = const_cast<std::byte*>(tensor.bytes().data());
   runtime.check(runtime.api().CreateTensorWithDataAsOrtValue(
-      memory, copy == nullptr ? bytes : copy, tensor.byte_size(), tensor.shape().data(), tensor.shape().size(),
-      static_cast<ONNXTensorElementDataType>(tensor.dtype()), &raw));
+      memory, bytes, like.byte_size(), like.shape().data(), like.shape().size(),
+      static_cast<ONNXTensorElementDataType>(like.dtype()), &raw));
   return {runtime.api(), raw};
+}
+
+/// A view of the tensor's bytes, which must outlive it.
+OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor) {
+  // The runtime only reads inputs and initializers; its API has no const form.
+  return value_at(runtime, memory, tensor, const_cast<std::byte*>(tensor.bytes().data()));
+}
+
+/// A view of the tensor's `copy`, which must outlive it.
+OwnedValue value_on_gpu(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor,
+                        const GpuMemory& copy) {
+  return value_at(runtime, memory, tensor, reinterpret_cast<void*>(copy.address()));
 }
 
 /// The runtime refuses a value for an initializer that it has already thrown away as unread.
@@ -102,15 +111,17 @@ Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw,
 // Weights of at least this size are fed as inputs with each run of a session without optimizations: initializers some
 // kernels pack into a layout of their own, and each session holds that copy (MatMul, measured: 1.31.1).
 constexpr std::size_t kFedBytes = std::size_t{4} << 20U;
+// On a GPU all sessions read the same copy of these, where initializers go over the bus for each session.
+constexpr std::size_t kFedBytesOnGpu = std::size_t{1} << 20U;
 
-/// Makes large weights of the main graph inputs; their names.
-std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model) {
+/// Makes weights of the main graph from `least` bytes on inputs; their names.
+std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model, std::size_t least) {
   onnx::GraphProto& graph = *proto.mutable_graph();
   std::set<std::string> fed;
   google::protobuf::RepeatedPtrField<onnx::TensorProto> rest;
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
     const auto weight = model.weights.find(tensor.name());
-    if (weight == model.weights.end() || weight->second.byte_size() < kFedBytes) {
+    if (weight == model.weights.end() || weight->second.byte_size() < least) {
       rest.Add()->Swap(&tensor);
       continue;
     }
@@ -127,6 +138,7 @@ constexpr int kTrimmedNodes = 1000;
 /// A session of the runtime, and what it reads in place.
 struct Part {
   std::map<std::string, Tensor> weights;
+  std::vector<std::shared_ptr<const GpuMemory>> weights_on_gpu;  // of those that are fed
   std::vector<OwnedValue> weight_values;
   OwnedSession session;
   std::vector<std::string> inputs;
@@ -138,7 +150,9 @@ struct Part {
 
 using Values = std::map<std::string, OwnedValue>;
 
-Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const Model& model, const SessionOptions& options) {
+/// `on_gpu`: null where it runs on the CPU.
+Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const OrtMemoryInfo* on_gpu, const Model& model,
+               const SessionOptions& options) {
   const OrtApi& api = runtime.api();
   Part part;
   for (const onnx::ValueInfoProto& input : model.proto.graph().input()) part.inputs.push_back(input.name());
@@ -163,13 +177,17 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const Model&
   if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
   std::vector<const char*> names;
   std::vector<const OrtValue*> values;
-  // On a GPU, constants are there once; what is fed would go there with each run.
-  const bool feeds = !options.optimize && !runs_on_gpu(runtime, options);
-  const std::set<std::string> fed = feeds ? feed_weights(proto, model) : std::set<std::string>();
+  std::set<std::string> fed;
+  if (!options.optimize) fed = feed_weights(proto, model, on_gpu == nullptr ? kFedBytes : kFedBytesOnGpu);
   for (const auto& [name, weight] : model.weights) {
     if (!main_names.contains(name)) continue;
     const auto kept = part.weights.emplace(name, weight).first;
-    part.weight_values.push_back(value_of(runtime, memory, kept->second));
+    if (on_gpu != nullptr && fed.contains(name)) {
+      part.weights_on_gpu.push_back(runtime.gpu()->copies().of(weight));
+      part.weight_values.push_back(value_on_gpu(runtime, on_gpu, weight, *part.weights_on_gpu.back()));
+    } else {
+      part.weight_values.push_back(value_of(runtime, memory, kept->second));
+    }
     if (fed.contains(name)) {
       part.fed_names.push_back(kept->first.c_str());
       part.fed_values.push_back(part.weight_values.back().get());
@@ -240,8 +258,7 @@ struct Session::State {
       if (tensor == given.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
       if (on_gpu && tensor->second.dtype() != Dtype::String) {
         copies.push_back(runtime->gpu()->copies().of(tensor->second));
-        void* const copy = reinterpret_cast<void*>(copies.back()->address());
-        live[name] = value_of(*runtime, on_gpu.get(), tensor->second, copy);
+        live[name] = value_on_gpu(*runtime, on_gpu.get(), tensor->second, *copies.back());
       } else {
         live[name] = value_of(*runtime, memory.get(), tensor->second);
       }
@@ -315,14 +332,14 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   const bool in_parts = !gpu_run && level_of(options) == ORT_DISABLE_ALL && options.profile.empty() &&
                         (at_starts || static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes);
   if (!in_parts) {
-    state_->parts.push_back(part_from(*runtime, state_->memory.get(), model, options));
+    state_->parts.push_back(part_from(*runtime, state_->memory.get(), state_->on_gpu.get(), model, options));
   } else {
     const RunInFlight building(*runtime);
     std::map<std::string, Dtype> types;
     for (ModelPart& part : at_starts ? parts_at(model, options.part_starts) : parts_of(model, options.part_nodes)) {
       if (building.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
       declare_inputs(*part.model.proto.mutable_graph(), types);
-      Part& made = state_->parts.emplace_back(part_from(*runtime, state_->memory.get(), part.model, options));
+      Part& made = state_->parts.emplace_back(part_from(*runtime, state_->memory.get(), nullptr, part.model, options));
       made.last_reads = std::move(part.last_reads);
       add_output_types(*runtime, made, types);
       state_->all_numbers = state_->all_numbers && std::ranges::none_of(made.outputs, [&](const std::string& name) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/batches.h"
 #include "analysis/figures.h"
 #include "analysis/output_part.h"
 #include "analysis/output_parts.h"
@@ -266,6 +267,12 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
   if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
+  if (subject.runtime->gpu() != nullptr) {
+    const std::string why = choose_batch(subject);
+    const std::string text = why.empty() ? fmt::format("{} samples run as one", subject.batch)
+                                         : fmt::format("samples run one by one: {}", why);
+    if (sources.sinks().info) sources.sinks().info(text);
+  }
   if (judged) judge_parts_of_outputs(loaded, floats, sources);
   check_requirement(subject, options.requirement);
   if (const auto text = already_quantized(original)) loaded.warnings.push_back(*text);

@@ -209,7 +209,7 @@ class Calibration {
     const NotedSamples noted(*loaded_.samples, subject().carries);
     Subject own = subject();
     own.samples = &noted;
-    own.batch = options_.measure.batch;
+    if (options_.measure.batch > 1) set_batch(own, options_.measure.batch);
     own.one_by_one = [this](const std::string& text) { warn(text); };
     const bool ends = to_count(choice(), tensors).empty();  // are all that the method looks at: a fifth of the work
     Reference reference =

@@ -315,7 +315,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   if (loaded.rounds) known = nullptr;  // an earlier run left that to the runtime
   const Subject& subject = loaded.subject;
   loaded.subject.labelled = options.task.labels.has_value();
-  loaded.subject.batch = options.measure.batch;
+  if (options.measure.batch > 1) set_batch(loaded.subject, options.measure.batch);
   loaded.subject.one_by_one = [&](const std::string& text) {
     if (std::ranges::find(report.warnings, text) != report.warnings.end()) return;
     report.warnings.push_back(text);

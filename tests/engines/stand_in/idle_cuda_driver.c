@@ -29,6 +29,7 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, 
 int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes) { return 0; }
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void* stream) { return 0; }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void* stream) { return 0; }
+int cuMemcpy2DAsync_v2(const void* rows, void* stream) { return 0; }
 int cuMemsetD8_v2(unsigned long long to, unsigned char value, size_t bytes) { return 0; }
 int cuStreamSynchronize(void* stream) { return 0; }
 int cuModuleLoadData(void** module, const void* image) { return *module = NULL, 0; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,22 @@ constexpr const char* kMeeting = R"(
     [square] s = MatMul(x, t)
     [meet] y = MatMul(s, x)
   })";
+
+/// Samples lie along the second dimension inside, and take turns in the rows of a product.
+constexpr const char* kMoved = R"(
+  g (float[N,4,5] x) => (float[N,4,5] y)
+  <int64[3] shape = {4, -1, 5}, int64[2] as_rows = {-1, 5}, int64 third = {2}> {
+    [turned] t = Transpose<perm = [1, 0, 2]>(x)
+    [rows] flat = Reshape(t, as_rows)
+    [linear] a = Gemm(flat, w, b)
+    [split] parts = Reshape(a, shape)
+    [chosen] one = Gather<axis = 0>(parts, third)
+    [more] m = Add(parts, one)
+    [relu] r = Relu(m)
+    [back] y = Transpose<perm = [1, 0, 2]>(r)
+  })";
+
+Model moved_network() { return model_of(kMoved, {{"w", bell({5, 5}, 7)}, {"b", bell({5}, 9)}}); }
 
 Model open_network() { return model_of(kOpen, {{"w", bell({5, 3}, 7)}}); }
 
@@ -102,6 +119,67 @@ TEST(Batches, AreSeenSampleBySample) {
   EXPECT_EQ(in_batches.sample_noise, one_by_one.sample_noise);
 }
 
+TEST(Batches, AreFoundWhereverSamplesLie) {
+  const Samples samples = bell_samples("x", {1, 4, 5}, 31, 1.1F);
+  Subject subject = subject_of(moved_network(), samples);
+  const std::set<std::string> tensors{"x", "t", "a", "r", "y"};
+  const Reference alone = run_reference(subject, tensors, tensors);
+  Model low = subject.model;
+  low.weights.clear();
+  set_initializer(low, *low.proto.mutable_graph(), "w", bell({5, 5}, 8));
+  const Lockstep one_by_one = lockstep(subject, low, match_layer_outputs(subject));
+  EXPECT_EQ(choose_batch(subject), "");
+  EXPECT_EQ(subject.batch, 13U);  // 13, 13, and 5 that are filled up
+  ASSERT_TRUE(subject.batch_tried);
+  subject.threads = 2;
+  const Reference together = run_reference(subject, tensors, tensors);
+  EXPECT_EQ(together.ranges, alone.ranges);
+  EXPECT_EQ(together.early, alone.early);
+  EXPECT_EQ(together.histograms, alone.histograms);
+  EXPECT_EQ(together.shapes, alone.shapes);
+  EXPECT_EQ(together.data_sha256, alone.data_sha256);
+  const Lockstep in_batches = lockstep(subject, low, match_layer_outputs(subject));
+  EXPECT_EQ(in_batches.errors, one_by_one.errors);
+  EXPECT_EQ(in_batches.sample_noise, one_by_one.sample_noise);
+}
+
+TEST(Batches, AreChosenOnlyWhereNothingMeets) {
+  const Samples samples = bell_samples("x", {1, 5}, 20);
+  Subject meeting = subject_of(model_of(kMeeting), samples);
+  EXPECT_TRUE(choose_batch(meeting).starts_with("output 'y' differs where 5 samples run together ("))
+      << choose_batch(meeting);
+  EXPECT_EQ(meeting.batch, 1U);
+  const Samples few = bell_samples("x", {1, 4, 5}, 4);
+  Subject too_few = subject_of(open_network(), few);
+  EXPECT_EQ(choose_batch(too_few), "there are fewer than 5");
+  EXPECT_EQ(too_few.batch, 1U);
+  const Samples other_shapes = uneven();
+  Subject uneven_subject = subject_of(open_network(), other_shapes);
+  EXPECT_EQ(choose_batch(uneven_subject), "their shapes differ");
+  EXPECT_EQ(uneven_subject.batch, 1U);
+}
+
+TEST(Batches, RunOneByOneWhereABatchFails) {
+  // The network is a batch of thirteen at a time; a session that wants the samples one by one is not.
+  const Samples samples = bell_samples("x", {1, 4, 5}, 14);
+  Subject subject = subject_of(open_network(), samples);
+  ASSERT_EQ(choose_batch(subject), "");
+  Model fixed = subject.model;
+  for (auto* list : {fixed.proto.mutable_graph()->mutable_input(), fixed.proto.mutable_graph()->mutable_output()}) {
+    list->Mutable(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
+  }
+  const Session session = subject.session(fixed);
+  std::vector<Tensor> together;
+  run_samples(subject, session, all_samples(subject), {}, "test", [&](SampleResult result) {
+    together.push_back(result.outputs[0]);
+    return true;
+  });
+  ASSERT_EQ(together.size(), 14U);
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    EXPECT_TRUE(same_bits(together[i], session.run(samples.at(i))[0])) << i;
+  }
+}
+
 TEST(Batches, AreRefusedWhereSamplesMeet) {
   const Samples samples = bell_samples("x", {1, 5}, 6);
   const Seen together = run_with(subject_of(model_of(kMeeting), samples), 4);
@@ -120,14 +198,13 @@ TEST(Batches, AreRefusedWhereATensorInsideIsOneForAll) {
   const Samples samples = bell_samples("x", {1, 4, 5}, 6);
   const Model model = model_of(R"(
     g (float[N,4,5] x) => (float[N,4,3] y) {
-      [turn] t = Transpose <perm = [1,0,2]> (x)
-      [linear] a = MatMul(t, w)
-      [back] y = Transpose <perm = [1,0,2]> (a)
+      [of_weights] a = MatMul(v, w)
+      [linear] y = MatMul(x, a)
     })",
-                               {{"w", bell({5, 3}, 7)}});
+                               {{"v", bell({5, 7}, 6)}, {"w", bell({7, 3}, 7)}});
   Subject subject = subject_of(model, samples);
   std::vector<std::string> told;
-  subject.batch = 3;
+  subject.batch = 2;
   subject.one_by_one = [&](const std::string& text) { told.push_back(text); };
   const Reference together = run_reference(subject, {"a"}, {"a"});
   ASSERT_EQ(told.size(), 1U);

@@ -188,6 +188,16 @@ TEST_F(OperatorsOnGpu, ManyRecordsOfOneRun) {
   }
 }
 
+TEST_F(OperatorsOnGpu, FindsSamplesThatLieAlongAnotherDimension) {
+  constexpr std::size_t kSamples = 71;  // the third dimension
+  const QuantParams params = params_of(Format::UInt8, {0.07F, 0.5F, 0.01F, 2.0F, 3e-5F}, 1, {0, 255, 100, 3, 128});
+  const std::vector<onnx::NodeProto> nodes{round_node("x", "r", params, 0), compare_node("r", "z", "c", "d", 0),
+                                           observe_node("c", "o", 0),
+                                           accumulate_node("o", "", "s", Format::Float16, 9, 77)};
+  expect_same(nodes, {"r", "s"}, {{"x", bell(kShape, 5)}, {"z", bell(kShape, 6)}},
+              std::vector<Recorder>(kSamples, Recorder(1, 1, 1)), "along the third dimension");
+}
+
 TEST_F(OperatorsOnGpu, TakesEmptyTensors) {
   const Tensor empty(Dtype::Float32, {2, 0, 3, 1});
   expect_same({observe_node("x", "o", 0), round_node("o", "y", params_of(Format::Float16), 0)}, {"y"},

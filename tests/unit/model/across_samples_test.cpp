@@ -47,6 +47,16 @@ TEST(AcrossSamples, OperatorsThatAreSeenToMixSamples) {
   EXPECT_EQ(of_node("", "RandomNormalLike(x)"), "RandomNormalLike 'n' returns other values every time");
 }
 
+TEST(AcrossSamples, NothingIsSaidOfSamplesThatATransposeMoved) {
+  EXPECT_EQ(found_in("float[N,4,3] x", "float[N,3] y",
+                     "<int64 first = {0}> { t = Transpose <perm = [1, 0, 2]> (x) y = Gather <axis = 0> (t, first) }"),
+            "");
+  EXPECT_EQ(
+      found_in("float[N,4,3] x", "float[N,3] y",
+               "<int64 first = {0}> { t = Transpose <perm = [0, 2, 1]> (x) [g] y = Gather <axis = 0> (t, first) }"),
+      "Gather 'g' works along the first dimension");
+}
+
 TEST(AcrossSamples, TablesAndSizesAreNoData) {
   EXPECT_EQ(found_in("int64[N,4] ids", "float[N,4,2] y",
                      "<float[3,2] table = {1, 2, 3, 4, 5, 6}> { y = Gather(table, ids) }"),
