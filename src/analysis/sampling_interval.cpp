@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kDraws = 1000, kTail = 25;  // 2.5 % at either end
 constexpr double kLeastError = 0.5;               // of a draw, in that of all samples
+constexpr double kMostWorst = 5.57;               // of events, one of which was seen: Poisson's upper limit at 97.5 %
 
 /// `figure(sums)` of the sums of each draw, in ascending order; empty where there is none.
 template <class Figure>
@@ -118,6 +119,12 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
   spread.db_ = all.db;
   spread.error_ = all.error;
   spread.log_normal_low_ = log_normal_low(samples);
+  double noise = 0, worst = 0;
+  for (const SampleSums& sample : samples) {
+    noise += sample.error_energy;
+    worst = std::max(worst, sample.error_energy);
+  }
+  spread.with_more_like_worst_ = all.db - 10 * std::log10(1 + (kMostWorst - 1) * worst / noise);
   std::mt19937_64 random(1);
   std::vector<std::size_t> chosen(samples.size());
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
@@ -133,12 +140,13 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
 }
 
 SamplingInterval SqnrSpread::interval() const {
-  return {std::min(db_ - distances_[kDraws - 1 - kTail] * error_, log_normal_low_), db_ - distances_[kTail] * error_};
+  const double low = std::max(db_ - distances_[kDraws - 1 - kTail] * error_, with_more_like_worst_);
+  return {std::min(low, log_normal_low_), db_ - distances_[kTail] * error_};
 }
 
 std::optional<double> SqnrSpread::above(double confidence) const {
   if (samples_ < kFewestToClaim) return std::nullopt;
-  return db_ - distances_[draws_of(confidence)] * error_;
+  return std::max(db_ - distances_[draws_of(confidence)] * error_, with_more_like_worst_);
 }
 
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {
