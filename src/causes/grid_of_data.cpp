@@ -125,7 +125,7 @@ Finding outlier_channels(const LayerFacts& layer) {
       fmt::format("{} of {} of '{}' reach {:.4g}, the middle one {:.3g}: one range for all leaves most channels few "
                   "steps",
                   large, plural(sorted.size(), "channel"), printable(data->name), most, median),
-      {"smooth", "split-channels"});
+      {"smooth", "rotate-stream", "split-channels"});
 }
 
 Finding channel_spread(const LayerFacts& layer) {
@@ -156,7 +156,7 @@ Finding channel_spread(const LayerFacts& layer) {
                   "less than 20 dB{}",
                   printable(data->name), least, most, step, lost, plural(all, "channel"),
                   layer.depthwise ? ", and each result is made of one channel alone" : ""),
-      {"equalize", "smooth"});
+      {"equalize", "smooth", "rotate-stream"});
 }
 
 Finding concat_scales(const LayerFacts& layer) {

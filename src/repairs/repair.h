@@ -43,6 +43,9 @@ struct Network {
   const onnx::NodeProto* node(const std::string& layer) const;
 };
 
+/// Float32 outputs of a rewrite against those without, in dB of the worst output.
+inline constexpr double kNeutralDb = 60;
+
 /// One change that stands or falls as a whole.
 struct Proposal {
   std::vector<std::string> layers;                    // those whose error it changes
@@ -55,6 +58,9 @@ struct Proposal {
   int opset = 0;            // that the rewrite needs: the model is raised to it first
   std::string otherwise{};  // what is left where the model cannot be raised to it
   bool by_output = false;   // its layers become others: the network's output alone says whether it helps
+  /// The network's output may say so as well, if its layers do not gain enough.
+  bool or_by_output = false;
+  double neutral_db = kNeutralDb;  // that a rewrite has to reach
 };
 
 struct Repair {
@@ -81,6 +87,7 @@ std::vector<Proposal> move_weight_zeros(const Network& network, int round);
 std::vector<Proposal> scales_per_channel(const Network& network, int round);
 std::vector<Proposal> cross_layer_equalization(const Network& network, int round);
 std::vector<Proposal> smooth_quant(const Network& network, int round);
+std::vector<Proposal> rotate_streams(const Network& network, int round);
 std::vector<Proposal> unfold_norms(const Network& network, int round);
 std::vector<Proposal> outlier_channel_splitting(const Network& network, int round);
 std::vector<Proposal> swap_ranges(const Network& network, int round);

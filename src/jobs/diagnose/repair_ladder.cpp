@@ -278,7 +278,7 @@ void RepairLadder::repeat_round(const Repair& repair, int round, const std::vect
   if (chosen.empty()) return;
   if (chosen.front()->rewrite) {
     RepairState trial;
-    if (rewrite(raised_for(chosen), chosen, trial) < kNeutralDb) return;
+    if (rewrite(raised_for(chosen), chosen, trial) < neutral_db_of(chosen)) return;
     state_ = std::move(trial);
     channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
     rewritten_ = true;

@@ -48,9 +48,6 @@ using PlanAgain = std::function<double(RepairState& state)>;
 /// The network's outputs with everything low, over all samples that repairs may look at.
 using MeasureOutput = std::function<OutputError(const RepairState& state)>;
 
-/// Float32 outputs of a rewrite against those without, in dB.
-inline constexpr double kNeutralDb = 60;
-
 /// The rule of the ladder: of the error power `before`, a fifth or more is gone. Nothing helps where there was none.
 bool helps(double before, double after);
 

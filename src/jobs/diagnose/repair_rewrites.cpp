@@ -102,7 +102,9 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     rows.push_back(row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers)));
     if (rows.back().accepted) accepted.push_back(&proposal);
   }
-  const bool by_output = !repair.scaled || std::ranges::any_of(proposals, &Proposal::by_output);
+  const bool by_output = !repair.scaled || std::ranges::any_of(proposals, [](const Proposal& proposal) {
+    return proposal.by_output || proposal.or_by_output;
+  });
   if (by_output && accepted.size() < chosen.size()) {
     double before = output_error().telling;
     const OutputError error = measure_output_(trial);
@@ -134,13 +136,14 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     neutral_db = rewrite(raised, accepted, trial);
     noise = own_noise(trial);
   }
-  const bool neutral = neutral_db >= kNeutralDb;
+  const double wanted_db = neutral_db_of(accepted);
+  const bool neutral = neutral_db >= wanted_db;
   for (RepairTried& row : rows) {
     row.neutral_db = neutral_db;
     if (row.accepted && !neutral) {
       row.accepted = false;
       row.why +=
-          fmt::format("; but the float32 outputs change too: {:.1f} dB, {:.0f} are wanted", neutral_db, kNeutralDb);
+          fmt::format("; but the float32 outputs change too: {:.1f} dB, {:.0f} are wanted", neutral_db, wanted_db);
     }
     tried_.push_back(std::move(row));
   }

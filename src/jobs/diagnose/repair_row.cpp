@@ -19,6 +19,12 @@ double sum_over(const std::map<std::string, double>& noise, const std::vector<st
   return sum;
 }
 
+double neutral_db_of(const std::vector<const Proposal*>& proposals) {
+  double wanted = kNeutralDb;
+  for (const Proposal* proposal : proposals) wanted = std::max(wanted, proposal->neutral_db);
+  return wanted;
+}
+
 RepairTried row_of(const Repair& repair, const Proposal& proposal, double before, double after) {
   RepairTried row;
   row.id = repair.id;

@@ -1,0 +1,692 @@
+// Finds streams: from what a norm reads, back to all that writes it and ahead to all that reads it.
+#include "repairs/residual_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "model/graph_edit.h"
+#include "model/graph_walk.h"
+#include "model/operator_traits.h"
+#include "repairs/norm_in_pieces.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+/// A norm as the search sees it: one node or several.
+struct NormSeen {
+  StreamNorm norm;
+  std::set<std::string> nodes;
+};
+
+/// A weight that a layer reads, possibly through a Transpose.
+struct WeightSeen {
+  std::string node;
+  int input = 1;
+  bool transposed = false;
+  Shape shape;  // as the layer reads it
+};
+
+/// Questions about a graph that the search asks; made once for all streams.
+class StreamGraph {
+ public:
+  explicit StreamGraph(const Model& whole)
+      : model(whole), walk(whole), types(infer_types(whole)), counts(count_readers(whole)) {
+    for (const auto& output : model.proto.graph().output()) outputs.insert(output.name());
+    for (const onnx::NodeProto& node : model.proto.graph().node()) find_norm(node);
+  }
+
+  std::optional<Shape> shape_of(const std::string& tensor) const {
+    const auto type = types.find(tensor);
+    if (type != types.end() && type->second.rank_known) return type->second.shape;
+    return std::nullopt;
+  }
+
+  /// Size of an axis, counted from the end; -1: not known; 1 where the tensor has no such axis.
+  std::int64_t size_at(const std::string& tensor, int from_end) const {
+    const std::optional<Shape> shape = shape_of(tensor);
+    if (!shape) return -1;
+    const int axis = static_cast<int>(shape->size()) - 1 - from_end;
+    return axis < 0 ? 1 : (*shape)[static_cast<std::size_t>(axis)];
+  }
+
+  bool is_float(const std::string& name) const {
+    const std::optional<Tensor> value = initializer(model, name);
+    return value && value->dtype() == Dtype::Float32;
+  }
+
+  std::optional<std::vector<std::int64_t>> ints(const onnx::NodeProto& node, const char* name, int input) const {
+    std::vector<std::int64_t> values = attribute_ints(node, name);
+    if (!values.empty()) return values;
+    if (node.input_size() <= input || node.input(input).empty()) return std::nullopt;
+    const std::optional<Tensor> constant = initializer(model, node.input(input));
+    if (!constant || constant->dtype() != Dtype::Int64) return std::nullopt;
+    const auto held = constant->int64s();
+    return std::vector<std::int64_t>(held.begin(), held.end());
+  }
+
+  std::optional<WeightSeen> weight_of(const onnx::NodeProto& node) const {
+    if (!of_onnx(node) || node.input_size() < 2) return std::nullopt;
+    if (node.op_type() != "MatMul" && node.op_type() != "Gemm" && node.op_type() != "Conv") return std::nullopt;
+    WeightSeen seen{node.name(), 1, false, {}};
+    std::string name = node.input(1);
+    if (const onnx::NodeProto* maker = walk.maker(name); maker != nullptr && is_onnx(*maker, "Transpose")) {
+      // Tied embeddings: the table of the first layer, turned over. It stays so where it is too large to be folded.
+      if (!counts.contains(name) || counts.at(name) != 1) return std::nullopt;
+      const std::vector<std::int64_t> order = attribute_ints(*maker, "perm");
+      if (!order.empty() && order != std::vector<std::int64_t>{1, 0}) return std::nullopt;
+      seen = {maker->name(), 0, true, {}};
+      name = maker->input(0);
+    }
+    if (!is_float(name)) return std::nullopt;
+    seen.shape = initializer(model, name)->shape();
+    if (seen.transposed) std::ranges::reverse(seen.shape);
+    if (node.op_type() == "Conv") {
+      if (seen.transposed || seen.shape.size() < 3 || attribute_int(node, "group", 1) != 1) return std::nullopt;
+    } else if (seen.shape.size() != 2) {
+      return std::nullopt;
+    }
+    if (node.op_type() == "Gemm" && (attribute_int(node, "transA", 0) != 0 || attribute_float(node, "alpha", 1) != 1 ||
+                                     attribute_float(node, "beta", 1) != 1)) {
+      return std::nullopt;
+    }
+    return seen;
+  }
+
+  const Model& model;
+  const GraphWalk walk;
+  const std::map<std::string, ValueType> types;
+  const std::map<std::string, int> counts;
+  std::set<std::string> outputs;
+  std::map<std::string, std::vector<NormSeen>> norms;  // by the tensor that they read
+  std::vector<std::string> norm_inputs;                // in graph order
+
+ private:
+  void add_norm(NormSeen seen) {
+    const std::string input = seen.norm.input;
+    if (!norms.contains(input)) norm_inputs.push_back(input);
+    norms[input].push_back(std::move(seen));
+  }
+
+  void find_norm(const onnx::NodeProto& node) {
+    const std::string& op = node.op_type();
+    NormSeen seen;
+    if (op == "LayerNormalization" || op == "RMSNormalization" || op == "SimplifiedLayerNormalization") {
+      const std::optional<Shape> shape = shape_of(node.input(0));
+      const std::int64_t axis = attribute_int(node, "axis", -1);
+      const bool last = axis == -1 || (shape && axis + 1 == static_cast<std::int64_t>(shape->size()));
+      bool alone = true;
+      for (int i = 1; i < node.output_size(); ++i) alone &= node.output(i).empty() || !counts.contains(node.output(i));
+      if (!last || !alone) return;
+      seen.norm.subtracts_mean = op == "LayerNormalization";
+      seen.norm.input = node.input(0);
+      seen.norm.output = node.output(0);
+      seen.nodes = {node.name()};
+      if (!is_float(node.input(1))) return;
+      seen.norm.scale_node = node.name();
+      seen.norm.scale_input = 1;
+      if (node.input_size() > 2 && !node.input(2).empty()) {
+        if (!is_float(node.input(2))) return;
+        seen.norm.bias_node = node.name();
+        seen.norm.bias_input = 2;
+      }
+      add_norm(std::move(seen));
+      return;
+    }
+    if ((op != "Pow" && op != "Mul") || node.input_size() != 2 || !squares(model, node)) return;
+    const onnx::NodeProto* behind = only_reader(walk, node.output(0));
+    if (behind == nullptr || behind->op_type() != "ReduceMean") return;
+    WholeNorm whole;
+    if (!read_whole_norm(model, walk, types, node, whole).empty()) return;
+    seen.norm.subtracts_mean = whole.subtracts_mean;
+    seen.norm.input = whole.input;
+    seen.norm.output = whole.output;
+    seen.nodes = whole.nodes;
+    const auto place = [&](const std::string& name, const std::string& constant) {
+      const onnx::NodeProto* reader = find_node(model.proto.graph(), name);
+      return reader != nullptr && reader->input(0) == constant ? 0 : 1;
+    };
+    seen.norm.scale_node = whole.scaler;
+    if (!whole.scaler.empty()) seen.norm.scale_input = place(whole.scaler, whole.scale);
+    seen.norm.bias_node = whole.adder;
+    if (!whole.adder.empty()) seen.norm.bias_input = place(whole.adder, whole.bias);
+    add_norm(std::move(seen));
+  }
+};
+
+/// Where the channels are behind a node that only moves values, from where they are in front of it, and back.
+class ChannelAxis {
+ public:
+  ChannelAxis(const StreamGraph& graph, std::int64_t width) : graph_(graph), width_(width) {}
+
+  /// True for operators that move values, average them over other axes, or join them.
+  static bool moves(const onnx::NodeProto& node) {
+    static const std::set<std::string> kMoves = {"Identity",  "Dropout",   "Neg",    "Reshape",   "Flatten",
+                                                 "Transpose", "Gather",    "Slice",  "Split",     "Concat",
+                                                 "Squeeze",   "Unsqueeze", "Expand", "ReduceMean"};
+    return of_onnx(node) && kMoves.contains(node.op_type()) && node.input_size() > 0;
+  }
+
+  /// Distance of the channels from the end in the result, or in the input.
+  std::optional<int> ahead(const onnx::NodeProto& node, int from_end) const { return go(node, from_end, true); }
+  std::optional<int> back(const onnx::NodeProto& node, int from_end) const { return go(node, from_end, false); }
+
+ private:
+  std::optional<int> go(const onnx::NodeProto& node, int from_end, bool forward) const {
+    const std::string& op = node.op_type();
+    if (op == "Identity" || op == "Neg" || op == "Dropout") return from_end;
+    if (op == "Expand") {  // but for constants, what it expands are other axes
+      const bool has_channels =
+          is_initializer(graph_.model, node.input(0)) || graph_.size_at(node.input(0), from_end) == width_;
+      return has_channels ? std::optional(from_end) : std::nullopt;
+    }
+    if (op == "Reshape" || op == "Flatten") return reshaped(node, from_end, forward);
+    if (op == "Transpose") return transposed(node, from_end, forward);
+    if (op == "Concat" || op == "Split") {
+      const std::optional<int> axis = axis_from_end(node.input(0), attribute_int(node, "axis", 0));
+      return axis && *axis != from_end ? std::optional(from_end) : std::nullopt;
+    }
+    if (op == "Slice") return sliced(node, from_end);
+    if (op == "Gather") return gathered(node, from_end, forward);
+    const bool reduces = op == "ReduceMean";
+    const auto axes = graph_.ints(node, "axes", 1);
+    if (!axes) return std::nullopt;
+    if (reduces && attribute_int(node, "keepdims", 1) != 0) {
+      for (const std::int64_t axis : *axes) {
+        const std::optional<int> other = axis_from_end(node.input(0), axis);
+        if (!other || *other == from_end) return std::nullopt;
+      }
+      return from_end;
+    }
+    // Axes that are there on one side only: of what a Squeeze or ReduceMean reads, or of what an Unsqueeze makes.
+    const bool taken_out = op != "Unsqueeze";
+    const std::string& longer = taken_out ? node.input(0) : node.output(0);
+    std::set<int> extra;
+    for (const std::int64_t axis : *axes) {
+      const std::optional<int> other = axis_from_end(longer, axis);
+      if (!other) return std::nullopt;
+      extra.insert(*other);
+    }
+    const bool to_shorter = taken_out == forward;
+    if (to_shorter) {
+      if (extra.contains(from_end)) return std::nullopt;
+      return from_end - static_cast<int>(std::ranges::count_if(extra, [&](int e) { return e < from_end; }));
+    }
+    int place = 0;
+    for (int left = from_end;; ++place) {
+      if (extra.contains(place)) continue;
+      if (left-- == 0) return place;
+    }
+  }
+
+  /// Negative axes need no rank; others do.
+  std::optional<int> axis_from_end(const std::string& tensor, std::int64_t axis) const {
+    if (axis < 0) return static_cast<int>(-1 - axis);
+    const std::optional<Shape> shape = graph_.shape_of(tensor);
+    if (!shape || axis >= static_cast<std::int64_t>(shape->size())) return std::nullopt;
+    return static_cast<int>(shape->size()) - 1 - static_cast<int>(axis);
+  }
+
+  std::optional<int> transposed(const onnx::NodeProto& node, int from_end, bool forward) const {
+    const std::vector<std::int64_t> order = attribute_ints(node, "perm");
+    if (order.empty()) return std::nullopt;
+    const int rank = static_cast<int>(order.size());
+    const int axis = rank - 1 - from_end;
+    if (axis < 0) return std::nullopt;
+    if (!forward) return rank - 1 - static_cast<int>(order[static_cast<std::size_t>(axis)]);
+    const auto found = std::ranges::find(order, axis);
+    if (found == order.end()) return std::nullopt;
+    return rank - 1 - static_cast<int>(found - order.begin());
+  }
+
+  std::optional<int> sliced(const onnx::NodeProto& node, int from_end) const {
+    const auto axes = graph_.ints(node, "axes", 3);
+    if (!axes) return std::nullopt;
+    for (const std::int64_t axis : *axes) {
+      const std::optional<int> other = axis_from_end(node.input(0), axis);
+      if (!other || *other == from_end) return std::nullopt;
+    }
+    return from_end;
+  }
+
+  std::optional<int> gathered(const onnx::NodeProto& node, int from_end, bool forward) const {
+    const std::optional<int> axis = axis_from_end(node.input(0), attribute_int(node, "axis", 0));
+    if (!axis || *axis == from_end) return std::nullopt;
+    if (from_end < *axis) return from_end;
+    const std::optional<Shape> places = graph_.shape_of(node.input(1));
+    if (!places) return std::nullopt;
+    const int more = static_cast<int>(places->size()) - 1;  // axes of the result
+    if (forward) return from_end + more;
+    if (from_end <= *axis + more) return std::nullopt;  // one of the axes of the places
+    return from_end - more;
+  }
+
+  /// The values keep their order: as many follow each channel as before.
+  std::optional<int> reshaped(const onnx::NodeProto& node, int from_end, bool forward) const {
+    const std::string& from = forward ? node.input(0) : node.output(0);
+    const std::string& to = forward ? node.output(0) : node.input(0);
+    const std::optional<Shape> before = graph_.shape_of(from);
+    const std::optional<Shape> after = graph_.shape_of(to);
+    if (from_end == 0) {
+      if (after && !after->empty() && after->back() == width_) return 0;
+      return !after || after->empty() || after->back() < 0 ? confirmed(to) : std::nullopt;
+    }
+    if (!before || !after || static_cast<int>(before->size()) <= from_end) return std::nullopt;
+    const auto behind = [](const Shape& shape, int distance) {
+      std::int64_t product = 1;
+      for (int i = 0; i < distance; ++i) {
+        const std::int64_t size = shape[shape.size() - 1 - static_cast<std::size_t>(i)];
+        if (size < 0) return std::int64_t{-1};
+        product *= size;
+      }
+      return product;
+    };
+    const std::int64_t wanted = behind(*before, from_end);
+    for (int distance = 0; distance < static_cast<int>(after->size()); ++distance) {
+      if ((*after)[after->size() - 1 - static_cast<std::size_t>(distance)] != width_) continue;
+      if (wanted >= 0 && behind(*after, distance) == wanted) return distance;
+      // Sizes that are not known: the channels are the second axis of pictures, and stay so.
+      if (wanted < 0 && before->size() - static_cast<std::size_t>(from_end) == 2 &&
+          after->size() - static_cast<std::size_t>(distance) == 2) {
+        return distance;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// A tensor of unknown size has the channels last: what makes it or reads it says so.
+  std::optional<int> confirmed(const std::string& tensor) const {
+    const auto is_width = [&](const onnx::NodeProto& node, std::size_t axis) {
+      const std::optional<WeightSeen> weight = graph_.weight_of(node);
+      if (!weight || node.op_type() == "Conv") return false;
+      const bool turned = node.op_type() == "Gemm" && attribute_int(node, "transB", 0) != 0;
+      return weight->shape[turned ? 1 - axis : axis] == width_;
+    };
+    const onnx::NodeProto* maker = graph_.walk.maker(tensor);
+    if (maker != nullptr && is_width(*maker, 1)) return 0;
+    for (const onnx::NodeProto* reader : graph_.walk.readers(tensor)) {
+      if (reader->input(0) == tensor && is_width(*reader, 0)) return 0;
+    }
+    return graph_.norms.contains(tensor) ? std::optional(0) : std::nullopt;
+  }
+
+  const StreamGraph& graph_;
+  const std::int64_t width_;
+};
+
+class StreamSearch {
+ public:
+  StreamSearch(const StreamGraph& graph, std::size_t width)
+      : graph_(graph), axis_(graph, static_cast<std::int64_t>(width)), width_(static_cast<std::int64_t>(width)) {
+    stream_.width = width;
+  }
+
+  ResidualStream from(const std::string& norm_input) {
+    include(norm_input, {0, -1, {}});
+    while (!open_.empty() && stream_.why_not.empty()) {
+      const std::string tensor = open_.front();
+      open_.pop_front();
+      const Inside inside = inside_.at(tensor);
+      if (inside.norm < 0) look_back(tensor, inside);
+      look_ahead(tensor, inside);
+    }
+    if (stream_.why_not.empty()) note_crossings();
+    return std::move(stream_);
+  }
+
+  /// All tensors that are of the stream itself.
+  std::set<std::string> members() const {
+    std::set<std::string> found;
+    for (const auto& [tensor, inside] : inside_) {
+      if (inside.norm < 0) found.insert(tensor);
+    }
+    return found;
+  }
+
+ private:
+  struct Inside {
+    int from_end = 0;
+    int norm = -1;
+    std::vector<std::string> factors;
+    bool operator==(const Inside&) const = default;
+  };
+
+  void include(const std::string& tensor, const Inside& inside) {
+    const auto [place, fresh] = inside_.try_emplace(tensor, inside);
+    if (fresh) {
+      open_.push_back(tensor);
+    } else if (place->second != inside) {
+      stream_.why_not = fmt::format("'{}' would have to be mapped in two ways", printable(tensor));
+    }
+  }
+
+  /// An input of a node on the way: a constant that is mapped, or a tensor.
+  void include_input(const onnx::NodeProto& node, int input, const Inside& inside) {
+    const std::string& name = node.input(input);
+    if (is_initializer(graph_.model, name)) {
+      stream_.writers.push_back({node.name(), input, inside.from_end, inside.factors});
+    } else {
+      include(name, inside);
+    }
+  }
+
+  bool is_data(const std::string& name) const { return !is_initializer(graph_.model, name); }
+
+  bool is_number(const std::string& name, int from_end) const {
+    if (const std::optional<Tensor> value = initializer(graph_.model, name)) {
+      const int axis = static_cast<int>(value->shape().size()) - 1 - from_end;
+      return value->dtype() == Dtype::Float32 && (axis < 0 || value->shape()[static_cast<std::size_t>(axis)] == 1);
+    }
+    return graph_.size_at(name, from_end) == 1;
+  }
+
+  /// Constants of one value for each channel, and nothing else.
+  bool is_factor(const std::string& name, int from_end) const {
+    const std::optional<Tensor> value = initializer(graph_.model, name);
+    if (!value || value->dtype() != Dtype::Float32 || value->count() != width_) return false;
+    const int axis = static_cast<int>(value->shape().size()) - 1 - from_end;
+    return axis >= 0 && value->shape()[static_cast<std::size_t>(axis)] == width_;
+  }
+
+  /// Adds tensors that all have the channels: none is one value for all of them, constants aside.
+  bool joins(const onnx::NodeProto& node, int from_end) const {
+    const std::string& op = node.op_type();
+    if (!of_onnx(node) || (op != "Add" && op != "Sub" && op != "Sum")) return false;
+    return std::ranges::all_of(node.input(), [&](const std::string& input) {
+      if (!is_data(input)) return graph_.is_float(input);
+      const std::int64_t size = graph_.size_at(input, from_end);
+      return size < 0 || size == width_;
+    });
+  }
+
+  /// The input of a Mul or Div whose channels are all multiplied alike; -1: none.
+  int scaled_input(const onnx::NodeProto& node, int from_end) const {
+    if (!of_onnx(node) || node.input_size() != 2 || node.input(0) == node.input(1)) return -1;
+    if (node.op_type() != "Mul" && node.op_type() != "Div") return -1;
+    if (is_data(node.input(0)) && is_number(node.input(1), from_end)) return 0;
+    if (node.op_type() == "Mul" && is_data(node.input(1)) && is_number(node.input(0), from_end)) return 1;
+    return -1;
+  }
+
+  /// The input of a Mul behind whose other input is a factor for each channel; -1: none.
+  int factored_input(const onnx::NodeProto& node, int from_end) const {
+    if (!is_onnx(node, "Mul") || node.input_size() != 2) return -1;
+    if (is_data(node.input(0)) && is_factor(node.input(1), from_end)) return 0;
+    return is_data(node.input(1)) && is_factor(node.input(0), from_end) ? 1 : -1;
+  }
+
+  /// A layer whose weight makes the channels.
+  bool makes(const onnx::NodeProto& node, int from_end, StreamConstant& weight) const {
+    const std::optional<WeightSeen> seen = graph_.weight_of(node);
+    if (!seen) return false;
+    const int rank = static_cast<int>(seen->shape.size());
+    int axis = rank - 1;
+    if (node.op_type() == "Conv") {
+      if (from_end != rank - 2) return false;
+      axis = 0;
+    } else {
+      if (from_end != 0) return false;
+      if (node.op_type() == "Gemm" && attribute_int(node, "transB", 0) != 0) axis = 0;
+    }
+    if (seen->shape[static_cast<std::size_t>(axis)] != width_) return false;
+    if (node.input_size() > 2 && !node.input(2).empty() && !graph_.is_float(node.input(2))) return false;
+    if (seen->transposed) axis = 1 - axis;
+    weight = {seen->node, seen->input, rank - 1 - axis, {}};
+    return true;
+  }
+
+  /// A layer whose weight reads the channels; `padded`: not where the norm in front adds something.
+  std::optional<StreamProduct> reads(const onnx::NodeProto& node, const std::string& tensor, int from_end,
+                                     bool adds) const {
+    const std::optional<WeightSeen> seen = graph_.weight_of(node);
+    if (!seen || node.input(0) != tensor || node.input(1) == tensor) return std::nullopt;
+    const int rank = static_cast<int>(seen->shape.size());
+    int axis = 0;
+    int result = 1;
+    if (node.op_type() == "Conv") {
+      if (from_end != rank - 2) return std::nullopt;
+      std::swap(axis, result);
+      const auto pads = attribute_ints(node, "pads");
+      const bool pads_any = std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; }) ||
+                            find_attribute(node, "auto_pad") != nullptr;
+      if (adds && pads_any) return std::nullopt;
+    } else {
+      if (from_end != 0) return std::nullopt;
+      if (node.op_type() == "Gemm" && attribute_int(node, "transB", 0) != 0) std::swap(axis, result);
+    }
+    if (seen->shape[static_cast<std::size_t>(axis)] != width_) return std::nullopt;
+    if (node.input_size() > 2 && !node.input(2).empty() && !graph_.is_float(node.input(2))) return std::nullopt;
+    const std::int64_t results = seen->shape[static_cast<std::size_t>(result)];
+    if (seen->transposed) axis = 1 - axis;
+    return StreamProduct{node.name(), {seen->node, seen->input, rank - 1 - axis, {}}, results};
+  }
+
+  /// All that makes a tensor can take factors and a matrix, and nothing else reads it.
+  bool folds(const std::string& tensor, int from_end) const {
+    if (!is_data(tensor)) return graph_.is_float(tensor);
+    if (graph_.counts.at(tensor) != 1) return false;
+    const onnx::NodeProto* maker = graph_.walk.maker(tensor);
+    if (maker == nullptr) return false;
+    StreamConstant weight;
+    if (makes(*maker, from_end, weight)) return true;
+    if (joins(*maker, from_end)) {
+      return std::ranges::all_of(maker->input(), [&](const std::string& input) { return folds(input, from_end); });
+    }
+    if (!ChannelAxis::moves(*maker) || maker->op_type() == "Concat") return false;
+    const std::optional<int> before = axis_.back(*maker, from_end);
+    return before && maker->output(0) == tensor && maker->output_size() == 1 && folds(maker->input(0), *before);
+  }
+
+  void look_back(const std::string& tensor, const Inside& inside) {
+    const onnx::NodeProto* maker = graph_.walk.maker(tensor);
+    if (maker == nullptr || has_body(*maker)) return starts_at(tensor);
+    StreamConstant weight;
+    if (makes(*maker, inside.from_end, weight)) {
+      if (!written_.insert(maker->name()).second) return;
+      weight.factors = inside.factors;
+      stream_.writers.push_back(weight);
+      stream_.written_by.push_back(maker->name());
+      if (maker->input_size() > 2 && !maker->input(2).empty()) {
+        // Of a Gemm the bias may have rows; of a convolution it has channels only.
+        stream_.writers.push_back({maker->name(), 2, 0, inside.factors});
+      }
+      return;
+    }
+    if (joins(*maker, inside.from_end)) return include_all(*maker, inside);
+    if (const int data = scaled_input(*maker, inside.from_end); data >= 0) {
+      return include(maker->input(data), inside);
+    }
+    if (const int data = factored_input(*maker, inside.from_end);
+        data >= 0 && folds(maker->input(data), inside.from_end) && !graph_.outputs.contains(tensor)) {
+      Inside before = inside;
+      before.factors.push_back(maker->input(1 - data));
+      stream_.scaled_by.push_back(maker->name());
+      return include(maker->input(data), before);
+    }
+    if (ChannelAxis::moves(*maker)) {
+      if (const std::optional<int> before = axis_.back(*maker, inside.from_end))
+        return pass_back(*maker, inside, *before);
+    }
+    starts_at(tensor);
+  }
+
+  void include_all(const onnx::NodeProto& node, const Inside& inside) {
+    if (!joined_.insert(node.name()).second) return;
+    if (std::ranges::count_if(node.input(), [&](const std::string& input) { return is_data(input); }) > 1) {
+      ++stream_.additions;
+    }
+    for (int i = 0; i < node.input_size(); ++i) include_input(node, i, inside);
+    include(node.output(0), inside);
+  }
+
+  void pass_back(const onnx::NodeProto& node, const Inside& inside, int before) {
+    if (!passed_.insert(node.name()).second) return;
+    Inside moved = inside;
+    moved.from_end = before;
+    const int inputs = node.op_type() == "Concat" ? node.input_size() : 1;
+    for (int i = 0; i < inputs; ++i) include_input(node, i, moved);
+    const int outputs = node.op_type() == "Split" ? node.output_size() : 1;
+    for (int i = 0; i < outputs; ++i) {
+      if (!node.output(i).empty()) include(node.output(i), inside);
+    }
+  }
+
+  void starts_at(const std::string& tensor) { starts_.insert(tensor); }
+
+  void look_ahead(const std::string& tensor, const Inside& inside) {
+    const auto& readers = graph_.walk.readers(tensor);
+    const auto counted = graph_.counts.find(tensor);
+    const int expected = static_cast<int>(readers.size()) + (graph_.outputs.contains(tensor) ? 1 : 0);
+    if (counted != graph_.counts.end() && counted->second != expected) {
+      stream_.why_not = fmt::format("the body of an If, Loop or Scan reads '{}'", printable(tensor));
+      return;
+    }
+    if (graph_.outputs.contains(tensor)) plain_.insert(tensor);
+    for (const onnx::NodeProto* reader : readers) {
+      if (has(*reader, Trait::ReadsShape) || read_ahead(*reader, tensor, inside)) continue;
+      plain_.insert(tensor);
+      plain_readers_[tensor].insert(reader->name());
+    }
+  }
+
+  /// False: this node has to read the tensor as it was.
+  bool read_ahead(const onnx::NodeProto& node, const std::string& tensor, const Inside& inside) {
+    if (has_body(node)) return false;
+    if (inside.norm < 0) {
+      if (inside.from_end == 0 && inside.factors.empty() && is_norm(node, tensor)) return true;
+      if (joins(node, inside.from_end)) {
+        include_all(node, inside);
+        return true;
+      }
+      if (!inside.factors.empty()) return factored_input(node, inside.from_end) >= 0 || passed_.contains(node.name());
+    }
+    if (const int data = scaled_input(node, inside.from_end); data >= 0 && node.input(data) == tensor) {
+      if (inside.norm >= 0 && !norm_of(inside).bias_node.empty()) return false;
+      include(node.output(0), inside);
+      return true;
+    }
+    const bool adds = inside.norm >= 0 && !norm_of(inside).bias_node.empty();
+    if (std::optional<StreamProduct> product = reads(node, tensor, inside.from_end, adds)) {
+      (inside.norm >= 0 ? norm_of(inside).products : stream_.products).push_back(std::move(*product));
+      return true;
+    }
+    if (!ChannelAxis::moves(node) || node.input(0) != tensor) {
+      // What is joined with others along another axis.
+      if (!is_onnx(node, "Concat") || inside.norm >= 0) return false;
+    }
+    if (inside.norm >= 0 && (node.op_type() == "Concat" || node.op_type() == "Neg")) return false;
+    const std::optional<int> behind = axis_.ahead(node, inside.from_end);
+    if (!behind) return false;
+    Inside moved = inside;
+    moved.from_end = *behind;
+    if (inside.norm < 0) {
+      pass_back(node, moved, inside.from_end);
+    } else {
+      for (const std::string& output : node.output()) {
+        if (!output.empty()) include(output, moved);
+      }
+    }
+    return true;
+  }
+
+  StreamNorm& norm_of(const Inside& inside) { return stream_.norms[static_cast<std::size_t>(inside.norm)]; }
+
+  bool is_norm(const onnx::NodeProto& node, const std::string& tensor) {
+    const auto found = graph_.norms.find(tensor);
+    if (found == graph_.norms.end()) return false;
+    for (const NormSeen& seen : found->second) {
+      if (!seen.nodes.contains(node.name())) continue;
+      if (normed_.insert(seen.norm.output).second) {
+        stream_.norms.push_back(seen.norm);
+        include(seen.norm.output, {0, static_cast<int>(stream_.norms.size()) - 1, {}});
+      }
+      return true;
+    }
+    return false;
+  }
+
+  void note_crossings() {
+    std::set<std::string> all(starts_);
+    all.insert(plain_.begin(), plain_.end());
+    for (const std::string& tensor : all) {
+      const Inside& inside = inside_.at(tensor);
+      if (inside.from_end != 0 || !inside.factors.empty()) {
+        const onnx::NodeProto* maker = graph_.walk.maker(tensor);
+        stream_.why_not = fmt::format("'{}', which {} makes, cannot take a matrix", printable(tensor),
+                                      maker == nullptr ? "nothing" : maker->op_type());
+        return;
+      }
+      StreamCrossing crossing;
+      crossing.tensor = tensor;
+      crossing.starts = starts_.contains(tensor);
+      crossing.norm = inside.norm;
+      for (const onnx::NodeProto* reader : graph_.walk.readers(tensor)) {
+        const auto plain = plain_readers_.find(tensor);
+        const bool as_it_was = plain != plain_readers_.end() && plain->second.contains(reader->name());
+        if (!as_it_was && !has(*reader, Trait::ReadsShape)) crossing.mapped.insert(reader->name());
+      }
+      stream_.crossings.push_back(std::move(crossing));
+    }
+  }
+
+  const StreamGraph& graph_;
+  const ChannelAxis axis_;
+  const std::int64_t width_;
+  ResidualStream stream_;
+  std::map<std::string, Inside> inside_;
+  std::deque<std::string> open_;
+  std::set<std::string> starts_, plain_;
+  std::map<std::string, std::set<std::string>> plain_readers_;
+  std::set<std::string> written_, joined_, passed_, normed_;
+};
+
+std::size_t width_of(const StreamGraph& graph, const std::string& norm_input) {
+  const std::int64_t last = graph.size_at(norm_input, 0);
+  if (last > 1) return static_cast<std::size_t>(last);
+  for (const NormSeen& seen : graph.norms.at(norm_input)) {
+    const onnx::NodeProto* node = find_node(graph.model.proto.graph(), seen.norm.scale_node);
+    if (node == nullptr) continue;
+    const Shape shape = initializer(graph.model, node->input(seen.norm.scale_input))->shape();
+    if (!shape.empty() && shape.back() > 1) return static_cast<std::size_t>(shape.back());
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> ResidualStream::layers() const {
+  std::vector<std::string> names = written_by;
+  const auto add = [&](const std::vector<StreamProduct>& all) {
+    for (const StreamProduct& product : all) {
+      if (std::ranges::find(names, product.layer) == names.end()) names.push_back(product.layer);
+    }
+  };
+  for (const StreamNorm& norm : norms) add(norm.products);
+  add(products);
+  return names;
+}
+
+bool ResidualStream::subtracts_mean() const { return std::ranges::any_of(norms, &StreamNorm::subtracts_mean); }
+
+std::vector<ResidualStream> residual_streams(const Network& network) {
+  const StreamGraph graph(network.model);
+  std::vector<ResidualStream> streams;
+  std::set<std::string> seen;
+  for (const std::string& input : graph.norm_inputs) {
+    const std::size_t width = width_of(graph, input);
+    if (width == 0 || seen.contains(input)) continue;
+    StreamSearch search(graph, width);
+    ResidualStream stream = search.from(input);
+    seen.merge(search.members());
+    if (stream.additions > 0) streams.push_back(std::move(stream));
+  }
+  return streams;
+}
+
+}  // namespace vernier
