@@ -61,6 +61,8 @@ std::vector<std::string> rewrites_of(const LayerFacts& layer) {
   const bool scaled =
       std::ranges::any_of(layer.read_by, [](const std::string& op) { return op == "Mul" || op == "Div"; });
   if (layer.op_type == "MatMul" && weight_of(layer) == nullptr && scaled) return {"scale-attention"};
+  const bool adds_up = layer.op_type == "Add" || layer.op_type == "MatMul" || layer.op_type == "Gemm";
+  if (adds_up) return {"scale-stream"};
   return {};
 }
 

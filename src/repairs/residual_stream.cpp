@@ -131,6 +131,7 @@ class StreamGraph {
       if (!is_float(node.input(1))) return;
       seen.norm.scale_node = node.name();
       seen.norm.scale_input = 1;
+      seen.norm.epsilon_node = node.name();
       if (node.input_size() > 2 && !node.input(2).empty()) {
         if (!is_float(node.input(2))) return;
         seen.norm.bias_node = node.name();
@@ -154,6 +155,8 @@ class StreamGraph {
     };
     seen.norm.scale_node = whole.scaler;
     if (!whole.scaler.empty()) seen.norm.scale_input = place(whole.scaler, whole.scale);
+    seen.norm.epsilon_node = whole.pieces.add;
+    if (!whole.pieces.add.empty()) seen.norm.epsilon_input = place(whole.pieces.add, whole.pieces.epsilon);
     seen.norm.bias_node = whole.adder;
     if (!whole.adder.empty()) seen.norm.bias_input = place(whole.adder, whole.bias);
     add_norm(std::move(seen));
@@ -336,17 +339,11 @@ class StreamSearch {
       if (inside.norm < 0) look_back(tensor, inside);
       look_ahead(tensor, inside);
     }
+    for (const auto& [tensor, inside] : inside_) {
+      if (inside.norm < 0) stream_.tensors.push_back(tensor);
+    }
     if (stream_.why_not.empty()) note_crossings();
     return std::move(stream_);
-  }
-
-  /// All tensors that are of the stream itself.
-  std::set<std::string> members() const {
-    std::set<std::string> found;
-    for (const auto& [tensor, inside] : inside_) {
-      if (inside.norm < 0) found.insert(tensor);
-    }
-    return found;
   }
 
  private:
@@ -683,7 +680,7 @@ std::vector<ResidualStream> residual_streams(const Network& network) {
     if (width == 0 || seen.contains(input)) continue;
     StreamSearch search(graph, width);
     ResidualStream stream = search.from(input);
-    seen.merge(search.members());
+    seen.insert(stream.tensors.begin(), stream.tensors.end());
     if (stream.additions > 0) streams.push_back(std::move(stream));
   }
   return streams;

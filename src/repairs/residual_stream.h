@@ -35,6 +35,8 @@ struct StreamNorm {
   bool subtracts_mean = true;
   std::string scale_node, bias_node;  // that read them; empty: there is none
   int scale_input = 0, bias_input = 0;
+  std::string epsilon_node;  // that has it or reads it; empty: none is added
+  int epsilon_input = -1;    // -1: it is an attribute
   std::vector<StreamProduct> products;
 };
 
@@ -48,7 +50,8 @@ struct StreamCrossing {
 
 struct ResidualStream {
   std::size_t width = 0;
-  std::size_t additions = 0;  // of two tensors that are not constants
+  std::size_t additions = 0;         // of two tensors that are not constants
+  std::vector<std::string> tensors;  // that are parts of it, what is added to it among them
   std::vector<StreamConstant> writers;
   std::vector<std::string> written_by;  // layers that the writers are weights of
   std::vector<std::string> scaled_by;   // Mul nodes whose constants are `factors` of writers

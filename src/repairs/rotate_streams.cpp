@@ -29,6 +29,12 @@ constexpr std::size_t kMostProducts = 2;   // that are added
 constexpr std::size_t kFewestForEach = 4;  // layers that take the matrix, for each of them
 constexpr double kNeutralRotation = 100;   // dB
 
+/// All values lie on a grid. The first few say so of most weights, which do not.
+bool on_grid(std::span<const float> values) {
+  constexpr std::size_t kFew = 4096;
+  return lattice_of(values.first(std::min(kFew, values.size()))) && lattice_of(values);
+}
+
 std::string why_not_rotated(const Network& network, const ResidualStream& stream) {
   if (!stream.why_not.empty()) return stream.why_not;
   if (!ChannelRotation::fits(stream.width)) {
@@ -50,7 +56,7 @@ std::string why_not_rotated(const Network& network, const ResidualStream& stream
     const onnx::NodeProto* node = network.node(name);
     if (node == nullptr) continue;
     const std::optional<Tensor> weight = initializer(network.model, node->input(1));
-    if (weight && lattice_of(weight->floats())) return "its weights lie on a grid, which the matrix would break";
+    if (weight && on_grid(weight->floats())) return "its weights lie on a grid, which the matrix would break";
   }
   return {};
 }

@@ -265,3 +265,33 @@ def test_norms_behind_the_additions_are_a_reason(tmp_path):
     rows = tried(tmp_path, build, 17)
     assert len(rows) == 1 and not rows[0]["accepted"]
     assert "the matrix would need 2 products" in rows[0]["why"], rows[0]["why"]
+
+
+def large_stream(b, norm):
+    """As T5's: the second block writes values beyond float16."""
+    x = b.add("Gather", [b.table("embed", WORDS, WIDTH), "ids"], "x")
+    for i in range(3):
+        x = b.block(x, f"b{i}", norm, b.matmul)
+    b.matmul(norm(x, "final"), "logits", WIDTH, WORDS)
+    model, samples = b.of_tokens("logits", WORDS)
+    for tensor in model.graph.initializer:
+        if tensor.name == "b1.down.weight":
+            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor) * np.float32(1e5), tensor.name))
+    return model, samples
+
+
+@pytest.mark.parametrize("norm", ["norm", "rms"])
+def test_stream_beyond_float16_is_scaled(norm, tmp_path):
+    b = Transformer(5)
+    model, samples = large_stream(b, getattr(b, norm))
+    onnx.save(model, tmp_path / "net.onnx")
+    np.savez(tmp_path / "data.npz", **samples)
+    done = vernier("fix", "net.onnx", "--fp16", "--data", "data.npz", "--no-latency", "--json", "-o", "out", folder=tmp_path)
+    report = json.loads(done.stdout)
+    rows = [row for row in report["explanation"]["repairs"] if row["id"] == "scale-stream"]
+    assert len(rows) == 1 and rows[0]["accepted"], rows
+    assert float(rows[0]["neutral_db"]) >= 100, rows[0]  # "inf": exact
+    figures = report["repaired"]["outputs"][0]
+    assert figures["nonfinite"] == 0 and figures["sqnr_db"] > 50, figures
+    overflow = [cause for cause in report["explanation"]["causes"] if cause["id"] == "overflow"]
+    assert any("scale-stream" in cause["repairs"] for cause in overflow), overflow
