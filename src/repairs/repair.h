@@ -88,6 +88,7 @@ std::vector<Proposal> scales_per_channel(const Network& network, int round);
 std::vector<Proposal> cross_layer_equalization(const Network& network, int round);
 std::vector<Proposal> smooth_quant(const Network& network, int round);
 std::vector<Proposal> rotate_streams(const Network& network, int round);
+std::vector<Proposal> centre_streams(const Network& network, int round);
 std::vector<Proposal> scale_streams(const Network& network, int round);
 std::vector<Proposal> unfold_norms(const Network& network, int round);
 std::vector<Proposal> outlier_channel_splitting(const Network& network, int round);

@@ -438,7 +438,7 @@ class StreamSearch {
     return true;
   }
 
-  /// A layer whose weight reads the channels; `padded`: not where the norm in front adds something.
+  /// A layer whose weight reads the channels. `adds`: the norm in front adds something, which padding would leave out.
   std::optional<StreamProduct> reads(const onnx::NodeProto& node, const std::string& tensor, int from_end,
                                      bool adds) const {
     const std::optional<WeightSeen> seen = graph_.weight_of(node);
@@ -490,7 +490,7 @@ class StreamSearch {
       stream_.writers.push_back(weight);
       stream_.written_by.push_back(maker->name());
       if (maker->input_size() > 2 && !maker->input(2).empty()) {
-        // Of a Gemm the bias may have rows; of a convolution it has channels only.
+        // The bias of a convolution has one axis.
         stream_.writers.push_back({maker->name(), 2, 0, inside.factors});
       }
       return;
@@ -671,7 +671,7 @@ std::vector<std::string> ResidualStream::layers() const {
 
 bool ResidualStream::subtracts_mean() const { return std::ranges::any_of(norms, &StreamNorm::subtracts_mean); }
 
-std::vector<ResidualStream> residual_streams(const Network& network) {
+std::vector<ResidualStream> residual_streams(const Network& network, std::size_t additions) {
   const StreamGraph graph(network.model);
   std::vector<ResidualStream> streams;
   std::set<std::string> seen;
@@ -681,7 +681,7 @@ std::vector<ResidualStream> residual_streams(const Network& network) {
     StreamSearch search(graph, width);
     ResidualStream stream = search.from(input);
     seen.insert(stream.tensors.begin(), stream.tensors.end());
-    if (stream.additions > 0) streams.push_back(std::move(stream));
+    if (stream.additions >= additions) streams.push_back(std::move(stream));
   }
   return streams;
 }

@@ -64,8 +64,9 @@ struct ResidualStream {
   bool subtracts_mean() const;              // a norm that reads it does
 };
 
-/// Streams that blocks add to, in graph order. What cannot be folded at a place becomes a crossing.
-std::vector<ResidualStream> residual_streams(const Network& network);
+/// Streams that blocks add to, in graph order; `additions`: at least so many times. What cannot be folded at a place
+/// becomes a crossing.
+std::vector<ResidualStream> residual_streams(const Network& network, std::size_t additions = 1);
 
 /// v M, in place, for a row of `width` values.
 using ChannelMap = std::function<void(std::span<double> row)>;
@@ -73,5 +74,8 @@ using ChannelMap = std::function<void(std::span<double> row)>;
 /// Folds an orthogonal matrix into the weights of a stream. What the norms multiply and add goes into the weights
 /// behind them first.
 void rotate_channels(Model& model, const ResidualStream& stream, const ChannelMap& turn);
+
+/// Takes the mean of the channels out of what writes a stream that only norms read, all of which subtract it.
+void centre_channels(Model& model, const ResidualStream& stream);
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 //   x W1 ..., table[i] ...     ->  x (W1 Q), (table Q)[i]                 what writes
 //   (norm(x) g + b) W2 + c     ->  norm(x Q) (Q^T g W2) + (c + b W2)      what reads, its norm without scale and bias
 //   x                          ->  (x Q) Q^T                              what has to stay as it was: one product
+// Instead of Q, the matrix that takes out the mean goes into what writes alone: norms that subtract it do not notice.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +83,7 @@ class StreamRotation {
         counts_(count_readers(model)) {}
 
   void run() {
-    for (const StreamConstant& writer : stream_.writers) write(writer);
+    change_writers();
     for (const StreamProduct& product : stream_.products) read(product, {});
     for (const StreamNorm& norm : stream_.norms) {
       // Taken before they are replaced.
@@ -95,12 +96,26 @@ class StreamRotation {
       if (!norm.scale_node.empty()) fill(norm.scale_node, norm.scale_input, 1);
       if (!norm.bias_node.empty()) fill(norm.bias_node, norm.bias_input, 0);
     }
-    for (const std::string& name : stream_.scaled_by) remove_factor(name);
+    remove_factors();
     for (const StreamCrossing& crossing : stream_.crossings) cross(crossing);
     remove_leftovers(model_);
   }
 
+  void run_on_writers() {
+    change_writers();
+    remove_factors();
+    remove_leftovers(model_);
+  }
+
  private:
+  void change_writers() {
+    for (const StreamConstant& writer : stream_.writers) write(writer);
+  }
+
+  void remove_factors() {
+    for (const std::string& name : stream_.scaled_by) remove_factor(name);
+  }
+
   onnx::GraphProto& graph() { return *model_.proto.mutable_graph(); }
 
   onnx::NodeProto& node(const std::string& name) {
@@ -329,6 +344,15 @@ class StreamRotation {
 
 void rotate_channels(Model& model, const ResidualStream& stream, const ChannelMap& turn) {
   StreamRotation(model, stream, turn).run();
+}
+
+void centre_channels(Model& model, const ResidualStream& stream) {
+  const ChannelMap centre = [](std::span<double> row) {
+    double mean = 0;
+    for (const double value : row) mean += value / static_cast<double>(row.size());
+    for (double& value : row) value -= mean;
+  };
+  StreamRotation(model, stream, centre).run_on_writers();
 }
 
 }  // namespace vernier

@@ -295,3 +295,25 @@ def test_stream_beyond_float16_is_scaled(norm, tmp_path):
     assert figures["nonfinite"] == 0 and figures["sqnr_db"] > 50, figures
     overflow = [cause for cause in report["explanation"]["causes"] if cause["id"] == "overflow"]
     assert any("scale-stream" in cause["repairs"] for cause in overflow), overflow
+
+
+def test_mean_in_front_of_layer_norms_is_taken_out(tmp_path):
+    b = Transformer(5)
+    x = b.add("Gather", [b.table("embed", WORDS, WIDTH), "ids"], "x")
+    for i in range(2):
+        x = b.block(x, f"b{i}", b.norm)
+    b.linear(b.norm(x, "final"), "logits", WIDTH, WORDS)
+    model, samples = b.of_tokens("logits", WORDS)
+    for tensor in model.graph.initializer:
+        if tensor.name == "embed":
+            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor) + np.float32(500), tensor.name))
+    onnx.save(model, tmp_path / "net.onnx")
+    np.savez(tmp_path / "data.npz", **samples)
+    done = vernier("fix", "net.onnx", "--fp16", "--data", "data.npz", "--no-latency", "--json", "-o", "out", folder=tmp_path)
+    report = json.loads(done.stdout)
+    rows = [row for row in report["explanation"]["repairs"] if row["id"] == "centre-stream"]
+    assert len(rows) == 1 and rows[0]["accepted"], rows
+    gain = report["repaired"]["outputs"][0]["sqnr_db"] - report["all_low"]["outputs"][0]["sqnr_db"]
+    assert gain > 20, gain
+    causes = [cause for cause in report["explanation"]["causes"] if cause["id"] == "large-mean"]
+    assert causes and all("centre-stream" in cause["repairs"] for cause in causes), causes
