@@ -39,6 +39,10 @@ void check_entries(const KeptSet& kept, const Certificate& certificate, std::vec
     if (members.count(item) == 0) faults.push_back(fmt::format("entry for item {}, which is not kept", item));
     if (!seen.insert(item).second) faults.push_back(fmt::format("two entries for item {}", item));
   }
+  for (const std::size_t item : certificate.needed_below) {
+    if (members.count(item) == 0) faults.push_back(fmt::format("entry for item {}, which is not kept", item));
+    if (!seen.insert(item).second) faults.push_back(fmt::format("two entries for item {}", item));
+  }
   for (const std::size_t i : members)
     if (seen.count(i) == 0) faults.push_back(fmt::format("no entry for kept item {}", i));
 }
@@ -77,7 +81,14 @@ CertificateCheck check_certificate(std::size_t item_count, const KeptSet& kept, 
   check_entries(kept, certificate, check.faults);
   check_record(kept, /*should_pass=*/true, "the kept set", trials, check.faults);
   const std::set<std::size_t> excused(certificate.not_cheaper.begin(), certificate.not_cheaper.end());
+  const std::set<std::size_t> below(certificate.needed_below.begin(), certificate.needed_below.end());
   for (const std::size_t i : kept) {
+    if (below.count(i) != 0) {
+      bool found = false;
+      for (const std::size_t other : kept) found = found || (other < items.size() && items[other].needs == i);
+      if (!found) check.faults.push_back(fmt::format("item {} was not tested, though no kept item needs it", i));
+      continue;
+    }
     if (excused.count(i) != 0) {
       const bool known = items.size() == item_count;
       if (!known || sum_of_costs(less_one(kept, i), items, borders) < sum_of_costs(kept, items, borders)) {

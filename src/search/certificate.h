@@ -29,8 +29,9 @@ struct CertificateCheck {
 /// Demands: kept ascending, without repeats, each below `item_count`; exactly one entry per kept item; for the kept set
 /// a passing and for each kept-less-one a failing recorded trial of exactly that set, agreeing with the entry; no set
 /// of these on record with both outcomes; the certificate calls itself complete. An item that the certificate excuses
-/// as not cheaper to drop needs no trial: `items` and `borders` must say the same. Edges: kept = {} needs only its own
-/// passing trial. Undecided verdicts are failures. Cost: O(trials * (|kept| + set size) * log), no oracle call.
+/// as not cheaper to drop, or as needed by another one, needs no trial: `items` and `borders` must say the same. Edges:
+/// kept = {} needs only its own passing trial. Undecided verdicts are failures. Cost: O(trials * (|kept| + set size) *
+/// log), no oracle call.
 CertificateCheck check_certificate(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
                                    std::span<const RecordedTrial> trials, std::span<const SearchItem> items = {},
                                    std::span<const Border> borders = {});

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "search/oracle.h"
 
 namespace vernier {
+
+/// In place of an item's number: there is none.
+inline constexpr std::size_t kNoItem = std::numeric_limits<std::size_t>::max();
 
 /// One switchable unit.
 struct SearchItem {
@@ -17,6 +21,9 @@ struct SearchItem {
   double predicted_damage = 0;
   /// Cost of keeping it high, > 0 (1 per layer, or multiply-accumulates).
   double cost = 1;
+  /// The item without which keeping this one changes nothing: the rung below, of a layer that may take several formats.
+  /// Its number is smaller, and nothing else needs it. kNoItem: this one stands alone.
+  std::size_t needs = kNoItem;
 };
 
 /// A tensor that is converted when its maker and its readers do not run in one format: paid once, when some of `items`

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "search/certificate.h"
 #include "search/conclude.h"
+#include "search/exchange.h"
 #include "search/guess.h"
 #include "search/minimum.h"
 #include "search/prefix.h"
@@ -29,6 +32,7 @@ constexpr double kMuchWorse = 2;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void validate(const std::vector<SearchItem>& items) {
+  std::set<std::size_t> needed;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const SearchItem& item = items[i];
     if (std::isnan(item.predicted_damage) || item.predicted_damage < 0 || !(item.cost > 0) || std::isinf(item.cost)) {
@@ -36,12 +40,20 @@ void validate(const std::vector<SearchItem>& items) {
                                                    "at least 0 and cost above 0 and finite",
                                                    i, item.predicted_damage, item.cost));
     }
+    if (item.needs == kNoItem) continue;
+    if (item.needs >= i || !needed.insert(item.needs).second) {
+      throw Error(ErrorKind::Internal, fmt::format("search item {} needs item {}", i, item.needs));
+    }
   }
 }
 
 Certificate collect_certificate(const Costs& costs, const Passing& best, const TrialLog& log) {
   Certificate certificate;
   for (const std::size_t i : best.kept) {
+    if (std::ranges::any_of(best.kept, [&](std::size_t other) { return costs.items[other].needs == i; })) {
+      certificate.needed_below.push_back(i);
+      continue;
+    }
     if (costs.saved_by(best.kept, i) <= 0) {
       certificate.not_cheaper.push_back(i);
       continue;
@@ -49,8 +61,9 @@ Certificate collect_certificate(const Costs& costs, const Passing& best, const T
     const Trial* trial = log.recorded(without(best.kept, std::array{i}));
     if (trial && !passes(*trial)) certificate.needed.push_back({i, *trial});
   }
-  certificate.complete =
-      passes(best.trial) && certificate.needed.size() + certificate.not_cheaper.size() == best.kept.size();
+  const std::size_t accounted =
+      certificate.needed.size() + certificate.not_cheaper.size() + certificate.needed_below.size();
+  certificate.complete = passes(best.trial) && accounted == best.kept.size();
   return certificate;
 }
 
@@ -163,6 +176,13 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
                                        costs.of(all), costs.of(best.kept)));
     best = {all, result.all_high};
     settle_again();  // what the borders do not pay for may still be dropped
+  }
+  if (options.exchange) {
+    for (double before = kInfinity; costs.of(best.kept) < before && !log.stopped();) {
+      before = costs.of(best.kept);
+      best = exchange(known, costs, best, log);
+      settle_again();
+    }
   }
   if (options.prove_minimum || is_island(best, result.all_low, log)) {
     // A cheaper set that the proof stumbles on is trimmed and certified in its turn.

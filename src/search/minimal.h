@@ -41,6 +41,8 @@ struct MinimalOptions {
   /// What was confirmed may use so much more of the allowance than the oracle said, and still be searched again
   /// (confirmed.h).
   double most_room = 1.5;  // 1.8 dB; flipped quantization steps of few samples were seen to give 0.8 dB
+  /// Once nothing can be dropped: also try to keep other items instead (exchange.h).
+  bool exchange = false;
   /// After the certificate: look for a cheaper set, or for the proof that there is none (minimum.h).
   bool prove_minimum = false;
   /// Polled between trials: true stops the search with the best set so far (Ctrl-C).
@@ -59,7 +61,9 @@ struct Certificate {
   std::vector<Needed> needed;
   /// Kept items whose drop would not make the set cheaper, because of its borders: they need no test.
   std::vector<std::size_t> not_cheaper = {};
-  bool complete = false;  // every kept item is in one of the two, and the kept set has its passing test
+  /// Kept items that another kept one needs: that one is dropped before them.
+  std::vector<std::size_t> needed_below = {};
+  bool complete = false;  // every kept item is in one of the three, and the kept set has its passing test
 };
 
 struct MinimalResult {
@@ -96,7 +100,8 @@ struct MinimalResult {
 ///         verdicts alone, in more calls. No items: one call decides between NothingNeeded and Impossible.
 ///         Stopped before anything was asked: all items, with an Invalid final trial.
 ///         Each of other_costs adds a search of its own; what it asks again is remembered.
-/// With borders a set is minimal when no drop of one item both passes and makes it cheaper.
+/// With borders a set is minimal when no drop of one item both passes and makes it cheaper. An item that another kept
+/// one needs is not dropped before it.
 /// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. What the oracle
 ///         throws passes through.
 /// Source: guided prefix and trimming after Zeller & Hildebrandt 2002 (ddmin) and Junker 2004 (QuickXplain).

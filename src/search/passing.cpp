@@ -10,6 +10,7 @@
 namespace vernier {
 
 double Costs::saved_by(const KeptSet& kept, std::size_t item) const {
+  if (std::ranges::any_of(kept, [&](std::size_t other) { return items[other].needs == item; })) return 0;
   return borders.empty() ? items[item].cost : of(kept) - of(without(kept, std::array{item}));
 }
 

@@ -21,8 +21,8 @@ struct Costs {
   std::span<const Border> borders;
 
   double of(const KeptSet& kept) const { return cost_of(items, borders, kept); }
-  /// What dropping `item` saves; not above 0 when borders eat it up. The drops of several items save at least the sum
-  /// of what each saves alone.
+  /// What dropping `item` saves; not above 0 when borders eat it up, or when another kept item needs it. The drops of
+  /// several items save at least the sum of what each saves alone.
   double saved_by(const KeptSet& kept, std::size_t item) const;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "search/trials.h"
 
@@ -41,6 +42,40 @@ Curve fit(const Bracket& bracket, const Ranking& ranking) {
   return low_is_nearer ? Curve{low_damage, low_residual, exponent} : Curve{high_damage, high_residual, exponent};
 }
 
+/// What each item is ranked by: damage per cost. One that needs another never comes before it: where it is the more
+/// useful of the two, they count as one.
+std::vector<double> usefulness(std::span<const SearchItem> items) {
+  struct Block {
+    double damage = 0;
+    double cost = 0;
+    std::vector<std::size_t> items;
+    double worth() const { return damage / cost; }
+  };
+  std::vector<std::size_t> next(items.size(), kNoItem);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].needs != kNoItem) next[items[i].needs] = i;
+  }
+  std::vector<double> worth(items.size());
+  for (std::size_t first = 0; first < items.size(); ++first) {
+    if (items[first].needs != kNoItem) continue;
+    std::vector<Block> blocks;
+    for (std::size_t i = first; i != kNoItem; i = next[i]) {
+      blocks.push_back({items[i].predicted_damage, items[i].cost, {i}});
+      while (blocks.size() > 1 && blocks[blocks.size() - 2].worth() < blocks.back().worth()) {
+        const Block last = std::move(blocks.back());
+        blocks.pop_back();
+        blocks.back().damage += last.damage;
+        blocks.back().cost += last.cost;
+        blocks.back().items.insert(blocks.back().items.end(), last.items.begin(), last.items.end());
+      }
+    }
+    for (const Block& block : blocks) {
+      for (const std::size_t i : block.items) worth[i] = block.worth();
+    }
+  }
+  return worth;
+}
+
 std::size_t shortest(const Bracket& bracket, const Ranking& ranking) {
   return std::max(bracket.failing.length + 1, ranking.mandatory);
 }
@@ -51,13 +86,13 @@ Ranking rank(std::span<const SearchItem> items) {
   Ranking ranking;
   ranking.order.resize(items.size());
   std::iota(ranking.order.begin(), ranking.order.end(), std::size_t{0});
-  std::stable_sort(ranking.order.begin(), ranking.order.end(), [items](std::size_t a, std::size_t b) {
-    return items[a].predicted_damage / items[a].cost > items[b].predicted_damage / items[b].cost;
-  });
+  const std::vector<double> worth = usefulness(items);
+  std::stable_sort(ranking.order.begin(), ranking.order.end(),
+                   [&](std::size_t a, std::size_t b) { return worth[a] > worth[b]; });
   ranking.residual.assign(items.size() + 1, 0.0);
   for (std::size_t m = items.size(); m-- > 0;) {
     const double damage = items[ranking.order[m]].predicted_damage;
-    if (std::isinf(damage)) ++ranking.mandatory;
+    if (std::isinf(worth[ranking.order[m]])) ++ranking.mandatory;
     ranking.residual[m] = ranking.residual[m + 1] + (std::isinf(damage) ? 0 : damage);
   }
   return ranking;

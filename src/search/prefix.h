@@ -11,7 +11,8 @@
 
 namespace vernier {
 
-/// Items by predicted damage per cost, most useful first, those that must be kept in front.
+/// Items by predicted damage per cost, most useful first, those that must be kept in front. An item that needs another
+/// comes behind it.
 struct Ranking {
   std::vector<std::size_t> order;
   /// residual[m] = predicted damage of all items behind the first m, must-keep items left out: [items + 1], falling.

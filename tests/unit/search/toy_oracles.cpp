@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -79,9 +80,62 @@ Toy with_interactions(Toy toy, std::uint64_t seed) {
   return toy;
 }
 
+Toy ladder(std::size_t layers, std::size_t rungs, double sigma, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  constexpr double kAllLow = 10;
+  constexpr double kBits[] = {4, 4, 16};
+  std::uniform_real_distribution<double> part(0.02, 0.5);  // of a rung's damage that is left one rung up
+  const std::vector<double> alone = log_normal(layers, 1.5, random);
+  const std::vector<double> weights = log_normal(layers, 1, random);
+  Toy toy;
+  std::vector<double> costs;
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    double left = alone[layer];
+    for (std::size_t step = 0; step + 1 < rungs; ++step) {
+      const double above = step + 2 < rungs ? left * part(random) : 0;
+      toy.damage.push_back(left - above);
+      costs.push_back(weights[layer] * kBits[step]);
+      left = above;
+    }
+  }
+  const double sum = std::accumulate(toy.damage.begin(), toy.damage.end(), 0.0);
+  for (double& d : toy.damage) d *= kAllLow / sum;
+  toy.items = predict(toy.damage, sigma, random);
+  for (std::size_t i = 0; i < toy.items.size(); ++i) {
+    toy.items[i].cost = costs[i];
+    if (i % (rungs - 1) != 0) toy.items[i].needs = i - 1;
+  }
+  return toy;
+}
+
+double cheapest_cost(const Toy& toy) {
+  double best = std::numeric_limits<double>::infinity();
+  KeptSet kept;
+  const std::function<void(std::size_t, double)> decide = [&](std::size_t item, double cost) {
+    if (cost >= best) return;
+    if (item == toy.items.size()) {
+      if (damage_of(toy, kept) <= 1) best = cost;
+      return;
+    }
+    std::size_t end = item + 1;
+    while (end < toy.items.size() && toy.items[end].needs != kNoItem) ++end;
+    decide(end, cost);
+    const std::size_t before = kept.size();
+    for (std::size_t step = item; step < end; ++step) {
+      kept.push_back(step);
+      cost += toy.items[step].cost;
+      decide(end, cost);
+    }
+    kept.resize(before);
+  };
+  decide(0, 0);
+  return best;
+}
+
 double damage_of(const Toy& toy, const KeptSet& kept) {
   std::vector<bool> low(toy.damage.size(), true);
-  for (const std::size_t i : kept) low[i] = false;
+  // Ascending: what an item needs comes before it.
+  for (const std::size_t i : kept) low[i] = toy.items[i].needs != kNoItem && low[toy.items[i].needs];
   double sum = 0;
   for (std::size_t i = 0; i < low.size(); ++i) sum += low[i] ? toy.damage[i] : 0;
   for (const Pair& pair : toy.pairs) sum += low[pair.a] && low[pair.b] ? pair.extra : 0;
@@ -108,14 +162,14 @@ Run search(const Toy& toy, const Oracle& oracle, MinimalOptions options) {
 }
 
 CertificateCheck recheck(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
-                         const Oracle& oracle) {
+                         const Oracle& oracle, std::span<const SearchItem> items) {
   std::vector<RecordedTrial> trials{{kept, oracle(kept)}};
   for (const std::size_t item : kept) {
     KeptSet less = kept;
     std::erase(less, item);
     trials.push_back({less, oracle(less)});
   }
-  return check_certificate(item_count, kept, certificate, trials);
+  return check_certificate(item_count, kept, certificate, trials, items);
 }
 
 }  // namespace vernier::toys

@@ -1,7 +1,9 @@
 // Toy networks for searches: items with known damages, a noisy ranking of them, and oracles that misbehave on purpose.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "search/certificate.h"
@@ -34,6 +36,13 @@ Toy diffuse(std::size_t count, std::size_t optimum, double sigma, std::uint64_t 
 /// Adds count / 5 random pair effects between -1/2 and +1 of the pair's geometric mean damage.
 Toy with_interactions(Toy toy, std::uint64_t seed);
 
+/// Layers with `rungs` formats each, cheapest first: an item for each step up, which needs the one below. All low has
+/// damage 10. Costs are the weight of the layer times the bits that the step adds: 4, then 4, then 16.
+Toy ladder(std::size_t layers, std::size_t rungs, double sigma, std::uint64_t seed);
+
+/// The cheapest set that passes, by trying all of a toy that ladder() made.
+double cheapest_cost(const Toy& toy);
+
 double damage_of(const Toy& toy, const KeptSet& kept);
 
 /// Judges by damage_of. With `early_stop`, failing tests report only that the limit was exceeded.
@@ -48,8 +57,8 @@ struct Run {
 
 Run search(const Toy& toy, const Oracle& oracle, MinimalOptions options = {});
 
-/// check_certificate() by running every test of it again.
+/// check_certificate() by running every test of it again. `items`: of those that need others.
 CertificateCheck recheck(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
-                         const Oracle& oracle);
+                         const Oracle& oracle, std::span<const SearchItem> items = {});
 
 }  // namespace vernier::toys
