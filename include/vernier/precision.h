@@ -51,6 +51,9 @@ struct PrecisionOptions {
   /// Target onnxruntime: layers take int8 also where its kernels on codes gain no time by the table of measured kernel
   /// times. Operators and layers that are named in `selection` or `layer_precisions` do so anyway.
   bool even_if_slower = false;
+  /// Set by SearchOptions::ladder: `low` and `high` are its rungs, lowest first, and a search may give a layer any of
+  /// them that it takes.
+  bool ladder = false;
 };
 
 }  // namespace vernier

@@ -163,11 +163,11 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
         shadowed.set_input(0, name);
         shadowed.set_output(0, prefix + result);
         behind.push_back(std::move(shadowed));
-        round_behind(prefix + result, plan.tensors.at(result));
+        round_behind(prefix + result, *plan.grid(result, Format::UInt8));
         shadow.tensors.push_back(result);
       } else {
         if (placement.quantized(original)) {
-          round_behind(name, plan.tensors.at(original));
+          round_behind(name, *plan.grid(original, Format::UInt8));
         } else {
           shadow.outputs.push_back(name);
         }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "base/format_definition.h"
 #include "base/text.h"
@@ -84,7 +85,17 @@ class SharedGrids {
   std::map<std::string, std::string> leader_;
 };
 
-/// What a plan quantizes besides weights and constants: each tensor with the layer that it is quantized for.
+/// The formats with a scale that a layer has and may be given.
+std::vector<Format> all_formats(const Plan& plan, const std::string& layer, Format planned) {
+  std::vector<Format> formats{planned};
+  if (const auto rungs = plan.rungs.find(layer); rungs != plan.rungs.end()) {
+    formats.insert(formats.end(), rungs->second.begin(), rungs->second.end());
+  }
+  std::erase_if(formats, [](Format format) { return !needs_scale(format); });
+  return formats;
+}
+
+/// What a plan quantizes besides weights and constants: each tensor and format with the layer that it is quantized for.
 class QuantizedTensors {
  public:
   QuantizedTensors(const Model& model, const std::vector<Layer>& layers, const Plan& plan) {
@@ -93,9 +104,11 @@ class QuantizedTensors {
     const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
     const PlannedFormats formats(plan);
     for (const Layer& layer : layers) {
-      const Format format = formats.of(layer.name);
-      if (layer.follows || !needs_scale(format) || plan.weights_alone(format)) continue;
-      for (const std::string& input : inputs_of(layer, nodes, model, plan)) add(input, layer.name, format);
+      if (layer.follows) continue;
+      for (const Format format : all_formats(plan, layer.name, formats.of(layer.name))) {
+        if (plan.weights_alone(format)) continue;
+        for (const std::string& input : inputs_of(layer, nodes, model, plan)) add(input, layer.name, format);
+      }
     }
     for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
       const Placement placement(model, graph, by_name, plan, runs_on_codes(by_name, plan));
@@ -134,13 +147,13 @@ class QuantizedTensors {
   }
 
   void add(const std::string& tensor, const std::string& layer, Format format) {
-    if (known_.emplace(tensor, uses_.size()).second) uses_.push_back({tensor, layer, format});
+    if (known_.emplace(std::pair(tensor, format), uses_.size()).second) uses_.push_back({tensor, layer, format});
   }
 
   void note_unit(const Placement& placement, const onnx::NodeProto& node, Target target, Format format) {
     const ScaledOperator* row = scaled_scheme(target, format).find(node.op_type());
     if (row == nullptr || row->result != ResultGrid::Unit || !placement.quantized(node.output(0))) return;
-    uses_[known_.at(node.output(0))].unit = true;
+    uses_[known_.at({node.output(0), Format::UInt8})].unit = true;
   }
 
   void share(const Placement& placement, const onnx::NodeProto& carrier, const Layer& layer) {
@@ -152,7 +165,7 @@ class QuantizedTensors {
   }
 
   std::vector<Use> uses_;
-  std::map<std::string, std::size_t> known_;
+  std::map<std::pair<std::string, Format>, std::size_t> known_;
   SharedGrids shared_;
 };
 
@@ -268,11 +281,19 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
   const QuantParams grid = bare_grid(node, weight.shape(), format, plan.rules, per_channel);
   QuantParams params = with_scales(grid, weight, plan.rules);
   if (!stores_integer_bias(plan, format)) return params;
-  const auto data = plan.tensors.find(node.input(0));
-  if (data == plan.tensors.end()) return params;
-  const std::vector<float> least = least_weight_scales(model, node, data->second.scale.front(), params.scale.size());
+  const QuantParams* const data = plan.grid(node.input(0), format);
+  if (data == nullptr) return params;
+  const std::vector<float> least = least_weight_scales(model, node, data->scale.front(), params.scale.size());
   for (std::size_t c = 0; c < least.size(); ++c) params.scale[c] = std::max(params.scale[c], least[c]);
   return params;
+}
+
+/// Whether a layer in `format` finds a grid for this constant that is meant for it.
+bool has_grid(const Plan& plan, const std::string& constant, Format format) {
+  const QuantParams* const known = plan.grid(constant, format);
+  if (known == nullptr) return false;
+  if (!plan.rungs.empty()) return known->format == format || known->format == weight_format(format, plan.rules);
+  return true;
 }
 
 }  // namespace
@@ -305,16 +326,19 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
       looked_at.add(beside->second.byte_size());
   };
   const QuantizedTensors quantized(model, layers, plan);
-  std::map<std::string, RangeStats> range_of_grid;
+  std::map<std::pair<std::string, Format>, RangeStats> range_of_grid;
+  std::set<std::string> warned;
+  std::vector<std::string> again;
   for (const auto& use : quantized.uses()) {
-    const RangeStats range = use.calibrated() ? range_for(use, ranges, warnings) : RangeStats();
-    const auto [place, first] = range_of_grid.emplace(quantized.grid_of(use.tensor), range);
+    std::vector<std::string>& said = warned.insert(use.tensor).second ? warnings : again;
+    const RangeStats range = use.calibrated() ? range_for(use, ranges, said) : RangeStats();
+    const auto [place, first] = range_of_grid.emplace(std::pair(quantized.grid_of(use.tensor), use.format), range);
     place->second.min = std::min(place->second.min, range.min);
     place->second.max = std::max(place->second.max, range.max);
   }
   for (const auto& use : quantized.uses()) {
-    plan.tensors.emplace(use.tensor,
-                         params_of(use.format, range_of_grid.at(quantized.grid_of(use.tensor)), plan.rules));
+    const RangeStats& range = range_of_grid.at({quantized.grid_of(use.tensor), use.format});
+    plan.add_grid(use.tensor, use.format, params_of(use.format, range, plan.rules));
   }
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
@@ -323,31 +347,32 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
     for (const onnx::NodeProto& node : graph.node()) {
       const auto layer = by_name.find(node.name());
       if (layer == by_name.end() || layer->second->follows) continue;
-      const Format format = formats.of(node.name());
-      if (!needs_scale(format)) continue;
-      if (plan.weights_alone(format)) {
-        if (!plan.tensors.contains(node.input(1))) {
-          plan.tensors[node.input(1)] = weights_only_params(model, node, format, plan);
-          told(node.input(1));
+      for (const Format format : all_formats(plan, node.name(), formats.of(node.name()))) {
+        if (plan.weights_alone(format)) {
+          if (!has_grid(plan, node.input(1), format)) {
+            plan.add_grid(node.input(1), format, weights_only_params(model, node, format, plan));
+            told(node.input(1));
+          }
+          continue;
         }
-        continue;
-      }
-      for (const int index : quantized_inputs(model, *layer->second, node, plan)) {
-        const std::string& name = node.input(index);
-        if (std::ranges::find(layer->second->weights, name) == layer->second->weights.end()) continue;
-        if (plan.tensors.contains(name)) continue;
-        plan.tensors[name] = layer->second->weighted
-                                 ? weight_params(model, node, index, format, plan)
-                                 : params_of(format, range_of_constant(*initializer(model, name)), plan.rules);
-        told(name);
+        for (const int index : quantized_inputs(model, *layer->second, node, plan)) {
+          const std::string& name = node.input(index);
+          if (std::ranges::find(layer->second->weights, name) == layer->second->weights.end()) continue;
+          if (has_grid(plan, name, format)) continue;
+          plan.add_grid(name, format,
+                        layer->second->weighted
+                            ? weight_params(model, node, index, format, plan)
+                            : params_of(format, range_of_constant(*initializer(model, name)), plan.rules));
+          told(name);
+        }
       }
     }
   });
-  std::map<std::string, int> sharing;
-  for (const auto& use : quantized.uses()) ++sharing[quantized.grid_of(use.tensor)];
+  std::map<std::string, std::set<std::string>> sharing;
+  for (const auto& use : quantized.uses()) sharing[quantized.grid_of(use.tensor)].insert(use.tensor);
   clip_addends(plan, model, [&](const std::string& tensor) {
     const auto found = sharing.find(quantized.grid_of(tensor));
-    return found == sharing.end() || found->second == 1;
+    return found == sharing.end() || found->second.size() == 1;
   });
   return warnings;
 }

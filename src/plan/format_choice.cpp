@@ -183,11 +183,11 @@ class Chooser {
     if (has(node, Trait::Quantizes)) {
       return Attempt::refused("it is a quantization operator of the file itself");
     }
-    if (plan_.weights_alone(format)) return attempt_weights_only(node, layer);
+    if (plan_.weights_alone(format)) return attempt_weights_only(node, layer, format);
     return needs_scale(format) ? attempt_scaled(node, layer) : attempt_low(node, layer, format);
   }
 
-  Attempt attempt_weights_only(const onnx::NodeProto& node, const Layer& layer) const {
+  Attempt attempt_weights_only(const onnx::NodeProto& node, const Layer& layer, Format format) const {
     NodeChoice choice;
     choice.low_inputs.resize(static_cast<std::size_t>(node.input_size()));
     choice.low_outputs.resize(static_cast<std::size_t>(node.output_size()));
@@ -198,16 +198,17 @@ class Chooser {
     if (node.input_size() < 2 || !initializers_.contains(node.input(1)) || !is_float32(node.input(1))) {
       return Attempt::refused("it has no float32 weight");
     }
-    const auto params = plan_.tensors.find(node.input(1));
-    if (params == plan_.tensors.end()) {
+    const QuantParams* const params = plan_.grid(node.input(1), format);
+    if (params == nullptr) {
       return Attempt::refused(fmt::format("the plan has no scales for its weight '{}'", printable(node.input(1))));
     }
-    if (const std::string why = params_misfit(node, 1, params->second); !why.empty()) return Attempt::refused(why);
+    if (const std::string why = params_misfit(node, 1, *params); !why.empty()) return Attempt::refused(why);
     if (choice.format != Format::Float32 && opset_ < 19) {
       throw Error(ErrorKind::Internal, fmt::format("scales in {} need opset 19, the prepared model has {}",
                                                    format_name(choice.format), opset_));
     }
     choice.quantized[1] = true;
+    choice.planned = format;
     return {std::move(choice), {}};
   }
 
@@ -239,26 +240,27 @@ class Chooser {
       if (input.empty() || !is_float32(input) || (skip && i != *skip)) continue;
       if (layer.weighted && i >= 2) continue;  // the bias is added to wide sums: it stays float
       if (!layer.weighted && !carries_data(node, i, opset_)) continue;
-      const auto params = plan_.tensors.find(input);
-      if (params == plan_.tensors.end()) {
+      const QuantParams* const params = plan_.grid(input, planned_.at(node.name()));
+      if (params == nullptr) {
         // A constant of an unweighted operator is quantized only where the plan says how.
         if (!layer.weighted && initializers_.contains(input)) continue;
         return Attempt::refused(fmt::format("the plan has no range for its input '{}'", printable(input)));
       }
-      if (is_integer(params->second.format) != is_integer(planned_.at(node.name()))) {
-        return Attempt::refused(fmt::format("the plan has scales of {} for its input '{}'",
-                                            format_name(params->second.format), printable(input)));
+      if (is_integer(params->format) != is_integer(planned_.at(node.name()))) {
+        return Attempt::refused(
+            fmt::format("the plan has scales of {} for its input '{}'", format_name(params->format), printable(input)));
       }
-      if (const std::string why = params_misfit(node, i, params->second); !why.empty()) return Attempt::refused(why);
+      if (const std::string why = params_misfit(node, i, *params); !why.empty()) return Attempt::refused(why);
       choice.quantized[static_cast<std::size_t>(i)] = true;
       any = true;
     }
     choice.integer_product = planned_.at(node.name()) == Format::DynamicInt8;
     if (without_range_.contains(node.name())) return Attempt::refused("the plan has no range for its result");
     if (!any) return Attempt::refused("it has no float32 input that could be quantized");
-    choice.format = planned_.at(node.name());
-    if (stores_integer_bias(plan_, choice.format)) choice.bias = integer_bias(model_, node, plan_);
-    choice.format = Format::Float32;
+    choice.planned = planned_.at(node.name());
+    if (stores_integer_bias(plan_, choice.planned)) {
+      choice.bias = integer_bias(model_, node, choice.planned, plan_);
+    }
     return {std::move(choice), {}};
   }
 

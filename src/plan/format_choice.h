@@ -26,6 +26,7 @@ struct NodeChoice {
   /// float16 or bfloat16: the slots marked below change type. The inputs in `quantized` go through Q/DQ, and come out
   /// in float32, or in `format` where that is float16 or bfloat16.
   Format format = Format::Float32;
+  Format planned = Format::Float32;  // the format with a scale whose grids the inputs in `quantized` go through
   std::vector<bool> low_inputs;
   std::vector<bool> low_outputs;
   std::vector<bool> quantized;

@@ -43,14 +43,15 @@ bool stores_integer_bias(const Plan& plan, Format format) {
   return plan.rules.integer_bias.value_or(scaled_scheme(plan.target, format).integer_kernels);
 }
 
-std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, const Plan& plan) {
+std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, Format format,
+                                        const Plan& plan) {
   const std::optional<Tensor> bias = bias_vector(model, node);
   if (!bias) return std::nullopt;
-  const auto data = plan.tensors.find(node.input(0));
-  const auto weight = plan.tensors.find(node.input(1));
-  if (data == plan.tensors.end() || weight == plan.tensors.end() || data->second.scale.size() != 1) return std::nullopt;
+  const QuantParams* const data = plan.grid(node.input(0), format);
+  const QuantParams* const weight = plan.grid(node.input(1), format);
+  if (data == nullptr || weight == nullptr || data->scale.size() != 1) return std::nullopt;
   IntegerBias grid;
-  for (const float scale : weight->second.scale) grid.scales.push_back(data->second.scale.front() * scale);
+  for (const float scale : weight->scale) grid.scales.push_back(data->scale.front() * scale);
   const std::span<const float> values = bias->floats();
   if (grid.scales.size() != 1 && grid.scales.size() != values.size()) return std::nullopt;
   for (std::size_t c = 0; c < values.size(); ++c) {

@@ -29,7 +29,8 @@ bool stores_integer_bias(const Plan& plan, Format format);
 /// Steps of the bias of `node`, whose data and weight have grids in the plan. Empty when there is nothing to store in
 /// 32 bits: no constant bias [channels], a Gemm that scales its products or its bias, a step too small for a normal
 /// float32, a multiple beyond +-2^30 (room for the sum that it is added to). Such a bias stays in float.
-std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, const Plan& plan);
+std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, Format format,
+                                        const Plan& plan);
 
 /// The first channel of a stored bias whose scale is no product of the others: a kernel cannot add its codes as they
 /// are.

@@ -89,9 +89,9 @@ class GraphLowering {
     return layer != layers_.end() && !layer->second->follows && formats_.of(node.name()) == Format::Float32;
   }
 
+  /// Of a tensor that is quantized where it is made: integer kernels give uint8.
   const QuantParams& grid_of(const std::string& tensor, const std::string& layer) const {
-    const auto known = plan_.tensors.find(tensor);
-    if (known != plan_.tensors.end()) return known->second;
+    if (const QuantParams* const known = plan_.grid(tensor, Format::UInt8)) return *known;
     throw Error(ErrorKind::Input, fmt::format("layer '{}' quantizes '{}' but the plan has no range for it",
                                               printable(layer), printable(tensor)));
   }
@@ -220,19 +220,19 @@ LayerRounding scaled_rounding(const Model& model, const Layer& layer, const onnx
   for (const int i : quantized_inputs(model, layer, node, plan)) {
     const std::string& name = node.input(i);
     const bool weight = contains(layer.weights, name);
-    const auto known = plan.tensors.find(name);
-    if (known == plan.tensors.end()) {
+    const QuantParams* const known = plan.grid(name, format);
+    if (known == nullptr) {
       throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no range for its input '{}'",
                                                 printable(node.name()), format_name(format), printable(name)));
     }
     if (weight) {
-      rounding.weight_grids[i] = {known->second, Format::Float32};
+      rounding.weight_grids[i] = {*known, Format::Float32};
     } else {
       rounding.data_inputs.push_back(i);
-      rounding.input_params[i] = known->second;
+      rounding.input_params[i] = *known;
     }
   }
-  if (stores_integer_bias(plan, format)) rounding.bias = integer_bias(model, node, plan);
+  if (stores_integer_bias(plan, format)) rounding.bias = integer_bias(model, node, format, plan);
   return rounding;
 }
 
@@ -265,12 +265,12 @@ LayerRounding weights_only_rounding(const Model& model, const Layer& layer, cons
   LayerRounding rounding;
   if (plan.high != Format::Float32) rounding = low_rounding(layer, node, plan.high, default_opset(model.proto));
   const std::string weight = node.input_size() > 1 ? node.input(1) : std::string();
-  const auto grid = plan.tensors.find(weight);
-  if (grid == plan.tensors.end()) {
+  const QuantParams* const grid = plan.grid(weight, format);
+  if (grid == nullptr) {
     throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no scales for its weight '{}'",
                                               printable(node.name()), format_name(format), printable(weight)));
   }
-  rounding.weight_grids[1] = {grid->second, rounding.format};
+  rounding.weight_grids[1] = {*grid, rounding.format};
   return rounding;
 }
 

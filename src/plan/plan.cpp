@@ -1,10 +1,24 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format_definition.h"
 
 namespace vernier {
+
+const QuantParams* Plan::grid(const std::string& tensor, Format format) const {
+  if (const auto others = other_grids.find(tensor); others != other_grids.end()) {
+    if (const auto other = others->second.find(format); other != others->second.end()) return &other->second;
+  }
+  const auto usual = tensors.find(tensor);
+  return usual == tensors.end() ? nullptr : &usual->second;
+}
+
+void Plan::add_grid(const std::string& tensor, Format format, QuantParams params) {
+  const auto [usual, fresh] = tensors.try_emplace(tensor, params);
+  if (!fresh && usual->second.format != params.format) other_grids[tensor].try_emplace(format, std::move(params));
+}
 
 Format Plan::format_of(const std::string& layer) const {
   const auto found = std::ranges::find(layers, layer, &PlannedLayer::name);

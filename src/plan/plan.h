@@ -47,9 +47,20 @@ struct Plan {
   /// Activations by tensor name, weights by initializer name; only tensors that a layer in a scaled format reads or,
   /// under a target with integer kernels, makes.
   std::map<std::string, QuantParams> tensors;
+  /// Of a tensor that layers in several formats with a scale read: by the format of the layer, where the grid is not
+  /// the one in `tensors`.
+  std::map<std::string, std::map<Format, QuantParams>> other_grids;
+  /// By layer: formats between its own and the high one that a search may give it, lowest first. Their grids are
+  /// calibrated too; they are not in the file.
+  std::map<std::string, std::vector<Format>> rungs;
   /// By initializer name: what the low side reads instead of the model's own.
   std::map<std::string, RepairedConstant> constants;
   bool operator==(const Plan&) const = default;
+
+  /// The grid that a layer in `format` reads a tensor on; null: none is known.
+  const QuantParams* grid(const std::string& tensor, Format format) const;
+  /// Adds a grid for layers in `format`, unless there is one.
+  void add_grid(const std::string& tensor, Format format, QuantParams params);
 
   /// float32 for a layer the plan does not name.
   Format format_of(const std::string& layer) const;

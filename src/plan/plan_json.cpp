@@ -50,6 +50,7 @@ struct PlanFile {
   std::optional<Arithmetic> arithmetic;    // absent: float32 sums
   std::vector<PlannedLayer> layers;
   std::map<std::string, QuantParams> tensors;
+  std::map<std::string, std::map<std::string, QuantParams>> other_grids;  // by tensor and format of the layer
   std::map<std::string, ConstantEntry> constants;
 };
 
@@ -108,6 +109,7 @@ struct Fields<ConstantEntry> {
 template <>
 struct Fields<PlanFile> {
   using R = PlanFile;
+  static constexpr bool (*mixed)(const R&) = [](const R& file) { return !file.other_grids.empty(); };
   static constexpr bool (*repaired)(const R&) = [](const R& file) { return !file.constants.empty(); };
   static constexpr auto list = std::tuple{Field{"version", &R::version},
                                           Field{"model_file", &R::model_file},
@@ -119,6 +121,7 @@ struct Fields<PlanFile> {
                                           Field{"arithmetic", &R::arithmetic},
                                           Field{"layers", &R::layers},
                                           Field{"tensors", &R::tensors},
+                                          Field{"other_grids", &R::other_grids, mixed},
                                           Field{"constants", &R::constants, repaired}};
 };
 
@@ -268,6 +271,9 @@ std::string plan_to_json(const Plan& plan) {
   file.high = plan.high;
   file.layers = plan.layers;
   file.tensors = plan.tensors;
+  for (const auto& [tensor, grids] : plan.other_grids) {
+    for (const auto& [format, params] : grids) file.other_grids[tensor][std::string(format_name(format))] = params;
+  }
   for (const auto& [name, constant] : plan.constants) {
     file.constants.emplace(name, entry_of(constant, grid_of(plan.tensors, name)));
   }
@@ -331,6 +337,16 @@ Plan plan_from_json(const std::string& text, const std::string& where, const Mod
   if (file.arithmetic) plan.arithmetic = *file.arithmetic;
   plan.layers = std::move(file.layers);
   plan.tensors = std::move(file.tensors);
+  const Place others = top.at("other_grids");
+  for (const auto& [tensor, grids] : file.other_grids) {
+    for (const auto& [name, params] : grids) {
+      const Place place = others.at(tensor).at(name);
+      const std::optional<Format> format = parse_format(name);
+      if (!format || !needs_scale(*format)) place.refuse("names no format with a scale");
+      require_tensor(tensor, params, place, model);
+      plan.other_grids[tensor][*format] = params;
+    }
+  }
   return plan;
 }
 

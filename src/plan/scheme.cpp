@@ -133,7 +133,22 @@ void raise_parts_of_layers(AssignedFormats& assigned, const Model& model, const 
             : Format::Float32;
   }
   std::erase_if(assigned.candidates, [&](const std::string& name) { return parts.contains(name); });
+  std::erase_if(assigned.plan.rungs, [&](const auto& rungs) { return parts.contains(rungs.first); });
   std::erase_if(assigned.skipped, [&](const SkippedLayer& layer) { return parts.contains(layer.name); });
+}
+
+/// A rung of a ladder that no layer can stand on was not meant so.
+void require_rung(const AssignedFormats& assigned, Format listed, Format wanted, const std::string& refusal) {
+  const auto takes = [&](const PlannedLayer& layer) {
+    if (layer.format == wanted) return true;
+    const auto rungs = assigned.plan.rungs.find(layer.name);
+    return rungs != assigned.plan.rungs.end() && std::ranges::find(rungs->second, wanted) != rungs->second.end();
+  };
+  if (std::ranges::any_of(assigned.plan.layers, takes)) return;
+  throw Error(
+      ErrorKind::Usage,
+      fmt::format("‹ladder›: no layer can run in {}{}{}", format_name(listed), refusal.empty() ? "" : ": ", refusal),
+      "leave it out of the ladder");
 }
 
 /// The format of what a layer gives.
@@ -276,6 +291,9 @@ PrepareOptions preparation_of(const Plan& plan) {
   options.formats = {plan.high};
   for (const PlannedLayer& layer : plan.layers) options.formats.insert(layer.format);
   for (const auto& [tensor, params] : plan.tensors) options.formats.insert(params.format);
+  for (const auto& [tensor, grids] : plan.other_grids) {
+    for (const auto& [format, params] : grids) options.formats.insert(params.format);
+  }
   options.weights_per_channel = plan.rules.weights_per_channel;
   options.min_opset = opset_of_rules(precision);
   return options;
@@ -347,7 +365,9 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   plan.rules = precision.rules;
   plan.arithmetic = precision.arithmetic;
   std::vector<Format> low = precision.low;
-  std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
+  if (!precision.ladder) {
+    std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
+  }
   const std::map<std::string, ValueType> types = infer_types(model);
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   std::set<std::string> fixed_layers;
@@ -397,14 +417,16 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     std::ranges::set_difference(able, faster_on_codes(model, layers, able, types), std::inserter(slower, slower.end()));
   }
   Grouped unheard;
+  std::map<Format, std::string> refused;  // why the first layer with weights that cannot take it does not
   for (const Layer& layer : layers) {
     if (layer.follows) continue;
     const Format high = takes(layer, precision.high) ? precision.high : Format::Float32;
     Format format = high;
     SkippedLayer skipped{layer.name, layer.op_type, high, {}, false};
+    std::vector<Format> taken;  // lowest first; without a ladder the first one
     for (const Format listed : low) {
       const Format wanted = of_target(listed);
-      if (bits_of(wanted) >= bits_of(high)) continue;
+      if (precision.ladder ? wanted == high : bits_of(wanted) >= bits_of(high)) continue;
       std::string reason = needs_scale(wanted) ? selection.why_not(layer) : std::string();
       const bool excluded = !reason.empty();
       if (needs_scale(wanted) && slower.contains(layer.name)) {
@@ -412,14 +434,17 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
         continue;
       }
       if (!excluded && takes(layer, wanted, &reason, names_add(precision) || in_file.contains(layer.name))) {
-        format = wanted;
-        break;
+        taken.push_back(wanted);
+        if (!precision.ladder) break;
+        continue;
       }
-      if (skipped.reason.empty()) {
+      if (layer.weighted && !excluded) refused.emplace(listed, reason);
+      if (taken.empty() && skipped.reason.empty()) {
         skipped.reason = reason;
         skipped.chosen = excluded;
       }
     }
+    if (!taken.empty()) format = taken.front();
     bool fixed = false;
     if (const std::optional<Asked> exception = exception_for(layer.name, precision)) {
       const Format of_exception = of_target(exception->format);
@@ -456,6 +481,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       fixed_layers.insert(layer.name);
     } else if (format != high) {
       assigned.candidates.push_back(layer.name);
+      if (taken.size() > 1) plan.rungs[layer.name] = {taken.begin() + 1, taken.end()};
     }
   }
   unheard.append_to(assigned.warnings);
@@ -472,6 +498,10 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   }
   for (const Format listed : low) {
     const Format wanted = of_target(listed);
+    if (precision.ladder) {
+      require_rung(assigned, listed, wanted, refused[listed]);
+      continue;
+    }
     const auto runs_in_it = [&](const PlannedLayer& layer) { return layer.format == wanted; };
     if (low.size() < 2 || std::any_of(plan.layers.begin(), plan.layers.end(), runs_in_it)) continue;
     assigned.warnings.push_back(fmt::format("no layer runs in {}: the others are taken first", format_name(listed)));

@@ -138,6 +138,12 @@ std::optional<SwitchableModel> SwitchableModel::of(const Model& prepared, const 
       const bool constant = is_initializer(prepared, tensor);
       made.one_scale_each_ = made.one_scale_each_ && (constant || (params.axis < 0 && !params.dynamic));
     }
+    for (const auto& [tensor, grids] : plan.other_grids) {
+      if (is_initializer(prepared, tensor)) continue;
+      for (const auto& [format, params] : grids) {
+        made.one_scale_each_ = made.one_scale_each_ && params.axis < 0 && !params.dynamic;
+      }
+    }
     differences.push_back(*std::move(found));
   }
   made.add_switches(prepared, behind, in_front, constants);

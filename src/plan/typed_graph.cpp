@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -68,13 +69,15 @@ class GraphLowering {
       node.set_output(static_cast<int>(i), behind.back().first);
     }
     graph_.add_node()->Swap(&node);
-    for (const auto& [made, tensor] : behind) add_pair(made, tensor, tensor);
+    for (const auto& [made, tensor] : behind) {
+      made_in_codes_[tensor] = add_pair(made, tensor, tensor, *context_.plan.grid(tensor, Format::UInt8));
+    }
   }
 
   std::string lowered_input(const onnx::NodeProto& node, const NodeChoice& choice, int index) {
     const std::string& name = node.input(index);
     const auto i = static_cast<std::size_t>(index);
-    if (i < choice.quantized.size() && choice.quantized[i]) return quantized(name, choice.format);
+    if (i < choice.quantized.size() && choice.quantized[i]) return quantized(name, choice);
     if (node.op_type() == "Cast") return natural(name);
     if (i < choice.low_inputs.size() && choice.low_inputs[i]) return request(name, choice.format, node.name());
     return request(name, Format::Float32);
@@ -138,26 +141,29 @@ class GraphLowering {
     ++context_.counts.casts;
   }
 
-  /// The tensor behind its pair, in `values`: float32, or for weights float16 or bfloat16.
-  std::string quantized(const std::string& name, Format values) {
-    const auto known = quantized_.find({name, values});
+  /// The tensor behind its pair, in the choice's format: float32, or for weights float16 or bfloat16.
+  std::string quantized(const std::string& name, const NodeChoice& choice) {
+    const auto made = made_in_codes_.find(name);
+    if (made != made_in_codes_.end()) return made->second;
+    const Format values = choice.format;
+    const QuantParams& params = *context_.plan.grid(name, choice.planned);
+    const auto known = quantized_.find({name, params.format, values});
     if (known != quantized_.end()) return known->second;
     // A pair in front of a float16 weight would round it twice; no engine takes block scales as codes behind one.
     const bool paired = context_.plan.rules.paired_weights && values == Format::Float32 &&
-                        (!context_.weights.holds(name) || !has_block_scales(context_.plan.tensors.at(name)));
+                        (!context_.weights.holds(name) || !has_block_scales(params));
     if (!context_.weights.holds(name) || paired) {
       const std::string source = request(name, Format::Float32);
-      return add_pair(source, name, context_.names.unique(name + "_DequantizeLinear_Output"));
+      return add_pair(source, name, context_.names.unique(name + "_DequantizeLinear_Output"), params);
     }
-    const QuantParams& params = context_.plan.tensors.at(name);
     const StoredCodes stored = context_.weights.in_codes(name, params, values);
     const std::string output = context_.names.unique(name + "_DequantizeLinear_Output");
     return add_dequantizer(name, stored, output, params, values);
   }
 
   /// QuantizeLinear and DequantizeLinear of `tensor`, reading `source` and writing `output`.
-  std::string add_pair(const std::string& source, const std::string& tensor, const std::string& output) {
-    const QuantParams& params = context_.plan.tensors.at(tensor);
+  std::string add_pair(const std::string& source, const std::string& tensor, const std::string& output,
+                       const QuantParams& params) {
     if (params.dynamic) return add_pair_of_run(source, tensor, output, params);
     StoredCodes stored = context_.weights.add_params(graph_, tensor, params);
     stored.codes = context_.names.unique(tensor + "_QuantizeLinear_Output");
@@ -220,7 +226,7 @@ class GraphLowering {
       add_cast(in_float32, output, tensor, values);
     }
     ++context_.counts.quantize_pairs;
-    quantized_[{tensor, values}] = output;
+    quantized_[{tensor, params.format, values}] = output;
     return output;
   }
 
@@ -290,7 +296,7 @@ class GraphLowering {
   void add_integer_product(const onnx::NodeProto& node) {
     const std::string& weight = node.input(1);
     const StoredCodes data = quantized_in_run(node.input(0));
-    const StoredCodes stored = context_.weights.in_codes(weight, context_.plan.tensors.at(weight));
+    const StoredCodes stored = context_.weights.in_codes(weight, *context_.plan.grid(weight, Format::DynamicInt8));
     const auto fresh = [&](const char* what) { return context_.names.unique(node.output(0) + what); };
     std::string codes = stored.codes;
     if (attribute_int(node, "transB", 0) != 0) {
@@ -343,7 +349,8 @@ class GraphLowering {
   onnx::GraphProto& graph_;
   TypedContext& context_;
   std::map<std::string, Versions> versions_;
-  std::map<std::pair<std::string, Format>, std::string> quantized_;
+  std::map<std::tuple<std::string, Format, Format>, std::string> quantized_;  // tensor, grid, values
+  std::map<std::string, std::string> made_in_codes_;                          // quantized where they are made
   std::map<std::string, StoredCodes> in_run_;
   std::map<std::string, std::string> cast_sources_;  // tensor made by a Cast of the file -> what that Cast reads
   std::set<std::string> bypassed_;

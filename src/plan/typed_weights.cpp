@@ -150,13 +150,13 @@ std::string TypedWeights::in_format(const std::string& name, Format format, cons
 }
 
 const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantParams& params, Format values) {
-  // One initializer has one entry in a plan, so that its name alone tells the codes.
-  const auto known = codes_.find({name, values});
+  // One initializer has one grid of a format in a plan, so that these tell the codes.
+  const auto known = codes_.find({name, params.format, values});
   if (known != codes_.end()) return known->second;
   onnx::GraphProto& owner = *places_.at(name).graph;
   StoredCodes names = add_params(owner, name, params, values);
-  const auto other = codes_.lower_bound({name, Format{}});
-  if (other != codes_.end() && other->first.first == name) {
+  const auto other = codes_.lower_bound({name, params.format, Format{}});
+  if (other != codes_.end() && std::get<0>(other->first) == name && std::get<1>(other->first) == params.format) {
     names.codes = other->second.codes;
   } else {
     const Tensor original = value_of(name);
@@ -166,7 +166,7 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
         stored(params.format, original.shape(), encode_tensor(params, original.shape(), original.floats())));
     stored_.add(original.byte_size());
   }
-  return codes_.emplace(std::pair{name, values}, names).first->second;
+  return codes_.emplace(std::tuple{name, params.format, values}, names).first->second;
 }
 
 StoredCodes TypedWeights::bias_in_codes(const std::string& name, const std::vector<float>& scales) {
@@ -216,7 +216,7 @@ void TypedWeights::remove_unused() {
   });
   std::set<std::string> replaced;
   for (const auto& [key, copy] : copies_) replaced.insert(key.first);
-  for (const auto& [key, codes] : codes_) replaced.insert(key.first);
+  for (const auto& [key, codes] : codes_) replaced.insert(std::get<0>(key));
   replaced.insert(stored_biases_.begin(), stored_biases_.end());
   std::erase_if(replaced, [&](const std::string& name) { return read.contains(name); });
   remove_initializers(model_, replaced);

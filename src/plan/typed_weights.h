@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -73,8 +74,8 @@ class TypedWeights {
   };
   std::map<std::string, Place> places_;
   std::map<std::pair<std::string, Format>, std::string> copies_;
-  std::map<std::pair<std::string, Format>, StoredCodes> codes_;
-  std::set<std::string> stored_biases_;  // originals of biases in codes
+  std::map<std::tuple<std::string, Format, Format>, StoredCodes> codes_;  // by name, grid and values
+  std::set<std::string> stored_biases_;                                   // originals of biases in codes
   std::map<std::pair<std::string, Format>, std::string>
       overflows_;  // what to report for each layer that reads the copy
   std::vector<std::string> notes_;

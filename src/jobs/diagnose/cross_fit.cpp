@@ -19,6 +19,7 @@ CrossFit::CrossFit(const Teacher& teacher, const Subject& subject) {
     teacher.keep_given_scales(plan, own);
     halves_[half].unseen = halves[1 - half];
     halves_[half].tensors = std::move(plan.tensors);
+    halves_[half].other_grids = std::move(plan.other_grids);
     halves_[half].constants = std::move(plan.constants);
   }
 }
@@ -31,6 +32,7 @@ std::vector<JudgedNetwork> CrossFit::networks(const Subject& subject, const Plan
     if (half.rewritten) move_to_job_of(subject, *half.rewritten);
     Plan taught = plan;
     taught.tensors = half.tensors;
+    taught.other_grids = half.other_grids;
     taught.constants = half.constants;
     networks.push_back(
         {half.rewritten ? half.rewritten.get() : &subject, std::move(taught), half.weights.get(), half.unseen});

@@ -19,6 +19,7 @@
 #include "jobs/diagnose/yardstick.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
 
 namespace vernier {
 
@@ -27,6 +28,7 @@ struct TaughtHalf {
   std::vector<std::size_t> unseen;     // the other half, which judges it
   std::unique_ptr<Subject> rewritten;  // with its repairs in the float model; null: the network as it is
   std::map<std::string, QuantParams> tensors;
+  std::map<std::string, std::map<Format, QuantParams>> other_grids;
   std::map<std::string, RepairedConstant> constants;
   std::unique_ptr<RoundedWeights> weights = std::make_unique<RoundedWeights>();
 };

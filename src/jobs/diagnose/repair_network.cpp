@@ -74,6 +74,7 @@ TaughtHalf half_of(TaughtNetwork network, std::vector<std::size_t> unseen) {
   TaughtHalf half;
   half.unseen = std::move(unseen);
   half.tensors = std::move(network.state.plan.tensors);
+  half.other_grids = std::move(network.state.plan.other_grids);
   half.constants = std::move(network.state.plan.constants);
   if (network.rewritten) half.rewritten = std::make_unique<Subject>(std::move(network.state.subject));
   return half;

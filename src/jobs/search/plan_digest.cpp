@@ -40,6 +40,9 @@ PlanDigest::PlanDigest(const Subject& subject, const Plan& plan) {
         if (params == plan.tensors.end()) continue;
         seen.insert(tensor);
         add_scale(hash, tensor, params->second);
+        const auto others = plan.other_grids.find(tensor);
+        if (others == plan.other_grids.end()) continue;
+        for (const auto& [format, other] : others->second) add_scale(hash, tensor, other);
       }
     }
     scales_[layer.name] = hash.hex();

@@ -20,7 +20,7 @@ using testing::plan_of;
 std::optional<IntegerBias> bias_of(const std::string& graph, float input_scale, const std::vector<float>& scales) {
   const Model model = parse_model(graph);
   return integer_bias(
-      model, node_named(model, "layer"),
+      model, node_named(model, "layer"), Format::UInt8,
       plan_of({}, {{"x", params_of(Format::UInt8, {input_scale})}, {"w", params_of(Format::Int8, scales, 0)}}));
 }
 
