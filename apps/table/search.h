@@ -13,6 +13,15 @@ inline constexpr auto kSearch = table(
         "Cost of keeping a layer: layers macs bytes time. Conversions at format boundaries count too. time is measured "
         "on the engine of --confirm-on or --on; without one, on ONNX Runtime's INT8 kernels (default: layers)")
         .python("cost", kDiagnosing, "the cost of keeping a layer: \"layers\", \"macs\", \"bytes\", \"time\"."),
+    row(&SearchOptions::ladder, "--ladder FORMAT",
+        "Formats that each layer may take, lowest first, with commas or spaces between them: int8,int16,float16; in "
+        "place of --int8 and --precision. The search finds a cheap choice that meets the requirement, and proves that "
+        "no layer can go one format down. --cost then counts bits: of each layer, times its multiply-accumulates, or "
+        "bytes read (default: two formats)")
+        .by_hand()
+        .python("ladder", kDiagnosing,
+                "formats that each layer may take, lowest first: [\"int8\", \"int16\", \"float16\"], in place of "
+                "``low`` and ``high``. ``cost`` then counts bits."),
     row<SearchOptions>("--budget N|TIME",
                        "Stop the search after N runs over the samples, or after 90s, 10m, 2h, with the best set so far "
                        "(default: no limit)"),

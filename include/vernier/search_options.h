@@ -13,6 +13,7 @@
 
 #include "vernier/check.h"
 #include "vernier/comparison.h"
+#include "vernier/format.h"
 #include "vernier/labels.h"
 #include "vernier/samples.h"
 #include "vernier/words.h"
@@ -81,6 +82,9 @@ struct SearchOptions {
   SearchDirection direction = SearchDirection::Forward;
   std::size_t step = 5;              // WorstFirst: layers added at a time
   CostUnit cost = CostUnit::Layers;  // Minimal
+  /// Minimal: formats among which each layer may take any that it supports, lowest first, in the place of
+  /// PrecisionOptions::low and high. Costs are then weighted with the bits that a layer reads. Empty: two formats.
+  std::vector<Format> ladder;
   /// Below 1, above 0.5: a trial may fail as soon as that is this certain (of SQNR, mean squared error and top-1
   /// agreement; samples must be independent). What passes was run on all samples.
   double confidence = 1;

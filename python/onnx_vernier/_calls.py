@@ -40,6 +40,7 @@ def diagnose(
     max_metric: float | None = None,
     alternatives: int = 0,
     cost: str = "layers",
+    ladder: str | Iterable[str] = (),
     max_seconds: float = 0,
     max_evaluations: int = 0,
     prove_minimum: bool = False,
@@ -109,6 +110,8 @@ def diagnose(
         alternatives: how many alternatives to measure if layers have to be kept: repairs, another target, another
             format. If repairs keep fewer layers, the report describes the repaired network.
         cost: the cost of keeping a layer: "layers", "macs", "bytes", "time".
+        ladder: formats that each layer may take, lowest first: ["int8", "int16", "float16"], in place of ``low`` and
+            ``high``. ``cost`` then counts bits.
         max_seconds: time limit of the search; 0: no limit.
         max_evaluations: maximum number of trials, each a run over the samples; 0: no limit.
         prove_minimum: also prove a lower bound on the cost of any set that passes.
@@ -201,6 +204,7 @@ def fix(
     min_metric: float | None = None,
     max_metric: float | None = None,
     cost: str = "layers",
+    ladder: str | Iterable[str] = (),
     max_seconds: float = 0,
     max_evaluations: int = 0,
     prove_minimum: bool = False,

@@ -11,6 +11,7 @@
 #include "table/precision.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/search_options.h"
@@ -25,7 +26,12 @@ std::string diagnosis_words(const DiagnoseReport& report, bool json, const TextO
 
 DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::string& missing,
                                       const std::filesystem::path& journals) const {
-  if (!precision.any_low()) throw Error(ErrorKind::Usage, missing, "add --int8, --fp16, --bf16 or --fp8");
+  if (search.has_ladder() && precision.any_low()) {
+    throw Error(ErrorKind::Usage, "--ladder names all formats, and --int8, --fp16 or the like one more",
+                "leave it out");
+  }
+  if (!precision.any_low() && !search.has_ladder())
+    throw Error(ErrorKind::Usage, missing, "add --int8, --fp16, --bf16 or --fp8");
   DiagnoseOptions options;
   const std::string& float_model = typed.last("--float");
   const std::string& quantized = typed.last("--from");
@@ -40,6 +46,14 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.measure = data.values();
   requirement.read_into(options.measure);
   options.precision = precision.values();
+  options.search = search.values(journals);
+  if (search.has_ladder()) {
+    if (options.precision.high != Format::Float32) {
+      throw Error(ErrorKind::Usage, "--ladder ends with the high format, which --precision names again",
+                  "leave it out");
+    }
+    options.precision.low.assign(options.search.ladder.begin(), options.search.ladder.end() - 1);
+  }
   read_rows(table::kRules, typed, options.precision.rules);
   apply_reduce_range(typed.given("--reduce-range"), options.precision);
   check_weight_bits(options.precision);
@@ -55,7 +69,6 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.compile = engine.values_if_asked(options.measure.data);
   options.confirm_on = engine.confirms_on();
   options.engine = engine.run_values(options.measure.data);
-  options.search = search.values(journals);
   options.search.task = task.values();
   if (claims) read_claim(options.measure);
   const std::filesystem::path cache = cache_folder();

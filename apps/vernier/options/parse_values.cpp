@@ -88,6 +88,12 @@ Format parse_format_name(std::string_view option, const std::string& text) {
   wrong(option, text, "a format", nearest_hint(text, names));
 }
 
+std::vector<Format> parse_format_names(std::string_view option, const std::string& text) {
+  std::vector<Format> formats;
+  for (const std::string_view name : split(text, ',')) formats.push_back(parse_format_name(option, std::string(name)));
+  return formats;
+}
+
 Device parse_device_name(std::string_view option, const std::string& text) {
   if (const std::optional<Device> device = parse_device(text)) return *device;
   wrong(option, text, "a device", "auto, cpu, cuda or cuda:N, N from 0");

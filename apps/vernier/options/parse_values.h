@@ -29,6 +29,9 @@ std::string hint_of_percent(std::string_view option, double value);
 /// A format's canonical name or short form (docs/contract.md, 1); the nearest are offered.
 Format parse_format_name(std::string_view option, const std::string& text);
 
+/// Several with commas between them.
+std::vector<Format> parse_format_names(std::string_view option, const std::string& text);
+
 /// "auto", "cpu", "cuda", "cuda:1".
 Device parse_device_name(std::string_view option, const std::string& text);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "options/parse_values.h"
 #include "table/search.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier::cli {
 namespace {
@@ -58,6 +60,15 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
     read_rows(table::kSearchDirection, texts_, options);
   } else {
     read_rows(table::kSearchModes, texts_, options);
+  }
+  for (const std::string& text : texts_.all("--ladder")) {
+    for (const Format format : parse_format_names("--ladder", text)) {
+      if (std::ranges::find(options.ladder, format) != options.ladder.end()) {
+        throw Error(ErrorKind::Usage, fmt::format("--ladder: {} stands in it twice", format_name(format)),
+                    "--ladder int8,int16,float16");
+      }
+      options.ladder.push_back(format);
+    }
   }
   const bool list = options.mode == SearchMode::Bisect || options.mode == SearchMode::Linear;
   if (options.direction == SearchDirection::Reverse && !list) {

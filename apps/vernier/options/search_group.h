@@ -24,6 +24,7 @@ class SearchGroup {
 
   /// `journals`: the folder where trials go unless said otherwise; empty: nowhere. Errors: Usage.
   SearchOptions values(const std::filesystem::path& journals) const;
+  bool has_ladder() const { return texts_.given("--ladder"); }
   const std::string& pareto_csv() const { return texts_.last("--pareto-csv"); }
   const std::string& pareto_svg() const { return texts_.last("--pareto-svg"); }
 

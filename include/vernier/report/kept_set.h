@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/search_options.h"
 #include "vernier/verdict.h"
@@ -16,12 +17,30 @@ namespace vernier {
 
 struct CertificateRow {
   std::string layer;
-  double metric = 0;         // of the kept set without this layer
-  double damage = 0;         // > 1: fails
-  bool lower_bound = false;  // stopped as soon as the failure was certain
-  std::size_t samples = 0;   // that decided; 0: not counted
-  double confidence = 1;     // of the failure; 1: certain
-  std::string output{};      // that the metric is of; empty: there is one, or it is not known
+  double metric = 0;                   // of the kept set without this layer
+  double damage = 0;                   // > 1: fails
+  bool lower_bound = false;            // stopped as soon as the failure was certain
+  std::size_t samples = 0;             // that decided; 0: not counted
+  double confidence = 1;               // of the failure; 1: certain
+  std::string output{};                // that the metric is of; empty: there is one, or it is not known
+  std::optional<Format> lowered_to{};  // of a ladder: one rung down, in this format
+};
+
+struct RungReport {  // one format of a ladder
+  Format format = Format::Float32;
+  std::size_t layers = 0;  // of those that were searched, in the answer
+  std::int64_t macs = 0;   // of these
+};
+
+struct RaisedLayer {
+  std::string layer;
+  Format format = Format::Float32;
+};
+
+struct LadderReport {               // where a search chose among several formats
+  std::vector<RungReport> rungs;    // lowest first
+  std::vector<RaisedLayer> raised;  // above their lowest rung, in graph order
+  double cost_of_lowest = 0;        // all on their lowest rungs; the answer costs KeptSetReport::cost more
 };
 
 struct TestRow {                    // one trial of a search
@@ -70,7 +89,8 @@ struct KeptSetReport {
   /// A program or a person looked at each model.
   bool by_outside_check() const { return decided_by == DecidedBy::Program || decided_by == DecidedBy::Person; }
 
-  std::vector<std::string> layers;
+  std::vector<std::string> layers;  // kept, or on a ladder above their lowest rung
+  std::optional<LadderReport> ladder;
   SearchMode mode = SearchMode::Minimal;
   SearchDirection direction = SearchDirection::Forward;
   SearchEnd end = SearchEnd::Stopped;

@@ -36,6 +36,7 @@
 #include "jobs/diagnose/engine_side.h"
 #include "jobs/diagnose/engine_trials.h"
 #include "jobs/diagnose/explain.h"
+#include "jobs/diagnose/format_ladder.h"
 #include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/layer_times.h"
 #include "jobs/diagnose/prove_prepared.h"
@@ -56,6 +57,7 @@
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/scheme.h"
+#include "plan/target.h"
 #include "search/journal.h"
 #include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
@@ -298,6 +300,12 @@ void Diagnosis::load_model() {
                                    [&](const std::string& text) { warn(text); });
   typed_source_ = options_.from ? take_over(*options_.from, options_.model, sources_, precision_)
                                 : raise_typed_source(options_.model, sources_, precision_);
+  if (precision_.ladder && (typed_source_.raised || typed_source_.quantized)) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: it is in low precision already, with ranges for one format of a tensor",
+                            options_.model.name()),
+                "give its float model, or leave out ‹ladder›");
+  }
   loaded_ = load_judged(options_.model, preparation_of(precision_), sources_);
   loaded_.subject.labelled = options_.search.task.labels.has_value();
   sources_.forget_prepared();  // repairs change it: the old weights are not to stay
@@ -332,6 +340,12 @@ void Diagnosis::load_model() {
   if (assigned.candidates.empty()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.name()),
                 "list the layers with: ‹vernier inspect model MODEL --show layers›");
+  }
+  if (precision_.ladder) {
+    std::erase_if(report_.low, [&](Format rung) {
+      const Format format = under_target(rung, precision_.target);
+      return std::ranges::find(assigned.plan.layers, format, &PlannedLayer::format) == assigned.plan.layers.end();
+    });
   }
   report_.excluded = static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
     return layer.chosen && !typed_source_.high.contains(layer.name);
@@ -474,15 +488,21 @@ void Diagnosis::causes() {
   report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);
 }
 
-DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
+DiagnoseReport diagnose(const DiagnoseOptions& asked, const JobSinks& sinks) {
+  DiagnoseOptions options = asked;
+  apply_ladder(options);
   return Diagnosis(options, sinks, /*explains=*/true, nullptr).run();
 }
 
-DiagnoseReport fix(const FixOptions& options, const JobSinks& sinks) {
+DiagnoseReport fix(const FixOptions& asked, const JobSinks& sinks) {
+  FixOptions options = asked;
+  apply_ladder(options);
   return Diagnosis(options, sinks, /*explains=*/true, &options.repair).run();
 }
 
-DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks) {
+DiagnoseReport search_precision(const DiagnoseOptions& asked, const JobSinks& sinks) {
+  DiagnoseOptions options = asked;
+  apply_ladder(options);
   return Diagnosis(options, sinks, /*explains=*/false, nullptr).run();
 }
 

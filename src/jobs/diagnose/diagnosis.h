@@ -141,7 +141,7 @@ class Diagnosis {
   /// The figures of a network that keeps what `plan` says, on samples that have not taught it.
   RunFigures on_unseen(const Plan& plan);
   /// The same judged by labels.
-  void judge_unseen(TestRow& test, const std::vector<std::string>& kept);
+  void judge_unseen(TestRow& test, const KeptSetReport& kept);
 
   /// Everything low meets the requirement, and not by a hair, which the written file may miss: nothing has to be
   /// repaired, kept or ranked.
@@ -230,7 +230,7 @@ class Diagnosis {
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
   }
   void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
-  Plan final_plan() const { return report_.kept ? experiment_->plan_keeping(report_.kept->layers) : all_low_plan(); }
+  Plan final_plan() const { return report_.kept ? experiment_->plan_of(*report_.kept) : all_low_plan(); }
   void write_typed();
   void write_and_verify();
   /// What was measured of the file becomes what stands beside the claim, which is of samples that have not taught it.

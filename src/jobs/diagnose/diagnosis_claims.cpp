@@ -56,8 +56,8 @@ RunFigures Diagnosis::on_unseen(const Plan& plan) {
   return figures_of(subject(), experiment_->outputs_on_unseen(plan), requirement(), experiment_->low_outputs());
 }
 
-void Diagnosis::judge_unseen(TestRow& test, const std::vector<std::string>& kept) {
-  const Plan plan = experiment_->plan_keeping(kept);
+void Diagnosis::judge_unseen(TestRow& test, const KeptSetReport& kept) {
+  const Plan plan = experiment_->plan_of(kept);
   Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
   const Trial trial = judge.of_outputs(
       [&](const auto& order, const VisitOutputs& visit) { experiment_->unseen()->visit(plan, order, visit); });

@@ -32,11 +32,13 @@
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/engine/engine_runner.h"
 #include "jobs/search/chosen_objective.h"
+#include "jobs/search/costs.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
 #include "jobs/verify/pair_saturation.h"
 #include "plan/engine_sums.h"
+#include "plan/target.h"
 #include "vernier/arithmetic.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -159,6 +161,10 @@ void Diagnosis::search(const char* journal_suffix) {
   if (!request.options.journal.empty()) request.options.journal += journal_suffix;
   if (deadline_) request.options.max_seconds = seconds_left();
   request.objective = objective_.get();
+  for (const Format format : options_.search.ladder) {
+    request.rungs.push_back(under_target(format, precision_.target));
+  }
+  if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(*experiment_, options_.search.cost);
   request.decides = deciding(options_, objective_.get());
   request.measure_more = [&] { return sensitivities_->measure_more(); };
   request.rank = [&] {
@@ -178,7 +184,7 @@ void Diagnosis::search(const char* journal_suffix) {
         file_test_ = typed_->judged_by(*objective_, found.layers, doubt);
         if (!doubt.empty()) doubts_.push_back(doubt);
       }
-      if (halves_) judge_unseen(*file_test_, found.layers);
+      if (halves_) judge_unseen(*file_test_, found);
       file_test_->layers = found.layers;
       damage = file_test_->damage;
       if (engine_test_ && !(engine_test_->damage <= damage)) damage = engine_test_->damage;

@@ -6,7 +6,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/format_definition.h"
 #include "jobs/search/evidence.h"
+#include "plan/weight_blocks.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -77,7 +79,69 @@ std::vector<Border> borders_of(const Experiment& experiment, const Sizes& sizes)
   return borders;
 }
 
+/// What a layer costs in a format.
+class CostInFormat {
+ public:
+  CostInFormat(const Experiment& experiment, CostUnit unit)
+      : plan_(experiment.all_low_plan()), unit_(unit), sizes_(experiment), macs_(macs_by_layer(experiment)) {
+    if (unit == CostUnit::Bytes) weights_ = weight_elements(experiment.subject().model);
+  }
+
+  double of(const Layer& layer, Format format) const {
+    const double bits = bits_read(format, plan_.high, plan_.rules);
+    if (unit_ == CostUnit::Layers) return bits;
+    if (unit_ == CostUnit::Macs) {
+      double work = static_cast<double>(macs_.at(layer.name));
+      for (const std::string& output : layer.outputs) work = std::max(work, sizes_.of(output));
+      return bits * std::max(work, 1.0);
+    }
+    double read = 1;
+    for (const std::string& input : layer.inputs) read += data_bits(format, plan_.high) / 8 * sizes_.of(input);
+    for (const std::string& weight : layer.weights) {
+      const auto known = weights_.find(weight);
+      if (known != weights_.end()) read += bits_of(weight_format(format, plan_.rules)) / 8.0 * known->second;
+    }
+    return read;
+  }
+
+  static double data_bits(Format format, Format high) {
+    return bits_of(definition_of(format).weights_alone ? high : format);
+  }
+
+ private:
+  const Plan& plan_;
+  CostUnit unit_;
+  Sizes sizes_;
+  std::map<std::string, std::int64_t> macs_;
+  std::map<std::string, double> weights_;
+};
+
 }  // namespace
+
+double bits_read(Format format, Format high, const QuantizationRules& rules) {
+  return (CostInFormat::data_bits(format, high) + bits_of(weight_format(format, rules))) / 2;
+}
+
+CostModel ladder_costs(const Experiment& experiment, CostUnit unit) {
+  const CostInFormat cost(experiment, unit);
+  const PlannedFormats formats(experiment.all_low_plan());
+  CostModel costs;
+  for (const Step& step : experiment.steps()) {
+    const Layer& layer = *experiment.candidates()[step.candidate];
+    const Format below = step.needs == kNoItem ? formats.of(layer.name) : experiment.steps()[step.needs].format;
+    // Where a rung reads no more than the one below it costs a little all the same: there must be a reason to leave it.
+    costs.items.push_back(std::max(1e-3, cost.of(layer, step.format) - cost.of(layer, below)));
+  }
+  return costs;
+}
+
+double cost_of_lowest(const Experiment& experiment, CostUnit unit) {
+  const CostInFormat cost(experiment, unit);
+  const PlannedFormats formats(experiment.all_low_plan());
+  double sum = 0;
+  for (const Layer* layer : experiment.candidates()) sum += cost.of(*layer, formats.of(layer->name));
+  return sum;
+}
 
 CostModel cost_model(const Experiment& experiment, CostUnit unit, const LayerTimes* times) {
   const Sizes sizes(experiment);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/figures.h"
 #include "model/graph_edit.h"
@@ -50,6 +51,35 @@ double own_noise(const Evidence& evidence, const std::string& layer) {
   const ErrorStats& error = own->second.error;
   if (!error.finite()) return 1;
   return error.ref_energy > 0 ? std::min(1.0, error.error_energy / error.ref_energy) : 0;
+}
+
+std::vector<double> left_shares(Experiment& experiment) {
+  // Of layers without an own error, those inside bodies.
+  constexpr double kUnknown = 0.25;
+  const std::vector<std::size_t> few = experiment.few_hard_samples();
+  const std::vector<Plan> ends = experiment.ends();
+  std::vector<Evidence> of_rung;
+  for (std::size_t rung = 0; rung + 1 < ends.size(); ++rung) {
+    Evidence& evidence = of_rung.emplace_back();
+    for (LayerError& error : own_error(experiment.subject(), ends[rung], experiment.weights, &few)) {
+      evidence.own[error.layer] = std::move(error);
+    }
+  }
+  std::vector<double> shares;
+  std::vector<std::size_t> rungs;
+  for (const Step& step : experiment.steps()) {
+    const std::size_t rung = step.needs == kNoItem ? 1 : rungs[step.needs] + 1;
+    rungs.push_back(rung);
+    const std::string& layer = experiment.candidates()[step.candidate]->name;
+    const double lowest = own_noise(of_rung.front(), layer);
+    const double below = step.needs == kNoItem ? 1 : shares[step.needs];
+    if (rung >= of_rung.size()) {
+      shares.push_back(0);
+    } else {
+      shares.push_back(std::min(below, lowest > 0 ? own_noise(of_rung[rung], layer) / lowest : below * kUnknown));
+    }
+  }
+  return shares;
 }
 
 double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement) {

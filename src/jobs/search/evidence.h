@@ -35,6 +35,10 @@ double predicted_damage(const Evidence& evidence, const std::string& layer, cons
 /// set. Known before the search, from the sensitivities.
 std::vector<std::string> must_be_kept(const Experiment& experiment, const Evidence& evidence);
 
+/// By step of a ladder: the noise of its layer's own result in that format, as a share of the noise in its lowest one;
+/// 0 to 1. Cost: the own errors of each rung, on a few samples.
+std::vector<double> left_shares(Experiment& experiment);
+
 /// A row for each layer that does arithmetic and is not in the high format, or could be: most damaging first. `share`
 /// is of the summed finite damages.
 /// Cost: linear in layers, and one sort.

@@ -1,5 +1,6 @@
 #include "jobs/search/experiment.h"
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -28,6 +29,7 @@ Experiment::Experiment(const Subject& subject, const Requirement* requirement, P
 void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates) {
   all_low_plan_ = std::move(all_low);
   candidates_.clear();
+  steps_.clear();
   high_of_.clear();
   weights.clear();
   switched_.reset();
@@ -43,7 +45,69 @@ void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates)
     const Format high = all_low_plan_.high;
     high_of_[layer.name] =
         can_take(subject_.model, layer, nodes.at(layer.name), high, all_low_plan_.target) ? high : Format::Float32;
+    std::size_t below = kNoItem;
+    const auto add_step = [&](Format format) {
+      steps_.push_back({candidates_.size() - 1, format, below});
+      below = steps_.size() - 1;
+    };
+    if (const auto rungs = all_low_plan_.rungs.find(layer.name); rungs != all_low_plan_.rungs.end()) {
+      for (const Format rung : rungs->second) add_step(rung);
+    }
+    add_step(high_of_[layer.name]);
   }
+}
+
+std::string Experiment::step_name(std::size_t step) const {
+  const std::string& name = candidates_[steps_[step].candidate]->name;
+  return has_ladder() ? fmt::format("{}:{}", name, format_name(steps_[step].format)) : name;
+}
+
+std::map<std::string, Format> Experiment::raised_by(const KeptSet& steps) const {
+  std::vector<bool> taken(steps_.size(), false);
+  std::map<std::string, Format> raised;
+  for (const std::size_t step : steps) {
+    taken[step] = steps_[step].needs == kNoItem || taken[steps_[step].needs];
+    if (taken[step]) raised[candidates_[steps_[step].candidate]->name] = steps_[step].format;
+  }
+  return raised;
+}
+
+Plan Experiment::plan_of(const KeptSet& steps) const {
+  const std::map<std::string, Format> raised = raised_by(steps);
+  Plan plan = all_low_plan_;
+  for (PlannedLayer& layer : plan.layers) {
+    if (const auto format = raised.find(layer.name); format != raised.end()) layer.format = format->second;
+  }
+  return plan;
+}
+
+Plan Experiment::plan_of(const KeptSetReport& kept) const {
+  if (!kept.ladder) return plan_keeping(kept.layers);
+  Plan plan = all_low_plan_;
+  std::map<std::string, Format> raised;
+  for (const RaisedLayer& layer : kept.ladder->raised) raised[layer.layer] = layer.format;
+  for (PlannedLayer& layer : plan.layers) {
+    if (const auto format = raised.find(layer.name); format != raised.end()) layer.format = format->second;
+  }
+  return plan;
+}
+
+std::vector<Plan> Experiment::ends() const {
+  std::vector<std::size_t> height(steps_.size(), 1);
+  std::size_t highest = 1;
+  for (std::size_t step = 0; step < steps_.size(); ++step) {
+    if (steps_[step].needs != kNoItem) height[step] = height[steps_[step].needs] + 1;
+    highest = std::max(highest, height[step]);
+  }
+  std::vector<Plan> plans{all_low_plan_};
+  for (std::size_t most = 1; most <= highest; ++most) {
+    KeptSet steps;
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+      if (height[step] <= most) steps.push_back(step);
+    }
+    plans.push_back(plan_of(steps));
+  }
+  return plans;
 }
 
 bool Experiment::all_high_is_reference() const {
@@ -124,7 +188,7 @@ std::string Experiment::plan_digest(const Plan& plan) {
 void Experiment::judge_on_unseen(std::vector<JudgedNetwork> networks) {
   unseen_.reset();
   if (networks.empty()) return;
-  unseen_ = std::make_unique<UnseenTrials>(std::move(networks), plan_keeping(candidate_names()), reference.shapes);
+  unseen_ = std::make_unique<UnseenTrials>(std::move(networks), ends(), reference.shapes);
 }
 
 std::map<std::string, OutputStats> Experiment::outputs_on_unseen(const Plan& plan) {
@@ -154,7 +218,7 @@ void Experiment::set_known_trials(std::map<std::string, KnownTrials::BySample> t
 std::shared_ptr<const SwitchedRuns> Experiment::switched() {
   const std::lock_guard lock(making_switched_);
   if (!switched_) {
-    switched_ = SwitchedRuns::of(subject_, {all_low_plan_, plan_keeping(candidate_names())}, weights, reference.shapes);
+    switched_ = SwitchedRuns::of(subject_, ends(), weights, reference.shapes);
   }
   return *switched_;
 }

@@ -22,10 +22,21 @@
 #include "jobs/search/unseen_trials.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
+#include "search/cost.h"
+#include "search/oracle.h"
 #include "vernier/format.h"
+#include "vernier/report/kept_set.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
+
+/// One thing that a search may keep: a candidate in a higher format. Without a ladder there is one a candidate, of the
+/// same number; with one, a step for each rung above the candidate's lowest.
+struct Step {
+  std::size_t candidate = 0;
+  Format format = Format::Float32;
+  std::size_t needs = kNoItem;  // the step to the rung below, without which this one changes nothing
+};
 
 class Experiment {
  public:
@@ -44,6 +55,19 @@ class Experiment {
   /// The all-low plan with `layers` raised to the high format, or to float32 where they cannot take that.
   Plan plan_keeping(const std::vector<std::string>& layers) const;
   std::vector<std::string> candidate_names() const;
+  /// Those of a candidate one after the other.
+  const std::vector<Step>& steps() const { return steps_; }
+  bool has_ladder() const { return steps_.size() > candidates_.size(); }
+  /// "conv1", of a ladder "conv1:uint16".
+  std::string step_name(std::size_t step) const;
+  /// The format of each candidate that some of `steps` raise.
+  std::map<std::string, Format> raised_by(const KeptSet& steps) const;
+  /// The all-low plan with these steps.
+  Plan plan_of(const KeptSet& steps) const;
+  /// The plan of a search's answer.
+  Plan plan_of(const KeptSetReport& kept) const;
+  /// Plans between which all others lie: all low, and each candidate one rung up, two, ... The last one keeps all.
+  std::vector<Plan> ends() const;
 
   /// Samples, hardest first as all-low found them; a sequence stays in order.
   const std::vector<std::size_t>& hardest_first() const { return hardest_first_; }
@@ -112,6 +136,7 @@ class Experiment {
   const Requirement* requirement_;
   Plan all_low_plan_;
   std::vector<const Layer*> candidates_;
+  std::vector<Step> steps_;
   std::unordered_map<std::string, Format> high_of_;  // what each candidate falls back to
   Lockstep all_low_;
   std::vector<std::size_t> hardest_first_;

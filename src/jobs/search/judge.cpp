@@ -49,15 +49,9 @@ std::string needs_text(const Requirement& requirement, const std::string& output
                      word_of(requirement.metric), one_of_many ? printable(output) + ":" : "", limit);
 }
 
-std::vector<std::string> Judge::names(const KeptSet& set) const {
-  std::vector<std::string> names;
-  for (const std::size_t item : set) names.push_back(experiment_.candidates()[item]->name);
-  return names;
-}
-
 Trial Judge::operator()(const KeptSet& set) {
   if (objective_ == nullptr) return by_requirement(set);
-  const bool all = set.size() == experiment_.candidates().size();
+  const bool all = set.size() == experiment_.steps().size();
   if (all && objective_->passes_reference() && experiment_.all_high_is_reference() && !experiment_.golden) {
     Trial trial;
     trial.verdict = Verdict::Good;
@@ -70,7 +64,7 @@ Trial Judge::operator()(const KeptSet& set) {
 
 Trial Judge::by_requirement(const KeptSet& set) {
   const Requirement& requirement = *experiment_.requirement();
-  const bool all = set.size() == experiment_.candidates().size();
+  const bool all = set.size() == experiment_.steps().size();
   const auto known = [&](const std::map<std::string, OutputStats>& outputs) {
     Trial trial = trial_of(experiment_.subject(), outputs, requirement);
     trial.samples = experiment_.hardest_first().size();
@@ -124,7 +118,7 @@ double Judge::estimate(const KeptSet& set) {
 }
 
 void Judge::pack_known(const KeptSet& set, Packer& packer) {
-  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_keeping(names(set)));
+  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_of(set));
   const KnownTrials::BySample samples = known ? known->trials.of(known->plan) : KnownTrials::BySample();
   packer.put(samples.size());
   for (const auto& [sample, outcomes] : samples) {
@@ -134,7 +128,7 @@ void Judge::pack_known(const KeptSet& set, Packer& packer) {
 }
 
 void Judge::unpack_known(const KeptSet& set, Unpacker& unpacker) {
-  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_keeping(names(set)));
+  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_of(set));
   const auto count = unpacker.get<std::size_t>();
   for (std::size_t i = 0; i < count; ++i) {
     const auto sample = unpacker.get<std::size_t>();
@@ -145,7 +139,7 @@ void Judge::unpack_known(const KeptSet& set, Unpacker& unpacker) {
 
 TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const std::vector<std::size_t>& order,
                        bool early_stop, const PairedSamples* paired) {
-  const Plan plan = experiment_.plan_keeping(names(set));
+  const Plan plan = experiment_.plan_of(set);
   const std::optional<KnownPlan> before = experiment_.known(plan);
   if (UnseenTrials* unseen = experiment_.unseen()) {
     return unseen->run(unseen_subjects_, plan, experiment_.judged_against(), requirement, order, early_stop, paired,
@@ -157,7 +151,7 @@ TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const
 }
 
 Judge::Run Judge::run_of(const KeptSet& set) {
-  return [this, plan = experiment_.plan_keeping(names(set))](const auto& order, const VisitOutputs& visit) {
+  return [this, plan = experiment_.plan_of(set)](const auto& order, const VisitOutputs& visit) {
     if (UnseenTrials* unseen = experiment_.unseen()) return unseen->visit(plan, order, visit);
     run_plan(
         experiment_.subject(), plan, experiment_.weights, [this] { return experiment_.switched(); }, order, visit);

@@ -45,9 +45,6 @@ class Judge {
   /// What `run` shows of all samples, in any order, by the objective, which must be there.
   Trial of_outputs(const Run& run) { return by_objective(run, experiment_.hardest_first(), /*early_stop=*/false); }
 
-  /// Candidates by position.
-  std::vector<std::string> names(const KeptSet& set) const;
-
  private:
   Trial by_requirement(const KeptSet& set);
   Trial by_objective(const Run& run, const std::vector<std::size_t>& order, bool early_stop);

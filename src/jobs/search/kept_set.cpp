@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -61,13 +62,16 @@ class KeptSetSearch {
         evidence_(evidence),
         request_(request),
         sinks_(sinks),
-        costs_(cost_model(experiment, request.options.cost, request.times)),
+        costs_(experiment.has_ladder() ? ladder_costs(experiment, request.options.cost)
+                                       : cost_model(experiment, request.options.cost, request.times)),
         units_(experiment, request.options.whole_groups),
         context_{experiment, request, units_, {}, borders_of_units(costs_.borders, units_)},
         // A list that is walked says of each step what it would have needed.
-        judge_(experiment, request.objective, request.options.mode == SearchMode::Minimal, request.options.confidence),
+        // On a ladder what each trial measured leads to cheaper ones.
+        judge_(experiment, request.objective, request.options.mode == SearchMode::Minimal && !experiment.has_ladder(),
+               request.options.confidence),
         ahead_(
-            experiment, judge_, [this](const KeptSet& set) { return units_.candidates(set); },
+            experiment, judge_, [this](const KeptSet& set) { return units_.steps(set); },
             request.objective == nullptr && !request.external && sessions_are_small(experiment.subject()),
             [this](std::size_t samples) { sample_inferences_ += samples; }),
         oracle_(answer_of_first(
@@ -80,6 +84,7 @@ class KeptSetSearch {
       throw Error(ErrorKind::Usage, "‹confidence›: samples of a sequence (‹carry›) depend on each other",
                   "leave it out: every trial is then decided with certainty");
     }
+    if (experiment.has_ladder()) shares_ = left_shares(experiment);
     context_.items = items();
     if (request.options.journal.empty() && request.options.journal_folder.empty()) return;
     Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
@@ -90,6 +95,7 @@ class KeptSetSearch {
       identity["unseen"] = experiment.unseen()->plan_digest(experiment.all_low_plan());
     if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
+    if (experiment.has_ladder()) identity["cost"] = word_of(request.options.cost);
     if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);
     open_journal(identity);
   }
@@ -155,7 +161,7 @@ class KeptSetSearch {
   const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }
 
   Trial counted(Judge& judge, const KeptSet& set) {
-    const Trial trial = judge(units_.candidates(set));
+    const Trial trial = judge(units_.steps(set));
     sample_inferences_ += trial.samples;
     return trial;
   }
@@ -167,13 +173,26 @@ class KeptSetSearch {
       for (const std::size_t member : units_.members(unit)) {
         item.predicted_damage += predicted(member);
         item.cost += costs_.items[member];
+        item.needs = experiment_.steps()[member].needs;  // of units that are one step each
       }
       items.push_back(item);
     }
     return items;
   }
 
-  double predicted(std::size_t candidate) const {
+  /// Of a step: what its layer does without it, beyond what it does with it.
+  double predicted(std::size_t step) const {
+    const std::size_t candidate = experiment_.steps()[step].candidate;
+    const double alone = predicted_alone(candidate);
+    if (shares_.empty()) return alone;
+    const bool last = step + 1 == experiment_.steps().size() || experiment_.steps()[step + 1].candidate != candidate;
+    const std::size_t below = experiment_.steps()[step].needs;
+    // What is not finite at the bottom may be on the next rung: nobody knows before it is tried.
+    if (std::isinf(alone)) return below == kNoItem ? alone : 1;
+    return alone * ((below == kNoItem ? 1 : shares_[below]) - (last ? 0 : shares_[step]));
+  }
+
+  double predicted_alone(std::size_t candidate) const {
     // An objective of its own kind has no damage of single layers: their noise ranks them.
     const bool figures = request_.objective == nullptr && !request_.verdicts_only();
     const Requirement* requirement = figures ? experiment_.requirement() : nullptr;
@@ -183,7 +202,7 @@ class KeptSetSearch {
   /// Costs that are very uneven lead astray: one dear layer that a search by them never keeps may stand for many.
   std::vector<OtherCosts> other_costs() const {
     std::vector<OtherCosts> others;
-    if (request_.external) return others;  // each of its trials is dear
+    if (request_.external || experiment_.has_ladder()) return others;  // each of its trials is dear
     const CostUnit asked = request_.options.cost;
     if (asked != CostUnit::Layers) others.push_back(costs_in(CostUnit::Layers));
     if (asked == CostUnit::Time) others.push_back(costs_in(CostUnit::Macs));
@@ -207,6 +226,7 @@ class KeptSetSearch {
     options.borders = context_.borders;
     options.other_costs = other_costs();
     options.prove_minimum = request_.options.prove_minimum;
+    options.exchange = experiment_.has_ladder();
     const auto start = std::chrono::steady_clock::now();
     options.stop = [this, start] {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
@@ -245,7 +265,7 @@ class KeptSetSearch {
     if (best_cost_ && *best_cost_ <= cost) return;
     best_cost_ = cost;
     std::filesystem::path file = journal_->path();
-    const std::string plan = plan_to_json(experiment_.plan_keeping(context_.layers(set)));
+    const std::string plan = plan_to_json(experiment_.plan_of(units_.steps(set)));
     try {
       replace_regular_file(file += ".best.json", [&](std::ostream& out) { out << plan; });
     } catch (const Error& error) {
@@ -364,7 +384,8 @@ class KeptSetSearch {
   std::optional<Journal> journal_;
   bool said_lost_ = false, said_no_best_ = false;
   std::vector<TestRow> tests_;
-  double room_ = 1;  // ConfirmedResult::room
+  std::vector<double> shares_;  // of a ladder, by step: what is left of the layer's damage with it
+  double room_ = 1;             // ConfirmedResult::room
   std::optional<double> best_cost_;
   std::size_t sample_inferences_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "jobs/search/evidence.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
+#include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -31,6 +32,8 @@ struct SearchRequest {
   std::string engine;
   bool verdicts_only() const { return external && engine.empty(); }
   const LayerTimes* times = nullptr;  // for CostUnit::Time
+  std::vector<Format> rungs = {};     // of a ladder, lowest first, as the target takes them; empty: there is none
+  double cost_of_lowest = 0;          // of a ladder: all candidates on their lowest rungs
   ConfirmKept confirm;
   std::optional<double> most_room;  // MinimalOptions::most_room, where `confirm` may differ by more than noise
   /// Sensitivities of single layers on more samples than before, into the evidence; false when there are no more.

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "search/trials.h"
+#include "vernier/format.h"
 #include "vernier/search_options.h"
 
 namespace vernier {
@@ -35,8 +36,12 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
     const std::string how = by_chance == 0 ? ""
                                            : fmt::format(", {} of them with a confidence of {:g} %", by_chance,
                                                          100 * context.request.options.confidence);
-    kept.proven.push_back(fmt::format("{} dropped alone{}: it failed{}{}", plural(needed.size(), unit),
-                                      needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how));
+    kept.proven.push_back(
+        context.experiment.has_ladder()
+            ? fmt::format("{} one rung down alone{}: it failed{}{}", plural(needed.size(), "raised layer"),
+                          needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how)
+            : fmt::format("{} dropped alone{}: it failed{}{}", plural(needed.size(), unit),
+                          needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how));
   }
   if (!result.certificate.not_cheaper.empty()) {
     kept.proven.push_back(fmt::format("{} cost nothing: without them the format boundaries would cost more",
@@ -56,9 +61,12 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
   if (result.lower_bound) {
     kept.assumed.emplace_back("keeping more layers never makes a passing set fail, on which the lower bound rests");
   } else if (result.end == SearchEnd::Certified && !kept.minimum_asked) {
-    kept.assumed.emplace_back("another set may be cheaper: ‹prove-minimum› says by how much at most");
+    kept.assumed.emplace_back(context.experiment.has_ladder()
+                                  ? "another choice of formats may be cheaper: ‹prove-minimum› says by how much at most"
+                                  : "another set may be cheaper: ‹prove-minimum› says by how much at most");
   }
-  const std::size_t tried = result.certificate.needed.size() + result.certificate.not_cheaper.size();
+  const std::size_t tried =
+      result.certificate.needed.size() + result.certificate.not_cheaper.size() + result.certificate.needed_below.size();
   if (result.end == SearchEnd::Stopped && tried < result.kept.size()) {
     const std::size_t left = result.kept.size() - tried;
     kept.assumed.push_back(
@@ -73,6 +81,33 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
   if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.verdicts_only()) {
     kept.assumed.emplace_back("the check returns the same verdict again: only the answer was asked twice");
   }
+}
+
+/// The format of a layer once `step` is not taken.
+Format format_below(const Experiment& experiment, std::size_t step) {
+  const Step& known = experiment.steps()[step];
+  if (known.needs != kNoItem) return experiment.steps()[known.needs].format;
+  return experiment.all_low_plan().format_of(experiment.candidates()[known.candidate]->name);
+}
+
+LadderReport ladder_of(const MinimalResult& result, const SearchContext& context,
+                       const std::map<std::string, std::int64_t>& macs) {
+  const Experiment& experiment = context.experiment;
+  const std::map<std::string, Format> raised = experiment.raised_by(context.units.steps(result.kept));
+  LadderReport ladder;
+  for (const Format format : context.request.rungs) ladder.rungs.push_back({format, 0, 0});
+  const PlannedFormats formats(experiment.all_low_plan());
+  for (const Layer* layer : experiment.candidates()) {
+    const auto found = raised.find(layer->name);
+    if (found != raised.end()) ladder.raised.push_back({layer->name, found->second});
+    const Format format = found != raised.end() ? found->second : formats.of(layer->name);
+    auto rung = std::ranges::find(ladder.rungs, format, &RungReport::format);
+    if (rung == ladder.rungs.end()) rung = ladder.rungs.insert(ladder.rungs.end(), {format, 0, 0});
+    ++rung->layers;
+    rung->macs += macs.at(layer->name);
+  }
+  ladder.cost_of_lowest = context.request.cost_of_lowest;
+  return ladder;
 }
 
 std::vector<LayerGroup> groups_with_kept(const SearchContext& context, const std::vector<std::string>& layers) {
@@ -101,7 +136,10 @@ std::optional<RankingReport> ranking_of(const MinimalResult& result, const Searc
 
 std::vector<std::string> SearchContext::layers(const KeptSet& set) const {
   std::vector<std::string> names;
-  for (const std::size_t candidate : units.candidates(set)) names.push_back(experiment.candidates()[candidate]->name);
+  for (const std::size_t step : units.steps(set)) {
+    const std::string& name = experiment.candidates()[experiment.steps()[step].candidate]->name;
+    if (names.empty() || names.back() != name) names.push_back(name);
+  }
   return names;
 }
 
@@ -109,7 +147,8 @@ KeptSet SearchContext::set_of(const std::vector<std::string>& wanted) const {
   const std::set<std::string> names(wanted.begin(), wanted.end());
   KeptSet set;
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
-    if (names.contains(experiment.candidates()[units.members(unit).front()]->name)) set.push_back(unit);
+    if (names.contains(experiment.candidates()[experiment.steps()[units.members(unit).front()].candidate]->name))
+      set.push_back(unit);
   }
   return set;
 }
@@ -156,6 +195,10 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
     const Trial& trial = needed.trial;
     kept.certificate.push_back({context.units.name(needed.item), trial.metric, trial.damage, trial.stopped_early,
                                 trial.samples, trial.confidence, trial.output});
+    if (!context.experiment.has_ladder()) continue;
+    const std::size_t step = context.units.members(needed.item).front();
+    kept.certificate.back().layer = context.experiment.candidates()[context.experiment.steps()[step].candidate]->name;
+    kept.certificate.back().lowered_to = format_below(context.experiment, step);
   }
   if (result.final_trial.verdict == Verdict::Good) kept.metric = result.final_trial.metric;
   kept.evaluations = result.trials;
@@ -165,14 +208,13 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   if (journal != nullptr) kept.notes.insert(kept.notes.end(), journal->notes().begin(), journal->notes().end());
   const std::map<std::string, std::int64_t> macs = macs_by_layer(context.experiment);
   for (const auto& [layer, count] : macs) kept.total_macs += count;
-  for (const std::size_t candidate : context.units.candidates(result.kept)) {
-    kept.kept_macs += macs.at(context.experiment.candidates()[candidate]->name);
-  }
+  for (const std::string& layer : kept.layers) kept.kept_macs += macs.at(layer);
   kept.cost_unit = request.options.cost;
   kept.cost = result.cost;
   for (const SearchItem& item : context.items) kept.cost_of_all = kept.cost_of_all.value_or(0) + item.cost;
   kept.lower_bound = result.lower_bound;
   kept.tests = tests;
+  if (context.experiment.has_ladder()) kept.ladder = ladder_of(result, context, macs);
   if (!passes(result.final_trial)) return kept;
   kept.groups = groups_with_kept(context, kept.layers);
   kept.ranking = ranking_of(result, context);

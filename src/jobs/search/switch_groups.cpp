@@ -88,14 +88,14 @@ class Finder {
 std::vector<LayerGroup> switch_groups(const Experiment& experiment) { return Finder(experiment).groups(); }
 
 Units::Units(const Experiment& experiment, bool whole_groups) {
-  const std::size_t count = experiment.candidates().size();
+  const std::size_t count = experiment.steps().size();
   std::vector<std::size_t> first(count);  // the first member of each one's unit
   std::iota(first.begin(), first.end(), std::size_t{0});
   const auto root = [&first](std::size_t member) {
     while (first[member] != member) member = first[member];
     return member;
   };
-  if (whole_groups) {
+  if (whole_groups) {  // without a ladder: a step is a candidate
     const std::unordered_map<std::string, std::size_t> position = positions_of(experiment);
     for (const LayerGroup& group : switch_groups(experiment)) {
       for (const std::string& layer : group.layers) {
@@ -116,11 +116,11 @@ Units::Units(const Experiment& experiment, bool whole_groups) {
     }
     members_[unit_of_[i]].push_back(i);
     std::string& name = names_[unit_of_[i]];
-    name += (name.empty() ? "" : " + ") + experiment.candidates()[i]->name;
+    name += (name.empty() ? "" : " + ") + experiment.step_name(i);
   }
 }
 
-KeptSet Units::candidates(const KeptSet& set) const {
+KeptSet Units::steps(const KeptSet& set) const {
   KeptSet all;
   for (const std::size_t unit : set) all.insert(all.end(), members_[unit].begin(), members_[unit].end());
   std::sort(all.begin(), all.end());

@@ -21,21 +21,21 @@ namespace vernier {
 /// candidate alone. Members in graph order, two at least; groups may overlap. Cost: linear in layers.
 std::vector<LayerGroup> switch_groups(const Experiment& experiment);
 
-/// What a search switches: each candidate by itself, or groups, those that overlap as one.
+/// What a search switches: each step by itself, or groups of candidates, those that overlap as one.
 class Units {
  public:
   Units(const Experiment& experiment, bool whole_groups);
 
   std::size_t size() const { return members_.size(); }
-  /// Positions among Experiment::candidates(), ascending.
+  /// Positions among Experiment::steps(), ascending.
   const std::vector<std::size_t>& members(std::size_t unit) const { return members_[unit]; }
-  /// "conv1", or "conv1 + conv2".
+  /// "conv1", "conv1 + conv2", or "conv1:uint16".
   const std::string& name(std::size_t unit) const { return names_[unit]; }
   const std::vector<std::string>& names() const { return names_; }
   /// All members of the units of `set`, ascending.
-  KeptSet candidates(const KeptSet& set) const;
-  /// The unit that holds a candidate.
-  std::size_t unit_of(std::size_t candidate) const { return unit_of_[candidate]; }
+  KeptSet steps(const KeptSet& set) const;
+  /// The unit that holds a step.
+  std::size_t unit_of(std::size_t step) const { return unit_of_[step]; }
 
  private:
   std::vector<std::vector<std::size_t>> members_;  // in the order of their first members

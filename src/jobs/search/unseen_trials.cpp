@@ -22,13 +22,14 @@ std::vector<std::size_t> chosen(const std::vector<std::size_t>& order, const std
 
 Plan JudgedNetwork::taught(Plan other) const {
   other.tensors = plan.tensors;
+  other.other_grids = plan.other_grids;
   other.constants = plan.constants;
   return other;
 }
 
-UnseenTrials::UnseenTrials(std::vector<JudgedNetwork> networks, const Plan& all_high,
+UnseenTrials::UnseenTrials(std::vector<JudgedNetwork> networks, std::vector<Plan> ends,
                            std::map<std::string, Shape> shapes)
-    : all_high_(all_high), shapes_(std::move(shapes)) {
+    : ends_(std::move(ends)), shapes_(std::move(shapes)) {
   for (JudgedNetwork& network : networks) {
     Part& part = parts_.emplace_back();
     part.samples.insert(network.samples.begin(), network.samples.end());
@@ -40,8 +41,9 @@ std::shared_ptr<const SwitchedRuns> UnseenTrials::switched(Part& part) {
   const std::lock_guard lock(making_);
   if (!part.switched) {
     const JudgedNetwork& network = part.network;
-    part.switched =
-        SwitchedRuns::of(*network.subject, {network.plan, network.taught(all_high_)}, *network.weights, shapes_);
+    std::vector<Plan> taught;
+    for (const Plan& end : ends_) taught.push_back(network.taught(end));
+    part.switched = SwitchedRuns::of(*network.subject, taught, *network.weights, shapes_);
   }
   return *part.switched;
 }

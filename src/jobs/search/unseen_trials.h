@@ -36,9 +36,9 @@ struct JudgedNetwork {
 
 class UnseenTrials {
  public:
-  /// `networks` have the layers of one network, and share the samples among them. `all_high`: the plan that keeps all
-  /// candidates. `shapes` of its tensors. Subjects and weights must outlive this.
-  UnseenTrials(std::vector<JudgedNetwork> networks, const Plan& all_high, std::map<std::string, Shape> shapes);
+  /// `networks` have the layers of one network, and share the samples among them. `ends`: plans between which those of
+  /// trials lie (Experiment::ends). `shapes` of its tensors. Subjects and weights must outlive this.
+  UnseenTrials(std::vector<JudgedNetwork> networks, std::vector<Plan> ends, std::map<std::string, Shape> shapes);
 
   /// The subjects of the networks with the threads and the progress of another job. `whole`: what `job` is a copy of,
   /// which serves for networks that are not rewritten. `job` must outlive them.
@@ -67,7 +67,7 @@ class UnseenTrials {
   std::shared_ptr<const SwitchedRuns> switched(Part& part);
 
   std::vector<Part> parts_;
-  const Plan all_high_;
+  const std::vector<Plan> ends_;
   const std::map<std::string, Shape> shapes_;
   std::mutex making_;
 };

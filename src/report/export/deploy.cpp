@@ -278,6 +278,13 @@ std::string openvino(const Files& files) {
 }
 
 std::string kept_list(const DiagnoseReport& report, const std::vector<std::string>& kept) {
+  if (report.kept && report.kept->ladder && !kept.empty()) {
+    std::string text = fmt::format("## Raised layers ({})\n\n", kept.size());
+    for (const RaisedLayer& layer : report.kept->ladder->raised) {
+      text += fmt::format("- {}: {}\n", inline_code(layer.layer), format_name(layer.format));
+    }
+    return text;
+  }
   if (kept.empty()) return "## Kept layers\n\nNone: every layer runs in its low format.\n";
   std::string text = fmt::format("## Kept layers ({}, in {})\n\n", kept.size(), format_name(report.high));
   for (const std::string& name : kept) text += "- " + inline_code(name) + "\n";
@@ -348,8 +355,12 @@ std::string deploy_markdown(const DiagnoseReport& report) {
           ? std::vector{openvino(files), onnxruntime(report, files), no_tensorrt("OpenVINO")}
           : std::vector{trtexec_11(report, files),  trtexec_10(report, files), polygraphy(report, files),
                         onnxruntime(report, files), openvino(files),           trtexec_weak(report, files, kept)};
-  for (const std::string& section : sections) text += section + "\n";
-  text += other_quantizers(report, kept) + "\n" + kept_list(report, kept) + "\n";
+  // Other tools, and weakly typed builds, know two formats.
+  const bool two = !report.kept || !report.kept->ladder;
+  const std::string weak = trtexec_weak(report, files, kept);
+  for (const std::string& section : sections) text += two || section != weak ? section + "\n" : "";
+  if (two) text += other_quantizers(report, kept) + "\n";
+  text += kept_list(report, kept) + "\n";
   return text + record(report);
 }
 

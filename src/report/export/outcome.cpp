@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "report/told.h"
 #include "vernier/error.h"
@@ -90,6 +91,11 @@ Outcome measured_outcome(const DiagnoseReport& report) {
   // Lists that are walked may keep what the minimal search would not.
   const bool everything = report.kept->mode == SearchMode::Minimal && !report.kept->layers.empty() &&
                           report.kept->layers.size() == lowered_layers(report);
+  if (report.kept->ladder) {
+    const std::vector<RaisedLayer>& raised = report.kept->ladder->raised;
+    const auto at_top = [&](const RaisedLayer& layer) { return layer.format == report.high; };
+    if (!std::ranges::all_of(raised, at_top)) return Outcome::Met;
+  }
   return everything ? Outcome::NothingLeft : Outcome::Met;
 }
 

@@ -43,6 +43,14 @@ std::string_view unit_text(const KeptSetReport& kept) {
 }  // namespace
 
 std::string cost_text(const KeptSetReport& kept) {
+  if (kept.ladder) {
+    const char* unit = kept.cost_unit == CostUnit::Layers ? "bits, summed over the layers"
+                       : kept.cost_unit == CostUnit::Macs ? "multiply-accumulates times bits"
+                                                          : "bytes read";
+    const double lowest = kept.ladder->cost_of_lowest;
+    return fmt::format("{:.6g} {}; all on the lowest rung: {:.6g}, on the highest: {:.6g}", lowest + kept.cost, unit,
+                       lowest, lowest + kept.cost_of_all.value_or(0));
+  }
   // In layers borders only break ties.
   if (kept.cost_unit == CostUnit::Layers) return plural(kept.layers.size(), "layer");
   std::string text = fmt::format("{:.6g} {}, borders included", kept.cost, unit_text(kept));

@@ -13,7 +13,11 @@ advice(page.answer.advice, page.answer.commands);
   if (report.final_figures) runCard(page.words.model.replace("the", "The"), "final", report.final_figures);
   const judged = report.final_figures || report.repaired || report.all_low, before = judged !== report.all_low && agreementOf(report.all_low);
   list.push(agreementCard(judged, before ? `${onePercent(before.top1_agreement)} with everything in ${page.words.everything}` : ""));
-  if (report.kept && page.words.lowered > 0) {
+  if (report.kept && report.kept.ladder) {
+    const kept = report.kept, rungs = kept.ladder.rungs.filter(rung => rung.layers > 0);
+    list.push(card("Layers in each format", rungs.map(rung => `${count(rung.layers)} ${rung.format}`).join(", "),
+      (kept.total_macs > 0 ? rungs.map(rung => percent(rung.macs / kept.total_macs)).join(", ") + " of the multiply-accumulates" : "layers") + (kept.certified ? ", certified" : "")));
+  } else if (report.kept && page.words.lowered > 0) {
     const kept = report.kept;
     list.push(card("Kept in " + report.high, kept.layers.length ? `${count(kept.layers.length)} of ${count(page.words.lowered)}` : "none",
       (!kept.layers.length ? `of ${many(page.words.lowered, "layer")}` : kept.total_macs > 0 ? percent(kept.kept_macs / kept.total_macs) + " of the multiply-accumulates" : "layers") + (kept.certified && kept.layers.length ? ", certified" : "")));

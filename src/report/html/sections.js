@@ -19,15 +19,16 @@ const used = damage => page.words && page.words.square_root_of_damage ? Math.sqr
 function certificateTable(rows) {
   const outputs = rows.some(row => row.output), room = report.kept.decided_by !== "requirement" ? 1 : report.kept.room || 1;
   const onNew = report.kept.decided_by === "requirement" && ((report.final_figures || report.all_low).outputs || []).some(o => has(o.sqnr_db_above) || has(o.top1_agreement_above));
-  return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "without"), outputs ? h("th", {scope: "col"}, "output") : null, h("th", {scope: "col", class: "num"}, onNew ? "on new samples" : "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
-    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer)), outputs ? h("td", {}, row.output) : null, h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""))))));
+  return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, report.kept.ladder ? "with" : "without"), outputs ? h("th", {scope: "col"}, "output") : null, h("th", {scope: "col", class: "num"}, onNew ? "on new samples" : "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
+    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer), row.lowered_to ? " in " + row.lowered_to : ""), outputs ? h("td", {}, row.output) : null, h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""))))));
 }
 
 (function kept() {
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: each kept layer was dropped once, and that stricter limit was then missed.` : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: each kept layer was dropped once, and that stricter limit was then missed.` : k.ladder ? "Certified: each raised layer went one format down, alone, and the requirement was then missed."
+    : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
   else if (k.layers.length) children.push(h("p", {}, "Not certified: the search ended before each kept layer was tested without."));
   const chart = keptCurve();
   const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)

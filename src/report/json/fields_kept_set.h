@@ -19,6 +19,9 @@ struct Fields<CertificateRow> {
   static constexpr bool (*names_output)(const CertificateRow&) = [](const CertificateRow& row) {
     return !row.output.empty();
   };
+  static constexpr bool (*on_ladder)(const CertificateRow&) = [](const CertificateRow& row) {
+    return row.lowered_to.has_value();
+  };
   static constexpr auto list =
       std::tuple{Field{"layer", &CertificateRow::layer},
                  Field{"metric", &CertificateRow::metric},
@@ -26,7 +29,28 @@ struct Fields<CertificateRow> {
                  Field{"lower_bound", &CertificateRow::lower_bound},
                  Field{"samples", &CertificateRow::samples, counts_samples<CertificateRow>},
                  Field{"confidence", &CertificateRow::confidence, counts_samples<CertificateRow>},
-                 Field{"output", &CertificateRow::output, names_output}};
+                 Field{"output", &CertificateRow::output, names_output},
+                 Field{"lowered_to", &CertificateRow::lowered_to, on_ladder}};
+};
+
+template <>
+struct Fields<RungReport> {
+  using R = RungReport;
+  static constexpr auto list =
+      std::tuple{Field{"format", &R::format}, Field{"layers", &R::layers}, Field{"macs", &R::macs}};
+};
+
+template <>
+struct Fields<RaisedLayer> {
+  using R = RaisedLayer;
+  static constexpr auto list = std::tuple{Field{"layer", &R::layer}, Field{"format", &R::format}};
+};
+
+template <>
+struct Fields<LadderReport> {
+  using R = LadderReport;
+  static constexpr auto list =
+      std::tuple{Field{"rungs", &R::rungs}, Field{"raised", &R::raised}, Field{"cost_of_lowest", &R::cost_of_lowest}};
 };
 
 template <>
@@ -85,7 +109,9 @@ struct Fields<KeptSetReport> {
   static constexpr bool (*by_golden)(const R&) = [](const R& kept) { return kept.golden; };
   static constexpr bool (*went_on)(const R&) = [](const R& kept) { return kept.resumed; };
   static constexpr bool (*bounded)(const R&) = [](const R& kept) { return kept.minimum_asked; };
+  static constexpr bool (*on_ladder)(const R&) = [](const R& kept) { return kept.ladder.has_value(); };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
+                                          Field{"ladder", &R::ladder, on_ladder},
                                           Field{"mode", &R::mode, optional_field<R>},
                                           Field{"direction", &R::direction, optional_field<R>},
                                           Field{"end", &R::end},

@@ -153,6 +153,15 @@ std::string names_section(const DiagnoseReport& report, const TextOptions& optio
   const KeptSetReport& kept = *report.kept;
   if (kept.layers.empty() || kept.end == SearchEnd::Impossible) return {};
   const std::string high(format_name(report.high));
+  if (kept.ladder) {
+    std::string text = heading("Layers to raise", options.color);
+    std::string paste = "\nTo paste:\n  --layer-precisions";
+    for (const RaisedLayer& layer : kept.ladder->raised) {
+      text += fmt::format("  {}: {}\n", printable(layer.layer), format_name(layer.format));
+      paste += " " + shell_quote(fmt::format("{}:{}", layer.layer, format_name(layer.format)));
+    }
+    return text + paste + "\n";
+  }
   std::string text = heading(fmt::format("Layers to run in {}", high), options.color);
   for (const std::string& layer : kept.layers) text += "  " + printable(layer) + "\n";
   text += "\nTo paste:\n  --layer-precisions";

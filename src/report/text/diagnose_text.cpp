@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -192,7 +193,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   // Of a search with less allowance each row is a share of that.
   const double room = by_task ? 1 : report.kept->room;
   Table table;
-  table.flexible_column("without");
+  table.flexible_column(report.kept->ladder ? "with" : "without");
   table.column("output", Align::Left);  // of several the one that decides
   const OutputFigure* const decides =
       deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);
@@ -204,7 +205,8 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     const CertificateRow& row = certificate[i];
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
-    table.row({printable(row.layer), printable(row.output),
+    const std::string lower = row.lowered_to ? fmt::format(" in {}", format_name(*row.lowered_to)) : "";
+    table.row({printable(row.layer) + lower, printable(row.output),
                bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
                by_task && std::isnan(row.damage) ? ""
                : std::isfinite(row.damage)
@@ -220,6 +222,27 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   return text;
 }
 
+/// What each format of a ladder runs, and which layers are above the lowest.
+std::string rungs_table(const KeptSetReport& kept, const TextOptions& options) {
+  Table table;
+  table.column("format", Align::Left);
+  table.column("layers", Align::Right);
+  table.column("of the multiply-accumulates", Align::Right);
+  table.flexible_column("raised to it");
+  for (std::size_t i = 0; i < kept.ladder->rungs.size(); ++i) {
+    const RungReport& rung = kept.ladder->rungs[i];
+    std::vector<std::string> names;
+    for (const RaisedLayer& layer : kept.ladder->raised) {
+      if (layer.format == rung.format) names.push_back(printable(layer.layer));
+    }
+    const double share =
+        static_cast<double>(rung.macs) / static_cast<double>(std::max<std::int64_t>(1, kept.total_macs));
+    table.row({std::string(format_name(rung.format)), std::to_string(rung.layers),
+               kept.total_macs > 0 ? percent_text(share) : "", names.empty() ? "" : list_some(names, 4)});
+  }
+  return table.text(options.width, options.whole_names);
+}
+
 std::string kept_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.kept || (report.kept->layers.empty() && report.kept->notes.empty())) return {};
   const KeptSetReport& kept = *report.kept;
@@ -228,9 +251,10 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     for (const std::string& note : kept.notes) notes += wrap(told(note), options.width, "  note: ");
     return notes.empty() ? notes : "\n" + notes;
   }
-  std::string text = heading(fmt::format("Kept in {}", format_name(report.high)), options.color);
+  std::string text = kept.ladder ? heading("Formats", options.color) + rungs_table(kept, options)
+                                 : heading(fmt::format("Kept in {}", format_name(report.high)), options.color);
   // The certificate names them all again, each with its evidence.
-  if (kept.certificate.size() < kept.layers.size()) {
+  if (kept.certificate.size() < kept.layers.size() && !kept.ladder) {
     const std::size_t most = options.top == 0 ? kept.layers.size() : options.top;
     std::string names;
     for (std::size_t i = 0; i < std::min(most, kept.layers.size()); ++i) {
@@ -241,7 +265,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     }
     text += wrap(names, options.width, "  ");
   }
-  if (kept.total_macs > 0) {
+  if (kept.total_macs > 0 && !kept.ladder) {
     text += wrap(fmt::format("{} of {} multiply-accumulates of one sample ({})", count_text(kept.kept_macs),
                              count_text(kept.total_macs),
                              percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs))),
@@ -255,21 +279,25 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                  options.width, "  ");
   }
   if (kept.certified) {
-    text += wrap(outcome_of(report) == Outcome::FileMisses
-                     ? "in the search, which the result above does not confirm, dropping any one of these fails:"
-                 : outcome_of(report) == Outcome::NotVerified
-                     ? fmt::format("certified 1-minimal in simulation{}: dropping any one of these fails{}:",
-                                   kept.room > 1 ? " for " + searched_limit_text(report) : "",
-                                   kept.room > 1 ? " that" : "; tested one by one")
-                 : kept.room > 1 ? fmt::format("certified 1-minimal for {}, the limit at which the output model meets "
-                                               "{}: dropping any one of these fails that stricter limit:",
-                                               searched_limit_text(report),
-                                               report.requirement ? required_text(report.all_low, *report.requirement)
-                                                                  : "all of it")
-                                 : "certified 1-minimal: dropping any one of these fails; tested one by one:",
-                 options.width, "  ");
+    const char* const drop = kept.ladder ? "any one of these one format down" : "dropping any one of these";
+    text += wrap(
+        outcome_of(report) == Outcome::FileMisses
+            ? "in the search, which the result above does not confirm, dropping any one of these fails:"
+        : outcome_of(report) == Outcome::NotVerified
+            ? fmt::format("certified 1-minimal in simulation{}: {} fails{}:",
+                          kept.room > 1 ? " for " + searched_limit_text(report) : "", drop,
+                          kept.room > 1 ? " that" : "; tested one by one")
+        : kept.room > 1
+            ? fmt::format("certified 1-minimal for {}, the limit at which the output model meets "
+                          "{}: {} fails that stricter limit:",
+                          searched_limit_text(report),
+                          report.requirement ? required_text(report.all_low, *report.requirement) : "all of it", drop)
+            : fmt::format("certified 1-minimal: {} fails; tested one by one:", drop),
+        options.width, "  ");
   } else if (!kept.layers.empty()) {
-    text += wrap("not certified: the search ended before each kept layer had been dropped once", options.width, "  ");
+    text += wrap(kept.ladder ? "not certified: the search ended before each raised layer had gone one format down"
+                             : "not certified: the search ended before each kept layer had been dropped once",
+                 options.width, "  ");
   }
   text += certificate_table(report, options);
   if (const std::string minimum = minimum_text(report); !minimum.empty()) text += wrap(minimum, options.width, "  ");

@@ -77,9 +77,9 @@ TEST(Units, AreLayersOrWholeGroups) {
   EXPECT_EQ(Units(experiment, false).names(), (Names{"one", "two", "three"}));
   const Units whole(experiment, true);
   EXPECT_EQ(whole.names(), (Names{"one + two", "three"}));
-  EXPECT_EQ(whole.candidates({0}), (KeptSet{0, 1}));
+  EXPECT_EQ(whole.steps({0}), (KeptSet{0, 1}));
   EXPECT_EQ(whole.unit_of(1), 0U);
-  EXPECT_EQ(whole.candidates({0, 1}), (KeptSet{0, 1, 2}));
+  EXPECT_EQ(whole.steps({0, 1}), (KeptSet{0, 1, 2}));
 }
 
 }  // namespace

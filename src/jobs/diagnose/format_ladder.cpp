@@ -1,0 +1,95 @@
+#include "jobs/diagnose/format_ladder.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "jobs/search/costs.h"
+#include "plan/target.h"
+#include "vernier/calibration.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/search_options.h"
+
+namespace vernier {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why, const std::string& hint) {
+  throw Error(ErrorKind::Usage, "‹ladder›: " + why, hint);
+}
+
+/// What a ladder needs of itself.
+void check_rungs(const DiagnoseOptions& options) {
+  const std::vector<Format>& ladder = options.search.ladder;
+  const PrecisionOptions& precision = options.precision;
+  if (ladder.size() < 2) {
+    refuse(fmt::format("{} alone is not a ladder", format_name(ladder.front())), "‹ladder› int8,float16");
+  }
+  if (needs_scale(ladder.back())) {
+    refuse(fmt::format("its last format is {}: layers fall back to float32, float16 or bfloat16",
+                       format_name(ladder.back())),
+           fmt::format("‹ladder› ...,{},float16", format_name(ladder.back())));
+  }
+  const auto bits = [&](Format format) { return bits_read(format, ladder.back(), precision.rules); };
+  for (std::size_t i = 1; i < ladder.size(); ++i) {
+    if (bits(ladder[i - 1]) < bits(ladder[i])) continue;
+    refuse(fmt::format("{} reads {:g} bits for each multiply-accumulate, and {} before it {:g}: rungs must ascend",
+                       format_name(ladder[i]), bits(ladder[i]), format_name(ladder[i - 1]), bits(ladder[i - 1])),
+           "order the formats by bits, and leave out one of two with as many");
+  }
+  for (std::size_t i = 1; i < ladder.size(); ++i) {
+    const Format format = under_target(ladder[i], precision.target);
+    if (!needs_scale(format) || !scaled_scheme(precision.target, format).integer_kernels) continue;
+    refuse(fmt::format("{} must be the first format with ‹target› {}: its integer kernels quantize results too",
+                       format_name(ladder[i]), word_of(precision.target)),
+           fmt::format("‹ladder› {},...", format_name(ladder[i])));
+  }
+}
+
+/// What a search on a ladder leaves out.
+void check_rest(const DiagnoseOptions& options) {
+  const SearchOptions& search = options.search;
+  if (search.mode != SearchMode::Minimal) {
+    refuse(fmt::format("‹mode› {} walks a list of layers, which has one format to raise them to", word_of(search.mode)),
+           "‹mode› minimal");
+  }
+  if (search.check || options.trials_on_engine) {
+    refuse("an outside program, or an engine that runs every trial, is asked about two formats alone",
+           "leave out the ladder, or give a requirement");
+  }
+  if (search.cost == CostUnit::Time) {
+    refuse("‹cost› time is measured for two formats alone", "‹cost› macs, ‹cost› bytes or ‹cost› layers");
+  }
+  if (search.whole_groups) refuse("‹whole-groups› keeps groups in one format", "leave out one of the two");
+  if (search.pareto) refuse("‹pareto› draws a curve for two formats alone", "leave out one of the two");
+  if (options.precision.rules.weights_only) {
+    refuse("with weights alone quantized all rungs would compute in the last format", "leave out one of the two");
+  }
+  if (options.precision.calibration.method != CalibrationMethod::MinMax) {
+    refuse(fmt::format("‹calibration-method› {} chooses ranges for one format of a tensor",
+                       method_name(options.precision.calibration.method)),
+           "‹calibration-method› minmax");
+  }
+  if (options.from || !options.measure.calibration_cache.empty()) {
+    refuse(options.from ? "a quantized file has ranges for one format of a tensor"
+                        : "‹calibration-cache› has ranges for one format of a tensor",
+           "leave it out");
+  }
+}
+
+}  // namespace
+
+void apply_ladder(DiagnoseOptions& options) {
+  const std::vector<Format>& ladder = options.search.ladder;
+  if (ladder.empty()) return;
+  check_rungs(options);
+  check_rest(options);
+  options.precision.low.assign(ladder.begin(), ladder.end() - 1);
+  options.precision.high = ladder.back();
+  options.precision.ladder = true;
+  options.alternatives = 0;
+}
+
+}  // namespace vernier
