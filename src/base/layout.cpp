@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <iterator>
 #include <numeric>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "base/short_names.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "vernier/error.h"
@@ -34,19 +34,6 @@ std::string pad(std::string_view text, std::size_t width, Align align) {
   const std::size_t used = display_width(text);
   const std::string space(used < width ? width - used : 0, ' ');
   return align == Align::Left ? std::string(text) + space : space + std::string(text);
-}
-
-/// The least width at which the cells of a column that differ are still told apart.
-std::size_t narrowest(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
-  constexpr std::size_t kNarrowest = 8, kWidest = 20;
-  std::set<std::string> whole;
-  for (const auto& row : rows) whole.insert(row[column]);
-  for (std::size_t width = kNarrowest; width < kWidest; ++width) {
-    std::set<std::string> cut;
-    for (const std::string& cell : whole) cut.insert(shorten_middle(cell, width));
-    if (cut.size() == whole.size()) return width;
-  }
-  return kWidest;
 }
 
 }  // namespace
@@ -118,12 +105,14 @@ std::string wrap(std::string_view text, std::size_t width, std::string_view firs
 
 void Table::column(std::string heading, Align align, std::string short_heading) {
   if (short_heading.empty()) short_heading = heading;
-  columns_.push_back({std::move(heading), std::move(short_heading), align, /*flexible=*/false});
+  columns_.push_back({std::move(heading), std::move(short_heading), align});
 }
 
 void Table::flexible_column(std::string heading) {
   columns_.push_back({heading, heading, Align::Left, /*flexible=*/true});
 }
+
+void Table::stays() { columns_.back().stays = true; }
 
 void Table::row(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) {
@@ -134,51 +123,75 @@ void Table::row(std::vector<std::string> cells) {
 }
 
 std::string Table::text(std::size_t width, bool whole) const {
-  constexpr std::size_t kNarrowest = 8;
-  std::vector<std::size_t> used_columns;
-  std::vector<std::size_t> cells(columns_.size(), 0);
+  constexpr std::size_t kReadable = 20, kNarrowest = 8;
+  std::vector<std::vector<std::string>> cells(columns_.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    for (const auto& row : rows_) cells[c] = std::max(cells[c], display_width(row[c]));
-    if (cells[c] > 0) used_columns.push_back(c);
+    for (const auto& row : rows_) cells[c].push_back(row[c]);
   }
-  std::vector<std::size_t> widths = cells;
+  const auto widest = [&](std::size_t c) {
+    std::size_t most = 0;
+    for (const std::string& cell : cells[c]) most = std::max(most, display_width(cell));
+    return most;
+  };
+  std::vector<std::size_t> used_columns;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (widest(c) > 0) used_columns.push_back(c);
+  }
+  std::vector<std::size_t> widths(columns_.size(), 0);
   bool brief = false;
   const auto heading = [&](std::size_t c) -> const std::string& {
     return brief ? columns_[c].short_heading : columns_[c].heading;
   };
   const auto fit_headings = [&] {
-    for (const std::size_t c : used_columns) widths[c] = std::max(cells[c], display_width(heading(c)));
+    for (const std::size_t c : used_columns) widths[c] = std::max(widest(c), display_width(heading(c)));
     return std::accumulate(used_columns.begin(), used_columns.end(), std::size_t{0},
                            [&](std::size_t sum, std::size_t c) { return sum + 2 + widths[c]; });
   };
   std::size_t total = fit_headings();
   brief = total > width;
   if (brief) total = fit_headings();
-  const auto shorten = [&](const std::vector<std::size_t>& least) {
+  const auto shorten = [&](std::size_t least) {
     for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width; ++c) {
-      if (!columns_[*c].flexible || widths[*c] <= least[*c]) continue;
-      const std::size_t narrower = std::min(widths[*c] - least[*c], total - width);
+      if (!columns_[*c].flexible || widths[*c] <= least) continue;
+      const std::size_t narrower = std::min(widths[*c] - least, total - width);
       widths[*c] -= narrower;
       total -= narrower;
     }
   };
   std::vector<std::string> left_out;
+  std::string below;
   if (total > width && !whole) {
-    std::vector<std::size_t> least(columns_.size(), 0);
-    for (const std::size_t c : used_columns) least[c] = columns_[c].flexible ? narrowest(rows_, c) : 0;
-    shorten(least);
+    for (const std::size_t c : used_columns) {
+      if (!columns_[c].flexible) continue;
+      const CutNames cut = cut_shared_ends(cells[c]);
+      if (cut.start.empty() && cut.end.empty()) continue;
+      cells[c] = cut.names;
+      below += wrap(
+          fmt::format("'..' stands for {}{}{}{}{}", cut.start, cut.start.empty() ? "" : " in front",
+                      cut.start.empty() || cut.end.empty() ? "" : ", ", cut.end, cut.end.empty() ? "" : " at the end"),
+          width, "  ");
+    }
+    total = fit_headings();
+    shorten(kReadable);
     // What is still too wide would wrap, and no column could be followed: the last ones go, which say the least. Those
     // without a heading mark rows, and stay.
     while (total > width && used_columns.size() > 2) {
-      const auto last = std::find_if(used_columns.rbegin(), used_columns.rend() - 2,
-                                     [&](std::size_t c) { return !columns_[c].heading.empty(); });
-      if (last == used_columns.rend() - 2) break;
+      const auto end = used_columns.rend() - 2;
+      auto last = std::find_if(used_columns.rbegin(), end,
+                               [&](std::size_t c) { return !columns_[c].heading.empty() && !columns_[c].stays; });
+      if (last == end) {
+        last = std::find_if(used_columns.rbegin(), end, [&](std::size_t c) { return !columns_[c].heading.empty(); });
+      }
+      if (last == end) break;
       left_out.insert(left_out.begin(), columns_[*last].heading);
       used_columns.erase(std::next(last).base());
       total = fit_headings();
-      shorten(least);
+      shorten(kReadable);
     }
-    shorten(std::vector<std::size_t>(columns_.size(), kNarrowest));
+    shorten(kNarrowest);
+  }
+  for (const std::size_t c : used_columns) {
+    if (columns_[c].flexible) cells[c] = short_names(cells[c], widths[c]);
   }
   std::string text;
   const auto line = [&](const auto& cell_of) {
@@ -190,7 +203,10 @@ std::string Table::text(std::size_t width, bool whole) const {
     text += out + '\n';
   };
   line(heading);
-  for (const auto& row : rows_) line([&](std::size_t c) -> const std::string& { return row[c]; });
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    line([&](std::size_t c) -> const std::string& { return cells[c][r]; });
+  }
+  text += below;
   if (left_out.empty()) return text;
   return text + wrap(fmt::format("not shown, too narrow: {}", fmt::join(left_out, ", ")), width, "  ");
 }

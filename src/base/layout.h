@@ -29,15 +29,18 @@ class Table {
  public:
   /// Adds a column whose cells stay whole. `short_heading` serves where the table would not fit otherwise.
   void column(std::string heading, Align align, std::string short_heading = {});
-  /// Adds a left-aligned column whose cells are shortened in the middle until the table fits.
+  /// Adds a left-aligned column of names, which are shortened until the table fits.
   void flexible_column(std::string heading);
+  /// The column that was added last is left out after all others.
+  void stays();
   /// Errors: Internal if the number of cells is not that of the columns.
   void row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Where
-  /// lines would be longer than `width`, short headings are used; then, unless `whole` cells are asked for, the
-  /// flexible columns give way, from the right, as long as their cells stay distinct, or down to 20; then columns with
-  /// a heading are left out, from the right, and a last line names them; then flexible columns go down to 8.
+  /// lines would be longer than `width`, short headings are used; then, unless `whole` cells are asked for, names in
+  /// the flexible columns lose the beginning and the end that most share, which a line under the table tells, and these
+  /// columns give way, from the right, down to 20; then columns with a heading are left out, from the right, and a last
+  /// line names them; then flexible columns go down to 8. Names that differ stay distinct (short_names.h).
   std::string text(std::size_t width, bool whole = false) const;
 
  private:
@@ -45,7 +48,8 @@ class Table {
     std::string heading;
     std::string short_heading;
     Align align;
-    bool flexible;
+    bool flexible = false;
+    bool stays = false;
   };
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

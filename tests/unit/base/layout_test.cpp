@@ -84,18 +84,36 @@ TEST(Table, TakesShortHeadingsBeforeItShortensNames) {
 }
 
 // A name that could be any other's says nothing; a column less says more. What marks rows stays.
-TEST(Table, LeavesOutColumnsBeforeNamesLookAlike) {
+TEST(Table, LeavesOutColumnsBeforeNamesAreUnreadable) {
+  Table table;
+  table.column("#", Align::Right);
+  table.flexible_column("layer");
+  table.column("local dB", Align::Right);
+  table.column("share", Align::Right);
+  table.stays();
+  table.column("flushed", Align::Right);
+  table.column("", Align::Left);
+  table.row({"1", "block1_expand_conv", "12.5", "40.1 %", "7", "kept"});
+  table.row({"2", "block2_project_conv", "33.1", "0.2 %", "9", ""});
+  table.row({"3", "block2_expand_conv", "31.4", "0.2 %", "0", ""});
+  EXPECT_EQ(table.text(39),
+            "  #  layer                 share\n  1  block1_expand_conv   40.1 %  kept\n"
+            "  2  block2_project_conv   0.2 %\n  3  block2_expand_conv    0.2 %\n"
+            "  not shown, too narrow: local dB,\n  flushed\n");
+}
+
+TEST(Table, LeavesOutWhatMostNamesShareAndSaysSo) {
   Table table;
   table.flexible_column("layer");
-  table.column("own dB", Align::Right);
-  table.column("share", Align::Right);
-  table.column("", Align::Left);
-  table.row({"block1_expand_conv", "12.5", "40.1 %", "kept"});
-  table.row({"block2_project_conv", "33.1", "0.2 %", ""});
-  table.row({"block2_expand_conv", "31.4", "0.2 %", ""});
-  EXPECT_EQ(table.text(30),
-            "  layer           own dB\n  block1..d_conv    12.5  kept\n  block2..t_conv    33.1\n"
-            "  block2..d_conv    31.4\n  not shown, too narrow: share\n");
+  table.column("dB", Align::Right);
+  table.row({"MobilenetV2/expanded_conv_1/depthwise/Relu6_prequant", "1.0"});
+  table.row({"MobilenetV2/expanded_conv_12/expand/Relu6_prequant", "2.0"});
+  table.row({"MobilenetV2/expanded_conv_13/expand/Relu6_prequant", "3.0"});
+  EXPECT_EQ(table.text(40),
+            "  layer             dB\n  ..1/depthwise..  1.0\n  ..12/expand..    2.0\n  ..13/expand..    3.0\n"
+            "  '..' stands for\n  MobilenetV2/expanded_conv_ in front,\n  /Relu6_prequant at the end\n");
+  EXPECT_NE(table.text(40, /*whole=*/true).find("MobilenetV2/expanded_conv_12/expand/Relu6_prequant "),
+            std::string::npos);
 }
 
 TEST(Table, LeavesOutColumnsBeforeItsLinesWrap) {
