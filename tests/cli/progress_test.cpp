@@ -35,8 +35,29 @@ TEST(Progress, BeatsEveryHalfMinuteInAPipe) {
   Progress progress(/*redraws=*/false, kStart);
   progress.only_heartbeat();
   int lines = 0;
-  for (int ms = 0; ms <= 95000; ms += 50) lines += progress.line("phase", 1, 10, kStart + milliseconds(ms)) ? 1 : 0;
-  EXPECT_EQ(lines, 3);  // after 30, 60 and 90 seconds
+  for (int ms = 0; ms <= 99000; ms += 50) lines += progress.line("phase", 1, 10, kStart + milliseconds(ms)) ? 1 : 0;
+  EXPECT_EQ(lines, 4);  // after 5, 35, 65 and 95 seconds
+}
+
+TEST(Progress, NamesEachStepOnceInAPipe) {
+  Progress progress(/*redraws=*/false, kStart);
+  progress.only_heartbeat();
+  progress.step({"calibration", 1, 3, 0, 0.1});
+  EXPECT_FALSE(progress.line("measuring", 1, 10, kStart + seconds(2))) << "short jobs stay silent";
+  EXPECT_EQ(progress.line("measuring", 5, 10, kStart + seconds(5)), "1 of 3  calibration  about 1 min 36 s left");
+  EXPECT_FALSE(progress.line("measuring", 9, 10, kStart + seconds(8)));
+  progress.step({"search", 2, 3, 0.1, 0.8});
+  EXPECT_TRUE(progress.line("trial", 1, 0, kStart + seconds(9)).value_or("").starts_with("2 of 3  search"));
+  EXPECT_FALSE(progress.line("trial", 2, 0, kStart + seconds(20)));
+  EXPECT_TRUE(progress.line("trial", 3, 0, kStart + seconds(39)).value_or("").starts_with("2 of 3  trial  3"));
+}
+
+TEST(Progress, NamesEachPhaseOfAJobWithoutStepsInAPipe) {
+  Progress progress(/*redraws=*/false, kStart);
+  progress.only_heartbeat();
+  EXPECT_EQ(progress.line("measuring", 1, 0, kStart + seconds(6)), "measuring  1");
+  EXPECT_FALSE(progress.line("measuring", 2, 0, kStart + seconds(9)));
+  EXPECT_EQ(progress.line("comparing", 1, 0, kStart + seconds(9)), "comparing  1");
 }
 
 TEST(Progress, ShowsShareAndTimeLeftOfThePhase) {

@@ -34,6 +34,7 @@ void Progress::step(const JobStep& step) {
   phase_.clear();
   step_start_.reset();
   phases_of_step_ = 0;
+  announce_ = heartbeat_;
 }
 
 std::optional<seconds> Progress::left(double share, Time now) const {
@@ -62,12 +63,16 @@ std::optional<std::string> Progress::line(const std::string& phase, std::size_t 
   }
   done_ = done;
   if (now - start_ < silence_) return std::nullopt;
-  if (last_ && now - *last_ < (redraws_ ? kBetweenRedraws : milliseconds(between_))) return std::nullopt;
+  const bool begins = announce_ || (heartbeat_ && !step_ && phase != announced_);
+  if (!begins && last_ && now - *last_ < (redraws_ ? kBetweenRedraws : milliseconds(between_))) return std::nullopt;
   last_ = now;
+  announced_ = phase;
 
   std::string text = step_ ? fmt::format("{} of {}  ", step_->number, step_->of) : "";
-  text += printable(phase);
-  if (total == 0) {
+  text += printable(announce_ ? step_->name : phase);
+  if (announce_) {
+    announce_ = false;  // how much there is to do says its next line
+  } else if (total == 0) {
     text += fmt::format("  {}", done);
   } else {
     text += fmt::format("  {}/{}  {} %", done, total,

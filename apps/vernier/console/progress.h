@@ -19,8 +19,13 @@ class Progress {
   /// seconds. Nothing in the first second after `start`: short jobs stay silent.
   Progress(bool redraws, Time start) : redraws_(redraws), start_(start), phase_start_(start) {}
 
-  /// For files and pipes: a line every 30 seconds, the first one after 30 seconds.
-  void only_heartbeat() { silence_ = between_ = std::chrono::seconds(30); }
+  /// For files and pipes: a line when a step begins, or a phase of a job without steps, and every 30 seconds. Nothing
+  /// in the first 5 seconds.
+  void only_heartbeat() {
+    heartbeat_ = true;
+    silence_ = std::chrono::seconds(5);
+    between_ = std::chrono::seconds(30);
+  }
 
   /// The job of several steps begins one: from here on lines say which, and the time left is the job's.
   void step(const JobStep& step);
@@ -35,6 +40,9 @@ class Progress {
   std::optional<std::chrono::seconds> left(double share, Time now) const;
 
   bool redraws_;
+  bool heartbeat_ = false;
+  bool announce_ = false;  // the step that has begun
+  std::string announced_;  // the phase of the last line
   std::chrono::seconds silence_{1}, between_{5};
   Time start_;
   Time phase_start_;
