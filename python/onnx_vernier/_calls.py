@@ -15,8 +15,10 @@ from ._experiments import Calibration
 from ._options import Limits
 from ._progress import Progress
 from ._report import DiagnoseReport, Report, VerifyReport
+from ._suggest import suggesting
 
 
+@suggesting
 def diagnose(
     model: Any,
     samples: Any = None,
@@ -179,6 +181,7 @@ def diagnose(
     return _diagnosis.diagnose(**locals())
 
 
+@suggesting
 def fix(
     model: Any,
     samples: Any = None,
@@ -260,6 +263,7 @@ def fix(
     return _diagnosis.fix(**locals())
 
 
+@suggesting
 def verify(
     float_model: Any,
     typed_model: Any,
@@ -299,6 +303,7 @@ def verify(
     return _jobs.verify(**locals())
 
 
+@suggesting
 def run(
     model: Any,
     samples: Any = None,
@@ -338,6 +343,7 @@ def run(
     return _jobs.run(**locals())
 
 
+@suggesting
 def quantize(
     model: Any,
     samples: Any = None,
@@ -372,6 +378,7 @@ def quantize(
     return _jobs.quantize(**locals())
 
 
+@suggesting
 def calibrate(
     model: Any,
     samples: Any,
@@ -401,6 +408,7 @@ def calibrate(
     return _jobs.calibrate(**locals())
 
 
+@suggesting
 def check_data(
     model: Any,
     samples: Any,
@@ -426,6 +434,7 @@ def check_data(
     return _jobs.check_data(**locals())
 
 
+@suggesting
 def explain_quantized(
     float_model: Any,
     quantized_model: Any,
@@ -448,6 +457,7 @@ def explain_quantized(
     return _jobs.explain_quantized(**locals())
 
 
+@suggesting
 def check_placement(
     model: Any,
     *,
@@ -461,6 +471,7 @@ def check_placement(
     return _jobs.check_placement(**locals())
 
 
+@suggesting
 def bench(
     models: Any,
     samples: Any = None,
@@ -501,6 +512,7 @@ def bench(
     return _engines.bench(**locals())
 
 
+@suggesting
 def inspect_engine(
     model: Any,
     *,
@@ -527,6 +539,7 @@ def inspect_engine(
     return _engines.inspect_engine(**locals())
 
 
+@suggesting
 def evaluate(
     model: Any,
     samples: Any,

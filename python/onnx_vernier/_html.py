@@ -29,10 +29,10 @@ _STYLE = """<style>
 </style>"""
 _WANTED = {
     "min-sqnr": "SQNR at least {} dB",
-    "max-abs": "largest error at most {}",
+    "max-abs-error": "largest error at most {}",
     "max-mse": "mean squared error at most {}",
     "min-cosine": "cosine at least {}",
-    "min-same-top1": "top-1 agreement at least {}",
+    "min-top1-agreement": "top-1 agreement at least {}",
 }
 _NOTE = (
     "local error: of the layer's output, with exact inputs; alone low: SQNR of the network's output with only this layer low; "

@@ -12,10 +12,10 @@ from ._errors import UsageError, report_in_python_words
 _FLOAT, _LOW, _LINE = "#0072B2", "#D55E00", "#777777"
 _METRICS = {
     "min-sqnr": "SQNR of the output, dB",
-    "max-abs": "largest error of the output",
+    "max-abs-error": "largest error of the output",
     "max-mse": "mean squared error of the output",
     "min-cosine": "cosine of the output",
-    "min-same-top1": "top-1 agreement with the float model, share",
+    "min-top1-agreement": "top-1 agreement with the float model, share",
 }
 
 

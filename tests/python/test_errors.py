@@ -33,6 +33,9 @@ def test_kinds(model, images, tmp_path):
         vernier.diagnose(model, {"image": images}, calibration="most")
     with pytest.raises(TypeError):
         vernier.diagnose(model, {"image": images}, int8=True)
+    with pytest.raises(TypeError, match="'minsqnr': did you mean 'min_sqnr'"):
+        vernier.diagnose(model, {"image": images}, minsqnr=20)
+    assert "min_sqnr" in inspect.signature(vernier.diagnose).parameters
     with pytest.raises(TypeError, match="samples are"):
         vernier.diagnose(model, 3)
 

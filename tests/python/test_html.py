@@ -92,3 +92,9 @@ def test_a_report_of_what_was_measured(model, images):
         vernier.diagnose(model, {"image": images}, min_sqnr=30, progress=stop)
     if (report := getattr(raised.value, "report", None)) is not None:
         Read(report._repr_html_())
+
+
+def test_each_metric_has_its_words():
+    from onnx_vernier import _core, _html, _plots
+    assert set(_html._WANTED) == set(_core.WORDS["Metric"])
+    assert set(_plots._METRICS) == set(_core.WORDS["Metric"])
