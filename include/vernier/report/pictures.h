@@ -20,6 +20,7 @@ struct NetworkNode {
   std::string name;
   std::string op_type;
   std::vector<std::size_t> inputs;  // places in the list of the layers that its data comes from, all before it
+  std::optional<std::vector<std::int64_t>> shape{};  // of its first output, as measured last; absent: not looked at
   bool operator==(const NetworkNode&) const = default;
 };
 

@@ -213,7 +213,9 @@ class Diagnosis {
   }
   void forget_repairs(const KeptSetReport& repaired);
   void rank() {
-    if (experiment_ && report_.network.empty()) report_.network = network_nodes(subject().model, subject().layers);
+    if (experiment_ && report_.network.empty()) {
+      report_.network = network_nodes(subject().model, subject().layers, experiment_->reference.shapes);
+    }
     if (!experiment_) return;
     report_.layers = ranked_rows(*experiment_, evidence_);
     report_.work = lowered_work(*experiment_);

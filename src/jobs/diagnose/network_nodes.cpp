@@ -10,7 +10,8 @@
 
 namespace vernier {
 
-std::vector<NetworkNode> network_nodes(const Model& model, const std::vector<Layer>& layers) {
+std::vector<NetworkNode> network_nodes(const Model& model, const std::vector<Layer>& layers,
+                                       const std::map<std::string, Shape>& shapes) {
   std::unordered_map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) {
     if (layer.graph.empty()) by_name[layer.name] = &layer;
@@ -32,6 +33,11 @@ std::vector<NetworkNode> network_nodes(const Model& model, const std::vector<Lay
       const std::set<std::size_t> from = makers_of(found->second->inputs);
       const std::size_t own = nodes.size();
       nodes.push_back({node.name(), node.op_type(), {from.begin(), from.end()}});
+      if (!found->second->outputs.empty()) {
+        if (const auto shape = shapes.find(found->second->outputs.front()); shape != shapes.end()) {
+          nodes.back().shape = shape->second;
+        }
+      }
       for (const std::string& output : found->second->outputs) makers[output] = {own};
       continue;
     }

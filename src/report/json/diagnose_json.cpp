@@ -68,8 +68,8 @@ struct Fields<CurvePoint> {
 template <>
 struct Fields<NetworkNode> {
   using R = NetworkNode;
-  static constexpr auto list =
-      std::tuple{Field{"name", &R::name}, Field{"op_type", &R::op_type}, Field{"inputs", &R::inputs}};
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"op_type", &R::op_type},
+                                          Field{"inputs", &R::inputs}, Field{"shape", &R::shape}};
 };
 
 template <>
