@@ -5,8 +5,10 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "causes/cause.h"
+#include "causes/cause_texts.h"
 
 namespace vernier {
 namespace causes {
@@ -127,6 +129,13 @@ std::vector<CauseName> cause_names() {
   for (const causes::Row& row : causes::kCauses) names.push_back({row.id, row.formats, row.text});
   names.insert(names.end(), std::begin(causes::kOfNetwork), std::end(causes::kOfNetwork));
   return names;
+}
+
+std::optional<std::string_view> cause_text(std::string_view id) {
+  for (const CauseName& cause : cause_names()) {
+    if (cause.id == id) return cause.text;
+  }
+  return std::nullopt;
 }
 
 std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseFinder> own) {

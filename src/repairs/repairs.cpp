@@ -1,9 +1,15 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/graph_edit.h"
 #include "repairs/repair.h"
+#include "repairs/repair_texts.h"
 
 namespace vernier {
 namespace {
@@ -109,6 +115,16 @@ const std::vector<Repair>& table() {
 }  // namespace
 
 std::span<const Repair> all_repairs() { return table(); }
+
+std::optional<std::string> repair_text(std::string_view id) {
+  if (id == "keep-high") {
+    return "the layer stays in the high format: the answer to every cause where no repair is enough; cost at run time: "
+           "that of the high format";
+  }
+  const auto found = std::ranges::find(table(), id, &Repair::id);
+  if (found == table().end()) return std::nullopt;
+  return fmt::format("{}; cost at run time: {}", found->text, found->cost);
+}
 
 const onnx::NodeProto* Network::node(const std::string& layer) const { return find_node(model.proto.graph(), layer); }
 

@@ -236,19 +236,22 @@ def test_ten_thousand_layers_stay_usable(folder, report):
       const search = document.querySelector("#layers input[type=search]");
       search.value = "layer_99";
       search.dispatchEvent(new Event("input"));
-      const repairs = text("#why tbody td:nth-child(2)");
-      click("#why button");
-      return {ms: performance.now() - start, rows: rows().length, repairs, all: text("#why tbody tr").length, load: performance.timing.domInteractive - performance.timing.navigationStart,
+      const attempts = document.querySelector("#why details.attempts"), folded = text("#why tbody tr").length;
+      attempts.open = true;
+      attempts.dispatchEvent(new Event("toggle"));
+      const repairs = text("#why .attempts tbody td:nth-child(2)");
+      click("#why .attempts button");
+      return {ms: performance.now() - start, rows: rows().length, repairs, folded, all: text("#why .attempts tbody tr").length, load: performance.timing.domInteractive - performance.timing.navigationStart,
               elements: document.querySelectorAll("*").length - document.querySelectorAll("#why *").length, boxes: document.querySelectorAll(".net .box").length};""",
               seconds=120)
     assert got["rows"] == 100 and got["boxes"] <= 300
     assert got["repairs"] == [f"layer_{i}" for i in range(9990, 10000)], "what was accepted comes first, alone"
-    assert got["all"] == 10000
+    assert got["folded"] == 1 and got["all"] == 10000, "a row for each repair; the attempts are folded away"
     assert got["elements"] < 8000
     assert got["ms"] < 5000 and got["load"] < 20000  # on a busy machine; idle it is 50 ms and one second
 
 
-def test_options_stand_under_the_answer_with_the_best_marked(folder, report):
+def test_options_stand_under_the_first_figures_with_the_best_marked(folder, report):
     needed(CHROMIUM, "chromium")
     row = dict(low=["int8"], end="met", why="", kept=3, lowered=19, repairs=0, kept_macs=400, total_macs=1000, cost=3, seconds=1,
                figures=report["final_figures"])
@@ -261,8 +264,11 @@ def test_options_stand_under_the_answer_with_the_best_marked(folder, report):
       const next = document.getElementById("place-cards");
       return {rows: [...place.querySelectorAll("tbody tr")].map(row => [...row.cells].map(cell => cell.textContent)),
               best: place.querySelectorAll("tr.best").length, why: place.textContent.includes("onerror=alert(1)"),
-              first: Boolean(place.compareDocumentPosition(next) & Node.DOCUMENT_POSITION_FOLLOWING)};
+              first: Boolean(place.compareDocumentPosition(next) & Node.DOCUMENT_POSITION_PRECEDING),
+              strip: [...document.querySelectorAll(".strip .card")].map(card => card.textContent)};
     """)
+    assert [card.split(":")[0] for card in seen["strip"]] == ["Before", "After", "Best option"]
+    assert "vernier fix" in seen["strip"][2] and "1 of 19 layers kept, 10.0 % of the work" in seen["strip"][2]
     assert [row[0] for row in seen["rows"]] == ["keep layers, as found", "repair: vernier fix", "--target openvino"]
     assert seen["rows"][1][1:3] == ["1 of 19", "10.0 %"] and seen["rows"][1][-1] == "met, the least work"
     assert seen["rows"][2][1:] == [""] * (len(seen["rows"][2]) - 2) + ["not measured"]
@@ -313,13 +319,16 @@ def test_the_curve_of_kept_layers_has_the_requirement_and_every_size_that_was_tr
     names = [row["name"] for row in report["layers"]]
     test = report["kept"]["tests"][-1]
     tried["kept"]["tests"] = [dict(test, layers=names[:n], metric=m, damage=d, verdict=v) for n, m, d, v in
-                              ((0, 4.9, 32, "bad"), (2, 15.0, 3, "bad"), (2, 17.0, 2, "bad"), (3, 24.0, 0.4, "good"), (9, "inf", 0, "good"))]
+                              ((0, 4.9, 32, "bad"), (1, 9.0, 12, "bad"), (2, 15.0, 3, "bad"), (2, 17.0, 2, "bad"), (3, 24.0, 0.4, "good"), (9, "inf", 0, "good"))]
     tried["kept"]["layers"] = names[:3]
     got = use(render(folder, tried, "tried"), READ + """
-      return {passes: text("#kept .passes title"), misses: text("#kept .misses title"), limit: text("#kept .limittext")};""")
-    assert got["misses"] == ["0 layers kept: 5 dB, misses", "2 layers kept: 17 dB, misses"], "the best set of each size"
-    assert got["passes"] == ["3 layers kept: 24 dB, passes"]
-    assert got["limit"] == ["the required 20 dB"]
+      return {passes: text("#kept .passes title"), misses: text("#kept .misses title"), limit: text("#kept .limittext"),
+        axis: [...document.querySelectorAll("#kept svg text")].map(t => t.textContent).filter(t => t.endsWith(" dB") && !t.startsWith("the"))};""")
+    assert got["misses"] == ["0 layers kept: 4.9 dB, misses", "1 layer kept: 9.0 dB, misses", "2 layers kept: 17.0 dB, misses"], "the best set of each size"
+    assert got["passes"] == ["3 layers kept: 24.0 dB, passes"]
+    assert got["limit"] == ["the required 20 dB"] and len(set(got["axis"])) == len(got["axis"])
+    tried["kept"]["tests"] = tried["kept"]["tests"][2:]
+    assert use(render(folder, tried, "few"), "return document.querySelectorAll('#kept svg').length;") == 0, "two dots are no curve"
 
 
 def test_a_layer_opens_beside_the_table_and_has_a_link(folder, report):
@@ -460,6 +469,94 @@ def test_the_worst_samples_are_listed_with_their_classes(folder, report):
     for run in ("reference", "all_low", "final_figures"):
         changed[run]["outputs"][0].pop("worst_samples", None)
     assert use(render(folder, changed, "former"), "return document.getElementById('samples');") is None, "a report of before"
+
+
+def test_a_name_of_a_repair_or_a_cause_explains_itself(folder, report):
+    needed(CHROMIUM, "chromium")
+    got = use(folder / "out/report.html", """
+      const explained = [], expanded = [];
+      for (const chip of document.querySelectorAll("#why .causes button.tag")) {
+        chip.click();
+        expanded.push(chip.getAttribute("aria-expanded"));
+        explained.push([chip.textContent, [...document.querySelectorAll("#why .explained")].map(e => e.textContent).join("")]);
+        chip.click();
+      }
+      return {explained, expanded, left: [...document.querySelectorAll("#why .explained")].map(e => e.textContent).join("")};""")
+    assert len(got["explained"]) >= 3 and set(got["expanded"]) == {"true"} and got["left"] == ""
+    listed = vernier("help", "causes") + vernier("help", "repairs")
+    for name, text in got["explained"]:
+        name = name.replace(" ", "-")
+        assert f"vernier help {name}" in text, "the same offline"
+        assert vernier("help", name)
+        meaning = " ".join(text.split(": ", 1)[1].split("; cost at run time")[0].split(". Offline")[0].split())
+        assert meaning in " ".join((listed + vernier("help", "keep-high")).split()), name
+
+
+def test_what_overflows_is_coloured_as_very_bad(folder, report):
+    needed(CHROMIUM, "chromium")
+    changed = copy.deepcopy(report)
+    harmless = changed["layers"][-1]
+    harmless.update(share=0.0, overflowed=3)
+    heats = use(render(folder, changed, "overflows"), """
+      return [...document.querySelectorAll(".net .box")].map(box => [box.getAttribute("aria-label"), box.getAttribute("class")]);""")
+    assert [kind for label, kind in heats if harmless["name"] in label] and all(
+        "h4" in kind for label, kind in heats if label.startswith(harmless["name"] + " "))
+
+
+def test_the_page_copies_as_markdown(folder, report):
+    needed(CHROMIUM, "chromium")
+    bad = json.loads(json.dumps(report).replace(json.dumps(report["layers"][0]["name"])[1:-1], json.dumps(HOSTILE)[1:-1]))
+    text = use(render(folder, bad, "markdown"), "return asMarkdown();")
+    assert text.startswith("## Keep 1 of 19 layers in float32") and "| Before: everything in int8 | " in text
+    assert "| After: the output model | " in text and "### Why" in text and f"```sh\n{report['command']}\n```" in text
+    kept = [line for line in text.splitlines() if line.startswith("- `")]
+    assert len(kept) == 1 and "onerror" in kept[0], "a name is code, and one line"
+
+
+def test_shapes_stand_where_they_change(folder, report):
+    needed(CHROMIUM, "chromium")
+    got = use(folder / "out/report.html", READ + """
+      return {shapes: text(".net text.shape"), labels: [...document.querySelectorAll(".net .box")].map(box => box.getAttribute("aria-label"))};""")
+    written = ["\u00d7".join(map(str, node["shape"])) for node in report["network"] if "shape" in node]
+    lowered = {row["name"] for row in report["layers"]}
+    assert all("shape" in node for node in report["network"] if node["name"] in lowered)
+    assert got["shapes"] and set(got["shapes"]) <= set(written)
+    assert sum(f"out: {written[-1]}" in label for label in got["labels"]) >= 1
+    for node in (former := copy.deepcopy(report))["network"]:
+        node.pop("shape", None)
+    assert use(render(folder, former, "no-shapes"), READ + "return text('.net text.shape');") == [], "a report of before"
+
+
+def test_a_phone_shows_every_column_and_readable_charts(folder, report):
+    needed(CHROMIUM, "chromium")
+    long = copy.deepcopy(report)
+    layer = long["layers"][0]["name"]
+    long["explanation"]["repairs"] = [{"id": "weight-grid", "layers": [layer], "before_db": 12.1, "after_db": 15.0, "accepted": True,
+                                       "why": "its weights are multiples of 0.0339689: that step in 31 of 32 channels"}] * 3
+    row = dict(low=["int8"], end="met", why="", kept=3, lowered=19, repairs=0, kept_macs=400, total_macs=1000, cost=3, seconds=1,
+               figures=report["final_figures"])
+    long["alternatives"] = [dict(row, change="keep"), dict(row, change="fix", kept=1, kept_macs=100, cost=1)]
+    page = render(folder, long, "phone")
+    framed = page.parent / "framed.html"  # a frame is as narrow as it is told to be, a window is not
+    framed.write_text(f'<html><head></head><body><iframe id="f" style="border:0" width="420" height="900" srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe></body></html>', encoding="utf-8")
+    got = use(framed, """
+      return new Promise(done => document.getElementById("f").addEventListener("load", () => setTimeout(() => {
+        const d = document.getElementById("f").contentDocument, w = d.defaultView;
+        const attempts = d.querySelector("#why details.attempts");
+        attempts.open = true;
+        attempts.dispatchEvent(new w.Event("toggle"));
+        const cut = [...d.querySelectorAll(".list td, .card, .tag, .verdict, #layer-table th")].filter(e => {
+          const b = e.getBoundingClientRect();
+          return b.width && getComputedStyle(e).display !== "none" && (b.right > 420.5 || b.left < -0.5);
+        }).map(e => e.outerHTML.slice(0, 120));
+        const high = [...d.querySelectorAll(".list tr")].map(e => e.getBoundingClientRect().height);
+        const svg = d.querySelector("#depth svg"), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        const labels = [...svg.querySelectorAll("text")].map(t => t.getBoundingClientRect());
+        done({width: w.innerWidth, scrolls: d.documentElement.scrollWidth, cut, high: Math.max(...high), letter: 12 * scale,
+              clipped: labels.filter(b => b.left < svg.getBoundingClientRect().left - 1).length});
+      }, 200)));""", budget_ms=20000)
+    assert got["width"] == 420 and got["scrolls"] <= 420 and got["cut"] == []
+    assert got["high"] < 330 and got["letter"] >= 9 and got["clipped"] == 0
 
 
 def test_files_beside_the_page_are_links(folder, report):

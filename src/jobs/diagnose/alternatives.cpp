@@ -120,7 +120,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
     row.end = AlternativeEnd::Missed;
     if (!row.figures) row.figures = report.all_high ? *report.all_high : report.reference;
   } else if (!met(report) || !(row.figures || row.metric)) {
-    row.why = "its time was up before a set was found and its model measured";
+    row.why = "stopped at the time limit, before a set was found and its model measured";
   } else {
     row.end =
         outcome == Outcome::Stopped || outcome == Outcome::Unstable ? AlternativeEnd::Unfinished : AlternativeEnd::Met;
@@ -164,7 +164,7 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
     row = row_of(candidate.change, again(candidate.options, candidate.repairs ? &repairs : nullptr,
                                          after(seconds * (1 - kToVerify)), quiet));
   } catch (const Error& error) {
-    row.why = error.kind() == ErrorKind::Interrupted ? "its time was up before it was measured" : error.what();
+    row.why = error.kind() == ErrorKind::Interrupted ? "stopped at the time limit" : error.what();
   }
   if (row.end == AlternativeEnd::NotMeasured && sinks.is_interrupted()) row.why = kInterrupted;
   row.seconds = seconds_since(start);

@@ -10,14 +10,40 @@ function meter(share, width) { return h("i", {class: "meter", style: `width:${(w
 function figuresOf(cause) {
   return (cause.figures || []).length ? h("p", {class: "small"}, cause.figures.map(f => `${shown(f.name)}: ${plain(f.value)} ${shown(f.unit || "")}`.trim()).join(" \u00b7 ")) : "";
 }
-function repairsOf(ids) {
-  return ids.length ? h("p", {class: "small repairs"}, ids.length > 1 ? "Repairs to try: " : "Repair to try: ", ids.map(id => [h("span", {class: "tag"}, shown(id)), " "])) : "";
+
+/** What a cause or a repair is, in a line, and the command that prints the same; for reports of other programs the command
+    alone. */
+function explanationOf(id, kind) {
+  const text = ((page.words.explained || {})[kind] || {})[id];
+  return [h("b", {}, shown(id)), text ? ": " + shown(text) + ". " : ": ", "Offline: ", h("code", {}, "vernier help " + shown(id))];
 }
+/** Buttons that explain their names in `line`, one at a time. */
+function chips(ids, kind, line, label = id => id) {
+  const all = ids.map(id => h("button", {type: "button", class: "tag", "aria-expanded": "false", title: "What is this?", onclick: event => {
+    const open = event.currentTarget.getAttribute("aria-expanded") !== "true";
+    all.forEach(chip => chip.setAttribute("aria-expanded", String(open && chip === event.currentTarget)));
+    line.replaceChildren(...(open ? explanationOf(id, kind) : []));
+  }}, shown(label(id))));
+  return all.map(chip => [chip, " "]);
+}
+function chipLine(start, ids) {
+  const line = h("p", {class: "small explained", role: "status"});
+  return h("div", {class: "small repairs"}, start, chips(ids, "repairs", line), line);
+}
+function repairsOf(ids) { return ids.length ? chipLine(ids.length > 1 ? "Repairs to try: " : "Repair to try: ", ids) : ""; }
+/** The name of a cause, which explains itself in the line that comes with it. */
+function causeName(id) {
+  const line = h("p", {class: "small explained", role: "status"});
+  return [h("b", {}, chips([id], "causes", line, words)), line];
+}
+/** A confidence is a rank and no probability: in words. */
+function howLikely(cause) { return has(cause.confidence) && cause.confidence < 0.5 ? h("span", {class: "small"}, "possible") : ""; }
 
 /** One cause of the layer whose panel it stands in. */
 function causeBox(cause) {
+  const [title, line] = causeName(cause.id);
   return h("div", {class: "cause"},
-    h("p", {}, h("b", {}, words(cause.id)), has(cause.confidence) ? h("span", {class: "small"}, `  confidence ${percent(cause.confidence)}`) : ""),
+    h("div", {class: "head"}, title, howLikely(cause)), line,
     h("p", {}, shown(cause.sentence || "")), figuresOf(cause), repairsOf(cause.repairs || []));
 }
 
@@ -25,44 +51,57 @@ function causeBox(cause) {
  * their order are those of the terminal: one function makes both. */
 function causeGroup(group) {
   const first = explanation.causes[group.first], names = group.layers, share = group.share, atFirst = 8;
-  const some = group.of_some.map(id => [h("span", {class: "tag"}, shown(id)), " "]);
-  const rest = names.slice(atFirst);
+  const rest = names.slice(atFirst), [title, line] = causeName(first.id);
   return h("div", {class: "cause"},
-    h("div", {class: "head"}, h("b", {}, words(first.id)),
-      !group.sure ? h("span", {class: "small"}, `confidence ${percent(first.confidence)}`) : "",
+    h("div", {class: "head"}, title, howLikely(first),
       h("span", {class: "small"}, names.length ? many(names.length, "layer") : "the network as a whole"),
-      share > 0 ? h("span", {class: "small share"}, meter(share, 90), `${percent(share)} of the damage`) : ""),
+      share > 0 ? h("span", {class: "small share"}, meter(share, 90), `${percent(share)} of the damage`) : ""), line,
     h("p", {}, names.length > 1 ? ["Worst at ", layerLink(first.layer), ": "] : names.length ? [layerLink(first.layer), ": "] : "", shown(first.sentence || "")),
     figuresOf(first),
     names.length > 1 ? h("p", {class: "small"}, "Likewise at ", names.slice(1, atFirst).map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
     rest.length ? h("details", {class: "small"}, h("summary", {}, `and ${many(rest.length, "more layer")}`), rest.map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
-    repairsOf(group.repairs), some.length ? h("p", {class: "small repairs"}, "At some of these layers: ", some) : "");
+    repairsOf(group.repairs), group.of_some.length ? chipLine("At some of these layers: ", group.of_some) : "");
 }
 
 /** What was accepted first, and alone where it is something: a large network has thousands that were tried. */
 function repairTable(repairs, withLayers) {
   const accepted = repairs.filter(r => r.accepted), rows = [...accepted, ...repairs.filter(r => !r.accepted)];
-  const atFirst = Math.min(30, accepted.length || 8);
-  const body = h("tbody", {});
   const namesOf = r => [(r.layers || []).slice(0, 4).map((layer, i) => [i ? ", " : "", layerLink(layer)]), (r.layers || []).length > 4 ? ` and ${r.layers.length - 4} more` : ""];
   const verdict = r => r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, "left out");
-  const columns = [["repair", "whole", r => shown(r.id)], ...(withLayers ? [["layers", null, namesOf]] : []), ["before, dB", "num", r => db(r.before_db)],
-    ["after, dB", "num", r => db(r.after_db)], ["result", "whole", verdict], ["why", null, r => shown(r.why || "")]];
-  const add = some => body.append(...some.map(r => h("tr", {}, columns.map(([, kind, cell]) => h("td", {class: kind}, cell(r))))));
-  add(rows.slice(0, atFirst));
-  const more = rows.length > atFirst ? h("button", {type: "button", onclick: () => { add(rows.slice(atFirst)); more.remove(); }}, `Show all ${count(rows.length)}`) : null;
-  return h("div", {}, h("p", {class: "small"}, `${count(accepted.length)} of ${count(rows.length)} accepted.`),
-    scrolling("Repairs", h("table", {}, h("thead", {}, h("tr", {}, columns.map(([title, kind]) => h("th", {scope: "col", class: kind}, title)))), body)), more);
+  const columns = [{title: "repair", kind: "whole", cell: r => shown(r.id)}, ...(withLayers ? [{title: "layers", cell: namesOf}] : []), {title: "before, dB", kind: "num", cell: r => db(r.before_db)},
+    {title: "after, dB", kind: "num", cell: r => db(r.after_db)}, {title: "result", kind: "whole", cell: verdict}, {title: "why", kind: "long", cell: r => shown(r.why || "")}];
+  return h("div", {}, withLayers ? "" : h("p", {class: "small"}, `${count(accepted.length)} of ${count(rows.length)} accepted.`),
+    tableOf("Repairs", columns, rows, {atFirst: Math.min(30, accepted.length || 8)}));
+}
+
+function medianOf(values) {
+  const sorted = values.filter(v => !Number.isNaN(v)).sort((a, b) => a - b), half = Math.floor(sorted.length / 2);
+  return !sorted.length ? undefined : sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+/** A row for each repair; every attempt is folded away. */
+function repairSummary(repairs) {
+  const ids = [...new Set(repairs.map(r => r.id))], line = h("p", {class: "small explained", role: "status"});
+  const of = id => repairs.filter(r => r.id === id), accepted = id => of(id).filter(r => r.accepted);
+  const tried = id => of(id).filter(r => r.accepted || has(r.before_db));
+  const median = (id, key) => !accepted(id).length ? "" : db(medianOf(accepted(id).filter(r => has(r.before_db) && has(r.after_db)).map(r => number(r[key]))));
+  const columns = [{title: "repair", kind: "whole", cell: id => chips([id], "repairs", line)}, {title: "accepted", kind: "num", cell: id => accepted(id).length ? h("span", {class: "good"}, "\u2713 " + count(accepted(id).length)) : "0"},
+    {title: "tried", kind: "num", cell: id => count(tried(id).length)}, {title: "no use for", kind: "num", cell: id => of(id).length > tried(id).length ? count(of(id).length - tried(id).length) : ""},
+    {title: "median before, dB", kind: "num", cell: id => median(id, "before_db")}, {title: "after, dB", kind: "num", cell: id => median(id, "after_db")}];
+  const order = ids.map((id, i) => [id, i]).sort((a, b) => (accepted(b[0]).length > 0) - (accepted(a[0]).length > 0) || a[1] - b[1]).map(pair => pair[0]);
+  // Its rows are made when it is opened: there may be thousands.
+  const all = h("details", {class: "attempts", ontoggle: () => { if (all.open && all.childElementCount === 1) all.append(repairTable(repairs, true)); }},
+    h("summary", {}, `Each of the ${many(repairs.length, "attempt")}, layer by layer`));
+  return h("div", {}, tableOf("Repairs in sum", columns, order), line, all);
 }
 
 /** What the error is made of: each line is a whole in two parts, so that its shares sum to 100 %. */
 function blameBars(blame) {
-  const lines = [["weights", "activations"], ["clipping", "rounding"], ["accumulation", "the rest"], ["inherited", "made here"]].map(([one, other]) => {
+  const lines = [["weights", "activations"], ["clipping", "rounding"], ["accumulation", "the rest"], ["inherited", "made here", "propagated", "local"]].map(([one, other, left = one, right = other]) => {
     const share = has(blame[one]) ? blame[one] : has(blame[other]) ? 1 - blame[other] : null;
     if (share === null) return null;
     const [a, b] = tenthsOf([share, 1 - share]);
-    return h("div", {class: "split"}, h("span", {}, `${one} ${tenthsText(a, share)} %`),
-      h("i", {class: "halves", "aria-hidden": "true"}, h("i", {style: `width:${(a / 10).toFixed(1)}%`})), h("span", {}, `${other} ${tenthsText(b, 1 - share)} %`));
+    return h("div", {class: "split"}, h("span", {}, `${left} ${tenthsText(a, share)} %`),
+      h("i", {class: "halves", "aria-hidden": "true"}, h("i", {style: `width:${(a / 10).toFixed(1)}%`})), h("span", {}, `${right} ${tenthsText(b, 1 - share)} %`));
   }).filter(Boolean);
   return lines.length ? h("div", {}, lines) : null;
 }

@@ -15,12 +15,15 @@ function ticks(low, high, wanted) {
   return all;
 }
 
-/** Layers in graph order: bars of their share of the damage above, own and inherited noise below. */
+/** Layers in graph order: bars of their share of the damage above, local and propagated error below. */
 function depthChart(select) {
+  const rows = layers.filter(row => placeOf.has(row.name));
+  return rows.length < 2 ? null : responsive(phone => depthDrawing(select, phone));
+}
+function depthDrawing(select, phone) {
   const rows = layers.filter(row => placeOf.has(row.name)).sort((a, b) => placeOf.get(a.name) - placeOf.get(b.name));
-  if (rows.length < 2) return null;
   const damage = rows.some(row => row.share > 0); // none where a diagnosis was cut short
-  const W = 1160, left = 52, right = 10, top = 14, barsH = damage ? 120 : 0, gap = damage ? 34 : 0, lineH = 150;
+  const W = phone ? 380 : 1160, left = 52, right = 10, top = 14, barsH = damage ? 120 : 0, gap = damage ? 34 : 0, lineH = 150;
   const H = top + barsH + gap + lineH + 26, width = W - left - right;
   const x = i => left + (i + 0.5) * width / rows.length;
   const shares = rows.map(row => row.share || 0), most = Math.max(...shares, 1e-9);
@@ -63,7 +66,7 @@ function depthChart(select) {
     cursor.setAttribute("x2", x(at));
     cursor.setAttribute("visibility", "visible");
     showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${formatOf(row)}${row.kept ? ", kept" : ""}\nshare ${shareText(row)}` +
-      `, own ${db(row.own_sqnr_db)} dB, inherited ${db(row.inherited_sqnr_db)} dB`, clientX, clientY);
+      `, local ${db(row.own_sqnr_db)} dB, propagated ${db(row.inherited_sqnr_db)} dB`, clientX, clientY);
   };
   const leave = () => { hideTip(); cursor.setAttribute("visibility", "hidden"); };
   const indexAt = event => {
@@ -83,9 +86,9 @@ function depthChart(select) {
     at = Math.max(0, Math.min(rows.length - 1, at + step));
     show(at, box.left + x(at) * box.width / W, box.top + 40);
   });
-  return h("div", {}, scrolling("Damage over depth", svg), h("div", {class: "legend"},
-    legend("--low", "share of the summed damage (bars), and own error: made here, on exact inputs (line)"),
-    legend("--ref", "inherited error: arrives with the layer's inputs"), h("span", {}, "up is worse in both")));
+  return h("div", {}, phone ? svg : scrolling("Damage over depth", svg), h("div", {class: "legend"},
+    legend("--low", "share of the summed damage (bars), and local error: made in the layer, on exact inputs (line)"),
+    h("span", {}, h("i", {class: "key dashed other"}), "propagated error: arrives with the layer's inputs"), h("span", {}, "up is worse in both")));
 }
 function legend(variable, text) {
   return h("span", {}, h("i", {class: "key", style: `background:var(${variable})`}), text);
@@ -152,17 +155,19 @@ function channelChart(ranges, clips, label) {
 
 /** Points [x, y, front] and a line through those of the front. */
 function scatter(points, xLabel, yLabel) {
-  const W = 640, H = 250, left = 56, right = 14, top = 12, bottom = 40, width = W - left - right, height = H - top - bottom;
   const good = points.filter(p => Number.isFinite(p[0]) && Number.isFinite(p[1]));
-  if (good.length < 2) return null;
+  return good.length < 2 ? null : responsive(phone => scatterDrawing(good, xLabel, yLabel, phone));
+}
+function scatterDrawing(good, xLabel, yLabel, phone) {
+  const W = phone ? 380 : 640, H = 250, left = 56, right = 14, top = 22, bottom = 40, width = W - left - right, height = H - top - bottom;
   const xs = good.map(p => p[0]), ys = good.map(p => p[1]);
   const x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
   const x = v => left + width * (v - x0) / (x1 - x0 || 1), y = v => top + height * (y1 - v) / (y1 - y0 || 1);
   const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", "aria-label": `${yLabel} against ${xLabel}`});
   for (const v of ticks(y0, y1, 4)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, plain(v, 3), "end"));
-  for (const v of ticks(x0, x1, 6)) svg.append(textAt(x(v), H - 22, plain(v, 3), "middle"));
+  for (const v of ticks(x0, x1, phone ? 4 : 6)) svg.append(textAt(x(v), H - 22, plain(v, 3), "middle"));
   svg.append(h("path", {d: path(good.filter(p => p[2]).sort((a, b) => a[0] - b[0]).map(p => [x(p[0]), y(p[1])])), class: "front"}));
   for (const p of good) svg.append(h("circle", {cx: x(p[0]), cy: y(p[1]), r: p[2] ? 3.5 : 2, class: "point", opacity: p[2] ? 1 : 0.45}));
-  svg.append(textAt(left + width / 2, H - 5, xLabel, "middle"), textAt(left, top - 1, yLabel));
+  svg.append(textAt(left + width / 2, H - 5, xLabel, "middle"), textAt(left, top - 9, yLabel));
   return svg;
 }

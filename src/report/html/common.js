@@ -35,10 +35,13 @@ function figuresSection(runs, lead) {
   if (!shownRuns.length) return;
   const top1 = shownRuns.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
   const lost = shownRuns.some(r => r[1].outputs.some(o => o.nonfinite));
-  const heads = ["run", "output", "SQNR, dB", "worst sample, dB", "which", "largest error", "cosine", ...(top1 ? ["top-1 agreement, %"] : []), ...(lost ? ["not finite"] : [])];
-  section("figures", "Figures", lead, scrolling("Figures of each run", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 ? "num" : null}, t)))),
-    h("tbody", {}, shownRuns.flatMap(([label, run]) => run.outputs.map(o => h("tr", {}, h("td", {}, label), h("td", {}, name(o.name)), h("td", {class: "num"}, db(o.sqnr_db)), h("td", {class: "num"}, db(o.worst_sqnr_db)), h("td", {class: "num"}, "#" + o.worst_sample),
-      h("td", {class: "num"}, plain(o.max_abs_error)), h("td", {class: "num"}, has(o.cosine) ? (Math.floor(number(o.cosine) * 1e6) / 1e6).toString() : "\u2013"), top1 ? h("td", {class: "num"}, has(o.top1_agreement) ? (100 * o.top1_agreement).toFixed(1) : "") : null, lost ? h("td", {class: "num"}, o.nonfinite ? o.nonfinite.toLocaleString("en-US") : "") : null)))))));
+  const rows = shownRuns.flatMap(([label, run]) => run.outputs.map((o, i) => ({label: i ? "" : label, o})));
+  const columns = [{title: "run", cell: row => row.label}, {title: "output", cell: row => name(row.o.name)}, {title: "SQNR, dB", kind: "num", cell: row => db(row.o.sqnr_db)},
+    {title: "worst sample, dB", kind: "num", cell: row => db(row.o.worst_sqnr_db)}, {title: "which", kind: "num", cell: row => "#" + row.o.worst_sample}, {title: "largest error", kind: "num", cell: row => plain(row.o.max_abs_error)},
+    {title: "cosine", kind: "num", cell: row => has(row.o.cosine) ? (Math.floor(number(row.o.cosine) * 1e6) / 1e6).toFixed(6) : "\u2013"},
+    ...(top1 ? [{title: "top-1 agreement, %", kind: "num", cell: row => has(row.o.top1_agreement) ? (100 * row.o.top1_agreement).toFixed(1) : ""}] : []),
+    ...(lost ? [{title: "not finite", kind: "num", cell: row => row.o.nonfinite ? row.o.nonfinite.toLocaleString("en-US") : ""}] : [])];
+  section("figures", "Figures", lead, tableOf("Figures of each run", columns, rows, {atFirst: 40}));
 }
 function sumsText(other) { return (other || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32"; }
 

@@ -38,7 +38,7 @@ function db(value) {
   if (!has(value)) return "\u2013";
   const v = number(value);
   if (v === Infinity) return "exact";
-  return v === -Infinity ? "not finite" : v.toFixed(1);
+  return v === -Infinity ? "not finite" : v.toFixed(1).replace(/^-0\.0$/, "0.0");
 }
 /** With its unit, where it is a number. */
 function decibels(value) { return db(value) + (has(value) && Number.isFinite(number(value)) ? " dB" : ""); }
@@ -97,25 +97,55 @@ function section(id, title, lead, ...children) {
   return element;
 }
 
+/** Drawn for the width of the window: `draw` is told whether that is a phone's, and is asked again when it changes. */
+function responsive(draw) {
+  const phone = matchMedia("(max-width: 640px)"), place = h("div");
+  const fill = () => place.replaceChildren(draw(phone.matches));
+  phone.addEventListener("change", fill);
+  fill();
+  return place;
+}
+
 /** What may be wider or higher than its place: it scrolls, with the keyboard too. */
 function scrolling(label, ...children) { return h("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": label}, ...children); }
 
-function command(text) {
+/** A table with `columns` of {title, kind, cell}, kind "num" or "whole" or nothing; a phone shows each row as a list.
+    Behind the first `atFirst` rows a button shows the others, and so does paper. */
+function tableOf(label, columns, rows, {atFirst = Infinity, rowClass = () => null} = {}) {
+  const body = h("tbody", {});
+  const add = some => body.append(...some.map(row => h("tr", {class: rowClass(row)}, columns.map(column => h("td", {class: column.kind, "data-title": column.title}, column.cell(row))))));
+  add(rows.slice(0, atFirst));
+  const more = rows.length > atFirst ? h("button", {type: "button", onclick: () => all()}, `Show all ${count(rows.length)}`) : null;
+  const all = () => { if (more.isConnected) { add(rows.slice(atFirst)); more.remove(); } };
+  if (more && rows.length <= 500) addEventListener("beforeprint", all);
+  return h("div", {}, scrolling(label, h("table", {class: "list"},
+    h("thead", {}, h("tr", {}, columns.map(column => h(column.title ? "th" : "td", {scope: column.title ? "col" : null, class: column.kind}, column.title)))), body)), more);
+}
+
+/** A button that copies `text`; `shownAs` is selected where there is no clipboard. */
+function copyButton(label, text, shownAs) {
   const button = h("button", {type: "button", onclick: () => {
-    const done = () => { button.textContent = "Copied"; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
+    const done = () => { button.textContent = "Copied"; setTimeout(() => { button.textContent = label; }, 1500); };
     const select = () => {
+      const from = shownAs || h("pre", {class: "unseen"}, text);
+      if (!shownAs) document.body.append(from);
       const range = document.createRange();
-      range.selectNodeContents(code);
+      range.selectNodeContents(from);
       getSelection().removeAllRanges();
       getSelection().addRange(range);
-      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+      if (document.execCommand("copy")) done();
+      else button.textContent = shownAs ? "Press Ctrl+C" : "Not copied: the browser refused";
+      if (!shownAs) from.remove();
     };
     // Files opened from a disk have no clipboard in some browsers.
     if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, select);
     else select();
-  }}, "Copy");
+  }}, label);
+  return button;
+}
+function command(text) {
   const code = h("pre", {tabindex: "0"}, shown(text));
-  return h("div", {class: "command"}, code, button);
+  return h("div", {class: "command"}, code, copyButton("Copy", text, code));
 }
 
 const tip = document.getElementById("tip");
@@ -147,13 +177,14 @@ function hideTip() { tip.hidden = true; }
 const shareTenths = tenthsOf(layers.map(row => row.share));
 layers.forEach((row, i) => { row.rank = i + 1; row.tenths = shareTenths[i]; });
 function shareText(row) { return has(row.share) ? tenthsText(row.tenths, row.share) + " %" : "\u2013"; }
+function overflows(row) { return row.overflowed > 0 || row.nan > 0 || (has(row.own_sqnr_db) && number(row.own_sqnr_db) === -Infinity); }
 /** As it runs in the output model: a kept layer is in the high format. */
 function formatOf(row) { return row.kept ? report.high : row.format; }
 
-/** 0 harmless to 4 very bad; -1 where nothing is known. */
+/** 0 harmless to 4 very bad; -1 where nothing is known. What overflows is very bad, whatever its share. */
 function heat(row, by) {
   if (!row) return -1;
-  if (has(row.own_sqnr_db) && number(row.own_sqnr_db) === -Infinity && by !== "share") return 4;
+  if (overflows(row)) return 4;
   if (by === "share" || by === undefined) {
     if (!has(row.share)) return heat(row, "own_sqnr_db");
     return [0.005, 0.02, 0.05, 0.15].filter(limit => row.share >= limit).length;

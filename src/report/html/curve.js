@@ -1,24 +1,27 @@
 // How many kept layers bring how much: sets that the search tried, what the sensitivities predict, and the requirement.
 
-/** null where fewer than two sets were measured. */
+/** null where fewer than four sets were measured: two or three points say less than the figures above. */
 function keptCurve() {
   const curve = page.curve || {}, ofDamage = !has(curve.limit); // several limits: the share of the allowance says it for all
   const value = point => ofDamage ? Math.log10(Math.max(1e-4, number(point.damage))) : number(point.metric);
   const answer = curve.answer || 0, furthest = Math.max(4, 3 * answer);
   const points = (curve.points || []).filter(p => p.kept <= furthest && Number.isFinite(value(p)));
-  if (points.length < 2) return null;
   const asDecibels = page.words.metric === "min-sqnr" && !ofDamage;
   const predicted = asDecibels ? (report.curve || []).filter(p => p.kept <= furthest && Number.isFinite(number(p.predicted_sqnr_db))).sort((a, b) => a.kept - b.kept) : [];
+  if (points.length < 4 && (points.length < 2 || predicted.length < 4)) return null;
+  return responsive(phone => keptDrawing({curve, ofDamage, value, points, asDecibels, predicted, phone}));
+}
+function keptDrawing({curve, ofDamage, value, points, asDecibels, predicted, phone}) {
   const limit = ofDamage ? 0 : number(curve.limit);
-  const W = 640, H = 280, left = 60, right = 18, top = 22, bottom = 42, width = W - left - right, height = H - top - bottom;
+  const W = phone ? 380 : 640, H = 280, left = 60, right = 18, top = 22, bottom = 42, width = W - left - right, height = H - top - bottom;
   const values = [limit, ...points.map(value), ...predicted.map(p => number(p.predicted_sqnr_db))];
   const pad = (Math.max(...values) - Math.min(...values) || 1) * 0.06;
   const y0 = Math.min(...values) - pad, y1 = Math.max(...values) + pad, x1 = Math.max(...points.map(p => p.kept), ...predicted.map(p => p.kept), 1);
   const x = v => left + 12 + (width - 24) * v / x1, y = v => top + height * (y1 - v) / (y1 - y0);
-  const text = v => ofDamage ? plain(Math.pow(10, v), 2) + "x" : asDecibels ? v.toFixed(0) + " dB" : plain(v, 3);
+  const text = v => ofDamage ? plain(Math.pow(10, v), 2) + "x" : asDecibels ? v.toFixed(1) + " dB" : plain(v, 3), onAxis = v => asDecibels ? plain(v, 3) + " dB" : text(v);
   const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", "aria-label": `Kept layers against ${ofDamage ? "the share of the allowance" : page.words.metric}: ${many(points.length, "set")} of layers, and the limit`});
-  for (const v of ticks(y0, y1, 5)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, text(v), "end"));
-  for (const v of ticks(0, x1, 8).filter(Number.isInteger)) svg.append(textAt(x(v), H - 24, count(v), "middle"));
+  for (const v of ticks(y0, y1, 5)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, onAxis(v), "end"));
+  for (const v of ticks(0, x1, phone ? 5 : 8).filter(Number.isInteger)) svg.append(textAt(x(v), H - 24, count(v), "middle"));
   svg.append(h("path", {d: path(predicted.map(p => [x(p.kept), y(number(p.predicted_sqnr_db))])), class: "guess"}));
   svg.append(h("line", {x1: left, x2: W - right, y1: y(limit), y2: y(limit), class: "limit"}),
     textAt(left + 6, y(limit) - 6, ofDamage ? "the limit" : page.words.required, "start", {class: "over limittext"}));
@@ -30,7 +33,7 @@ function keptCurve() {
   svg.append(textAt(left + width / 2, H - 6, "kept layers", "middle"), textAt(left, 12, ofDamage ? "share of the allowance" : asDecibels ? "SQNR" : page.words.metric));
   return h("div", {}, svg, h("div", {class: "legend"},
     h("span", {}, h("span", {class: "good", "aria-hidden": "true"}, "\u25cf "), "a set that passes"), h("span", {}, h("span", {class: "bad", "aria-hidden": "true"}, "\u2715 "), "one that misses"),
-    predicted.length > 1 ? h("span", {}, h("i", {class: "key dashed"}), "predicted from the sensitivities") : ""));
+    predicted.length > 1 ? h("span", {}, h("i", {class: "key dashed guess"}), "predicted from the sensitivities") : ""));
 }
 
 /** Without a search there is the prediction alone. */

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostAlone = 140;  // with the stretches between them: at most 281 boxes
 constexpr std::size_t kMostBeside = 6;   // boxes of one rank; the others move down
-constexpr double kBoxWidth = 148, kBoxHeight = 30, kGapX = 16, kGapY = 14, kColumnGap = 36, kMargin = 12;
+constexpr double kBoxWidth = 148, kBoxHeight = 30, kGapX = 16, kGapY = 18, kColumnGap = 36, kMargin = 12;
 constexpr double kWantedShape = 1.7;  // width by height
 
 using Boxes = std::vector<std::vector<std::size_t>>;

@@ -1,16 +1,29 @@
-// Under the answer: what to do next, and the figures that one look should find.
+// Under the answer: before and after, the figures that one look should find, and what to do next.
 const low = page.words.low;
 
 advice(page.answer.advice, page.answer.commands);
 
-(function headline() {
-  const list = [];
+/** In steps: everything low, repaired, the output model, and the best option where it is another. */
+function steps() {
   const tone = run => !run || run.passed === undefined || report.reference_from_file ? "" : run.passed ? "good" : "bad";
-  const margins = page.words.margins || {};
-  const runCard = (what, which, run) => list.push(figureCard(what, page.words[which], margins[which] || page.words.required, tone(run)));
-  if (report.all_low.outputs.length) runCard(`Everything in ${page.words.everything}`, "all_low", report.all_low);
-  if (report.repaired) runCard("With the repairs, nothing kept", "repaired", report.repaired);
-  if (report.final_figures) runCard(page.words.model.replace("the", "The"), "final", report.final_figures);
+  const margins = page.words.margins || {}, list = [];
+  const step = (what, which, run) => list.push({what, text: page.words[which], more: margins[which] || page.words.required, tone: tone(run)});
+  const sameFile = report.final_figures && !report.repaired && report.kept && report.kept.end === "nothing-needed";
+  if (report.all_low.outputs.length && !sameFile) step(`Before: everything in ${page.words.everything}`, "all_low", report.all_low);
+  if (report.repaired) step("Repaired, nothing kept", "repaired", report.repaired);
+  if (report.final_figures) step((sameFile ? "" : "After: ") + (sameFile ? page.words.model.replace("the", "The") + `: everything in ${page.words.everything}` : page.words.model), "final", report.final_figures);
+  const options = page.words.options || [], best = options.find(row => row.best);
+  if (best && best.answer && options.length > 1 && report.final_figures) list[list.length - 1].more += `; the best of ${options.length} options`;
+  if (best && !best.answer) {
+    list.push({what: `Best option: ${best.option}`, text: best.result, more: best.kept ? `${best.kept} layers kept` + (best.work ? `, ${best.work} of the work` : "") : best.end, tone: best.end.startsWith("met") ? "good" : "", option: true});
+  }
+  return list;
+}
+(function headline() {
+  const taken = steps(), list = [];
+  if (taken.length) {
+    document.getElementById("place-cards").append(h("div", {class: "cards strip"}, taken.map(step => { const made = figureCard(step.what, step.text, step.more, step.tone); if (step.option) made.classList.add("option"); return made; })));
+  }
   const judged = report.final_figures || report.repaired || report.all_low, before = judged !== report.all_low && agreementOf(report.all_low);
   list.push(agreementCard(judged, before ? `${onePercent(before.top1_agreement)} with everything in ${page.words.everything}` : ""));
   if (report.kept && report.kept.ladder) {
@@ -27,7 +40,7 @@ advice(page.answer.advice, page.answer.commands);
   if (l && has(l.float_ms)) {
     const last = has(l.repaired_ms) ? l.repaired_ms : l.low_ms;
     const where = l.engine ? shown(l.engine) : "ONNX Runtime";
-    list.push(has(last) ? card("Latency, " + where, plain(last, 3) + " ms", `float32 ${plain(l.float_ms, 3)} ms: ${(l.float_ms / last).toFixed(2)}x`) : card("Latency of float32", plain(l.float_ms, 3) + " ms", where));
+    list.push(has(last) ? card("Latency, " + where, plain(last, 3) + " ms", `float32: ${plain(l.float_ms, 3)} ms` + (last > 1.1 * l.float_ms && l.note ? ". Slower: see Latency" : "")) : card("Latency of float32", plain(l.float_ms, 3) + " ms", where));
   }
   cards(list);
 })();

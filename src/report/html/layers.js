@@ -14,7 +14,7 @@ function plots(layer) {
     }
   }
   if (!figures.length) return null;
-  return [h("div", {class: "legend"}, legend("--ref", "float32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key dashed"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis, ${many(picture.samples, "sample")}`)),
+  return [h("div", {class: "legend"}, legend("--ref", "float32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key dashed"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis, over ${picture.samples < report.samples ? picture.samples + " of " : ""}${many(report.samples, "sample")}`)),
     h("div", {class: "plots"}, figures)];
 }
 
@@ -27,10 +27,10 @@ function resultWithout(row) {
 function layerBody(row) {
   const certificate = certificateOf.get(row.name);
   const seen = row.values > 0;
-  const eventText = seen ? ["overflowed", "saturated", "subnormal", "flushed", "nan"].filter(k => row[k] > 0).map(k => `${k} ${count(row[k])}`).join(", ") || "none" : "";
+  const eventText = seen ? EVENTS.filter(k => row[k] > 0).map(k => `${EVENT_NAMES[k]} ${count(row[k])}`).join(", ") || "none" : "";
   const blame = of(explanation.blame, row.name)[0], causes = causesOfLayer.get(row.name) || [], repairs = of(explanation.repairs, row.name);
   return [h("div", {class: "facts"},
-      fact("share of the damage", shareText(row)), fact("own error", decibels(row.own_sqnr_db)), fact("inherited", decibels(row.inherited_sqnr_db)),
+      fact("share of the damage", shareText(row)), fact("local error", decibels(row.own_sqnr_db)), fact("propagated error", decibels(row.inherited_sqnr_db)),
       fact("output with only this low", decibels(row.sensitivity_db)), fact("format", formatOf(row) + (row.kept ? ", kept" : "")), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
       certificate ? fact("kept set without it", `${resultWithout(certificate)}: fails`) : ""),

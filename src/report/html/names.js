@@ -11,7 +11,13 @@ function shorten(text, most) {
   const head = Math.ceil((most - 1) / 2);
   return letters.slice(0, head).join("") + "\u2026" + letters.slice(letters.length - (most - 1 - head)).join("");
 }
-function name(text, attributes) { return h("span", Object.assign({class: "name"}, attributes), shown(text)); }
+/** A name in pieces: it breaks behind / . : _ where it must, and an ellipsis never stands alone on a line. */
+function breakable(text) {
+  const pieces = text.match(/[^/.:_]*[/.:_]+|[^/.:_]+/g) || [];
+  const whole = piece => piece.length <= 24 && piece.includes("\u2026") ? h("span", {class: "whole"}, piece) : piece;
+  return pieces.map((piece, i) => i ? [h("wbr"), whole(piece)] : whole(piece));
+}
+function name(text, attributes) { return h("span", Object.assign({class: "name"}, attributes), breakable(shown(text))); }
 
 /** What at least three in five of the names begin (or end) with, up to a separator; "" where that is hardly worth it. */
 function sharedEnd(names, atEnd) {
@@ -45,7 +51,7 @@ function cut(name) {
 /** The short name of a layer; the full one when the mouse rests on it. */
 function layerName(layer, most = 48) {
   const short = shorten(shown(cut(layer)), most), full = shown(layer);
-  return h("span", {class: "name", title: short === full ? null : full}, short);
+  return h("span", {class: "name", title: short === full ? null : full}, breakable(short));
 }
 function layerHash(layer) {
   try { return "#layer=" + encodeURIComponent(layer); } catch (e) { return "#layers"; } // half a surrogate has no URL

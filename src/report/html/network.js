@@ -1,4 +1,7 @@
 // The network as boxes: a box is a layer, or a run of harmless ones.
+/** "1 x 64 x 56 x 56": the shape of what leaves a node; "" where the report does not have it. */
+function shapeText(node) { return node.shape ? node.shape.length ? node.shape.join("\u00d7") : "scalar" : ""; }
+
 function networkDrawing(select) {
   const drawing = page.drawing;
   if (!drawing || !drawing.boxes.length) return null;
@@ -15,12 +18,19 @@ function networkDrawing(select) {
     else edges += `M${a.x + bw} ${a.y + bh / 2}C${a.x + bw + 30} ${a.y + bh / 2} ${b.x - 30} ${b.y + bh / 2} ${b.x} ${b.y + bh / 2}`;
   }
   svg.append(h("path", {d: edges, class: "edge"}));
+  // A shape is written where it changes: below the box that makes it.
+  const made = box => shapeText(network[box.nodes[box.nodes.length - 1]]);
+  const readers = new Set(drawing.edges.map(edge => edge[0])), before = boxes.map(() => []);
+  for (const [from, to] of drawing.edges) before[to].push(made(boxes[from]));
+  boxes.forEach((box, b) => {
+    if (made(box) && readers.has(b) && !before[b].includes(made(box))) svg.append(textAt(box.x + bw / 2 + 4, box.y + bh + 10, shorten(made(box), 24), "start", {class: "shape"}));
+  });
   const groups = [], groupOf = new Map();
   const view = zoomable(svg, W, H);
   boxes.forEach((box, b) => {
     const nodes = box.nodes.map(i => network[i]);
     const rows = nodes.map(node => layers[rowOf.get(node.name)]).filter(Boolean);
-    const worst = rows.reduce((bad, row) => !bad || (row.share || 0) > (bad.share || 0) ? row : bad, null);
+    const worst = rows.reduce((bad, row) => !bad || overflows(row) > overflows(bad) || (overflows(row) === overflows(bad) && (row.share || 0) > (bad.share || 0)) ? row : bad, null);
     const single = nodes.length === 1;
     const types = new Map();
     for (const node of nodes) types.set(node.op_type, (types.get(node.op_type) || 0) + 1);
@@ -29,7 +39,7 @@ function networkDrawing(select) {
     const second = single ? shown(cut(nodes[0].name)) : kinds.join(", ");
     const share = rows.reduce((sum, row) => sum + (row.share || 0), 0);
     const title = (single ? `${shown(nodes[0].name)} (${shown(nodes[0].op_type)})` : `${many(nodes.length, "layer")}: ${kinds.join(", ")}\nfrom ${shown(nodes[0].name)}\nto ${shown(nodes[nodes.length - 1].name)}`) +
-      (rows.length ? `\nshare ${single ? shareText(rows[0]) : percent(share)}` + (single ? `, own ${db(rows[0].own_sqnr_db)} dB, inherited ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatOf(rows[0])}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or stays as it is");
+      (made(box) ? `\nout: ${made(box)}` : "") + (rows.length ? `\nshare ${single ? shareText(rows[0]) : percent(share)}` + (single ? `, local ${db(rows[0].own_sqnr_db)} dB, propagated ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatOf(rows[0])}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or stays as it is");
     const group = h("g", {class: "box", tabindex: b ? "-1" : "0", role: "button", "aria-label": title.replace(/\n/g, ", "), transform: `translate(${box.x} ${box.y})`},
       h("rect", {width: bw, height: bh}),
       // Letters differ in width: an inner svg ends what is still too long at its box.
@@ -64,13 +74,13 @@ function networkDrawing(select) {
     svg.append(group);
   });
   const by = h("select", {id: "colour", onchange: () => groups.forEach(group => group.paint(by.value))},
-    h("option", {value: "share"}, "share of the damage"), h("option", {value: "own_sqnr_db"}, "own error"),
+    h("option", {value: "share"}, "share of the damage"), h("option", {value: "own_sqnr_db"}, "local error"),
     h("option", {value: "propagated_sqnr_db"}, "error with everything low"));
   onOpen.push(layer => {
     for (const group of svg.querySelectorAll(".chosen")) group.classList.remove("chosen");
     if (groupOf.has(layer)) groupOf.get(layer).classList.add("chosen");
   });
-  const keys = [["h0", "least"], ["h1", ""], ["h2", ""], ["h3", ""], ["h4", "most"]];
+  const keys = [["h0", "least"], ["h1", ""], ["h2", ""], ["h3", ""], ["h4", "most, or overflows"]];
   return h("div", {},
     h("div", {class: "tools"}, h("label", {for: "colour"}, "Colour: "), by, view.tools,
       h("span", {class: "legend"}, keys.map(([k, text]) => h("span", {}, h("i", {class: "key", style: `background:var(--${k})`}), text)),

@@ -19,8 +19,9 @@ const used = damage => page.words && page.words.square_root_of_damage ? Math.sqr
 function certificateTable(rows) {
   const outputs = rows.some(row => row.output), room = report.kept.decided_by !== "requirement" ? 1 : report.kept.room || 1;
   const onNew = report.kept.decided_by === "requirement" && ((report.final_figures || report.all_low).outputs || []).some(o => has(o.sqnr_db_above) || has(o.top1_agreement_above));
-  return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, report.kept.ladder ? "with" : "without"), outputs ? h("th", {scope: "col"}, "output") : null, h("th", {scope: "col", class: "num"}, onNew ? "on new samples" : "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
-    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer), row.lowered_to ? " in " + row.lowered_to : ""), outputs ? h("td", {}, row.output) : null, h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""))))));
+  return tableOf("Certificate", [{title: report.kept.ladder ? "with" : "without", cell: row => h("span", {}, layerLink(row.layer), row.lowered_to ? " in " + row.lowered_to : "")}, ...(outputs ? [{title: "output", cell: row => row.output}] : []),
+    {title: onNew ? "on new samples" : "result", kind: "num", cell: row => resultWithout(row)},
+    {title: "of the allowance", kind: "num", cell: row => Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""}], rows, {atFirst: 12});
 }
 
 (function kept() {
@@ -35,7 +36,7 @@ function certificateTable(rows) {
     : k.layers.length ? h("p", {}, k.layers.slice(0, 60).map(layer => [layerLink(layer), " "]), k.layers.length > 60 ? `and ${k.layers.length - 60} more` : "") : null;
   if (chart || set) children.push(h("div", {class: "pair"}, chart, set));
   if (page.words.cost) children.push(h("p", {class: "small"}, "Cost: " + page.words.cost + (has(k.lower_bound) ? `; no set that passes costs less than ${plain(k.lower_bound)}, if the network is monotone` : "")));
-  if (k.pareto && k.pareto.length > 1) {
+  if (k.pareto && k.pareto.length > 3) { // two or three dots say less than the numbers above
     const front = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
     if (front) children.push(h("h3", {}, "Accuracy against cost"), front);
   }
@@ -55,32 +56,18 @@ function certificateTable(rows) {
   const groups = page.words.causes || [];
   const children = [h("div", {class: "causes"}, groups.map(causeGroup))];
   if (groups.length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so these shares overlap."));
-  if (groups.length) children.push(h("p", {class: "small"}, h("code", {}, "vernier help causes"), " and ", h("code", {}, "vernier help repairs"), " explain these names."));
-  if ((explanation.proposals || []).length) children.push(h("p", {}, "Worth trying: " + explanation.proposals.map(shown).join(", ") + "."));
-  if ((explanation.repairs || []).length) children.push(all.length ? h("h3", {}, "Repairs tried") : "", repairTable(explanation.repairs, true));
+  const tried = explanation.repairs || [], worth = (explanation.proposals || []).filter(id => id !== "keep-high");
+  if (worth.length) children.push(chipLine(tried.length ? "Not tried yet: " : "vernier fix would try: ", worth));
+  if (tried.length) children.push(all.length ? h("h3", {}, "Repairs tried") : "", repairSummary(tried));
   const harmless = !report.repaired && report.kept && report.kept.end === "nothing-needed";
   if (!all.length) section("why", "Repairs tried", "", children);
-  else section("why", harmless ? "Seen, and harmless in this model" : "Why", harmless ? "The requirement is met with nothing kept." : `${groups.length && !groups[0].sure ? "What may break" : "What breaks"}${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
+  else section("why", harmless ? "Seen, and harmless in this model" : "Why", harmless ? "The requirement is met with nothing kept." : `${groups.length && !groups[0].sure ? "What may break" : "What breaks"}${report.repaired ? ", before the repairs" : ""}, with the numbers that show it${examinedText()}.`, children);
 })();
 
-/** Of the run that the page answers with. */
-(function samples() {
-  const run = report.final_figures || report.repaired || report.all_low || {};
-  const outputs = (run.outputs || []).filter(o => (o.worst_samples || []).length).slice(0, 4);
-  if (!outputs.length) return;
-  const tables = outputs.map(o => {
-    const finite = o.worst_samples.map(s => number(s.sqnr_db)).filter(Number.isFinite);
-    const least = Math.min(...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
-    const pictures = new Map((report.sample_pictures || []).map(p => [p.sample, p]));
-    const picture = s => pictures.has(s.sample) ? h("img", {class: "sample", src: "data:image/png;base64," + pictures.get(s.sample).png, alt: `${pictures.get(s.sample).input} of sample ${s.sample}`}) : "";
-    const heads = [...(pictures.size ? [["as the network gets it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["error", null], ...(classes ? [["class", null]] : [])];
-    const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
-    return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
-      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? h("i", {class: "meter", style: `width:calc(min(160px, 26vw) * ${(10 ** ((least - number(s.sqnr_db)) / 20)).toFixed(3)})`}) : ""),
-        classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
-  });
-  section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look for what they have in common. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
-})();
+/** "", or in how many of the samples the causes were looked for. */
+function examinedText() {
+  return explanation.samples > 0 && explanation.samples < report.samples ? `, in the ${explanation.samples} of ${many(report.samples, "sample")} that were examined` : "";
+}
 
 (function depth() {
   const chart = depthChart(select);
@@ -96,6 +83,25 @@ if (layers.length) {
   openPanel(layers[0].name);
 }
 
+/** Of the run that the page answers with. */
+(function samples() {
+  const run = report.final_figures || report.repaired || report.all_low || {};
+  const outputs = (run.outputs || []).filter(o => (o.worst_samples || []).length).slice(0, 4);
+  if (!outputs.length) return;
+  const tables = outputs.map(o => {
+    const finite = o.worst_samples.map(s => number(s.sqnr_db)).filter(Number.isFinite);
+    const least = Math.min(...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
+    const pictures = new Map((report.sample_pictures || []).map(p => [p.sample, p]));
+    const picture = s => pictures.has(s.sample) ? h("img", {class: "sample", src: "data:image/png;base64," + pictures.get(s.sample).png, alt: `${pictures.get(s.sample).input} of sample ${s.sample}`}) : "";
+    const heads = [...(pictures.size ? [["as the network gets it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["error: longer is worse", null], ...(classes ? [["class", null]] : [])];
+    const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
+    return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
+      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? h("i", {class: "meter", style: `width:calc(min(160px, 26vw) * ${(10 ** ((least - number(s.sqnr_db)) / 20)).toFixed(3)})`}) : ""),
+        classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
+  });
+  section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look for what they have in common. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
+})();
+
 figuresSection([["float32, prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
   "Against the float32 model, over all samples; samples count from 0.");
 
@@ -105,7 +111,7 @@ figuresSection([["float32, prepared", report.reference], [`all kept in ${report.
   const rows = [["float32", l.float_ms], ["all " + low, l.low_ms], [page.words.model, l.repaired_ms]].filter(r => has(r[1]));
   const most = Math.max(...rows.map(r => r[1]), 1e-9);
   section("latency", "Latency", l.engine ? `One sample on ${shown(l.engine)}, median.` : `One sample on ONNX Runtime's own kernels, ${many(l.threads, "thread")}, median.`,
-    h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms]) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter", style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
+    h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms], i) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter" + (i || !has(l.float_ms) ? "" : " float"), style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
     l.note ? h("p", {class: "small"}, shown(l.note)) : "");
 })();
 

@@ -1,5 +1,6 @@
 // All layers: sorted, filtered, and as CSV. Beside an open layer the columns that say most stay.
-const EVENTS = ["overflowed", "saturated", "subnormal", "flushed", "nan"];
+const EVENT_NAMES = {overflowed: "overflow", saturated: "saturated", subnormal: "subnormal", flushed: "underflow", nan: "NaN"};
+const EVENTS = Object.keys(EVENT_NAMES);
 
 /** The causes of a layer in words, the surest first. */
 function causesOf(row) { return (causesOfLayer.get(row.name) || []).map(cause => cause.id.replace(/-/g, " ")); }
@@ -18,11 +19,11 @@ function layerColumns() {
     {key: "rank", title: "#", value: row => row.rank, cell: row => row.rank, numeric: true, upFirst: true},
     {key: "name", title: "layer", value: row => row.name, cell: row => [layerLink(row.name, 34), row.graph ? " in " + shown(row.graph) : ""]},
     {key: "op_type", title: "operator", value: row => row.op_type, cell: row => shown(row.op_type), extra: true},
-    ...(layers.some(row => causesOfLayer.has(row.name)) ? [{key: "cause", title: "cause", value: row => causesOf(row)[0], cell: chips}] : []),
-    {key: "format", title: "format", whole: true, value: formatOf, cell: row => row.kept ? [formatOf(row), " ", h("span", {class: "tag kept"}, "kept")] : formatOf(row)},
+    ...(layers.some(row => causesOfLayer.has(row.name)) ? [{key: "cause", title: "cause", kind: "reason", value: row => causesOf(row)[0], cell: chips}] : []),
+    {key: "format", title: "format", kind: "format", whole: true, value: formatOf, cell: row => row.kept ? [formatOf(row), " ", h("span", {class: "tag kept"}, "kept")] : formatOf(row)},
     {key: "share", title: "share, %", value: row => row.share, cell: row => has(row.share) ? [h("span", {class: "bar-of"}, meter(row.share / most, 32)), tenthsText(row.tenths, row.share)] : "\u2013", numeric: true},
-    decibelColumn("own_sqnr_db", "own, dB"), decibelColumn("inherited_sqnr_db", "inherited, dB", true), decibelColumn("sensitivity_db", "sensitivity, dB", true),
-    ...events.map(key => countColumn(key, key, true)), countColumn("macs", "MACs", true),
+    decibelColumn("own_sqnr_db", "local, dB"), decibelColumn("inherited_sqnr_db", "propagated, dB", true), decibelColumn("sensitivity_db", "sensitivity, dB", true),
+    ...events.map(key => countColumn(key, EVENT_NAMES[key], true)), countColumn("macs", "MACs", true),
     ...(layers.some(row => placeOf.has(row.name)) ? [{key: "place", title: "depth", value: row => placeOf.get(row.name), cell: row => placeOf.has(row.name) ? placeOf.get(row.name) : "", numeric: true, upFirst: true, extra: true}] : []),
   ];
 }
@@ -45,7 +46,7 @@ function layerTable() {
   const kept = h("input", {type: "checkbox", id: "only-kept"});
   const operators = [...new Set(layers.map(row => row.op_type))].sort();
   const operator = h("select", {"aria-label": "Operator"}, h("option", {value: ""}, "all operators"), operators.map(type => h("option", {value: type}, shown(type))));
-  const kind = column => [column.numeric ? "num" : "", column.extra ? "extra" : "", column.whole ? "whole" : ""].filter(Boolean).join(" ") || null;
+  const kind = column => [column.numeric ? "num" : "", column.extra ? "extra" : "", column.whole ? "whole" : "", column.kind || ""].filter(Boolean).join(" ") || null;
   const headings = columns.map(column => h("th", {class: kind(column), scope: "col"},
     h("button", {type: "button", onclick: () => { down = sortBy === column ? !down : column.numeric && !column.upFirst; sortBy = column; draw(); }}, column.title)));
   const body = h("tbody", {});
@@ -73,7 +74,7 @@ function layerTable() {
       else heading.removeAttribute("aria-sort");
     });
     body.replaceChildren(...rows.slice(0, shownRows).map(row => {
-      const line = h("tr", {}, columns.map(column => h("td", {class: kind(column)}, column.cell(row))));
+      const line = h("tr", {class: row.kept ? "iskept" : null}, columns.map(column => h("td", {class: kind(column)}, column.cell(row))));
       line.layer = row.name;
       return line;
     }));
@@ -93,5 +94,5 @@ function layerTable() {
     h("div", {class: "tools"}, search, operator, h("label", {for: "only-kept"}, kept, " kept only"), h("button", {type: "button", onclick: () => downloadCsv(chosen())}, "Download CSV"), status),
     beside,
     h("div", {class: "tools"}, more),
-    h("p", {class: "small"}, "share: of the summed damage of all layers, 100 % together; own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; sensitivity: the output's with only this layer low. In dB, more is better; 6 dB are one bit. Close the open layer to see all columns."));
+    h("p", {class: "small"}, "share: of the summed damage of all layers, 100 % together; local: the layer's error on exact inputs; propagated: the error that arrives with its inputs; sensitivity: the output's with only this layer low. In dB, more is better; 6 dB are one bit. Close the open layer to see all columns."));
 }

@@ -51,13 +51,11 @@ figuresSection([[report.engine ? "simulated" : "the tested model", report.figure
 (function worst() {
   const rows = layers.filter(row => has(row.propagated_sqnr_db)).sort((a, b) => number(a.propagated_sqnr_db) - number(b.propagated_sqnr_db));
   if (!rows.length) return;
-  const atFirst = 30, body = h("tbody", {});
-  const add = some => body.append(...some.map(row => h("tr", {}, h("td", {}, layerName(row.name), row.graph ? " in " + shown(row.graph) : ""), h("td", {}, shown(row.op_type)), h("td", {class: "whole"}, row.format), h("td", {class: "num"}, db(row.propagated_sqnr_db)))));
-  add(rows.slice(0, atFirst));
-  const more = rows.length > atFirst ? h("button", {type: "button", onclick: () => { add(rows.slice(atFirst)); more.remove(); }}, `Show all ${count(rows.length)}`) : null;
+  const columns = [{title: "layer", cell: row => [layerName(row.name), row.graph ? " in " + shown(row.graph) : ""]}, {title: "operator", cell: row => shown(row.op_type)},
+    {title: "format", kind: "whole", cell: row => row.format}, {title: "SQNR, dB", kind: "num", cell: row => db(row.propagated_sqnr_db)}];
   const missing = report.not_compared || [];
-  section("layers", "Layers", "Largest error at their outputs first: their own error and what arrives with their inputs, together.",
-    scrolling("Layers", h("table", {}, h("thead", {}, h("tr", {}, ["layer", "operator", "format", "SQNR, dB"].map((t, i) => h("th", {scope: "col", class: i > 2 ? "num" : null}, t)))), body)), more,
+  section("layers", "Layers", "Largest error at their outputs first: their local error and what arrives with their inputs, together.",
+    tableOf("Layers", columns, rows, {atFirst: 30}),
     missing.length ? h("details", {class: "small"}, h("summary", {}, `${many(missing.length, "layer")} not compared`), h("ul", {class: "plain"}, missing.map(t => h("li", {}, shown(t))))) : "");
 })();
 

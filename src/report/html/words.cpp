@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "causes/cause_texts.h"
+#include "repairs/repair_texts.h"
 #include "report/export/pareto.h"
 #include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
@@ -20,7 +23,9 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/format.h"
+#include "vernier/report/causes.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/outcome.h"
@@ -42,12 +47,35 @@ std::string margin_text(const RunFigures& run, const Requirement& requirement) {
   const std::string required = required_text(run, requirement);
   const double margin = *value - *limit;
   const char* side = margin < 0 ? "below" : "above";
+  // What is sure of new samples decides, where it is known.
+  if (run.passed == false && margin >= 0) {
+    if (requirement.metric == Metric::MinSqnrDb && figure->sqnr_above) {
+      return fmt::format("only above {:.1f} dB is sure on new samples: below {}", *figure->sqnr_above, required);
+    }
+    return fmt::format("not sure on new samples: {}", required);
+  }
   if (requirement.metric == Metric::MinSqnrDb) return fmt::format("{:.1f} dB {} {}", std::abs(margin), side, required);
   if (requirement.metric == Metric::MinTop1Agreement) {
     return fmt::format("{:.1f} points {} {}", 100 * std::abs(margin), side, required);
   }
   if (!run.damage || !std::isfinite(*run.damage)) return {};
   return fmt::format("{:.3g} times what {} allows", allowance_used(requirement.metric, *run.damage), required);
+}
+
+/// What the names of causes and repairs mean, each in a line, by name; one that is both has both.
+Json explained_names(const Explanation& explanation) {
+  std::set<std::string> ids(explanation.proposals.begin(), explanation.proposals.end());
+  for (const Cause& cause : explanation.causes) {
+    ids.insert(cause.id);
+    ids.insert(cause.repairs.begin(), cause.repairs.end());
+  }
+  for (const RepairTried& tried : explanation.repairs) ids.insert(tried.id);
+  Json causes = Json::Object{}, repairs = Json::Object{};
+  for (const std::string& id : ids) {
+    if (const std::optional<std::string_view> text = cause_text(id)) causes[id] = told(*text);
+    if (const std::optional<std::string> text = repair_text(id)) repairs[id] = told(*text);
+  }
+  return Json::Object{{"causes", std::move(causes)}, {"repairs", std::move(repairs)}};
 }
 
 Json texts_of(const std::vector<std::string>& texts) { return Json::Array(texts.begin(), texts.end()); }
@@ -103,7 +131,8 @@ Json page_words(const DiagnoseReport& report) {
                                      {"ms", row.ms},
                                      {"end", row.end},
                                      {"why", row.why},
-                                     {"best", row.best}});
+                                     {"best", row.best},
+                                     {"answer", row.answer}});
     }
     words["options"] = std::move(options);
   }
@@ -118,6 +147,7 @@ Json page_words(const DiagnoseReport& report) {
     }
     words["without"] = std::move(without);
   }
+  if (report.explanation) words["explained"] = explained_names(*report.explanation);
   if (const std::vector<CauseGroup> groups = cause_groups(report); !groups.empty()) {
     Json::Array causes;
     for (const CauseGroup& group : groups) {

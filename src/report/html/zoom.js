@@ -13,6 +13,7 @@ function zoomable(svg, W, H) {
     view = {x: Math.max(0, Math.min(W - w, x)), y: Math.max(0, Math.min(H - height, y)), w, h: height};
     svg.setAttribute("viewBox", [view.x, view.y, view.w, view.h].map(v => Number(v.toFixed(2))).join(" "));
     frame.classList.toggle("zoomed", w < W);
+    frame.classList.toggle("far", w > 1500); // small letters are dust there
     out.disabled = whole.disabled = w >= W;
     into.disabled = w <= smallest;
   }

@@ -74,7 +74,7 @@ std::string worse_text(const WorseFigure& worse) {
 std::string alternative_text(const DiagnoseReport& report, const Alternative& alternative) {
   const bool repaired = answer_of_alternatives(report)->adopted;
   if (alternative.change == "keep") return repaired ? "keep, no repairs" : "keep layers, as found";
-  if (alternative.change == "fix") return alternative.adopted ? "repaired, as in this answer" : "repair: vernier fix";
+  if (alternative.change == "fix") return alternative.adopted ? "repaired (this answer)" : "repair: vernier fix";
   return told(alternative.change);
 }
 
@@ -159,6 +159,7 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     words.option = alternative_text(report, row);
     words.end = end_text(row);
     words.best = &row == best;
+    words.answer = &row == answer_of_alternatives(report);
     words.why = row.worse ? worse_text(*row.worse) : told(row.why);
     if (row.end != AlternativeEnd::NotMeasured) {
       words.result = figure_cell(report, row);
@@ -182,6 +183,7 @@ std::string alternatives_section(const DiagnoseReport& report, const TextOptions
   table.column("kept", Align::Right);
   table.column("of the work", Align::Right, "work");
   table.column("result", Align::Right);
+  table.stays();
   table.column("top-1 agreement", Align::Right, "top-1");
   table.column("ms", Align::Right);
   table.column("", Align::Left);

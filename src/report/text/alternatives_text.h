@@ -29,6 +29,7 @@ struct AlternativeWords {
   std::string option, kept, work, result, same_top1, ms, end;
   std::string why;  // not measured: why
   bool best = false;
+  bool answer = false;  // what the report answers with
 };
 std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report);
 

@@ -46,8 +46,8 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
   table.flexible_column("operator");
   table.column("format", Align::Left);
   table.column("SQNR dB", Align::Right);
-  table.column("own dB", Align::Right);
-  table.column("inherited dB", Align::Right, "inh. dB");
+  table.column("local dB", Align::Right);
+  table.column("propagated dB", Align::Right, "propag.");
   const std::size_t shown_rows =
       options.top == 0 ? report.tensors.size() : std::min(options.top, report.tensors.size());
   for (std::size_t i = 0; i < shown_rows; ++i) {
@@ -62,7 +62,7 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
     text += fmt::format("  ... and {} (all of them with --top 0)\n",
                         plural(report.tensors.size() - shown_rows, "more layer output"));
   }
-  return text + wrap("'own': on exact inputs. 'inherited': the error of the inputs.", options.width, "  ");
+  return text + wrap("local: on exact inputs; propagated: the error of the inputs.", options.width, "  ");
 }
 
 std::string quantizer_table(const DebugLossReport& report, const TextOptions& options) {

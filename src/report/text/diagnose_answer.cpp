@@ -111,9 +111,8 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
   if (!report.files.contains("deploy")) return;  // a disk took the one and not the other
   const std::string model = report.files.at("model");
   const bool tensorrt = report.target == Target::TensorRt;
-  answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
-                                      printable(report.files.at("deploy")),
-                                      tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
+  answer.advice.push_back(fmt::format("{} has the commands for each engine.{}", printable(report.files.at("deploy")),
+                                      tensorrt ? " For TensorRT 10 (untested):" : ""));
   if (!tensorrt) return;
   answer.commands.push_back(fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}{}{}", shell_quote(model),
                                         shell_quote(std::filesystem::path(model).replace_extension(".engine").string()),
@@ -344,7 +343,7 @@ Answer searched(const DiagnoseReport& report) {
       report.final_figures || nothing
           ? fmt::format("{}, {} is met{}{}", figure_text(figures, report.requirement),
                         required_text(figures, *report.requirement),
-                        !report.engine && missed_as_measured(report.other_sums) ? " with sums in float32" : "",
+                        !report.engine && missed_as_measured(report.other_sums) ? " with FP32 accumulation" : "",
                         nonfinite_clause(figures))
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
@@ -427,7 +426,7 @@ Answer answer_with_sums(const DiagnoseReport& report) {
   answer.sentence += " " + other_sums_sentence(*report.other_sums, report.requirement);
   if (missed_as_measured(report.other_sums) && met(report)) {
     answer.advice.insert(answer.advice.begin(),
-                         "The requirement is met with sums in float32 alone: with --accumulate float16 layers are kept "
+                         "The requirement is met with FP32 accumulation only. Pass --accumulate float16 to keep layers "
                          "until it is met with both.");
   }
   return answer;

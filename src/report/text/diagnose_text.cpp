@@ -100,10 +100,11 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   table.flexible_column("layer");
   table.flexible_column("operator");
   table.column("format", Align::Left);
-  table.column("own dB", Align::Right);
-  table.column("inherited dB", Align::Right, "inher.");
+  table.column("local dB", Align::Right, "local");
+  table.column("propagated dB", Align::Right, "propag.");
   table.column("sensitivity dB", Align::Right, "sens.");
   table.column("share", Align::Right);
+  table.stays();
   events.add_headings(table);
   table.column("", Align::Left);
   const std::size_t rows = options.top == 0 ? report.layers.size() : std::min(options.top, report.layers.size());
@@ -125,13 +126,13 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
     table.row(std::move(cells));
   }
   std::string text =
-      heading(by_output ? "Layers, most damaging first" : "Layers, largest error of their own first", options.color) +
+      heading(by_output ? "Layers, most damaging first" : "Layers, largest local error first", options.color) +
       table.text(options.width, options.whole_names);
   if (rows < report.layers.size()) {
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
   text += wrap(
-      fmt::format("'own': the layer's error on exact inputs; 'inherited': the error of its inputs{}{}. {}",
+      fmt::format("local: the layer's error on exact inputs; propagated: the error of its inputs{}{}. {}",
                   by_output ? "; sensitivity: the output's with only this layer low, over a few samples, the hardest "
                               "among them; share: of all layers' summed damage"
                             : "",

@@ -41,8 +41,7 @@ void add_repairs(CauseGroup& group, const Cause& cause) {
 
 std::string group_text(const CauseGroup& group, const TextOptions& options) {
   std::string head = group.first->id;
-  if (group.first->confidence < kLikelyCause)
-    head += fmt::format(" (confidence {})", percent_text(group.first->confidence));
+  if (group.first->confidence < kLikelyCause) head += " (possible)";  // a confidence is a rank, and no probability
   if (!group.layers.empty()) head += ": " + plural(group.layers.size(), "layer");
   if (group.share > 0) head += fmt::format(", {} of the damage", percent_text(group.share));
   if (!group.repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));

@@ -44,8 +44,8 @@ std::string required_text(const RunFigures& run, const Requirement& requirement)
 /// "TensorRT-RTX's sums", "sums in float32": what a run with such sums is called.
 std::string sums_text(Accumulate accumulate);
 
-/// "Summed as TensorRT-RTX was measured to (--accumulate float16), 24.3 dB: the required 30 dB is missed." Without a
-/// requirement the figure alone.
+/// "With FP16 accumulation, as measured on TensorRT-RTX (--accumulate float16), 24.3 dB: the required 30 dB is missed."
+/// Without a requirement the figure alone.
 std::string other_sums_sentence(const OtherSums& other, const std::optional<Requirement>& requirement);
 
 /// The requirement is missed where the engine sums as was measured, whatever it is in float32.

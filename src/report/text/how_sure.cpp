@@ -55,9 +55,10 @@ void say_heavy_tail(const DiagnoseReport& report, const OutputFigure& figure, An
   std::string above;
   if (input.sqnr_above) above = fmt::format(", above {} dB on new samples", db_text(*input.sqnr_above));
   answer.advice.push_back(
-      fmt::format("A Softmax magnifies errors of undecided samples. Its input, '{}', has {} dB{}. To compare classes: "
+      fmt::format("A Softmax magnifies errors of undecided samples. Its input, '{}', {}{}. To compare classes: "
                   "--min-top1-agreement.",
-                  shorten_middle(printable(input.tensor), 40), db_text(input.sqnr_db), above));
+                  shorten_middle(printable(input.tensor), 40),
+                  std::isfinite(input.sqnr_db) ? "has " + db_text(input.sqnr_db) + " dB" : "is exact", above));
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ std::string metric_text(Metric metric, double value, std::optional<double> limit
   for (int extra = 0; extra <= 6; ++extra) {
     text = with_digits(metric, value, extra);
     const double printed = std::strtod(text.c_str(), nullptr);
+    if (printed == 0 && text.front() == '-') text.erase(0, 1);               // never "-0.0"
     if (metric == Metric::MinCosine && printed >= 1 && value < 1) continue;  // 1 means no difference
     if (!limit) break;
     const auto passes = [&](double x, double bound) { return higher_is_better(metric) ? x >= bound : x <= bound; };

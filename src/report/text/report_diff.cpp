@@ -208,8 +208,8 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
   Table layers;
   layers.flexible_column("layer");
   layers.flexible_column("operator");
-  layers.column("own dB before", Align::Right, "dB before");
-  layers.column("own dB after", Align::Right, "dB after");
+  layers.column("local dB before", Align::Right, "dB before");
+  layers.column("local dB after", Align::Right, "dB after");
   layers.column("share before", Align::Right);
   layers.column("share after", Align::Right);
   const std::size_t rows = options.top == 0 ? diff.layers.size() : std::min(options.top, diff.layers.size());

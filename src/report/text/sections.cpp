@@ -27,7 +27,7 @@ constexpr std::array<EventKind, 5> kEvents{{
     {"overflow", "over", &LayerRow::overflowed, "overflow: became infinite"},
     {"saturated", "sat", &LayerRow::saturated, "saturated: clipped to the end of the range"},
     {"subnormal", "subn", &LayerRow::subnormal, "subnormal: lost digits near zero"},
-    {"flushed", "flush", &LayerRow::flushed, "'flushed': underflowed to zero"},
+    {"underflow", "under", &LayerRow::flushed, "underflow: became zero"},
     {"NaN", "NaN", &LayerRow::nan, "NaN: became not a number"},
 }};
 

@@ -53,7 +53,7 @@ std::string sentence_of(const VerifyReport& report) {
     const bool met = outcome == Outcome::Met;
     text =
         fmt::format("{}: {}, {} is {}{}{}.", file, figure, required_text(deciding_figures(report), *report.requirement),
-                    met ? "met" : "missed", met && doubtful(report) ? " with sums in float32" : "",
+                    met ? "met" : "missed", met && doubtful(report) ? " with FP32 accumulation" : "",
                     met ? nonfinite_clause(report.figures) : "");
   }
   if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);

@@ -107,8 +107,8 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   table.flexible_column("operator");
   table.column("format", Align::Left);
   if (own) {
-    table.column("own dB", Align::Right);
-    table.column("inherited dB", Align::Right, "inher.");
+    table.column("local dB", Align::Right, "local");
+    table.column("propagated dB", Align::Right, "propag.");
   }
   table.column(own ? "both dB" : "SQNR dB", Align::Right);
   const std::map<std::string, double> on_engine = engine_layers(report);
@@ -139,7 +139,7 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
     text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
   }
   const char* const legend =
-      own ? "'own': the layer's error on exact inputs; 'inherited': the error of its inputs; 'both': at its output. "
+      own ? "local: the layer's error on exact inputs; propagated: the error of its inputs; both: at its output. "
           : "SQNR: at the layer's output, its local error and that of its inputs together, simulated. ";
   const char* const engine_legend =
       on_engine.empty()

@@ -107,7 +107,7 @@ TEST(Alternatives, TheAdoptedOneIsTheAnswer) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("keep, no repairs"), std::string::npos) << text;
-  EXPECT_NE(text.find("repaired, as in this answer"), std::string::npos) << text;
+  EXPECT_NE(text.find("repaired (this answer)"), std::string::npos) << text;
   EXPECT_EQ(text.find("vernier fix"), std::string::npos) << text;
 
   report.alternatives[0].end = AlternativeEnd::Missed;
@@ -144,7 +144,7 @@ TEST(Alternatives, AreNotDeniedWhereNothingElseIsLeft) {
 
 TEST(Alternatives, AreATableAndWhatToDoNext) {
   Alternative late = row("‹target› openvino", AlternativeEnd::NotMeasured, 0, 0);
-  late.why = "its time was up before it was measured";
+  late.why = "stopped at the time limit";
   const DiagnoseReport report =
       with({row("keep", AlternativeEnd::Met, 3, 73), row("fix", AlternativeEnd::Met, 2, 20), std::move(late)});
   expect_golden("diagnose_alternatives.txt", report_to_text(report, {}));

@@ -71,8 +71,7 @@ TEST(ExplanationText, ACauseThatIsHardlySureSaysSo) {
   explanation.examined = {"a"};
   explanation.causes = {cause_of("a")};
   explanation.causes.front().confidence = 0.3;
-  EXPECT_NE(explanation_section(with(explanation), {}).find("weight-grid (confidence 30.0 %): 1 layer"),
-            std::string::npos);
+  EXPECT_NE(explanation_section(with(explanation), {}).find("weight-grid (possible): 1 layer"), std::string::npos);
 }
 
 TEST(ExplanationText, ACauseOfTheNetworkIsOneOfEachLayer) {

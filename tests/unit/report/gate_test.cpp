@@ -109,7 +109,7 @@ TEST(ReportDiff, NamesTheUnitsOfLayersThatMoved) {
   DiagnoseReport after = before;
   *after.layers[4].own_sqnr_db -= 7;
   const std::string text = diff_to_text(diff_reports(before, after), {});
-  EXPECT_NE(text.find("own dB before  own dB after  share before  share after"), std::string::npos) << text;
+  EXPECT_NE(text.find("local dB before  local dB after  share before  share after"), std::string::npos) << text;
 }
 
 TEST(ReportDiff, RefusesReportsOfTwoNetworks) {

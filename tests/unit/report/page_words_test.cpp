@@ -76,9 +76,9 @@ TEST(PageWords, CausesAreThoseOfTheTextInTheOrderOfTheJson) {
     const Cause& first = read.explanation->causes[static_cast<std::size_t>(group.at("first").number())];
     page.push_back(first.id);
     const std::size_t layers = group.at("layers").items().size();
-    const std::string line = fmt::format("  {}{}: {}, {:.1f} % of the damage", first.id,
-                                         group.at("sure").boolean() ? "" : " (confidence 30.0 %)",
-                                         layers == 1 ? "1 layer" : "2 layers", 100 * group.at("share").number());
+    const std::string line =
+        fmt::format("  {}{}: {}, {:.1f} % of the damage", first.id, group.at("sure").boolean() ? "" : " (possible)",
+                    layers == 1 ? "1 layer" : "2 layers", 100 * group.at("share").number());
     const std::size_t found = text.find(line, at);
     ASSERT_NE(found, std::string::npos) << line << " is not behind the one before in\n" << text;
     at = found;
@@ -138,6 +138,29 @@ TEST(PageWords, TellTheMargin) {
   report.requirement->limits = {{0.95, ""}};
   report.final_figures->outputs[0].top1_agreement = 0.93;
   EXPECT_EQ(page_words(report).at("margins").at("final"), "2.0 points below the required 95 %");
+}
+
+// A cross that stands beside "7.2 dB above" would contradict itself.
+TEST(PageWords, TellWhyAFigureAboveTheLimitMisses) {
+  DiagnoseReport report = requirement_met();
+  report.all_low.outputs[0].sqnr_db = 31.2;
+  report.all_low.outputs[0].sqnr_above = 21.04;
+  report.all_low.passed = false;
+  EXPECT_EQ(page_words(report).at("margins").at("all_low"),
+            "only above 21.0 dB is sure on new samples: below the required 24 dB");
+}
+
+TEST(PageWords, ExplainTheNamesThatTheReportUses) {
+  DiagnoseReport report = requirement_met();
+  report.explanation.emplace();
+  report.explanation->causes.push_back(
+      {"weight-grid", "conv", "", 0.9, {}, "", {"smooth", "keep-high", "of a caller"}});
+  const Json words = page_words(report);
+  const Json& explained = words.at("explained");
+  EXPECT_EQ(explained.at("repairs").at("smooth").text().find("SmoothQuant"), 0U);
+  EXPECT_NE(explained.at("repairs").at("keep-high").text().find("stays in the high format"), std::string::npos);
+  EXPECT_FALSE(explained.at("causes").at("weight-grid").text().empty());
+  EXPECT_EQ(explained.at("repairs").find("of a caller"), nullptr);
 }
 
 TEST(PageWords, OfAMetAndOfAMissedRequirement) {

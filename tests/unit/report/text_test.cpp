@@ -51,15 +51,15 @@ TEST(DiagnoseText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
   report.other_sums->figures.outputs[0].sqnr_db = 23.1;
   report.other_sums->figures.passed = false;
   std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("the required 24 dB is met with sums in float32. Summed as TensorRT-RTX was measured to "
-                      "(--accumulate float16), 23.1 dB: the required 24 dB is missed."),
+  EXPECT_NE(text.find("the required 24 dB is met with FP32 accumulation. With FP16 accumulation, as measured on "
+                      "TensorRT-RTX (--accumulate float16), 23.1 dB: the required 24 dB is missed."),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("with --accumulate float16 layers are kept until it is met with both"), std::string::npos);
+  EXPECT_NE(text.find("Pass --accumulate float16 to keep layers until it is met with both"), std::string::npos);
   EXPECT_NE(text.find("TensorRT-RTX's sums"), std::string::npos);
   report.other_sums->figures.passed = true;
   text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("the required 24 dB is met. Summed as"), std::string::npos);
+  EXPECT_NE(text.find("the required 24 dB is met. With FP16"), std::string::npos);
   EXPECT_EQ(text.find("kept until it is met with both"), std::string::npos);
 }
 
@@ -123,7 +123,7 @@ TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
   EXPECT_NE(text.find("Layers, most damaging first"), std::string::npos);
   for (LayerRow& row : report.layers) row.sensitivity_db.reset();
   text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("Layers, largest error of their own first"), std::string::npos);
+  EXPECT_NE(text.find("Layers, largest local error first"), std::string::npos);
   EXPECT_EQ(text.find("sensitivity dB"), std::string::npos) << "no column of dashes";
   report.layers.clear();
   text = unwrapped(report_to_text(report, {}));
@@ -161,11 +161,11 @@ TEST(VerifyText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
   VerifyReport report = verified();
   report.other_sums = OtherSums{Accumulate::Float16, report.figures};
   report.figures.passed = true;
-  EXPECT_NE(unwrapped(report_to_text(report, {})).find("is met with sums in float32. Summed as TensorRT-RTX was"),
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("is met with FP32 accumulation. With FP16 accumulation, as"),
             std::string::npos);
   report.figures.passed = false;
   report.other_sums->accumulate = Accumulate::Float32;
-  EXPECT_NE(unwrapped(report_to_text(report, {})).find("is missed. Summed in float32, "), std::string::npos);
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("is missed. With FP32 accumulation, "), std::string::npos);
 }
 
 TEST(DiagnoseText, DoesNotCallOutOneLayerOfOne) {
@@ -237,7 +237,7 @@ TEST(VerifyText, RanksByTheErrorAtTheOutputsWhenOwnErrorsWereNotMeasured) {
   const std::string text = report_to_text(report, {});
   EXPECT_NE(text.find("Layers, largest error at their outputs first"), std::string::npos);
   EXPECT_NE(text.find("Conv_110"), std::string::npos);
-  EXPECT_EQ(text.find("own dB"), std::string::npos);
+  EXPECT_EQ(text.find("local dB"), std::string::npos);
 }
 
 // What to do has the samples of the command, on one line that can be copied.
