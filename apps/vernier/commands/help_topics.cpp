@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "console/exit_codes.h"
 #include "options/options.h"
 #include "plan/plan.h"
+#include "repairs/repair_texts.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
 #include "vernier/marks.h"
@@ -39,17 +42,22 @@ constexpr const char* kAccuracy = R"(A network gives wrong results in low precis
      vernier inspect diff-tactics --dir polygraphy_artifacts
    Always: go on with 3.
 
-3. Does ONNX Runtime run the model, and does the simulation show the failure?
+3. Is it a quantized file of another tool?
+   Yes: which of its Q/DQ pairs do the damage, and which will an engine not fuse?
+     vernier debug loss float.onnx quantized.onnx --data samples.npz
+     vernier check placement quantized.onnx --target tensorrt
+
+4. Does ONNX Runtime run the model, and does the simulation show the failure?
    Yes: where does the error start, and which layers must stay in high precision?
      vernier debug accuracy model.onnx --sim --int8 --data samples.npz
      vernier diagnose model.onnx --int8 --min-sqnr 24 --data samples.npz -o out
    No, it only fails on the device: reduce the network until it is small enough to read.
      vernier debug reduce model.onnx -o reduced.onnx --check ./fails_on_device.sh polygraphy_debug.onnx
 
-4. You know the layers: extract them with their input values, as a test case.
+5. You know the layers: extract them with their input values, as a test case.
      vernier surgeon extract model.onnx --inputs TENSOR:auto:auto --outputs TENSOR:auto --with-data samples.npz -o part.onnx
 
-5. You want the smallest network that fails, for a bug report.
+6. You want the smallest network that fails, for a bug report.
      vernier debug reduce model.onnx -o reduced.onnx --check-sim int8 --min-sqnr 15 --data samples.npz
 
 vernier COMMAND --help describes a command.
@@ -81,6 +89,26 @@ std::string codes() {
   return text;
 }
 
+struct ReportColumn {
+  const char* names;  // in tables and in report.json
+  const char* text;
+};
+
+constexpr std::array kColumns{
+    ReportColumn{"local own own_sqnr_db",
+                 "SQNR of a layer's result on exact inputs: the error that the layer makes itself"},
+    ReportColumn{"propagated inherited inherited_sqnr_db",
+                 "SQNR of what arrives with a layer's inputs, everything low"},
+    ReportColumn{"both propagated_sqnr_db", "SQNR of a layer's result with everything low: local and propagated error"},
+    ReportColumn{"sensitivity sens. sensitivity_db", "SQNR of the output with only this layer in the low format"},
+    ReportColumn{"share", "the layer's part of the summed damage of all layers, each lowered alone"},
+    ReportColumn{"kept", "the layer stays in the high format"},
+    ReportColumn{"overflow overflowed", "values that became infinite"},
+    ReportColumn{"saturated", "values that were clipped to the end of the range"},
+    ReportColumn{"subnormal", "values that lost digits near zero"},
+    ReportColumn{"underflow flushed", "values that became zero"},
+};
+
 /// A name that reports use, and what `vernier help NAME` prints for it.
 struct Explained {
   std::string name;
@@ -105,6 +133,16 @@ std::vector<Explained> explained_names() {
     const auto outcome = static_cast<Outcome>(i);
     all.push_back({std::string(word_of(outcome)), fmt::format("{}: an outcome in report.json\n  {}\n{}",
                                                               word_of(outcome), text_of(outcome), listed_by("codes"))});
+  }
+  all.push_back({"keep-high", fmt::format("keep-high: named by causes as the last repair\n  {}\n{}",
+                                          command_words(repair_text("keep-high").value_or("")), listed_by("repairs"))});
+  for (const ReportColumn& column : kColumns) {
+    std::istringstream names(column.names);
+    std::string title;
+    names >> title;
+    for (std::string name = title; !name.empty(); name.clear(), names >> name) {
+      all.push_back({name, fmt::format("{}: a column of reports\n  {}\n", title, column.text)});
+    }
   }
   for (const ExitCode& code : kExitCodes) {
     const std::string text = fmt::format("exit code {}\n  {}\n{}", code.code, code.meaning, listed_by("codes"));

@@ -1,6 +1,7 @@
 #include "console/help.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ std::string row(const std::string& left, const std::string& description, std::si
 
 // In lines: what is longer is not read, but searched.
 constexpr std::size_t kTwoScreens = 60;
-constexpr std::size_t kMostOften = 15;
+constexpr std::size_t kMostOften = 16;
 
 /// In the order in which they are needed: what is measured, on what, against what, and where the result goes.
 constexpr std::array kOften{"onnxrt",
@@ -46,6 +47,7 @@ constexpr std::array kOften{"onnxrt",
                             "quantize-mode",
                             "plan",
                             "data",
+                            "image",
                             "min-sqnr",
                             "labels",
                             "compare",
@@ -172,7 +174,15 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, 
   if (!arguments.empty()) text += "\nArguments:\n" + arguments;
   if (!commands.empty()) {
     text += "\nCommands:\n";
-    for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description(), width);
+    for (const CLI::App* command : commands) {
+      std::string description = command->get_description();
+      std::vector<std::string> parts;
+      for (const CLI::App* part : command->get_subcommands([](const CLI::App*) { return true; })) {
+        parts.push_back(part->get_name());
+      }
+      if (!parts.empty()) description += fmt::format(": {}", fmt::join(parts, ", "));
+      text += row(command->get_name(), description, width);
+    }
   }
   const std::string top = text;
   for (const std::string& group : app->get_groups()) {

@@ -114,6 +114,10 @@ int run_command(CLI::App& root, const std::vector<Command>& commands, const std:
     print_result(console, root.help());
     return 0;
   }
+  if (arguments.size() == 1 && arguments.front() == "help") {
+    print_result(console, root.get_subcommand("help")->help());
+    return 0;
+  }
   try {
     parse_arguments(root, keep_stdout_for_files(arguments));
   } catch (const CLI::CallForVersion& version) {
