@@ -25,6 +25,7 @@ constexpr Step kSteps[] = {
     {"inline_functions", passes::inline_functions, When::Always},
     {"replace_removed_operators", passes::replace_removed_operators, When::LoweringOrRaising},
     {"pad_transposed", passes::pad_transposed, When::LoweringOrRaising},
+    {"spell_out_simplified_norms", passes::spell_out_simplified_norms, When::LoweringOrRaising},
     {"refuse_unknown_operators", passes::refuse_unknown_operators, When::LoweringOrRaising},
     {"unwrap_optionals", passes::unwrap_optionals, When::Always},
     {"constants_to_initializers", passes::constants_to_initializers, When::Always},

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
@@ -398,3 +399,26 @@ def test_a_zero_point_of_a_weight_that_is_not_that_of_its_codes_is_named(axis, w
     verdict = json.loads(vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=tmp_path).stdout)
     found = [(defect["kind"], defect["node"]) for defect in verdict.get("defects", [])]
     assert found == ([("shifted-codes", "w")] if wrong else [])
+
+
+@pytest.mark.parametrize("formats", [["--int8"], ["--fp16"]])
+@pytest.mark.parametrize("opset", [17, 21])
+def test_norms_that_onnx_runtime_writes_are_taken(formats, opset, tmp_path):
+    b = networks.Builder(61, opset)
+    b.linear("x", "stream", 16, 16)
+    b.add("LayerNormalization", ["stream", b.constant("scale", np.float32(1 + 0.1 * b.normal(16)))], "norm", axis=-1,
+          epsilon=1e-6, stash_type=1)
+    b.linear("norm", "y", 16, 8)
+    model = b.model([("x", networks.FLOAT, [1, 6, 16])], [("y", networks.FLOAT, [1, 6, 8])])
+    next(node for node in model.graph.node if node.name == "norm").op_type = "SimplifiedLayerNormalization"  # unknown to onnx
+    onnx.save(model, tmp_path / "net.onnx")
+    samples = b.normal(12, 1, 6, 16)
+    np.savez(tmp_path / "x.npz", x=samples)
+    vernier("diagnose", "net.onnx", *formats, "--data", "x.npz", "--min-sqnr", "20", "--no-latency", "-o", "out", folder=tmp_path)
+    outputs = []
+    plain = onnxruntime.SessionOptions()  # its optimizer breaks INT8 pairs of opset 21, as the report says
+    plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for file in ("net.onnx", "out/model.onnx"):
+        session = onnxruntime.InferenceSession(tmp_path / file, plain, providers=["CPUExecutionProvider"])
+        outputs.append(np.stack([session.run(None, {"x": sample})[0] for sample in samples]).astype(np.float64))
+    assert 10 * np.log10(np.sum(outputs[0] ** 2) / np.sum((outputs[0] - outputs[1]) ** 2)) > 20

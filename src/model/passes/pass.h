@@ -89,6 +89,15 @@ Outcome fuse_bias(Model& model, const Context& context);
 /// the same for all samples; the prepared model is then right for such inputs only.
 Outcome inline_ifs(Model& model, const Context& context);
 
+/// SimplifiedLayerNormalization, which ONNX Runtime's optimizer writes into ONNX's own domain, in operators that ONNX
+/// has:
+///
+///   y = x / sqrt(mean(x^2) + epsilon) * scale, the mean over the last dimension
+///
+/// Only where the scale is a float32 initializer, `axis` is -1 and nothing reads a second output. The last new node
+/// keeps the name and the output.
+Outcome spell_out_simplified_norms(Model& model, const Context& context);
+
 /// Refuses a node that ONNX has no operator for at the model's opset, so that it is said with its name and before any
 /// engine is asked. Operators of other domains than ONNX's own are the engine's to know.
 /// Errors: Input with node, operator and opset.

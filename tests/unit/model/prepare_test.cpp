@@ -232,6 +232,33 @@ TEST(ReplaceRemovedOperators, CropWithoutItsBorderIsRefused) {
             "node 'c' (Crop): 'border' needs 4 values of 0 or more and scale 2, the file has 2 and 0");
 }
 
+TEST(SpellOutSimplifiedNorms, BecomeOperatorsOfTheirOpset) {
+  for (const int opset : {13, 17, 18, 21}) {
+    const Prepared done = prepared(fmt::format(R"(<ir_version: 8, opset_import: ["" : {}]>
+      g (float[2,4] x) => (float[2,4] y) <float[4] scale = {{1, 2, 3, 4}}> {{
+        [n] a = SimplifiedLayerNormalization <axis = -1, epsilon = 1e-6, stash_type = 1> (x, scale)
+        [r] y = Relu(a) }})",
+                                               opset),
+                                   kHalf);
+    EXPECT_EQ(op_types(done.model), (Names{"Mul", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Relu"})) << opset;
+    EXPECT_EQ(node_named(done.model, "n").output(0), "a");
+    EXPECT_EQ(floats_of(done.model, node_named(done.model, "n/Add").input(1)), Floats{1e-6F});
+    EXPECT_FALSE(done.unchanged);
+    check_written_model(done.model);
+  }
+}
+
+TEST(SpellOutSimplifiedNorms, OthersAreRefused) {
+  for (const char* node :
+       {"SimplifiedLayerNormalization <axis = 1> (x, scale)", "SimplifiedLayerNormalization(x, x)"}) {
+    const std::string text = fmt::format(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[2,4,4] x) => (float[2,4,4] y) <float[4] scale = {{1, 2, 3, 4}}> {{ [n] y = {} }})",
+                                         node);
+    EXPECT_EQ(error_of([&] { prepared(text, kHalf); }),
+              "node 'n': ONNX has no operator 'SimplifiedLayerNormalization' in opset 17");
+  }
+}
+
 TEST(PadTransposed, AnOutputShapeBehindValidBecomesPaddings) {
   const auto text = [](const char* shape, const char* attributes) {
     return fmt::format(R"(<ir_version: 8, opset_import: ["" : 17]>

@@ -1,0 +1,101 @@
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
+#include "model/passes/pass.h"
+#include "vernier/tensor.h"
+
+namespace vernier::passes {
+namespace {
+
+/// Of what nodes are made in the place of one.
+class Pieces {
+ public:
+  Pieces(Model& model, onnx::GraphProto& graph, const onnx::NodeProto& node)
+      : model_(model), graph_(graph), node_(node), names_(model) {}
+
+  std::string constant(const std::string& what, const Tensor& value) {
+    const std::string name = names_.unique(node_.name() + "/" + what);
+    add_initializer(model_, graph_, name, value);
+    return name;
+  }
+
+  /// The name of what it makes.
+  std::string add(const std::string& op_type, const std::vector<std::string>& inputs) {
+    onnx::NodeProto& made = nodes_.emplace_back();
+    made.set_op_type(op_type);
+    made.set_name(names_.unique(node_.name() + "/" + op_type));
+    for (const std::string& input : inputs) made.add_input(input);
+    made.add_output(names_.unique(node_.name() + "/" + op_type + "_output"));
+    return made.output(0);
+  }
+
+  onnx::NodeProto& last() { return nodes_.back(); }
+
+  /// The last one has the name and the output of the node.
+  std::vector<onnx::NodeProto> finish() {
+    nodes_.back().set_name(node_.name());
+    nodes_.back().set_output(0, node_.output(0));
+    return std::move(nodes_);
+  }
+
+ private:
+  Model& model_;
+  onnx::GraphProto& graph_;
+  onnx::NodeProto node_;
+  NamePool names_;
+  std::vector<onnx::NodeProto> nodes_;
+};
+
+bool can_be_spelled_out(const Model& model, const onnx::NodeProto& node) {
+  const bool one_output = node.output_size() == 1 || (node.output_size() > 1 && node.output(1).empty());
+  if (!is_onnx(node, "SimplifiedLayerNormalization") || node.input_size() != 2 || !one_output) return false;
+  const std::optional<Tensor> scale = initializer(model, node.input(1));
+  return attribute_int(node, "axis", -1) == -1 && scale && scale->dtype() == Dtype::Float32;
+}
+
+}  // namespace
+
+Outcome spell_out_simplified_norms(Model& model, const Context& /*context*/) {
+  constexpr int kAxesAreAnInput = 18;
+  const int opset = default_opset(model.proto);
+  std::size_t count = 0;
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    for (int i = 0; i < graph.node_size(); ++i) {
+      const onnx::NodeProto node = graph.node(i);
+      if (!can_be_spelled_out(model, node)) continue;
+      Pieces pieces(model, graph, node);
+      const std::string& data = node.input(0);
+      const std::string squares = pieces.add("Mul", {data, data});
+      std::vector<std::string> averaged{squares};
+      if (opset >= kAxesAreAnInput)
+        averaged.push_back(pieces.constant("axes", Tensor::of_int64({1}, std::vector<std::int64_t>{-1})));
+      const std::string mean = pieces.add("ReduceMean", averaged);
+      if (opset < kAxesAreAnInput) set_attribute(pieces.last(), "axes", std::vector<std::int64_t>{-1});
+      const float epsilon = attribute_float(node, "epsilon", 1e-5F);
+      const std::string above =
+          pieces.add("Add", {mean, pieces.constant("epsilon", Tensor::of({}, std::vector<float>{epsilon}))});
+      const std::string normalized = pieces.add("Div", {data, pieces.add("Sqrt", {above})});
+      pieces.add("Mul", {normalized, node.input(1)});
+      std::vector<onnx::NodeProto> made = pieces.finish();
+      const auto added = static_cast<int>(made.size()) - 1;
+      replace_node(graph, i, std::move(made));
+      i += added;
+      ++count;
+    }
+  });
+  Outcome outcome;
+  if (count == 0) return outcome;
+  outcome.notes.push_back(plural(count, "SimplifiedLayerNormalization") +
+                          " of ONNX Runtime spelled out in ONNX's operators");
+  outcome.changed_arithmetic = true;
+  return outcome;
+}
+
+}  // namespace vernier::passes
