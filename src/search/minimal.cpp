@@ -141,6 +141,63 @@ Passing search_elsewhere(const std::vector<SearchItem>& items, const OtherCosts&
   return search_from(others, other.borders, log, again, unsaid);
 }
 
+/// Items that need each other as one: what is found between the ends of a ladder alone, as with two formats.
+class WholeChains {
+ public:
+  explicit WholeChains(const std::vector<SearchItem>& items) {
+    std::vector<std::size_t> chain_of(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const bool begins = items[i].needs == kNoItem;
+      chain_of[i] = begins ? chains_.size() : chain_of[items[i].needs];
+      if (begins) chains_.emplace_back(), items_.push_back({0, 0});
+      chains_[chain_of[i]].push_back(i);
+      items_[chain_of[i]].predicted_damage += items[i].predicted_damage;
+      items_[chain_of[i]].cost += items[i].cost;
+    }
+  }
+
+  bool are_single_items() const {
+    return std::ranges::all_of(chains_, [](const KeptSet& chain) { return chain.size() == 1; });
+  }
+
+  /// Asks `log` of the same sets. What it says of borders is left out: a ladder has none.
+  Passing search(TrialLog& log, const MinimalOptions& options, const MinimalResult& known) const {
+    const Oracle oracle = [&](const KeptSet& kept) {
+      const Trial* const trial = log.ask(of(kept));
+      if (trial == nullptr) throw Error(ErrorKind::Interrupted, "the search was stopped");
+      return *trial;
+    };
+    MinimalOptions own;
+    own.stop = options.stop;
+    if (options.estimate) own.estimate = [&](const KeptSet& kept) { return options.estimate(of(kept)); };
+    if (options.estimates_ahead) own.estimates_ahead = [&](const auto& sets) { options.estimates_ahead(of(sets)); };
+    if (options.trials_ahead) own.trials_ahead = [&](const auto& sets) { options.trials_ahead(of(sets)); };
+    TrialLog asked(oracle, own);
+    MinimalResult unsaid;
+    unsaid.all_high = known.all_high;
+    unsaid.all_low = known.all_low;
+    std::vector<SearchItem> items = items_;
+    const Passing found = search_from(items, {}, asked, own, unsaid);
+    return {of(found.kept), found.trial};
+  }
+
+ private:
+  KeptSet of(const KeptSet& kept) const {
+    KeptSet all;
+    for (const std::size_t chain : kept) all.insert(all.end(), chains_[chain].begin(), chains_[chain].end());
+    std::ranges::sort(all);
+    return all;
+  }
+  std::vector<KeptSet> of(const std::vector<KeptSet>& sets) const {
+    std::vector<KeptSet> all;
+    for (const KeptSet& kept : sets) all.push_back(of(kept));
+    return all;
+  }
+
+  std::vector<KeptSet> chains_;
+  std::vector<SearchItem> items_;
+};
+
 MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle, const MinimalOptions& options) {
   TrialLog log(oracle, options);
   MinimalResult result;
@@ -168,6 +225,10 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
   for (const OtherCosts& other : options.other_costs) {
     const Passing found = search_elsewhere(known, other, log, options, result);
     if (costs.of(found.kept) < costs.of(best.kept)) best = settle(known, costs, found, log);
+  }
+  if (const WholeChains chains(known); !chains.are_single_items() && !log.stopped()) {
+    const Passing found = chains.search(log, options, result);
+    if (passes(found.trial) && costs.of(found.kept) < costs.of(best.kept)) best = settle(known, costs, found, log);
   }
   const auto settle_again = [&] { best = settle(known, costs, best, log); };
   // Borders may cost more than everything that is low between them saves.

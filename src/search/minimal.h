@@ -99,7 +99,8 @@ struct MinimalResult {
 /// Edges:  Invalid, TimedOut and Unstable count as failed. Damages may be NaN, bounds or +inf: the search then goes by
 ///         verdicts alone, in more calls. No items: one call decides between NothingNeeded and Impossible.
 ///         Stopped before anything was asked: all items, with an Invalid final trial.
-///         Each of other_costs adds a search of its own; what it asks again is remembered.
+///         Each of other_costs adds a search of its own; what it asks again is remembered. So do items that need
+///         others: one between the ends of each chain, so that its answer is never dearer than that one's.
 /// With borders a set is minimal when no drop of one item both passes and makes it cheaper. An item that another kept
 /// one needs is not dropped before it.
 /// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. What the oracle

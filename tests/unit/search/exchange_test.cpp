@@ -66,6 +66,24 @@ TEST(SearchExchange, KnowsLessWhereFailingTrialsEndEarly) {
   EXPECT_GE(quality.within, kLadderSeeds * 95 / 100);
 }
 
+TEST(SearchExchange, IsNeverDearerThanTheEndsOfTheLadderAlone) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const toys::Toy toy = toys::ladder(12, 3, 1, seed);
+    toys::Toy ends = toy;  // the steps of a layer as one item
+    ends.items.clear();
+    ends.damage.clear();
+    for (std::size_t i = 0; i < toy.items.size(); i += 2) {
+      ends.damage.push_back(toy.damage[i] + toy.damage[i + 1]);
+      ends.items.push_back({toy.items[i].predicted_damage + toy.items[i + 1].predicted_damage,
+                            toy.items[i].cost + toy.items[i + 1].cost});
+    }
+    MinimalOptions options;
+    const double with_two = toys::search(ends, toys::honest(ends), options).result.cost;
+    options.exchange = true;
+    EXPECT_LE(toys::search(toy, toys::honest(toy), options).result.cost, with_two * (1 + 1e-9)) << seed;
+  }
+}
+
 TEST(SearchExchange, FindsWhatDroppingCannot) {
   // By damage per cost item 0 comes first, and without it everything else is needed. Item 1 alone is cheaper.
   toys::Toy toy = toys::ranked({0.9, 0.85, 0.2});
