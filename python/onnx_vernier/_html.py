@@ -109,12 +109,14 @@ def _layers(found: Any) -> str:
     layers = found.get("layers", [])
     if not layers:
         return ""
+    ladder = (found.get("kept") or {}).get("ladder") or {}
+    raised = {row["layer"]: row["format"] for row in ladder.get("raised", [])}
     columns = ["layer, worst first", "operator", "runs in", "own error, dB", "alone low, dB", "share, %"]
     rows = [
         [
             row.name,
             row.op_type,
-            f"{found.get('high', '')} (kept)" if row.get("kept") else row.format,
+            f"{raised.get(row.name, found.get('high', ''))} (kept)" if row.get("kept") else row.format,
             _decibels(row.get("own_sqnr_db")),
             _decibels(row.get("sensitivity_db")),
             "" if row.get("share") is None else f"{100 * row.share:.1f}",

@@ -13,6 +13,7 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t kDraws = 1000, kTail = 25;  // 2.5 % at either end
+constexpr double kTwoSided = 0.975;               // of each end of an interval of 95 %
 constexpr double kLeastError = 0.5;               // of a draw, in that of all samples
 constexpr double kMostWorst = 5.57;               // of events, one of which was seen: Poisson's upper limit at 97.5 %
 
@@ -108,6 +109,16 @@ double normal_quantile(double c) {
   return low;
 }
 
+/// Poisson's upper limit of a rate, with a confidence of c, where one event was seen: exp(-m) (1 + m) = 1 - c.
+double most_events(double c) {
+  double low = 1, high = 100;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::exp(-middle) * (1 + middle) > 1 - c ? low : high) = middle;
+  }
+  return low;
+}
+
 }  // namespace
 
 std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
@@ -124,7 +135,7 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
     noise += sample.error_energy;
     worst = std::max(worst, sample.error_energy);
   }
-  spread.with_more_like_worst_ = all.db - 10 * std::log10(1 + (kMostWorst - 1) * worst / noise);
+  spread.worst_share_ = worst / noise;
   std::mt19937_64 random(1);
   std::vector<std::size_t> chosen(samples.size());
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
@@ -139,14 +150,19 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
   return spread;
 }
 
+double SqnrSpread::low(double confidence, std::size_t draws) const {
+  const double drawn = db_ - distances_[draws] * error_;
+  const double more_like_worst = db_ - 10 * std::log10(1 + (most_events(confidence) - 1) * worst_share_);
+  return std::max(drawn, std::min(more_like_worst, log_normal_low_));
+}
+
 SamplingInterval SqnrSpread::interval() const {
-  const double low = std::max(db_ - distances_[kDraws - 1 - kTail] * error_, with_more_like_worst_);
-  return {std::min(low, log_normal_low_), db_ - distances_[kTail] * error_};
+  return {std::min(low(kTwoSided, kDraws - 1 - kTail), log_normal_low_), db_ - distances_[kTail] * error_};
 }
 
 std::optional<double> SqnrSpread::above(double confidence) const {
   if (samples_ < kFewestToClaim) return std::nullopt;
-  return std::max(db_ - distances_[draws_of(confidence)] * error_, with_more_like_worst_);
+  return low(std::max(confidence, kTwoSided), draws_of(confidence));
 }
 
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {

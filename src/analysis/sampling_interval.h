@@ -23,8 +23,9 @@ inline constexpr std::size_t kFewestToClaim = 10;
 /// is the standard error of R, and e* that of the draw, but half of e at least: a draw that misses the one bad sample
 /// would ask for any width. With t[q] the q quantile of these, R exceeds
 /// R - t[c] e with a confidence of c. Where one sample has most of the noise, a third of the draws miss it, and that
-/// end may lie 30 dB down. It is never below R - 10 log10(1 + 4.57 max n[i] / N): samples like the worst are no more
-/// than 5.57 times as frequent as here, at 97.5 % (the limit of a Poisson rate of which one event was seen). Samples
+/// end may lie 30 dB down. It is never below both that of a log-normal noise and
+///   R - 10 log10(1 + (m - 1) max n[i] / N):
+/// samples like the worst are at most m times as frequent as here, where exp(-m) (1 + m) = 1 - max(c, 0.975). Samples
 /// are taken to be drawn independently of each other; what all of them lack it cannot know. Of skewed errors the
 /// percentile bootstrap holds the truth less often: a few samples have most of the noise, and most draws miss them.
 /// Source: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), 12.5; F. Garwood, "Fiducial limits
@@ -33,21 +34,23 @@ class SqnrSpread {
  public:
   /// nullopt with fewer than 8 samples, and where a ratio is not finite in any draw. Cost: O(1,000 n).
   static std::optional<SqnrSpread> of(std::span<const SampleSums> samples);
-  /// From R - t[0.975] e, or that limit, to R - t[0.025] e. Where the noise of samples differs by powers of ten, most
+  /// From R - t[0.975] e, or those limits, to R - t[0.025] e. Where the noise of samples differs by powers of ten, most
   /// draws lack what others will have. The lower end is that of a log-normal noise, then, if lower: with x[i] = ln
   /// n[i], m their median and v = 2 / (n - 2) times the sum of (x[i] - m)^2 over x[i] > m,
   ///   10 log10(S / n) - 10 / ln 10 (m + v / 2 + 1.96 sqrt(v / n + v^2 / (2 (n - 1)))).
   /// Source: D. R. Cox's interval, in C. E. Land, "An evaluation of approximate confidence interval estimation methods
   /// for lognormal means", Technometrics 14 (1972); v of the upper half alone, as samples without noise widen nothing.
   SamplingInterval interval() const;
-  /// R - t[c] e, or that limit, c from 0.5 to below 1. nullopt with fewer than 10 samples.
+  /// R - t[c] e, or those limits, c from 0.5 to below 1. nullopt with fewer than 10 samples.
   std::optional<double> above(double confidence) const;
 
  private:
+  double low(double confidence, std::size_t draws) const;
+
   std::size_t samples_ = 0;
   double db_ = 0, error_ = 0;
-  double log_normal_low_ = 0;  // lower end of log-normal noise
-  double with_more_like_worst_ = 0;
+  double log_normal_low_ = 0;      // lower end of log-normal noise
+  double worst_share_ = 0;         // of the noise, in one sample
   std::vector<double> distances_;  // t, ascending
 };
 

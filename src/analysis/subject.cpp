@@ -116,7 +116,8 @@ std::vector<std::vector<Tensor>> run_as_one_or_alone(const Session& session, con
     try {
       return run_together(session, fed, recorders, together);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::Backend) throw;
+      // What histograms have counted of this batch cannot be taken back.
+      if (error.kind() != ErrorKind::Backend || recorders.front().histograms != nullptr) throw;
       alone = true;
       recorders = before;
     }
@@ -210,7 +211,7 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
   Sample state = hooks.constants;
   const bool sequential = !subject.carries.empty();
   const bool runs_itself = hooks.run && !sequential;
-  const bool batches = !runs_itself && (hooks.constants.empty() || subject.batch_tried);
+  const bool batches = !runs_itself && (subject.batch_tried ? recorder.histograms == nullptr : hooks.constants.empty());
   const std::size_t batch = batches ? samples_at_once(subject, session, order, recorder) : 1;
   Together together{{}, subject.batch_tried ? subject.batch : 0};
   for (const auto& [name, value] : hooks.constants) together.shared.insert(name);

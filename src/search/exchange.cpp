@@ -144,8 +144,9 @@ Passing exchange(const std::vector<SearchItem>& items, const Costs& costs, const
   double allowance = base;
   double optimism = 1;
   std::size_t shrinks = 0;
-  for (std::size_t calls = 0; allowance > 0 && calls < kFewTrials + best.kept.size() / 2;) {
-    const KeptSet set = cheapest_by_sum(items, damages_from_trials(items, log), allowance);
+  std::vector<double> damages = damages_from_trials(items, log);
+  for (std::size_t calls = 0; allowance > 0 && calls < kFewTrials + best.kept.size() / 2 && !log.told_to_stop();) {
+    const KeptSet set = cheapest_by_sum(items, damages, allowance);
     if (costs.of(set) >= cost - kSlack * cost) {
       // Nothing should pass: what should just miss it may do less than it should.
       if (optimism >= kMostOptimism) break;
@@ -161,6 +162,7 @@ Passing exchange(const std::vector<SearchItem>& items, const Costs& costs, const
     const Trial* trial = log.ask(set);
     if (!trial) break;
     if (passes(*trial)) return {set, *trial};
+    damages = damages_from_trials(items, log);
     ++calls;
   }
   return best;

@@ -45,6 +45,8 @@ class TrialLog {
 
   std::size_t calls() const { return calls_; }
   bool stopped() const { return stopped_; }
+  /// The caller wants an end; asked while a search thinks.
+  bool told_to_stop() const { return stopped_ || (options_.stop && options_.stop()); }
   /// The first failing set found that holds a passing one, if any: the oracle is not monotone, or it is flaky.
   const std::optional<KeptSet>& contradiction() const { return contradiction_; }
   /// How many answers had this verdict.

@@ -28,7 +28,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
                                       const std::filesystem::path& journals) const {
   if (search.has_ladder() && precision.any_low()) {
     throw Error(ErrorKind::Usage, "--ladder names all formats, and --int8, --fp16 or the like one more",
-                "leave it out");
+                "remove --int8, --fp16 or the like");
   }
   if (!precision.any_low() && !search.has_ladder())
     throw Error(ErrorKind::Usage, missing, "add --int8, --fp16, --bf16 or --fp8");
@@ -50,7 +50,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   if (search.has_ladder()) {
     if (options.precision.high != Format::Float32) {
       throw Error(ErrorKind::Usage, "--ladder ends with the high format, which --precision names again",
-                  "leave it out");
+                  "remove --precision");
     }
     options.precision.low.assign(options.search.ladder.begin(), options.search.ladder.end() - 1);
   }

@@ -64,7 +64,7 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
   for (const std::string& text : texts_.all("--ladder")) {
     for (const Format format : parse_format_names("--ladder", text)) {
       if (std::ranges::find(options.ladder, format) != options.ladder.end()) {
-        throw Error(ErrorKind::Usage, fmt::format("--ladder: {} stands in it twice", format_name(format)),
+        throw Error(ErrorKind::Usage, fmt::format("--ladder lists {} twice", format_name(format)),
                     "--ladder int8,int16,float16");
       }
       options.ladder.push_back(format);

@@ -268,6 +268,10 @@ struct Session::State {
 
   /// Runs one part: what it makes joins `live`, and what it was the last to read leaves.
   void run_part(const Part& part, const RunInFlight& running, Values& live) const {
+    if (part.outputs.empty()) {  // behind the last output: the runtime wants one
+      for (const std::string& name : part.last_reads) live.erase(name);
+      return;
+    }
     std::vector<const char*> input_names;
     std::vector<const OrtValue*> input_values;
     for (const std::string& name : part.inputs) {

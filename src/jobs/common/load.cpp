@@ -267,7 +267,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
   if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
-  if (subject.runtime->gpu() != nullptr) {
+  if (subject.runtime->gpu() != nullptr && subject.ranks->alone()) {  // ranks would have to agree
     const std::string why = choose_batch(subject);
     const std::string text = why.empty() ? fmt::format("{} samples run as one", subject.batch)
                                          : fmt::format("samples run one by one: {}", why);

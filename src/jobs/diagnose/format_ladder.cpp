@@ -37,7 +37,7 @@ void check_rungs(const DiagnoseOptions& options) {
     if (bits(ladder[i - 1]) < bits(ladder[i])) continue;
     refuse(fmt::format("{} reads {:g} bits for each multiply-accumulate, and {} before it {:g}: rungs must ascend",
                        format_name(ladder[i]), bits(ladder[i]), format_name(ladder[i - 1]), bits(ladder[i - 1])),
-           "order the formats by bits, and leave out one of two with as many");
+           "order the formats by bits, each with more than the one before");
   }
   for (std::size_t i = 1; i < ladder.size(); ++i) {
     const Format format = under_target(ladder[i], precision.target);
@@ -56,16 +56,16 @@ void check_rest(const DiagnoseOptions& options) {
            "‹mode› minimal");
   }
   if (search.check || options.trials_on_engine) {
-    refuse("an outside program, or an engine that runs every trial, is asked about two formats alone",
-           "leave out the ladder, or give a requirement");
+    refuse("‹check› and ‹on› support two formats only", "remove ‹ladder›, or give a requirement");
   }
   if (search.cost == CostUnit::Time) {
     refuse("‹cost› time is measured for two formats alone", "‹cost› macs, ‹cost› bytes or ‹cost› layers");
   }
-  if (search.whole_groups) refuse("‹whole-groups› keeps groups in one format", "leave out one of the two");
-  if (search.pareto) refuse("‹pareto› draws a curve for two formats alone", "leave out one of the two");
+  if (search.whole_groups) refuse("‹whole-groups› keeps groups in one format", "remove ‹whole-groups› or ‹ladder›");
+  if (search.pareto) refuse("‹pareto› draws a curve for two formats only", "remove ‹pareto› or ‹ladder›");
   if (options.precision.rules.weights_only) {
-    refuse("with weights alone quantized all rungs would compute in the last format", "leave out one of the two");
+    refuse("with weights alone quantized all rungs would compute in the last format",
+           "remove ‹ladder›, or quantize activations too");
   }
   if (options.precision.calibration.method != CalibrationMethod::MinMax) {
     refuse(fmt::format("‹calibration-method› {} chooses ranges for one format of a tensor",
@@ -75,7 +75,7 @@ void check_rest(const DiagnoseOptions& options) {
   if (options.from || !options.measure.calibration_cache.empty()) {
     refuse(options.from ? "a quantized file has ranges for one format of a tensor"
                         : "‹calibration-cache› has ranges for one format of a tensor",
-           "leave it out");
+           options.from ? "remove ‹from› or ‹ladder›" : "remove ‹calibration-cache› or ‹ladder›");
   }
 }
 

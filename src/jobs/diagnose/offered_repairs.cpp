@@ -27,7 +27,7 @@ struct Offer {
 /// here they may well propose in fix().
 bool needs_more(std::string_view repair) {
   return repair == "scale-square" || repair == "clip-cube" || repair == "scale-attention" || repair == "smooth" ||
-         repair == "split-channels" || repair == "range" || repair == "centre-stream";
+         repair == "split-channels" || repair == "range" || repair == "centre-stream" || repair == "scale-stream";
 }
 
 class Offers {

@@ -49,6 +49,14 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
   }
   if (!result.lower_bound) return;
   const double gap = result.cost - *result.lower_bound;
+  if (context.experiment.has_ladder()) {  // the report has the figures, in the unit of a ladder
+    kept.proven.push_back(
+        gap <= 1e-9 * result.cost
+            ? std::string("no choice of formats that passes costs less")
+            : fmt::format("no choice of formats that passes saves more than {:.1f} % of what raising costs",
+                          100 * gap / result.cost));
+    return;
+  }
   kept.proven.push_back(
       gap <= 1e-9 * result.cost
           ? fmt::format("no set that passes costs less than {:.4g} {}", result.cost, word_of(kept.cost_unit))

@@ -94,8 +94,8 @@ Outcome inline_ifs(Model& model, const Context& context);
 ///
 ///   y = x / sqrt(mean(x^2) + epsilon) * scale, the mean over the last dimension
 ///
-/// Only where the scale is a float32 initializer, `axis` is -1 and nothing reads a second output. The last new node
-/// keeps the name and the output.
+/// Only where data and scale are float32, the scale is an initializer, `axis` is -1 and there is no second output. The
+/// last new node keeps the name and the output.
 Outcome spell_out_simplified_norms(Model& model, const Context& context);
 
 /// Refuses a node that ONNX has no operator for at the model's opset, so that it is said with its name and before any

@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,9 +54,13 @@ class Pieces {
   std::vector<onnx::NodeProto> nodes_;
 };
 
-bool can_be_spelled_out(const Model& model, const onnx::NodeProto& node) {
+bool can_be_spelled_out(const Model& model, const onnx::NodeProto& node,
+                        const std::map<std::string, ValueType>& types) {
   const bool one_output = node.output_size() == 1 || (node.output_size() > 1 && node.output(1).empty());
-  if (!is_onnx(node, "SimplifiedLayerNormalization") || node.input_size() != 2 || !one_output) return false;
+  if (node.input_size() != 2 || !one_output) return false;
+  const auto data = types.find(node.input(0));
+  const Dtype dtype = data == types.end() ? Dtype::Undefined : data->second.dtype;
+  if (dtype != Dtype::Undefined && dtype != Dtype::Float32) return false;
   const std::optional<Tensor> scale = initializer(model, node.input(1));
   return attribute_int(node, "axis", -1) == -1 && scale && scale->dtype() == Dtype::Float32;
 }
@@ -65,11 +70,15 @@ bool can_be_spelled_out(const Model& model, const onnx::NodeProto& node) {
 Outcome spell_out_simplified_norms(Model& model, const Context& /*context*/) {
   constexpr int kAxesAreAnInput = 18;
   const int opset = default_opset(model.proto);
+  std::map<std::string, ValueType> types;
+  bool looked = false;
   std::size_t count = 0;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (int i = 0; i < graph.node_size(); ++i) {
       const onnx::NodeProto node = graph.node(i);
-      if (!can_be_spelled_out(model, node)) continue;
+      if (!is_onnx(node, "SimplifiedLayerNormalization")) continue;
+      if (!std::exchange(looked, true)) types = infer_types(model);
+      if (!can_be_spelled_out(model, node, types)) continue;
       Pieces pieces(model, graph, node);
       const std::string& data = node.input(0);
       const std::string squares = pieces.add("Mul", {data, data});

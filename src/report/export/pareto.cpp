@@ -36,24 +36,25 @@ std::string label(double x, double y, const char* anchor, const std::string& tex
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
 }
 
-std::string_view unit_text(const KeptSetReport& kept) {
-  return kept.cost_unit == CostUnit::Time ? "microseconds" : word_of(kept.cost_unit);
-}
-
 }  // namespace
+
+std::string_view cost_unit_text(const KeptSetReport& kept) {
+  if (kept.cost_unit == CostUnit::Time) return "microseconds";
+  if (!kept.ladder) return word_of(kept.cost_unit);
+  return kept.cost_unit == CostUnit::Layers ? "bits, summed over the layers"
+         : kept.cost_unit == CostUnit::Macs ? "multiply-accumulates times bits"
+                                            : "bytes read";
+}
 
 std::string cost_text(const KeptSetReport& kept) {
   if (kept.ladder) {
-    const char* unit = kept.cost_unit == CostUnit::Layers ? "bits, summed over the layers"
-                       : kept.cost_unit == CostUnit::Macs ? "multiply-accumulates times bits"
-                                                          : "bytes read";
     const double lowest = kept.ladder->cost_of_lowest;
-    return fmt::format("{:.6g} {}; all on the lowest rung: {:.6g}, on the highest: {:.6g}", lowest + kept.cost, unit,
-                       lowest, lowest + kept.cost_of_all.value_or(0));
+    return fmt::format("{:.6g} {}; all on the lowest rung: {:.6g}, on the highest: {:.6g}", lowest + kept.cost,
+                       cost_unit_text(kept), lowest, lowest + kept.cost_of_all.value_or(0));
   }
   // In layers borders only break ties.
   if (kept.cost_unit == CostUnit::Layers) return plural(kept.layers.size(), "layer");
-  std::string text = fmt::format("{:.6g} {}, borders included", kept.cost, unit_text(kept));
+  std::string text = fmt::format("{:.6g} {}, borders included", kept.cost, cost_unit_text(kept));
   if (kept.cost_of_all && *kept.cost_of_all > 0) {
     text += fmt::format("; keeping everything: {:.6g}", *kept.cost_of_all);
   }
@@ -73,9 +74,9 @@ std::string pareto_table(const KeptSetReport& kept, const TextOptions& options) 
                std::isfinite(point.metric) ? fmt::format("{:.4g}", point.metric) : "exact",
                fmt::format("{:.3g}x", point.damage)});
   }
-  return heading(
-             fmt::format("Accuracy against cost ({}), of {} tried", unit_text(kept), plural(kept.pareto.size(), "set")),
-             options.color) +
+  return heading(fmt::format("Accuracy against cost ({}), of {} tried", cost_unit_text(kept),
+                             plural(kept.pareto.size(), "set")),
+                 options.color) +
          table.text(options.width, options.whole_names);
 }
 

@@ -28,14 +28,14 @@ function certificateTable(rows) {
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: each kept layer was dropped once, and that stricter limit was then missed.` : k.ladder ? "Certified: each raised layer went one format down, alone, and the requirement was then missed."
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: ${k.ladder ? "each raised layer went one format down, alone" : "each kept layer was dropped once"}, and that stricter limit was then missed.` : k.ladder ? "Certified: each raised layer went one format down, alone, and the requirement was then missed."
     : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
-  else if (k.layers.length) children.push(h("p", {}, "Not certified: the search ended before each kept layer was tested without."));
+  else if (k.layers.length) children.push(h("p", {}, k.ladder ? "Not certified: the search ended before each raised layer was tested one format down." : "Not certified: the search ended before each kept layer was tested without."));
   const chart = keptCurve();
   const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)
     : k.layers.length ? h("p", {}, k.layers.slice(0, 60).map(layer => [layerLink(layer), " "]), k.layers.length > 60 ? `and ${k.layers.length - 60} more` : "") : null;
   if (chart || set) children.push(h("div", {class: "pair"}, chart, set));
-  if (page.words.cost) children.push(h("p", {class: "small"}, "Cost: " + page.words.cost + (has(k.lower_bound) ? `; no set that passes costs less than ${plain(k.lower_bound)}, if the network is monotone` : "")));
+  if (page.words.cost) children.push(h("p", {class: "small"}, "Cost: " + page.words.cost + (has(k.lower_bound) ? `; no set that passes costs less than ${plain(number(k.lower_bound) + number((k.ladder || {}).cost_of_lowest || 0))}, if the network is monotone` : "")));
   if (k.pareto && k.pareto.length > 3) { // two or three dots say less than the numbers above
     const front = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
     if (front) children.push(h("h3", {}, "Accuracy against cost"), front);

@@ -50,7 +50,7 @@ std::string margin_text(const RunFigures& run, const Requirement& requirement) {
   // What is sure of new samples decides, where it is known.
   if (run.passed == false && margin >= 0) {
     if (requirement.metric == Metric::MinSqnrDb && figure->sqnr_above) {
-      return fmt::format("only above {:.1f} dB is sure on new samples: below {}", *figure->sqnr_above, required);
+      return fmt::format("{:.1f} dB on new samples, below {}", *figure->sqnr_above, required);
     }
     return fmt::format("not sure on new samples: {}", required);
   }

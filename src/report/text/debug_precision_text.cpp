@@ -72,8 +72,9 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
                : fmt::format("Every layer that can run in {}{} does so with acceptable accuracy{}.", low,
                              lowered_share(report), not_lowered(report));
   } else {
-    text = fmt::format("To achieve acceptable accuracy, try running {} in {} precision",
-                       layers_text(kept, kept.layers.size()), high);
+    text = "To achieve acceptable accuracy, try running " +
+           (kept.ladder ? raised_text(kept)
+                        : fmt::format("{} in {} precision", layers_text(kept, kept.layers.size()), high));
     if (kept.end == SearchEnd::Stopped) text += " (stopped early: fewer may do)";
     if (kept.end == SearchEnd::Unstable) text += " (the same test gave different answers: not proven)";
     if (kept.end == SearchEnd::Stopped || kept.end == SearchEnd::Unstable) paint = Paint::Bold;
@@ -123,7 +124,8 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
             : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
               "the inputs prepared as in training?",
         options.width);
-  } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != SearchEnd::Stopped) {
+  } else if (!kept.ladder && kept.layers.size() == searched_layers(kept) && !kept.layers.empty() &&
+             kept.end != SearchEnd::Stopped) {
     text += wrap(
         kept.mode != SearchMode::Minimal
             ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks for "

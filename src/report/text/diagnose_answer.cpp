@@ -28,28 +28,6 @@
 namespace vernier {
 namespace {
 
-/// "3 of 20 layers in uint16 and 1 in float16 (12 % of the multiply-accumulates)".
-std::string raised_text(const KeptSetReport& kept) {
-  std::size_t all = 0;
-  for (const RungReport& rung : kept.ladder->rungs) all += rung.layers;
-  std::vector<std::string> parts;
-  for (const RungReport& rung : kept.ladder->rungs) {
-    const auto count = std::ranges::count(kept.ladder->raised, rung.format, &RaisedLayer::format);
-    if (count == 0) continue;
-    parts.push_back(
-        fmt::format("{}{} in {}", count, parts.empty() ? " of " + plural(all, "layer") : "", format_name(rung.format)));
-  }
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  }
-  if (kept.total_macs > 0) {
-    text += fmt::format(" ({} of the multiply-accumulates)",
-                        percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
-  }
-  return text;
-}
-
 std::string kept_text(const DiagnoseReport& report) {
   const KeptSetReport& kept = *report.kept;
   if (kept.ladder) return raised_text(kept);
@@ -445,6 +423,27 @@ void say_given_file(const DiagnoseReport& report, Answer& answer) {
 }
 
 }  // namespace
+
+std::string raised_text(const KeptSetReport& kept) {
+  std::size_t all = 0;
+  for (const RungReport& rung : kept.ladder->rungs) all += rung.layers;
+  std::vector<std::string> parts;
+  for (const RungReport& rung : kept.ladder->rungs) {
+    const auto count = std::ranges::count(kept.ladder->raised, rung.format, &RaisedLayer::format);
+    if (count == 0) continue;
+    parts.push_back(
+        fmt::format("{}{} in {}", count, parts.empty() ? " of " + plural(all, "layer") : "", format_name(rung.format)));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  if (kept.total_macs > 0) {
+    text += fmt::format(" ({} of the multiply-accumulates)",
+                        percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
+  }
+  return text;
+}
 
 Answer answer_of(const DiagnoseReport& report) {
   Answer answer = answer_with_sums(report);

@@ -280,7 +280,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                  options.width, "  ");
   }
   if (kept.certified) {
-    const char* const drop = kept.ladder ? "any one of these one format down" : "dropping any one of these";
+    const char* const drop = kept.ladder ? "taking any one of these one format down" : "dropping any one of these";
     text += wrap(
         outcome_of(report) == Outcome::FileMisses
             ? "in the search, which the result above does not confirm, dropping any one of these fails:"

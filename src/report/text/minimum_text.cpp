@@ -4,18 +4,19 @@
 
 #include <string>
 
+#include "report/export/pareto.h"
 #include "vernier/report/kept_set.h"
-#include "vernier/search_options.h"
 
 namespace vernier {
 namespace {
 
 std::string bound_text(const KeptSetReport& kept, double bound) {
-  const std::string cost = fmt::format("{:.4g} {}", kept.cost, word_of(kept.cost_unit));
+  const double lowest = kept.ladder ? kept.ladder->cost_of_lowest : 0;
+  const std::string cost = fmt::format("{:.4g} {}", lowest + kept.cost, cost_unit_text(kept));
   constexpr double kRounding = 1e-9;
   return kept.cost - bound <= kRounding * kept.cost
              ? fmt::format("no set that passes costs less than {}", cost)
-             : fmt::format("no set that passes costs less than {:.4g} of its {}", bound, cost);
+             : fmt::format("no set that passes costs less than {:.4g} of its {}", lowest + bound, cost);
 }
 
 /// Nothing where the search had no set to compare with.
