@@ -26,12 +26,13 @@ std::vector<Proposal> centre_streams(const Network& network, int) {
     return range != network.ranges.end() && !range->second.empty() && (range->second.min > 0 || range->second.max < 0);
   };
   const GraphWalk walk(network.model);
+  const PlannedFormats formats(network.plan);
   for (ResidualStream& stream : residual_streams(network, /*additions=*/0)) {
     Proposal proposal;
     for (const std::string& tensor : stream.tensors) {
       const onnx::NodeProto* maker = walk.maker(tensor);
       if (maker == nullptr || !one_sided(tensor)) continue;
-      const Format format = network.plan.format_of(maker->name());
+      const Format format = formats.of(maker->name());
       if (format == Format::Float16 || format == Format::BFloat16) proposal.layers.push_back(maker->name());
     }
     if (proposal.layers.empty() || stream.writers.empty()) continue;

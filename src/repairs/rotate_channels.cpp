@@ -219,8 +219,11 @@ class StreamRotation {
       return;
     }
     const std::string& output = layer.output(0);
-    const GraphWalk walk(model_);
-    const onnx::NodeProto* behind = counts_.at(output) == 1 ? only_reader(walk, output) : nullptr;
+    const auto reads_it = [&](const onnx::NodeProto& node) {
+      return std::ranges::find(node.input(), output) != node.input().end();
+    };
+    const auto reader = counts_.at(output) == 1 ? std::ranges::find_if(graph().node(), reads_it) : graph().node().end();
+    const onnx::NodeProto* behind = reader != graph().node().end() ? &*reader : nullptr;
     if (behind != nullptr && is_onnx(*behind, "Add")) {
       const int other = behind->input(0) == output ? 1 : 0;
       const std::optional<Tensor> added = initializer(model_, behind->input(other));

@@ -129,6 +129,7 @@ std::vector<Proposal> scale_streams(const Network& network, int) {
   });
   if (!any) return proposals;
   const GraphWalk walk(network.model);
+  const PlannedFormats formats(network.plan);
   for (ResidualStream& stream : residual_streams(network)) {
     double most = 0;
     Proposal proposal;
@@ -136,7 +137,7 @@ std::vector<Proposal> scale_streams(const Network& network, int) {
       const double own = reach(tensor);
       const onnx::NodeProto* maker = walk.maker(tensor);
       if (own <= kLargestFloat16 || maker == nullptr) continue;
-      if (network.plan.format_of(maker->name()) != Format::Float16) continue;
+      if (formats.of(maker->name()) != Format::Float16) continue;
       most = std::max(most, own);
       proposal.layers.push_back(maker->name());
     }
