@@ -12,6 +12,7 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
+#include "model/passes/pieces.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -21,41 +22,26 @@ namespace {
 /// A chain of elementwise nodes in the place of `node`: the last one keeps its name and output.
 class Chain {
  public:
-  Chain(Model& model, onnx::GraphProto& graph, const onnx::NodeProto& node)
-      : model_(model), graph_(graph), node_(node), names_(model), value_(node.input(0)) {}
+  Chain(Model& model, onnx::GraphProto& graph, const onnx::NodeProto& node, NamePool& names)
+      : pieces_(model, graph, node, names), value_(node.input(0)) {}
 
-  void apply(const std::string& op_type) {
-    onnx::NodeProto& made = nodes_.emplace_back();
-    made.set_op_type(op_type);
-    made.set_name(names_.unique(node_.name() + "/" + op_type));
-    made.add_input(value_);
-    value_ = names_.unique(node_.name() + "/" + op_type + "_output");
-    made.add_output(value_);
-  }
+  void apply(const std::string& op_type) { value_ = pieces_.add(op_type, {value_}); }
 
   void apply(const std::string& op_type, const std::string& parameter, const Tensor& with) {
     apply(op_type);
-    const std::string name = names_.unique(node_.name() + "." + parameter);
-    add_initializer(model_, graph_, name, with);
-    nodes_.back().add_input(name);
+    pieces_.last().add_input(pieces_.constant("." + parameter, with));
   }
 
-  onnx::NodeProto& last() { return nodes_.back(); }
+  onnx::NodeProto& last() { return pieces_.last(); }
 
   std::vector<onnx::NodeProto> finish() {
-    if (nodes_.empty()) apply("Identity");
-    nodes_.back().set_name(node_.name());
-    nodes_.back().set_output(0, node_.output(0));
-    return std::move(nodes_);
+    if (pieces_.empty()) apply("Identity");
+    return pieces_.finish();
   }
 
  private:
-  Model& model_;
-  onnx::GraphProto& graph_;
-  onnx::NodeProto node_;
-  NamePool names_;
+  Pieces pieces_;
   std::string value_;
-  std::vector<onnx::NodeProto> nodes_;
 };
 
 void scale_by(Chain& chain, float factor) {
@@ -130,6 +116,7 @@ constexpr Rule kRules[] = {{"ImageScaler", image_scaler},
 Outcome replace_removed_operators(Model& model, const Context&) {
   // Broadcasting of Mul and Add by shape alone, and Slice with attributes, is what opsets 7 to 9 have.
   const int opset = default_opset(model.proto);
+  NamePool names(model);
   std::map<std::string, int> counts;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (int i = 0; i < graph.node_size(); ++i) {
@@ -142,7 +129,7 @@ Outcome replace_removed_operators(Model& model, const Context&) {
                     fmt::format("node '{}': operator {} of opset {} was removed from ONNX and cannot be replaced",
                                 printable(node.name()), node.op_type(), opset));
       }
-      Chain chain(model, graph, node);
+      Chain chain(model, graph, node, names);
       rule->rewrite(chain, node);
       replace_node(graph, i, chain.finish());
       ++counts[node.op_type()];

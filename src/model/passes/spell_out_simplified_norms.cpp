@@ -10,49 +10,11 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
+#include "model/passes/pieces.h"
 #include "vernier/tensor.h"
 
 namespace vernier::passes {
 namespace {
-
-/// Of what nodes are made in the place of one.
-class Pieces {
- public:
-  Pieces(Model& model, onnx::GraphProto& graph, const onnx::NodeProto& node)
-      : model_(model), graph_(graph), node_(node), names_(model) {}
-
-  std::string constant(const std::string& what, const Tensor& value) {
-    const std::string name = names_.unique(node_.name() + "/" + what);
-    add_initializer(model_, graph_, name, value);
-    return name;
-  }
-
-  /// The name of what it makes.
-  std::string add(const std::string& op_type, const std::vector<std::string>& inputs) {
-    onnx::NodeProto& made = nodes_.emplace_back();
-    made.set_op_type(op_type);
-    made.set_name(names_.unique(node_.name() + "/" + op_type));
-    for (const std::string& input : inputs) made.add_input(input);
-    made.add_output(names_.unique(node_.name() + "/" + op_type + "_output"));
-    return made.output(0);
-  }
-
-  onnx::NodeProto& last() { return nodes_.back(); }
-
-  /// The last one has the name and the output of the node.
-  std::vector<onnx::NodeProto> finish() {
-    nodes_.back().set_name(node_.name());
-    nodes_.back().set_output(0, node_.output(0));
-    return std::move(nodes_);
-  }
-
- private:
-  Model& model_;
-  onnx::GraphProto& graph_;
-  onnx::NodeProto node_;
-  NamePool names_;
-  std::vector<onnx::NodeProto> nodes_;
-};
 
 bool can_be_spelled_out(const Model& model, const onnx::NodeProto& node,
                         const std::map<std::string, ValueType>& types) {
@@ -72,6 +34,7 @@ Outcome spell_out_simplified_norms(Model& model, const Context& /*context*/) {
   const int opset = default_opset(model.proto);
   std::map<std::string, ValueType> types;
   bool looked = false;
+  NamePool names(model);
   std::size_t count = 0;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (int i = 0; i < graph.node_size(); ++i) {
@@ -79,17 +42,17 @@ Outcome spell_out_simplified_norms(Model& model, const Context& /*context*/) {
       if (!is_onnx(node, "SimplifiedLayerNormalization")) continue;
       if (!std::exchange(looked, true)) types = infer_types(model);
       if (!can_be_spelled_out(model, node, types)) continue;
-      Pieces pieces(model, graph, node);
+      Pieces pieces(model, graph, node, names);
       const std::string& data = node.input(0);
       const std::string squares = pieces.add("Mul", {data, data});
       std::vector<std::string> averaged{squares};
       if (opset >= kAxesAreAnInput)
-        averaged.push_back(pieces.constant("axes", Tensor::of_int64({1}, std::vector<std::int64_t>{-1})));
+        averaged.push_back(pieces.constant("/axes", Tensor::of_int64({1}, std::vector<std::int64_t>{-1})));
       const std::string mean = pieces.add("ReduceMean", averaged);
       if (opset < kAxesAreAnInput) set_attribute(pieces.last(), "axes", std::vector<std::int64_t>{-1});
       const float epsilon = attribute_float(node, "epsilon", 1e-5F);
       const std::string above =
-          pieces.add("Add", {mean, pieces.constant("epsilon", Tensor::of({}, std::vector<float>{epsilon}))});
+          pieces.add("Add", {mean, pieces.constant("/epsilon", Tensor::of({}, std::vector<float>{epsilon}))});
       const std::string normalized = pieces.add("Div", {data, pieces.add("Sqrt", {above})});
       pieces.add("Mul", {normalized, node.input(1)});
       std::vector<onnx::NodeProto> made = pieces.finish();
