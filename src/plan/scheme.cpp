@@ -148,7 +148,7 @@ void require_rung(const AssignedFormats& assigned, Format listed, Format wanted,
   throw Error(
       ErrorKind::Usage,
       fmt::format("‹ladder›: no layer can run in {}{}{}", format_name(listed), refusal.empty() ? "" : ": ", refusal),
-      "leave it out of the ladder");
+      "remove it from the ladder");
 }
 
 /// The format of what a layer gives.

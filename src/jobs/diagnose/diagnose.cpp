@@ -57,7 +57,6 @@
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/scheme.h"
-#include "plan/target.h"
 #include "search/journal.h"
 #include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
@@ -300,12 +299,7 @@ void Diagnosis::load_model() {
                                    [&](const std::string& text) { warn(text); });
   typed_source_ = options_.from ? take_over(*options_.from, options_.model, sources_, precision_)
                                 : raise_typed_source(options_.model, sources_, precision_);
-  if (precision_.ladder && (typed_source_.raised || typed_source_.quantized)) {
-    throw Error(ErrorKind::Input,
-                fmt::format("{}: it is in low precision already, with ranges for one format of a tensor",
-                            options_.model.name()),
-                "give its float model, or leave out ‹ladder›");
-  }
+  if (precision_.ladder && (typed_source_.raised || typed_source_.quantized)) refuse_ladder_of(options_.model);
   loaded_ = load_judged(options_.model, preparation_of(precision_), sources_);
   loaded_.subject.labelled = options_.search.task.labels.has_value();
   sources_.forget_prepared();  // repairs change it: the old weights are not to stay
@@ -341,12 +335,7 @@ void Diagnosis::load_model() {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.name()),
                 "list the layers with: ‹vernier inspect model MODEL --show layers›");
   }
-  if (precision_.ladder) {
-    std::erase_if(report_.low, [&](Format rung) {
-      const Format format = under_target(rung, precision_.target);
-      return std::ranges::find(assigned.plan.layers, format, &PlannedLayer::format) == assigned.plan.layers.end();
-    });
-  }
+  if (precision_.ladder) keep_formats_of(assigned.plan, report_.low);
   report_.excluded = static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
     return layer.chosen && !typed_source_.high.contains(layer.name);
   }));
@@ -488,22 +477,16 @@ void Diagnosis::causes() {
   report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);
 }
 
-DiagnoseReport diagnose(const DiagnoseOptions& asked, const JobSinks& sinks) {
-  DiagnoseOptions options = asked;
-  apply_ladder(options);
-  return Diagnosis(options, sinks, /*explains=*/true, nullptr).run();
+DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
+  return Diagnosis(with_ladder(options), sinks, /*explains=*/true, nullptr).run();
 }
 
-DiagnoseReport fix(const FixOptions& asked, const JobSinks& sinks) {
-  FixOptions options = asked;
-  apply_ladder(options);
-  return Diagnosis(options, sinks, /*explains=*/true, &options.repair).run();
+DiagnoseReport fix(const FixOptions& options, const JobSinks& sinks) {
+  return Diagnosis(with_ladder(options), sinks, /*explains=*/true, &options.repair).run();
 }
 
-DiagnoseReport search_precision(const DiagnoseOptions& asked, const JobSinks& sinks) {
-  DiagnoseOptions options = asked;
-  apply_ladder(options);
-  return Diagnosis(options, sinks, /*explains=*/false, nullptr).run();
+DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks) {
+  return Diagnosis(with_ladder(options), sinks, /*explains=*/false, nullptr).run();
 }
 
 }  // namespace vernier

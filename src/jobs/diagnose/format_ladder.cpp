@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -81,15 +82,28 @@ void check_rest(const DiagnoseOptions& options) {
 
 }  // namespace
 
-void apply_ladder(DiagnoseOptions& options) {
-  const std::vector<Format>& ladder = options.search.ladder;
-  if (ladder.empty()) return;
+DiagnoseOptions with_ladder(DiagnoseOptions options) {
+  const std::vector<Format> ladder = options.search.ladder;
+  if (ladder.empty()) return options;
   check_rungs(options);
   check_rest(options);
   options.precision.low.assign(ladder.begin(), ladder.end() - 1);
   options.precision.high = ladder.back();
   options.precision.ladder = true;
   options.alternatives = 0;
+  return options;
+}
+
+void refuse_ladder_of(const OnnxModel& model) {
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: it is in low precision already, with ranges for one format of a tensor", model.name()),
+              "give its float model, or remove ‹ladder›");
+}
+
+void keep_formats_of(const Plan& plan, std::vector<Format>& rungs) {
+  std::erase_if(rungs, [&](Format rung) {
+    return std::ranges::find(plan.layers, under_target(rung, plan.target), &PlannedLayer::format) == plan.layers.end();
+  });
 }
 
 }  // namespace vernier
