@@ -110,16 +110,16 @@ std::size_t samples_at_once(const Subject& subject, const Session& session, cons
 /// run_together(), or one by one where that fails, as it then does for all groups that follow.
 std::vector<std::vector<Tensor>> run_as_one_or_alone(const Session& session, const std::vector<Sample>& fed,
                                                      std::vector<Recorder>& recorders, const Together& together,
+                                                     const std::function<std::vector<Recorder>()>& fresh,
                                                      std::atomic<bool>& alone) {
   if (fed.size() > 1 && !alone) {
-    const std::vector<Recorder> before = recorders;
     try {
       return run_together(session, fed, recorders, together);
     } catch (const Error& error) {
       // What histograms have counted of this batch cannot be taken back.
       if (error.kind() != ErrorKind::Backend || recorders.front().histograms != nullptr) throw;
       alone = true;
-      recorders = before;
+      recorders = fresh();
     }
   }
   std::vector<std::vector<Tensor>> outputs;
@@ -219,10 +219,16 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
   const auto work = [&](std::size_t turn) {
     const std::size_t first = turn * batch, count = std::min(batch, order.size() - first);
     std::vector<Sample> fed;
-    std::vector<Recorder> recorders(count, recorder);
+    const auto fresh = [&] {
+      std::vector<Recorder> made(count, recorder);
+      for (std::size_t i = 0; i < count; ++i) {
+        made[i].sample = order[first + i];
+        made[i].taking_turns = subject.taking_turns.get();
+      }
+      return made;
+    };
+    std::vector<Recorder> recorders = fresh();
     for (std::size_t i = 0; i < count; ++i) {
-      recorders[i].sample = order[first + i];
-      recorders[i].taking_turns = subject.taking_turns.get();
       fed.push_back(feed_for(session, subject.samples->at(order[first + i]), state));
     }
     std::vector<std::vector<Tensor>> outputs;
@@ -230,7 +236,7 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
       if (runs_itself) {
         outputs.push_back(hooks.run(fed.front(), recorders.front()));
       } else {
-        outputs = run_as_one_or_alone(session, fed, recorders, together, one_by_one);
+        outputs = run_as_one_or_alone(session, fed, recorders, together, fresh, one_by_one);
       }
     } catch (const Error& error) {
       const std::string which = count == 1 ? fmt::format("sample {}", order[first])
