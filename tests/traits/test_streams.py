@@ -274,23 +274,34 @@ def large_stream(b, norm):
         x = b.block(x, f"b{i}", norm, b.matmul)
     b.matmul(norm(x, "final"), "logits", WIDTH, WORDS)
     model, samples = b.of_tokens("logits", WORDS)
-    for tensor in model.graph.initializer:
-        if tensor.name == "b1.down.weight":
-            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor) * np.float32(1e5), tensor.name))
+    change_table(model, "b1.down.weight", lambda values: values * np.float32(1e5))
     return model, samples
+
+
+def change_table(model, name, change):
+    """Puts `change(values)` in the place of an initializer."""
+    for tensor in model.graph.initializer:
+        if tensor.name == name:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(change(onnx.numpy_helper.to_array(tensor)), name))
+
+
+def accepted(repair, model, samples, folder):
+    """The report of `fix` in FP16, which has to take the repair, and the repair's row in it."""
+    onnx.save(model, folder / "net.onnx")
+    np.savez(folder / "data.npz", **samples)
+    done = vernier("fix", "net.onnx", "--fp16", "--data", "data.npz", "--no-latency", "--json", "-o", "out", folder=folder)
+    report = json.loads(done.stdout)
+    rows = [row for row in report["explanation"]["repairs"] if row["id"] == repair]
+    assert len(rows) == 1 and rows[0]["accepted"], rows
+    return report, rows[0]
 
 
 @pytest.mark.parametrize("norm", ["norm", "rms"])
 def test_stream_beyond_float16_is_scaled(norm, tmp_path):
     b = Transformer(5)
     model, samples = large_stream(b, getattr(b, norm))
-    onnx.save(model, tmp_path / "net.onnx")
-    np.savez(tmp_path / "data.npz", **samples)
-    done = vernier("fix", "net.onnx", "--fp16", "--data", "data.npz", "--no-latency", "--json", "-o", "out", folder=tmp_path)
-    report = json.loads(done.stdout)
-    rows = [row for row in report["explanation"]["repairs"] if row["id"] == "scale-stream"]
-    assert len(rows) == 1 and rows[0]["accepted"], rows
-    assert float(rows[0]["neutral_db"]) >= 100, rows[0]  # "inf": exact
+    report, row = accepted("scale-stream", model, samples, tmp_path)
+    assert float(row["neutral_db"]) >= 100, row  # "inf": exact
     figures = report["repaired"]["outputs"][0]
     assert figures["nonfinite"] == 0 and figures["sqnr_db"] > 50, figures
     overflow = [cause for cause in report["explanation"]["causes"] if cause["id"] == "overflow"]
@@ -304,15 +315,8 @@ def test_mean_in_front_of_layer_norms_is_taken_out(tmp_path):
         x = b.block(x, f"b{i}", b.norm)
     b.linear(b.norm(x, "final"), "logits", WIDTH, WORDS)
     model, samples = b.of_tokens("logits", WORDS)
-    for tensor in model.graph.initializer:
-        if tensor.name == "embed":
-            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor) + np.float32(500), tensor.name))
-    onnx.save(model, tmp_path / "net.onnx")
-    np.savez(tmp_path / "data.npz", **samples)
-    done = vernier("fix", "net.onnx", "--fp16", "--data", "data.npz", "--no-latency", "--json", "-o", "out", folder=tmp_path)
-    report = json.loads(done.stdout)
-    rows = [row for row in report["explanation"]["repairs"] if row["id"] == "centre-stream"]
-    assert len(rows) == 1 and rows[0]["accepted"], rows
+    change_table(model, "embed", lambda values: values + np.float32(500))
+    report, _ = accepted("centre-stream", model, samples, tmp_path)
     gain = report["repaired"]["outputs"][0]["sqnr_db"] - report["all_low"]["outputs"][0]["sqnr_db"]
     assert gain > 20, gain
     causes = [cause for cause in report["explanation"]["causes"] if cause["id"] == "large-mean"]

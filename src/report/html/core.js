@@ -97,7 +97,7 @@ function section(id, title, lead, ...children) {
   return element;
 }
 
-/** Drawn for the width of the window: `draw` is told whether that is a phone's, and is asked again when it changes. */
+/** Shows `draw(phone)`, drawn again when the window becomes as narrow as a phone, or wider. */
 function responsive(draw) {
   const phone = matchMedia("(max-width: 640px)"), place = h("div");
   const fill = () => place.replaceChildren(draw(phone.matches));
