@@ -24,15 +24,15 @@ namespace {
 using Node = onnx::NodeProto;
 using Nodes = std::vector<Node>;
 
-constexpr int kNone = -1;
+constexpr int kNoInput = -1;
 
 /// Where an operator on codes has what: places among its inputs. Codes are followed by their scale and zero point.
 struct Form {
   std::string_view op_type, becomes;
-  int data = 0, second = kNone;
-  int result = kNone;  // its scale; left out: the result is float
-  int bias = kNone;    // of int32: its scale is that of the product
-  int plain = kNone;   // in front of the data, no codes
+  int data = 0, second = kNoInput;
+  int result = kNoInput;  // its scale; left out: the result is float
+  int bias = kNoInput;    // of int32: its scale is that of the product
+  int plain = kNoInput;   // in front of the data, no codes
 };
 
 constexpr std::array kForms{
@@ -41,13 +41,13 @@ constexpr std::array kForms{
     Form{"QGemm", "Gemm", 0, 3, 7, 6},
     Form{"QLinearAdd", "Add", 0, 3, 6},
     Form{"QLinearMul", "Mul", 0, 3, 6},
-    Form{"QLinearWhere", "Where", 1, 4, 7, kNone, 0},
-    Form{"QLinearAveragePool", "AveragePool", 0, kNone, 3},
-    Form{"QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNone, 3},
-    Form{"QLinearLeakyRelu", "LeakyRelu", 0, kNone, 3},
-    Form{"QLinearReduceMean", "ReduceMean", 0, kNone, 3},
-    Form{"QLinearSigmoid", "Sigmoid", 0, kNone, 3},
-    Form{"QLinearSoftmax", "Softmax", 0, kNone, 3},
+    Form{"QLinearWhere", "Where", 1, 4, 7, kNoInput, 0},
+    Form{"QLinearAveragePool", "AveragePool", 0, kNoInput, 3},
+    Form{"QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNoInput, 3},
+    Form{"QLinearLeakyRelu", "LeakyRelu", 0, kNoInput, 3},
+    Form{"QLinearReduceMean", "ReduceMean", 0, kNoInput, 3},
+    Form{"QLinearSigmoid", "Sigmoid", 0, kNoInput, 3},
+    Form{"QLinearSoftmax", "Softmax", 0, kNoInput, 3},
 };
 
 std::string input_of(const Node& node, int index) {
@@ -137,8 +137,8 @@ class PairForm {
   bool on_codes(const Node& node) {
     if (attribute_int(node, "channels_last", 0) != 0 || node.domain() == "com.ms.internal.nhwc") return false;
     if (node.op_type() == "MatMulIntegerToFloat" && node.input_size() >= 4) {
-      const std::string data = dequantized(node.input(0), node.input(2), input_of(node, 4), kNone);
-      const std::string weight = dequantized(node.input(1), node.input(3), input_of(node, 5), kNone);
+      const std::string data = dequantized(node.input(0), node.input(2), input_of(node, 4), kNoInput);
+      const std::string weight = dequantized(node.input(1), node.input(3), input_of(node, 5), kNoInput);
       product(node, data, weight, input_of(node, 6));
       return true;
     }
@@ -148,12 +148,12 @@ class PairForm {
     std::optional<std::string> bias;
     if (!input_of(node, form->bias).empty() && !(bias = dequantized_bias(node, *form))) return false;
     Node becomes = float_node(node, form->becomes);
-    if (form->plain != kNone) becomes.add_input(node.input(form->plain));
+    if (form->plain != kNoInput) becomes.add_input(node.input(form->plain));
     for (const int place : {form->data, form->second}) {
-      if (place == kNone) continue;
+      if (place == kNoInput) continue;
       const bool by_rows = form->becomes == "Conv" || attribute_int(node, "transB", 0) != 0;
       becomes.add_input(dequantized(input_of(node, place), input_of(node, place + 1), input_of(node, place + 2),
-                                    place == form->second && by_rows ? 0 : kNone));
+                                    place == form->second && by_rows ? 0 : kNoInput));
     }
     if (bias) {
       becomes.add_input(*bias);
@@ -167,7 +167,7 @@ class PairForm {
   bool concat(const Node& node) {
     Node becomes = float_node(node, "Concat");
     for (int i = 2; i + 2 < node.input_size(); i += 3) {
-      becomes.add_input(dequantized(node.input(i), node.input(i + 1), node.input(i + 2), kNone));
+      becomes.add_input(dequantized(node.input(i), node.input(i + 1), node.input(i + 2), kNoInput));
     }
     finish(std::move(becomes), node.output(0), node.input(0), node.input(1));
     return true;
@@ -179,7 +179,7 @@ class PairForm {
     if (!has(node, Trait::Moves | Trait::Selects)) return false;
     const auto [scale, zero] = grid->second;
     Node becomes = node;
-    becomes.set_input(0, dequantized(node.input(0), scale, zero, kNone));
+    becomes.set_input(0, dequantized(node.input(0), scale, zero, kNoInput));
     finish(std::move(becomes), node.output(0), scale, zero);
     return true;
   }
@@ -188,8 +188,9 @@ class PairForm {
     const Node& product = *scaled.product;
     const bool convolves = is_onnx(product, "ConvInteger");
     Node becomes = float_node(product, convolves ? "Conv" : "MatMul");
-    becomes.add_input(dequantized(product.input(0), scaled.data_scale, input_of(product, 2), kNone));
-    becomes.add_input(dequantized(product.input(1), scaled.weight_scale, input_of(product, 3), convolves ? 0 : kNone));
+    becomes.add_input(dequantized(product.input(0), scaled.data_scale, input_of(product, 2), kNoInput));
+    becomes.add_input(
+        dequantized(product.input(1), scaled.weight_scale, input_of(product, 3), convolves ? 0 : kNoInput));
     becomes.add_output(node.output(0));
     made_.push_back(std::move(becomes));
   }
@@ -201,8 +202,8 @@ class PairForm {
     quantize.add_input(node.input(0));
     for (const char* part : {"/codes", "/scale", "/zero"}) quantize.add_output(names_.unique(node.input(0) + part));
     made_.push_back(quantize);
-    const std::string data = dequantized(quantize.output(0), quantize.output(1), quantize.output(2), kNone);
-    product(node, data, dequantized(node.input(1), node.input(2), input_of(node, 3), kNone), input_of(node, 4));
+    const std::string data = dequantized(quantize.output(0), quantize.output(1), quantize.output(2), kNoInput);
+    product(node, data, dequantized(node.input(1), node.input(2), input_of(node, 3), kNoInput), input_of(node, 4));
   }
 
   /// A MatMul of what is dequantized, with its bias.
@@ -235,7 +236,7 @@ class PairForm {
     return becomes;
   }
 
-  /// What `codes` stand for. `axis`: that several scales run along; kNone: the last one.
+  /// What `codes` stand for. `axis`: that several scales run along; kNoInput: the last one.
   std::string dequantized(const std::string& codes, const std::string& scale, const std::string& zero, int axis) {
     Node node;
     node.set_op_type("DequantizeLinear");

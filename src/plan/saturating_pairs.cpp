@@ -22,20 +22,20 @@
 namespace vernier {
 namespace {
 
-/// A kernel on codes, and its inputs: the weight, and the zero point of the data (kNone: always uint8).
+/// A kernel on codes, and its inputs: the weight, and the zero point of the data (kNoZeroPoint: always uint8).
 struct Kernel {
   std::string_view op_type;
   int weight, data_zero;
 };
-constexpr int kNone = -1;
+constexpr int kNoZeroPoint = -1;
 constexpr std::array kKernels = {
     Kernel{"QLinearConv", 3, 2},
     Kernel{"QLinearMatMul", 3, 2},
     Kernel{"QGemm", 3, 2},
     Kernel{"MatMulIntegerToFloat", 1, 4},
     Kernel{"MatMulInteger", 1, 2},
-    Kernel{"DynamicQuantizeMatMul", 1, kNone},
-    Kernel{"DynamicQuantizeLSTM", 1, kNone},
+    Kernel{"DynamicQuantizeMatMul", 1, kNoZeroPoint},
+    Kernel{"DynamicQuantizeLSTM", 1, kNoZeroPoint},
     Kernel{"QAttention", 1, 6},
 };
 

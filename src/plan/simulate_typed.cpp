@@ -23,6 +23,7 @@
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
+#include "plan/half_steps.h"
 #include "plan/round_node.h"
 #include "plan/rounding_pairs.h"
 #include "plan/typed_weights.h"
@@ -470,14 +471,17 @@ class TypedSimulation {
 SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, std::size_t most_decoded) {
   Model in_engine;
   std::vector<std::string> lost;
-  if (may_lose_limits(typed)) {
+  std::vector<std::string> steps;
+  if (may_lose_limits(typed) || may_take_half_steps(typed)) {
     in_engine = normalized_file(typed);
     lost = lose_limits(in_engine);
+    steps = spell_out_half_steps(in_engine);
   }
-  const bool as_engine = arithmetic.accumulate == Accumulate::Float16 && !lost.empty();
+  const bool as_engine = arithmetic.accumulate == Accumulate::Float16 && !(lost.empty() && steps.empty());
   SimulatedFile simulated =
       TypedSimulation(as_engine ? in_engine : typed, /*rounds=*/true, arithmetic, most_decoded).run();
   simulated.lost_limits = std::move(lost);
+  simulated.half_steps = std::move(steps);
   return simulated;
 }
 

@@ -35,6 +35,8 @@ struct SimulatedFile {
   std::vector<std::string> notes;          // "Loop body left as it is", ...
   /// Layers of which TensorRT-RTX loses a limit (engine_limits.h). It is lost here too where `arithmetic` sums as it.
   std::vector<std::string> lost_limits;
+  /// Layers that TensorRT computes in steps of half precision (half_steps.h), simulated on the same condition.
+  std::vector<std::string> half_steps;
 };
 
 /// `arithmetic`: what the file does not say. Where stored codes would take more than `most_decoded` bytes as floats,

@@ -14,9 +14,9 @@ namespace {
 bool weighted(const onnx::NodeProto* node) { return node != nullptr && has_weight_axis(*node); }
 
 /// Makers and readers of the tensors of one graph. A reader is null for a graph output and for a body.
-class Neighbours {
+class Surroundings {
  public:
-  explicit Neighbours(const onnx::GraphProto& graph) {
+  explicit Surroundings(const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       for (const std::string& output : node.output()) makers_[output] = &node;
       for (const std::string& input : node.input()) readers_[input].push_back(&node);
@@ -32,9 +32,9 @@ class Neighbours {
     return found == makers_.end() ? nullptr : found->second;
   }
   const std::vector<const onnx::NodeProto*>& readers(const std::string& tensor) const {
-    static const std::vector<const onnx::NodeProto*> kNone;
+    static const std::vector<const onnx::NodeProto*> kNobody;
     const auto found = readers_.find(tensor);
-    return found == readers_.end() ? kNone : found->second;
+    return found == readers_.end() ? kNobody : found->second;
   }
 
  private:
@@ -73,7 +73,7 @@ std::optional<int> skip_branch(const Model& model, const onnx::NodeProto& add, s
   if (graph == nullptr || add.op_type() != "Add" || add.input_size() != 2 || add.output_size() != 1) {
     return none(reason, "it is not an Add of two tensors");
   }
-  const Neighbours around(*graph);
+  const Surroundings around(*graph);
   const auto made_for_it = [&](int i) {
     return weighted(around.maker(add.input(i))) && around.readers(add.input(i)).size() == 1;
   };

@@ -60,9 +60,25 @@ constexpr std::array kRefusedFloats = {
     RefusedFloat{"GRU", true, 0,
                  "TensorRT's parser mixes types within a GRU in bfloat16 (compiled, TensorRT-RTX 1.7.1)"},
     RefusedFloat{"HardSwish", true, 0, kNoBFloat16},
-    RefusedFloat{"LpNormalization", true, 0, kNoBFloat16},
-    RefusedFloat{"LpPool", true, 0, kNoBFloat16},
     RefusedFloat{"Mish", true, 0, kNoBFloat16}};
+
+/// Operators that TensorRT spells out, each step rounded to the type of the operator
+/// (bench/hardware/extreme_values.py).
+struct InSteps {
+  std::string_view op_type;
+  std::string_view why;
+};
+
+constexpr std::string_view kSquares =
+    "TensorRT rounds the powers inside to half precision, which ends at 65504 (run, TensorRT-RTX 1.6.1)";
+
+constexpr std::array kInSteps = {
+    InSteps{
+        "LogSoftmax",
+        "TensorRT takes the logarithm of a Softmax in half precision: -inf where that is 0 (run, TensorRT-RTX 1.6.1)"},
+    InSteps{"ReduceLogSumExp",
+            "TensorRT adds exponentials in half precision: infinite from 11.1 on (run, TensorRT-RTX 1.6.1)"},
+    InSteps{"LpNormalization", kSquares}, InSteps{"LpPool", kSquares}, InSteps{"GlobalLpPool", kSquares}};
 
 // Where the weights are constants alone. TensorRT: MatMul and Gemm between TRT_FP4DynamicQuantize or
 // TRT_MXFP8DynamicQuantize and a DequantizeLinear (compiled, TensorRT-RTX 1.7.1).
@@ -110,7 +126,12 @@ std::string_view no_float_kernel(Target target, Format format, const onnx::NodeP
     if (node.op_type() != row.op_type || (row.bfloat16_alone && format != Format::BFloat16)) continue;
     if (row.with_input < node.input_size() && !node.input(row.with_input).empty()) return row.why;
   }
-  return {};
+  return steps_in_half(node);
+}
+
+std::string_view steps_in_half(const onnx::NodeProto& node) {
+  const auto found = std::ranges::find(kInSteps, node.op_type(), &InSteps::op_type);
+  return found == kInSteps.end() ? std::string_view() : found->why;
 }
 
 Format under_target(Format format, Target target, bool weights_only) {

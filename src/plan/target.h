@@ -56,6 +56,10 @@ const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_onl
 /// compilers say; empty when nothing is known against it. `holder`: the operator whose body has the node; empty: none.
 std::string_view no_float_kernel(Target target, Format format, const onnx::NodeProto& node, std::string_view holder);
 
+/// Why TensorRT's result of an operator of float16 or bfloat16 is not that of float32, rounded once: it computes it in
+/// steps that leave the format. Empty: no such thing is known.
+std::string_view steps_in_half(const onnx::NodeProto& node);
+
 /// What a low format means under a target: kernels of ONNX Runtime and OpenVINO take asymmetric activations, uint8 or
 /// uint16.
 Format under_target(Format format, Target target, bool weights_only = false);

@@ -134,6 +134,14 @@ def one_limit(spelled_out):
     return net.model(net.node("Cast", y, to=TensorProto.FLOAT), opset=22)
 
 
+def log_softmax(in_float):
+    net = Network()
+    x = net.node("Cast", "x", to=TensorProto.FLOAT16)
+    if in_float:
+        return net.model(net.node("LogSoftmax", net.node("Cast", x, to=TensorProto.FLOAT), axis=-1), opset=22)
+    return net.model(net.node("Cast", net.node("LogSoftmax", x, axis=-1), to=TensorProto.FLOAT), opset=22)
+
+
 CASES = {
     "zero-point": (zero_point(5), zero_point(0)),
     "code-type": (code_type("uint8"), code_type("int8")),
@@ -146,4 +154,5 @@ CASES = {
     "int8-and-float8": (two_formats(False), two_formats(True)),
     "lost-upper-limit": (clip_in_front_of_a_pool(False), clip_in_front_of_a_pool(True)),
     "absent-limit": (one_limit(False), one_limit(True)),
+    "half-steps": (log_softmax(False), log_softmax(True)),
 }

@@ -25,6 +25,7 @@ SEEN = {
     "int8-and-float8": ("taken: kernels of both formats in one engine", TAKEN),
     "lost-upper-limit": ("run with 1.6.1: values above the limit; 1.7.1 makes the same kernel", FUSED),
     "absent-limit": ("run with 1.6.1: all zeros without an upper limit, no negative values without a lower", TAKEN),
+    "half-steps": ("run with 1.6.1: infinities, or zeros, where float32 has neither", TAKEN),
 }
 
 

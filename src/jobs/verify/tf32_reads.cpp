@@ -116,6 +116,7 @@ std::string tf32_reads_text(const Subject& subject, const SimulateWith& simulate
   const Model sums_alone = simulate({Accumulate::Float16, /*tf32=*/false});
   if (noise(sums_alone) * kApart > all) return {};  // the sums make it
   const std::vector<std::string> readers = readers_of_tf32(simulate(kMeasuredArithmetic), sums_alone);
+  if (readers.empty()) return {};  // values that are not finite in both
   std::string text = "TF32 makes the difference, not FP16 accumulation";
   if (readers.empty() || readers.size() > kMostLayers) {
     return text + fmt::format(": {} in float32 read it", plural(readers.size(), "layer"));

@@ -45,6 +45,7 @@
 #include "model/prepare.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
+#include "plan/half_steps.h"
 #include "plan/nbits_weight.h"
 #include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
@@ -358,9 +359,14 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     }
   }
 
-  if (options.target == Target::TensorRt && !simulated.lost_limits.empty()) {
-    report.warnings.push_back(lost_limits_text(simulated.lost_limits));
-    if (sinks.warning) sinks.warning(report.warnings.back());
+  if (options.target == Target::TensorRt) {
+    std::vector<std::string> texts;
+    if (!simulated.lost_limits.empty()) texts.push_back(lost_limits_text(simulated.lost_limits));
+    if (!simulated.half_steps.empty()) texts.push_back(half_steps_text(simulated.half_steps));
+    for (const std::string& text : texts) {
+      report.warnings.push_back(text);
+      if (sinks.warning) sinks.warning(text);
+    }
   }
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");

@@ -12,7 +12,7 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
-#include "model/passes/pieces.h"
+#include "model/pieces.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 

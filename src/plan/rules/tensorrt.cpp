@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "model/output_channels.h"
 #include "plan/engine_limits.h"
 #include "plan/rules/rules.h"
+#include "plan/target.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/tensor.h"
 
@@ -195,6 +197,18 @@ void absent_limit(const QdqGraph& graph, const Node& node, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+void half_steps(const QdqGraph& graph, const Node& node, Findings& findings) {
+  const std::string_view why = steps_in_half(node);
+  if (why.empty() || node.output_size() == 0) return;
+  const Dtype type = graph.type(node.output(0));
+  if (type != Dtype::Float16 && type != Dtype::BFloat16) return;
+  PlacementFinding finding;
+  finding.why = std::string(why);
+  finding.change = "the operator in float32, between two Casts, as ‹vernier convert› writes it";
+  finding.computes_otherwise = true;
+  findings.push_back(std::move(finding));
+}
+
 constexpr std::array kTensorrtRules = {
     PlacementRule{"zero-point", zero_point, "refused"},
     PlacementRule{"code-type", code_type, "int32 is refused; uint8 with zero point 0 is accepted, as int8"},
@@ -209,6 +223,7 @@ constexpr std::array kTensorrtRules = {
                   "run with 1.6.1: values above the limit; 1.7.1 makes the same kernel"},
     PlacementRule{"absent-limit", absent_limit,
                   "run with 1.6.1: all zeros without an upper limit, no negative values without a lower"},
+    PlacementRule{"half-steps", half_steps, "run with 1.6.1: infinities, or zeros, where float32 has neither"},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Several nodes in the place of one, as passes put them.
+// Several nodes in the place of one.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "vernier/tensor.h"
 
-namespace vernier::passes {
+namespace vernier {
 
 /// Made for one node. Names are those of the node with something behind them, new in the model.
 class Pieces {
@@ -51,4 +51,4 @@ class Pieces {
   std::vector<onnx::NodeProto> nodes_;
 };
 
-}  // namespace vernier::passes
+}  // namespace vernier
