@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "causes/cause.h"
@@ -48,11 +49,17 @@ double largest_inside(const LayerFacts& layer, double x) {
   return 0;
 }
 
-/// The squares of a norm in pieces, the cube of a GELU and the logits of attention can be had without what is too
-/// large; for other results no rewrite is known here.
+bool is_read_by(const LayerFacts& layer, std::string_view op_type) {
+  return std::ranges::find(layer.read_by, op_type) != layer.read_by.end();
+}
+
+/// The squares of a norm in pieces, the cube of a GELU, exponentials behind which a logarithm or a ratio follows, and
+/// the logits of attention can be had without what is too large; for other results no rewrite is known here.
 std::vector<std::string> rewrites_of(const LayerFacts& layer) {
+  if (layer.op_type == "Exp" || (layer.op_type == "Add" && is_read_by(layer, "Log"))) return {"stable-form"};
   const bool squares = layer.op_type == "Pow" || layer.op_type == "Mul";
-  if (layer.op_type == "ReduceSum" || layer.op_type == "ReduceSumSquare") return {"scale-square"};
+  if (layer.op_type == "ReduceSumSquare") return {"scale-square"};
+  if (layer.op_type == "ReduceSum") return {"stable-form", "scale-square"};
   const bool averaged =
       std::ranges::any_of(layer.read_by, [](const std::string& op) { return op == "ReduceMean" || op == "ReduceSum"; });
   if (squares && averaged) return {"fuse-norm", "scale-square"};
@@ -111,11 +118,14 @@ bool explains_own_noise(const LayerFacts& layer, const TensorFacts& lossy, bool 
   return noise_below_normal(lossy.values) >= 0.1 * layer.own_noise;
 }
 
-/// Squares, and what a logarithm or a root is taken of, can be computed with values that a power of two made larger.
-bool scaling_helps(const LayerFacts& layer) {
-  const auto ends = [](const std::string& op) { return op == "Log" || op == "Sqrt"; };
-  return ends(layer.op_type) || layer.op_type == "Pow" || (layer.op_type == "Mul" && layer.inputs.size() == 1) ||
-         std::ranges::any_of(layer.read_by, ends);
+/// Squares, and what a logarithm or a root is taken of, can be computed with values that a power of two made larger,
+/// and logarithms of exponentials without them.
+std::vector<std::string> rewrites_of_small(const LayerFacts& layer) {
+  const bool logarithm = layer.op_type == "Log" || is_read_by(layer, "Log");
+  const bool root = layer.op_type == "Sqrt" || is_read_by(layer, "Sqrt");
+  const bool squares = layer.op_type == "Pow" || (layer.op_type == "Mul" && layer.inputs.size() == 1);
+  if (logarithm) return {"stable-form", "scale-square"};
+  return root || squares ? std::vector<std::string>{"scale-square"} : std::vector<std::string>{};
 }
 
 std::string percent(double share) {
@@ -175,12 +185,13 @@ Finding overflow_inside(const LayerFacts& layer) {
   if (in == nullptr || in->values.empty()) return {};
   const auto x = static_cast<double>(in->values.absmax());
   const double inside = largest_inside(layer, x);
+  const bool exponential = layer.op_type == "Softplus" || layer.op_type.ends_with("LogSumExp");
   if (inside <= largest_of(layer.format) || x > largest_of(layer.format)) return {};
   return of(layer, in->name, 0.7, {{"largest magnitude", x, ""}, {"largest inside", inside, ""}},
             fmt::format("computes values up to {:.3g} inside ({} of inputs up to {:.4g}); an engine that does so in "
                         "float16 gets infinities",
-                        inside, layer.op_type == "Softplus" ? "exp" : "squares", x),
-            {"scale-square"});
+                        inside, exponential ? "exp" : "squares", x),
+            exponential ? std::vector<std::string>{} : std::vector<std::string>{"scale-square"});
 }
 
 Finding subnormal_loss(const LayerFacts& layer) {
@@ -217,7 +228,7 @@ Finding subnormal_loss(const LayerFacts& layer) {
                         "'{}', which reaches {:.3g}, are below 6.1e-5, the smallest normal float16{}",
                         percent(lost), percent(small), percent(worst_share), printable(worst->name), most,
                         divides ? what_follows(layer) : ""),
-            scaling_helps(layer) ? std::vector<std::string>{"scale-square"} : std::vector<std::string>{});
+            rewrites_of_small(layer));
 }
 
 Finding large_integers(const LayerFacts& layer) {

@@ -100,6 +100,7 @@ std::vector<Proposal> raise_epsilons(const Network& network, int round);
 std::vector<Proposal> fuse_norms(const Network& network, int round);
 std::vector<Proposal> scale_squares(const Network& network, int round);
 std::vector<Proposal> fuse_gelus(const Network& network, int round);
+std::vector<Proposal> stable_forms(const Network& network, int round);
 std::vector<Proposal> clip_cubes(const Network& network, int round);
 std::vector<Proposal> scale_attentions(const Network& network, int round);
 

@@ -121,6 +121,21 @@ def attention(largest, scale):
 
 
 # Hardmax over another dimension than the last changed its meaning in opset 13: such a model is not raised.
+def exponentials(pieces):
+    """Of 10 x: beyond float16 where x is above 1.1, and below it where x is under -1.7."""
+    ends = {"softplus": [("Exp", ["u"], "e"), ("Add", ["one", "e"], "s"), ("Log", ["s"], "y")],
+            "log_sum": [("Exp", ["u"], "e"), ("ReduceSum", ["e", "axis"], "s"), ("Log", ["s"], "l"), ("Sub", ["u", "l"], "y")],
+            "ratio": [("Exp", ["u"], "e"), ("ReduceSum", ["e", "axis"], "s"), ("Div", ["e", "s"], "y")],
+            "log_softmax": [("Softmax", ["u"], "e"), ("Log", ["e"], "y")]}[pieces]
+    nodes = [helper.make_node(op, inputs, [output], name=output) for op, inputs, output in [("Mul", ["x", "ten"], "u"), *ends]]
+    values = {"ten": 10, "one": 1}
+    read = {name for node in nodes for name in node.input}
+    constants = [constant(name, value) for name, value in values.items() if name in read]
+    if "axis" in read:
+        constants.append(numpy_helper.from_array(np.array([-1]), "axis"))
+    return nodes, constants, 13, [1, 4, WIDTH]
+
+
 OLD = [helper.make_node("Hardmax", ["x"], ["f"], name="old", axis=1), helper.make_node("Add", ["x", "f"], ["h"], name="sum")]
 NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm(False, 1000, 13),
             "two_faults": norm_behind_a_large_product, "small_norm": lambda: norm(False, 20, 13), "old_rms_norm": lambda: norm(False, 1000, 12, OLD),
@@ -128,6 +143,7 @@ NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm
             "tanh_gelu": lambda: gelu(True, 100, 13),
             "old_tanh_gelu": lambda: gelu(True, 100, 12, OLD), "attention": lambda: attention(16, 8),
             "odd_attention": lambda: attention(16, 6), "small_attention": lambda: attention(1, 8),
+            **{name: (lambda name=name: exponentials(name)) for name in ("softplus", "log_sum", "ratio", "log_softmax")},
             "grouped_norm": lambda: upsampler(4, False), "grouped_folded": lambda: upsampler(4, True),
             "depthwise_norm": lambda: upsampler(16, False), "depthwise_folded": lambda: upsampler(16, True),
             "phase": lambda: phase(2000), "small_phase": lambda: phase(6),

@@ -26,8 +26,9 @@ struct Offer {
 /// Repairs that look at ranges and channels of more tensors than were measured for the causes: what they do not propose
 /// here they may well propose in fix().
 bool needs_more(std::string_view repair) {
-  return repair == "scale-square" || repair == "clip-cube" || repair == "scale-attention" || repair == "smooth" ||
-         repair == "split-channels" || repair == "range" || repair == "centre-stream" || repair == "scale-stream";
+  return repair == "scale-square" || repair == "clip-cube" || repair == "stable-form" || repair == "scale-attention" ||
+         repair == "smooth" || repair == "split-channels" || repair == "range" || repair == "centre-stream" ||
+         repair == "scale-stream";
 }
 
 class Offers {
