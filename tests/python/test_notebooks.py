@@ -1,4 +1,4 @@
-"""The notebooks of examples/ run from a clean state, in a kernel of their own, and are committed without outputs."""
+"""The notebooks of examples/ run from a clean state, in a kernel of their own, and are committed with what they show."""
 import importlib.util
 import json
 import pathlib
@@ -13,6 +13,11 @@ NOTEBOOKS = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
 needs_kernel = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("nbclient", "ipykernel", "matplotlib")),
     reason="nbclient, ipykernel or matplotlib is not installed: notebooks were not run")
+
+
+def kinds_of(cell):
+    """What it shows; the kernel may send one text in two parts."""
+    return {(output["output_type"], *sorted(output.get("data", {}))) for output in cell.get("outputs", ())}
 
 
 def name_of(path):
@@ -42,6 +47,8 @@ def test_a_notebook_runs(path, copies):
     nbformat.validate(notebook)
     nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3",
                             resources={"metadata": {"path": str(copies / "notebooks")}}).execute()
+    stored = nbformat.read(path, as_version=4)
+    assert [kinds_of(cell) for cell in stored.cells] == [kinds_of(cell) for cell in notebook.cells], "scripts/update_notebooks stores what it shows"
     shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in shown if output.output_type == "error"]
     kinds = {kind for output in shown for kind in output.get("data", {})}
@@ -57,16 +64,16 @@ def test_there_are_notebooks():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-def test_a_notebook_is_committed_without_outputs(path):
+def test_a_notebook_is_committed_as_jupyter_writes_it(path):
     text = path.read_text(encoding="utf-8")
     notebook = json.loads(text)
+    assert len(text) < 300_000 and not re.search(r"/(home|root|tmp|work)/", text)
     assert text == json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "not as Jupyter writes it"
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         assert source.strip() and not cell["metadata"]
         if cell["cell_type"] == "code":
-            assert cell["outputs"] == [] and cell["execution_count"] is None, "clear all outputs before a commit"
             lines = source.splitlines()
             assert len(lines) <= 25 and max(map(len, lines)) <= 105, source
-            assert not re.search(r"/(home|root|tmp|work)/|\bimport torch\b", source), source
+            assert not re.search(r"\bimport torch\b", source), source
