@@ -162,6 +162,7 @@ def promised(path, typed, target, data):
     return there["figures"]["outputs"][0]["sqnr_db"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FORMS)
 def test_onnxruntime_runs_what_is_written_or_the_program_says_why_not(name, tmp_path):
     path, samples = written(name, tmp_path)

@@ -121,6 +121,7 @@ def compute(layers):
     return [layer["name"] for layer in layers if not layer["follows"]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("words", [["float32"], ["float16"], ["int8"], ["float8e4m3fn"], ["int4"], ["bfloat16"]],
                          ids=lambda words: "+".join(words))
 @pytest.mark.parametrize("network", NETWORKS)

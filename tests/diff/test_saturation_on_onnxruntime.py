@@ -68,6 +68,7 @@ BEHIND = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("data", ["int8", "int8 asymmetric", "uint8"])
 @pytest.mark.parametrize("behind", BEHIND)
 @pytest.mark.parametrize("operator", LAYERS)

@@ -58,6 +58,7 @@ def own(tmp_path):
     return checkout(tmp_path / "vernier")
 
 
+@pytest.mark.sampled
 def test_the_same_commit_gives_the_same_bytes_in_another_folder(made, tmp_path):
     other = checkout(tmp_path / "a folder of another name")
     os.utime(other / "CMakeLists.txt", (1, 1))

@@ -86,6 +86,7 @@ def check_claim(model, written, samples, figures, form):
             assert measured == pytest.approx(claimed, abs=within)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("job, form", [("diagnose", "--int8"), ("diagnose", "--fp16"), ("diagnose", "--bf16"),
                                        ("fix", "--int8"), ("fix", "--fp16")])
 def test_what_a_search_claims_is_true_in_onnx_runtime(made, tmp_path, job, form):
@@ -100,6 +101,7 @@ def test_what_a_search_claims_is_true_in_onnx_runtime(made, tmp_path, job, form)
     check_claim(behind if raised else model, tmp_path / "out/model.onnx", samples, report["final_figures"], form)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("formats", ["--int4 -p float16", "--int4 --int8 -p bfloat16", "--int8 --fp16",
                                      "--int8 -p bfloat16", "--fp8 --fp16", "--fp8 -p float16"])
 def test_formats_beside_each_other_are_diagnosed(made, tmp_path, formats):
@@ -113,6 +115,7 @@ def test_formats_beside_each_other_are_diagnosed(made, tmp_path, formats):
         assert "no layer" in done.stderr
 
 
+@pytest.mark.sampled
 def test_fix_keeps_no_more_layers_than_diagnose(made, tmp_path):
     model, data, _ = made
     low = json.loads(vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path).stdout)["all_low"]
@@ -167,6 +170,7 @@ def test_no_preparation_costs_accuracy(made, tmp_path):
         assert float(figure["sqnr_db"]) > 100
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["--int8", "--fp16", "--fp8"])
 def test_what_is_converted_keeps_its_interface_and_is_measured(made, tmp_path, form):
     model, data, samples = made
@@ -189,6 +193,7 @@ def without_words(report):
     return {key: value for key, value in report.items() if key not in ("seconds", "phases", "command", "warnings", "machine")}
 
 
+@pytest.mark.sampled
 def test_batches_give_the_answers_of_single_samples(made, tmp_path):
     model, data, _ = made
     vernier("convert", model, "--fp16", "--data", data, "-o", "typed.onnx", folder=tmp_path)
