@@ -23,7 +23,7 @@ namespace vernier {
 namespace {
 
 /// Operators beside the weighted ones whose products are counted.
-enum class Product { None, Weighted, Recurrent, Attention, Heads, Einsum, OfFirst, NBits };
+enum class Product { None, Weighted, Convolution, Recurrent, Attention, Heads, Einsum, OfFirst, NBits };
 
 bool is_any_of(const std::string& op_type, std::initializer_list<const char*> names) {
   return std::ranges::find(names, op_type) != names.end();
@@ -35,11 +35,13 @@ Product product_of(const Layer& layer, const onnx::NodeProto& node) {
   const std::string& op_type = node.op_type();
   if (node.domain() != "com.microsoft") {
     if (op_type == "Attention") return Product::Heads;
+    if (op_type == "DeformConv") return Product::Convolution;
     return op_type == "Einsum" ? Product::Einsum : Product::None;
   }
-  if (op_type == "Attention") return Product::Attention;
-  if (op_type == "MultiHeadAttention") return Product::Heads;
+  if (is_any_of(op_type, {"Attention", "QAttention"})) return Product::Attention;
+  if (is_any_of(op_type, {"MultiHeadAttention", "GroupQueryAttention"})) return Product::Heads;
   if (op_type == "MatMulNBits") return Product::NBits;
+  if (is_any_of(op_type, {"FusedConv", "NhwcFusedConv"})) return Product::Convolution;
   return is_any_of(op_type, {"FusedMatMul", "DynamicQuantizeMatMul", "FusedGemm"}) ? Product::OfFirst : Product::None;
 }
 
@@ -58,6 +60,12 @@ std::int64_t of_recurrent(const Shape& data, const Shape& weight, const Shape& r
 std::int64_t of_attention(const Shape& data, const Shape& weight, const Shape& result) {
   if (data.size() != 3 || result.size() != 3) return 0;
   return vectors_of(data) * element_count(weight) + 2 * element_count(result) * data[1];
+}
+
+/// Weights [out, in / groups, kernel]: each element of the result meets one slice.
+std::int64_t of_convolution(const Shape& weight, const Shape& result) {
+  const Shape slice(weight.begin() + std::min<std::ptrdiff_t>(1, std::ssize(weight)), weight.end());
+  return element_count(result) * element_count(slice);
 }
 
 /// Queries with keys, and the scores with values; keys of earlier calls are not counted.
@@ -100,6 +108,7 @@ std::vector<std::string> tensors_of_products(const Layer& layer, const onnx::Nod
   };
   switch (product_of(layer, node)) {
     case Product::Weighted:
+    case Product::Convolution:
     case Product::Attention:
     case Product::Heads:
       return inputs({0, 1}, true);
@@ -138,6 +147,7 @@ std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& nod
   const Shape left = shape_of(node.input(0));
   if (left.empty()) return 0;
   if (product == Product::NBits) return element_count(shape_of(node.output(0))) * attribute_int(node, "K", 0);
+  if (product == Product::Convolution) return of_convolution(shape_of(node.input(1)), shape_of(node.output(0)));
   if (product == Product::Recurrent) return of_recurrent(left, shape_of(node.input(1)), shape_of(node.input(2)));
   if (product == Product::Attention) return of_attention(left, shape_of(node.input(1)), shape_of(node.output(0)));
   if (product == Product::Heads) return of_heads(left, shape_of(node.input(1)), shape_of(node.output(0)));
@@ -148,12 +158,8 @@ std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& nod
     return equation == nullptr ? 0 : of_einsum(equation->s(), operands);
   }
   if (layer.traits.any(Trait::Convolves)) {
-    // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one
-    // slice.
-    const Shape right = shape_of(node.input(1));
-    const Shape slice(right.begin() + std::min<std::ptrdiff_t>(1, std::ssize(right)), right.end());
-    const Shape whole = layer.op_type == "Conv" ? shape_of(node.output(0)) : left;
-    return element_count(whole) * element_count(slice);
+    // ConvTranspose has weights [in, out / groups, kernel]: each element of its input meets one slice.
+    return of_convolution(shape_of(node.input(1)), layer.op_type == "Conv" ? shape_of(node.output(0)) : left);
   }
   const std::int64_t outputs = element_count(shape_of(node.output(0)));
   const bool turned = attribute_int(node, "transA", 0) != 0 && left.size() > 1;

@@ -229,6 +229,23 @@ def test_layers_behind_operators_of_microsoft_are_lowered(tmp_path):
     assert answer.startswith("All 3 layers that can be in float16 (") and "2 other layers stay in float32" in answer
 
 
+def test_convolutions_that_stay_count_under_any_name(tmp_path):
+    """FusedConv, as ONNX Runtime's optimizer writes it, has no form in int8: that is not "no layer needs float32"."""
+    b = networks.Builder(35)
+    for source, output, width in (("x", "first", 3), ("first", "second", 8)):
+        b.add("FusedConv", [source, b.weight(f"{output}.weight", 8, width, 3, 3), b.weight(f"{output}.bias", 8)], output,
+              domain="com.microsoft", activation="Relu", pads=[1] * 4)
+    b.conv("second", "y", 8, 4, size=1)
+    model = b.model([("x", networks.FLOAT, [1, 3, 8, 8])], [("y", networks.FLOAT, [1, 4, 8, 8])],
+                    domains=["com.microsoft"])
+    onnx.save(model, tmp_path / "fused.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(12, 1, 3, 8, 8))
+    done = vernier("diagnose", "fused.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path)
+    answer = " ".join(done.stdout.split("\n\n")[0].split())
+    assert answer.startswith("The one layer that can be in int8 (3.9 % of the multiply-accumulates"), answer
+    assert "2 other layers stay in float32" in answer, answer
+
+
 def test_the_answer_says_how_little_of_a_recurrent_network_is_low(tmp_path):
     model, data, _ = networks.write("mostly_recurrent", tmp_path)
     for limit in ([], ["--min-sqnr", "20"]):

@@ -201,5 +201,18 @@ TEST(MultiplyAccumulates, OfAttentionAreScoresAndTheirSums) {
             2 * 5 * 7 * (12 + 8));
 }
 
+TEST(MultiplyAccumulates, OfMicrosoftsConvolutionsAreThoseOfConv) {
+  const std::string graph = "g (float[a] x, float[b] w, float[c] bias, float[d] residual) => (float[e] y) { [n] y = ";
+  const std::map<std::string, Shape> shapes{{"x", {2, 8, 5, 5}}, {"w", {16, 2, 3, 3}}, {"y", {2, 16, 3, 3}}};
+  for (const char* node : {"com.microsoft.FusedConv <group = 4> (x, w, bias, residual)",
+                           "com.microsoft.FusedConv <group = 4> (x, w)", "DeformConv <group = 4> (x, w, bias)"}) {
+    const Model model =
+        model_of(R"(<ir_version: 10, opset_import: ["" : 19, "com.microsoft" : 1]> )" + graph + node + " }");
+    EXPECT_EQ(multiply_accumulates(model, layer_named(model, "n"), model.proto.graph().node(0), shapes),
+              2 * 16 * 3 * 3 * 2 * 3 * 3)
+        << node;
+  }
+}
+
 }  // namespace
 }  // namespace vernier::testing
