@@ -63,6 +63,8 @@ Finding absorption(const LayerFacts& layer) {
 }
 
 Finding cancellation(const LayerFacts& layer) {
+  constexpr double kMatters = 1e-5;  // 50 dB
+  constexpr double kGrows = 10, kGrowsMuch = 30;
   const auto operands = is_narrow_float(layer) ? operands_of(layer) : std::nullopt;
   if (!operands || layer.output_rms == 0) return {};
   if (operands->small->mask || operands->large->mask) return {};
@@ -70,8 +72,9 @@ Finding cancellation(const LayerFacts& layer) {
   const double factor = (operands->small_rms + operands->large_rms) / layer.output_rms;
   // 1 + erf or 1 + tanh of negative values: the middle of a GELU in pieces.
   const bool in_gelu = std::ranges::any_of(layer.made_by, [](const auto& op) { return op == "Erf" || op == "Tanh"; });
-  if (factor < 30 || (std::isfinite(layer.own_noise) && layer.own_noise < 1e-5)) return {};
-  return of(layer, operands->large->name, 0.8,
+  const double noise = std::max(layer.own_noise, layer.effect_noise.value_or(0));
+  if (factor < kGrows || (std::isfinite(noise) && noise < kMatters)) return {};
+  return of(layer, operands->large->name, factor < kGrowsMuch ? 0.6 : 0.8,
             {{"typical magnitude of an operand", operands->large_rms, ""},
              {"typical magnitude of the result", layer.output_rms, ""},
              {"error grows", factor, "x"}},

@@ -79,6 +79,10 @@ TEST(FloatSums, CancellationIsWhereLargeOperandsNearlyAgree) {
   facts.output_rms = 100;
   facts.own_noise = 1e-6;
   EXPECT_EQ(first_cause(facts), "");
+  facts.effect_noise = 1e-4;
+  EXPECT_EQ(first_cause(facts), "cancellation") << "19 times, and the network's output suffers";
+  facts.output_rms = 300;
+  EXPECT_EQ(first_cause(facts), "") << "6 times: another layer's doing";
 }
 
 TEST(FloatSums, SumsOfManyProductsInFloat16) {
