@@ -232,3 +232,37 @@ def test_the_cure_of_saturating_pairs_is_measured(tmp_path):
     _, _, report = causes(model, samples, tmp_path, *form, "--reduce-range")
     assert "saturated_pairs" not in report
     assert float(report["all_low"]["outputs"][0]["sqnr_db"]) == pytest.approx(cured, abs=1)
+
+
+def heights_of_boxes(b):
+    """Differences of coordinates of a picture of 640 pixels, as an IoU begins: 20 times as small as what they subtract."""
+    b.add("Split", ["boxes", b.constant("halves", np.array([2, 2], np.int64))], ["corners", "ends"], axis=1)
+    b.add("Sub", ["ends", "corners"], "sizes")
+    b.add("Mul", ["sizes", b.constant("scale", np.float32(0.01))], "y")
+    corners = b.random.uniform(200, 600, (24, 12, 2)).astype(np.float32)
+    return np.concatenate([corners, corners + b.random.uniform(5, 40, corners.shape).astype(np.float32)], 2).swapaxes(1, 2)
+
+
+def test_coordinates_that_are_nearly_equal_cancel(tmp_path):
+    b = Builder(81)
+    boxes = heights_of_boxes(b)[:, None]
+    model = b.model([("boxes", FLOAT, [1, 4, 12])], [("y", FLOAT, [1, 2, 12])])
+    found, _, _ = causes(model, {"boxes": boxes}, tmp_path, "--fp16", "--min-sqnr", "55")
+    assert found["sizes"][0] == "cancellation", found
+
+
+def test_tf32_is_no_cause_of_what_is_infinite_without_it(tmp_path):
+    """Exponents beyond float16: sums in float32 or float16, with TF32 or without, the output is not finite."""
+    b = Builder(82)
+    b.add("MatMul", ["x", b.constant("weight", b.normal(16, 16) * 2)], "scores")
+    b.add("Exp", ["scores"], "powers")
+    b.add("ReduceSum", ["powers", b.constant("axis", np.array([-1], np.int64))], "sum")
+    b.add("Div", ["powers", "sum"], "y")
+    onnx.save(b.model([("x", FLOAT, [1, 8, 16])], [("y", FLOAT, [1, 8, 16])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "net.npz", x=b.normal(8, 1, 8, 16))
+    vernier("convert", "net.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
+    done = vernier("verify", "net.onnx", "half.onnx", "--data", "net.npz", "--min-sqnr", "20", "--json", folder=tmp_path,
+                   codes=(1,))
+    report = json.loads(done.stdout)
+    assert report["figures"]["outputs"][0]["sqnr_db"] == "-inf"
+    assert not any("TF32" in text for text in report["warnings"]), report["warnings"]

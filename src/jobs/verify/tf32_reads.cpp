@@ -107,18 +107,18 @@ std::optional<std::pair<std::string, double>> large_whole_numbers(const Subject&
 std::string tf32_reads_text(const Subject& subject, const SimulateWith& simulate, const RunFigures& plain,
                             const RunFigures& figures, const OutputStore* known) {
   const double all = noise_of(figures);
-  if (all < kHarmless || all < kApart * noise_of(plain)) return {};
+  if (all < kHarmless || all <= kApart * noise_of(plain)) return {};  // both may be infinite
   std::optional<OutputStore> own;
   if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
   const auto noise = [&](Model model) {
     return noise_of(figures_of(subject, run_beside_known(subject, std::move(model), *known, {}).outputs, nullptr));
   };
   const Model sums_alone = simulate({Accumulate::Float16, /*tf32=*/false});
-  if (noise(sums_alone) * kApart > all) return {};  // the sums make it
+  if (noise(sums_alone) * kApart >= all) return {};  // the sums make it
   const std::vector<std::string> readers = readers_of_tf32(simulate(kMeasuredArithmetic), sums_alone);
-  if (readers.empty()) return {};  // values that are not finite in both
+  if (readers.empty()) return {};
   std::string text = "TF32 makes the difference, not FP16 accumulation";
-  if (readers.empty() || readers.size() > kMostLayers) {
+  if (readers.size() > kMostLayers) {
     return text + fmt::format(": {} in float32 read it", plural(readers.size(), "layer"));
   }
   std::string worst;
