@@ -295,7 +295,7 @@ bool Diagnosis::sums_may_differ() const {
 void Diagnosis::saturation() {
   RunFigures exact;
   if (report_.final_figures) {
-    exact = *report_.final_figures;
+    exact = report_.in_sample ? *report_.in_sample : *report_.final_figures;  // what saturates was measured there
   } else {
     VerifyReport measured = typed_->measured(all_low_plan());
     report_.saturated_pairs = std::move(measured.saturated_pairs);
@@ -303,7 +303,7 @@ void Diagnosis::saturation() {
   }
   if (!report_.saturated_pairs) return;
   report_.saturated_pairs->reduced = typed_->with_reduced_range(report_.final_figures ? final_plan() : all_low_plan());
-  warn(saturation_text(*report_.saturated_pairs, exact, report_.requirement));
+  warn(saturation_text(*report_.saturated_pairs, exact, report_.requirement, report_.in_sample.has_value()));
 }
 
 OtherSums Diagnosis::all_low_with_other_sums() {

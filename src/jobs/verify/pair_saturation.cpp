@@ -114,17 +114,17 @@ bool is_worth_a_warning(const SaturatedPairs& found, const RunFigures& exact, Ta
 }
 
 std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact,
-                            const std::optional<Requirement>& requirement) {
+                            const std::optional<Requirement>& requirement, bool in_sample) {
   const SaturatedPairs::Layer& worst = found.layers.front();
   const std::string there = figure_text(found.figures, requirement), elsewhere = figure_text(exact, requirement);
   const bool any_signed = std::ranges::any_of(found.layers, is_signed);
   std::string text = fmt::format(
       "on x86 CPUs without VNNI, {} {}adds products in pairs of 16 bits: in '{}', {} of {} pairs saturate{}, and the "
-      "result is at {}, {} (simulated)",
+      "result{} is at {}, {} (simulated)",
       name_of(found.runtime), any_signed ? "makes int8 data uint8 and " : "", printable(worst.name), worst.saturated,
       worst.pairs,
       found.layers.size() == 1 ? "" : fmt::format(", and pairs in {}", plural(found.layers.size() - 1, "more layer")),
-      there, there == elsewhere ? "as elsewhere" : "not " + elsewhere);
+      in_sample ? " on its calibration samples" : "", there, there == elsewhere ? "as elsewhere" : "not " + elsewhere);
   if (!found.reduced && any_signed && found.runtime == Target::OnnxRuntime) {
     return text + ". Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime";
   }

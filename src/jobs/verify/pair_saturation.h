@@ -31,8 +31,8 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
 /// where ONNX Runtime loses a dB or the requirement. `exact`: the figures without saturation.
 bool is_worth_a_warning(const SaturatedPairs& found, const RunFigures& exact, Target target);
 
-/// The warning: which layer, how many pairs, and both figures.
+/// The warning: which layer, how many pairs, and both figures; `in_sample`: of samples that calibrated the file.
 std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact,
-                            const std::optional<Requirement>& requirement);
+                            const std::optional<Requirement>& requirement, bool in_sample = false);
 
 }  // namespace vernier
