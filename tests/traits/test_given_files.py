@@ -1,6 +1,7 @@
 """Files that somebody gave: quantized in other forms than Q/DQ pairs, with codes of four bits that were damaged, with
 inputs of any size, with loops. What is said of them is right."""
 import json
+import re
 
 import numpy as np
 import onnx
@@ -422,3 +423,44 @@ def test_norms_that_onnx_runtime_writes_are_taken(formats, opset, tmp_path):
         session = onnxruntime.InferenceSession(tmp_path / file, plain, providers=["CPUExecutionProvider"])
         outputs.append(np.stack([session.run(None, {"x": sample})[0] for sample in samples]).astype(np.float64))
     assert 10 * np.log10(np.sum(outputs[0] ** 2) / np.sum((outputs[0] - outputs[1]) ** 2)) > 20
+
+
+def figures_of_users(reference, file, data):
+    """SQNR of the output `y` with all of ONNX Runtime's optimizations, as a session has them by default."""
+    def outputs(path):
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        return np.stack([session.run(["y"], {"x": x})[0] for x in data]).astype(np.float64)
+    float_outputs = outputs(reference)
+    error = outputs(file) - float_outputs
+    return 10 * np.log10((float_outputs ** 2).sum() / (error ** 2).sum())
+
+
+@pytest.mark.parametrize("low", ["--int8", "--fp8"])
+def test_what_onnx_runtime_gives_is_said_where_it_is_less(low, tmp_path):
+    """A file for TensorRT in ONNX Runtime: sums that saturate on some CPUs, a Relu that is dropped in front of a pair of float8.
+    What was simulated is told as it is, and what this machine gives beside it, unless a warning has that figure."""
+    b = networks.Builder(57)
+    b.add("Gemm", ["x", b.constant("first.weight", np.abs(b.normal(32, 24)) / 4), b.constant("c", b.normal(5, 24) - 4)],
+          "first", beta=2.0)
+    b.add("Relu", ["first"], "positive")
+    b.add("Gemm", ["positive", b.constant("y.weight", b.normal(24, 6) / 4), b.constant("d", b.normal(5, 6))], "y", beta=3.0)
+    onnx.save(b.model([("x", networks.FLOAT, [5, 32])], [("y", networks.FLOAT, [5, 6])]), tmp_path / "float.onnx")
+    data = np.abs(b.normal(16, 5, 32))
+    np.savez(tmp_path / "x.npz", x=data)
+    done = vernier("diagnose", "float.onnx", low, "--data", "x.npz", "--min-sqnr", "10", "--no-split", "--no-latency",
+                   "-o", "out", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    claimed = report["final_figures"]["outputs"][0]["sqnr_db"]
+    real = figures_of_users(tmp_path / "float.onnx", tmp_path / "out/model.onnx", data)
+    done = vernier("verify", "float.onnx", "out/model.onnx", "--data", "x.npz", "--json", folder=tmp_path)
+    verdict = json.loads(done.stdout)
+    assert abs(verdict["figures"]["outputs"][0]["sqnr_db"] - claimed) < 0.05
+    if low == "--fp8":
+        assert real < claimed - 1
+    for texts in (report["typed"]["notes"], verdict["notes"] + verdict["warnings"]):
+        said = [text for text in texts if "default optimizations" in text or "without VNNI" in text]
+        figures = [float(figure) for text in said for figure in re.findall(r"is at (-?[0-9.]+) dB", text)]
+        if real < claimed - 0.6:
+            assert any(abs(figure - real) < 0.15 for figure in figures) or "computes something else" in said[0], (real, said)
+        if real > claimed - 0.4:
+            assert not any("default optimizations" in text for text in said), (real, said)

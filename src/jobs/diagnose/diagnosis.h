@@ -249,6 +249,7 @@ class Diagnosis {
   void saturation();
 
   void try_on_onnxruntime();
+  std::string what_onnxruntime_loses() const;
   void latency();
   void compile();
   void alternatives();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/sample_pictures.h"
 #include "jobs/diagnose/typed_result.h"
+#include "jobs/verify/default_optimizations.h"
 
 namespace vernier {
 
@@ -22,13 +24,27 @@ namespace vernier {
 void Diagnosis::try_on_onnxruntime() {
   report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
   if (!report_.typed->onnxruntime) return;
-  const std::string text = refusal_text(*report_.typed->onnxruntime, subject().runtime->version());
+  std::string text = refusal_text(*report_.typed->onnxruntime, subject().runtime->version());
+  if (text.empty()) text = what_onnxruntime_loses();
   if (text.empty()) return;
   if (options_.precision.target == Target::OnnxRuntime) {
     warn(text);
   } else {
     report_.typed->notes.push_back(text);
   }
+}
+
+/// On the samples that the file was calibrated on. Saturating pairs have a warning of their own.
+std::string Diagnosis::what_onnxruntime_loses() const {
+  const RunFigures& simulated = report_.in_sample ? *report_.in_sample : *report_.final_figures;
+  const std::optional<RunFigures> there = figures_by_default(typed_->model(), loaded_, requirement(), sinks_);
+  if (!there || !is_worse(*there, simulated)) return {};
+  const std::optional<SaturatedPairs>& saturated = report_.saturated_pairs;
+  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(*there, saturated->figures)) return {};
+  std::string text = default_optimizations_text(*there, simulated, report_.requirement, subject().runtime->version());
+  if (report_.in_sample) text += ", on the calibration samples";
+  if (options_.precision.target == Target::OnnxRuntime) return text;
+  return text + ". ‹target› onnxruntime places pairs where its kernels fuse them";
 }
 
 void Diagnosis::latency() {

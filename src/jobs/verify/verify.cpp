@@ -33,6 +33,7 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/chosen_objective.h"
+#include "jobs/verify/default_optimizations.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/near_limit.h"
@@ -217,6 +218,18 @@ OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Ari
   SimulatedFile simulated = simulate_typed(typed, other);
   bring_beside(loaded, typed, simulated.model);
   return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement, known)};
+}
+
+/// Where ONNX Runtime gives less than was simulated, for another reason than pairs that saturate: in words; else empty.
+std::string what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
+                           const std::optional<SaturatedPairs>& saturated, const Requirement* requirement,
+                           const JobSinks& sinks) {
+  const std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement, sinks);
+  if (!there || !is_worse(*there, simulated)) return {};
+  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(*there, saturated->figures)) return {};
+  return default_optimizations_text(*there, simulated,
+                                    requirement == nullptr ? std::nullopt : std::optional(*requirement),
+                                    loaded.subject.runtime->version());
 }
 
 /// In lock-step; without errors of layers where outputs of the float model are known and no layer needs a look.
@@ -406,6 +419,18 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     if (!saturation.note.empty()) report.notes.push_back(std::move(saturation.note));
     report.saturated_pairs = std::move(saturation.found);
     watch.stop();
+  }
+
+  if (known == nullptr && !options.on) {
+    watch.phase("ONNX Runtime");
+    const std::string text = what_users_get(typed, loaded, report.figures, report.saturated_pairs, requirement, sinks);
+    watch.stop();
+    if (!text.empty() && options.target == Target::OnnxRuntime) {
+      report.warnings.push_back(text);
+      if (sinks.warning) sinks.warning(text);
+    } else if (!text.empty()) {
+      report.notes.push_back(text);
+    }
   }
 
   if (objective) {

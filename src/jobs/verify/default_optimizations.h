@@ -1,0 +1,29 @@
+// A quantized file as its users run it in ONNX Runtime: on this CPU, with default optimizations. They fuse what lies
+// between Q/DQ pairs into kernels that round at other places, sum otherwise, or drop what they should keep.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "jobs/common/load.h"
+#include "model/model.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+/// Figures of `typed` over all samples. Absent: nothing in it is quantized, its weights take more than 1 GiB, or ONNX
+/// Runtime does not run it. `loaded`: of the float model. Cost: a session, and a run of both models a sample.
+std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
+                                             const JobSinks& sinks);
+
+/// Whether some output of `there` is more than 0.5 dB below that of `elsewhere`.
+bool is_worse(const RunFigures& there, const RunFigures& elsewhere);
+
+/// Both figures in a sentence without its end: "in ONNX Runtime 1.31.1 with its default optimizations, the result on
+/// this machine is at 6.3 dB, not 31.2 dB (measured)".
+std::string default_optimizations_text(const RunFigures& there, const RunFigures& simulated,
+                                       const std::optional<Requirement>& requirement, const std::string& version);
+
+}  // namespace vernier
