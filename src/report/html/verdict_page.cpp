@@ -24,7 +24,9 @@ std::string verdict_words(const VerifyReport& report) {
   switch (outcome_of(report)) {
     case Outcome::Met:
       if (plainly_met(report)) return "\u2713 Requirement met";
-      return report.figures.nonfinite_inside ? "Met, but a layer overflows" : "Met with FP32 accumulation";
+      if (report.figures.nonfinite_inside) return "Met, but a layer overflows";
+      return missed_without_vnni(report.saturated_pairs) ? "Met, except on CPUs without VNNI"
+                                                         : "Met with FP32 accumulation";
     case Outcome::FileMisses:
       return "\u2715 Requirement missed";
     case Outcome::Refused:

@@ -39,7 +39,8 @@ std::string answer_section(const DiagnoseReport& report, const Answer& answer, c
   const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
   const bool doubtful = !report.engine && missed_as_measured(report.other_sums);
   const bool overflows = report.final_figures && report.final_figures->nonfinite_inside;
-  const bool good = met(report) && !doubtful && !overflows && outcome != Outcome::NothingLeft;
+  const bool saturates = !report.engine && missed_without_vnni(report.saturated_pairs);
+  const bool good = met(report) && !doubtful && !overflows && !saturates && outcome != Outcome::NothingLeft;
   const Paint paint = missed ? Paint::Bad : good ? Paint::Good : Paint::Bold;
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }

@@ -125,6 +125,19 @@ std::string nonfinite_clause(const RunFigures& run) {
                      run.nonfinite_inside->op_type);
 }
 
+bool missed_without_vnni(const std::optional<SaturatedPairs>& saturated) {
+  return saturated && saturated->figures.passed == false &&
+         std::ranges::any_of(saturated->layers,
+                             [](const SaturatedPairs::Layer& layer) { return layer.data == Format::UInt8; });
+}
+
+std::string saturation_clause(const std::optional<SaturatedPairs>& saturated,
+                              const std::optional<Requirement>& requirement) {
+  if (!missed_without_vnni(saturated)) return {};
+  return fmt::format(", but on x86 CPUs without VNNI it is at {} in {}", figure_text(saturated->figures, requirement),
+                     saturated->runtime == Target::OpenVino ? "OpenVINO" : "ONNX Runtime");
+}
+
 double allowance_used(Metric metric, double damage) {
   return metric == Metric::MaxAbsError ? std::sqrt(damage) : damage;
 }

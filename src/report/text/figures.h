@@ -29,6 +29,13 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
 std::string nonfinite_text(const HiddenNonfinite& hidden);
 std::string nonfinite_clause(const RunFigures& run);
 
+/// The requirement is missed on x86 CPUs without VNNI. Files with int8 data alone, as TensorRT takes them, do not
+/// count.
+bool missed_without_vnni(const std::optional<SaturatedPairs>& saturated);
+/// ", but on x86 CPUs without VNNI it is at 2.0 dB in ONNX Runtime": next to a verdict; empty where that is met, too.
+std::string saturation_clause(const std::optional<SaturatedPairs>& saturated,
+                              const std::optional<Requirement>& requirement);
+
 /// Whether this figure of a layer was measured of any.
 bool is_measured(const std::vector<LayerRow>& layers, std::optional<double> LayerRow::*figure);
 

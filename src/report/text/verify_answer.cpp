@@ -51,10 +51,11 @@ std::string sentence_of(const VerifyReport& report) {
     text = fmt::format("{}: {} against {}.", file, figure, printable(report.float_file));
   } else {
     const bool met = outcome == Outcome::Met;
-    text =
-        fmt::format("{}: {}, {} is {}{}{}.", file, figure, required_text(deciding_figures(report), *report.requirement),
-                    met ? "met" : "missed", met && doubtful(report) ? " with FP32 accumulation" : "",
-                    met ? nonfinite_clause(report.figures) : "");
+    text = fmt::format("{}: {}, {} is {}{}{}{}.", file, figure,
+                       required_text(deciding_figures(report), *report.requirement), met ? "met" : "missed",
+                       met && doubtful(report) ? " with FP32 accumulation" : "",
+                       met ? nonfinite_clause(report.figures) : "",
+                       met && !report.engine ? saturation_clause(report.saturated_pairs, report.requirement) : "");
   }
   if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
   return text;
@@ -98,7 +99,8 @@ Answer answer_of(const VerifyReport& report) {
 
 bool plainly_met(const VerifyReport& report) {
   if (outcome_of(report) != Outcome::Met) return false;
-  return deciding_test(report) != nullptr || (!doubtful(report) && nonfinite_clause(report.figures).empty());
+  return deciding_test(report) != nullptr || (!doubtful(report) && nonfinite_clause(report.figures).empty() &&
+                                              (report.engine || !missed_without_vnni(report.saturated_pairs)));
 }
 
 std::string placement_text(const EnginePlacement& row) {
