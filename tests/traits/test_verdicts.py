@@ -73,6 +73,24 @@ def test_weights_that_were_equalized_are_no_other_values(undone, target, folder)
     assert any("times a factor for each channel" in note for note in found["notes"]) == undone
 
 
+def test_one_channel_of_another_scale_is_no_equalization(folder):
+    """Nothing undoes its factor. In one channel of many the outputs agree all the same."""
+    agreeing = 0
+    for channel in range(files.CHANNELS):
+        model = files.quantized(np.uint8)
+        for tensor in model.graph.initializer:
+            if tensor.name == "second.weight.step":
+                steps = numpy_helper.to_array(tensor).copy()
+                steps[channel] *= 0.4
+                tensor.CopyFrom(numpy_helper.from_array(steps, tensor.name))
+        files.write(folder, model)
+        found = verdict(folder)
+        agreeing += found["figures"]["outputs"][0]["sqnr_db"] >= 15
+        assert "other-values" in kinds(found), channel
+        assert not any("times a factor for each channel" in note for note in found["notes"]), channel
+    assert agreeing > 0
+
+
 def test_rounding_that_a_quantizer_learned_is_no_wrong_code(folder):
     """AdaRound takes the next step, GPTQ sometimes the one behind it, and percentiles clip."""
     def learned(codes):

@@ -206,7 +206,9 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   const std::vector<GridLoss> grids =
       measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
   const FloatWeights weights = float_weights(subject, simulated.model, matches);
-  merge_defects(report.defects, find_other_values(normalized_pairs(typed), simulated, weights));
+  const Model normalized = normalized_pairs(typed);
+  merge_defects(report.defects, find_other_values(normalized, simulated, weights));
+  doubt_scaled_weights(report.defects, normalized, subject, simulated, weights);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];
     QuantizerLoss row = described(quantized);

@@ -15,7 +15,11 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/beside_known.h"
+#include "analysis/figures.h"
+#include "analysis/output_store.h"
 #include "analysis/quantizer_loss.h"
+#include "analysis/some_samples.h"
 #include "base/text.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
@@ -343,6 +347,45 @@ std::string read_name(std::string tensor) {
 std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
                                            const FloatWeights& weights) {
   return Comparison(file, simulated, weights).run();
+}
+
+void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
+                          const SimulatedFile& simulated, const FloatWeights& weights) {
+  constexpr std::size_t kMostLayers = 16, kFewSamples = 8;
+  std::map<std::string, std::string> constants;  // of the simulation, by their dequantizer
+  std::map<std::string, std::string> layers;     // that read them, by their dequantizer
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!is_quantization(node, "DequantizeLinear")) continue;
+      for (const auto& [constant, weight] : weights.found) {
+        if (read_name(constant) == node.output(0)) constants[node.name()] = constant;
+      }
+      if (constants.contains(node.name())) layers[node.name()] = readers_of(file, node.output(0));
+    }
+  });
+  std::map<std::string, std::vector<FoundDefect*>> scaled;  // by layer: its weight and its bias have the same factors
+  for (FoundDefect& defect : defects) {
+    if (defect.scaled && layers.contains(defect.node)) scaled[layers.at(defect.node)].push_back(&defect);
+  }
+  if (scaled.empty() || scaled.size() > kMostLayers) return;
+  const FewSamples few(subject, kFewSamples);
+  Subject own = subject;
+  own.samples = &few;
+  own.ranks = nullptr;
+  const OutputStore known = outputs_of_float(own);
+  const auto noise = [&](Model model) {
+    return noise_share(run_beside_known(own, std::move(model), known, {}).outputs);
+  };
+  const double given = noise(simulated.model);
+  for (const auto& [layer, found] : scaled) {
+    Model changed = simulated.model;
+    for (const FoundDefect* defect : found) {
+      const std::string& constant = constants.at(defect->node);
+      set_initializer(changed, *changed.proto.mutable_graph(), constant, weights.found.at(constant).values);
+    }
+    if (!(noise(std::move(changed)) <= given)) continue;
+    for (FoundDefect* defect : found) defect->scaled = false;
+  }
 }
 
 void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,

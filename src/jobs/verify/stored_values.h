@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/subject.h"
 #include "jobs/verify/float_twins.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
@@ -31,6 +32,12 @@ std::string read_name(std::string tensor);
 /// file; `weights`: what float_weights() found behind its constants.
 std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
                                            const FloatWeights& weights);
+
+/// Clears `scaled` of weights that nothing undoes: with the float model's own values in their place, a layer at a time,
+/// the outputs are no worse. `file`, `simulated` and `weights` as above, the simulation brought beside the subject's
+/// model. Cost: where some are scaled, at most eight samples for each of 16 layers.
+void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
+                          const SimulatedFile& simulated, const FloatWeights& weights);
 
 /// Drops weights that are `scaled` where all outputs of the file agree with the float model, and says so in a note: the
 /// factors of one layer undo those of another, as equalization leaves them. A scale that is wrong would show in

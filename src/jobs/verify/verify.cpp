@@ -354,8 +354,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const LayerMatches matches = match_layers(subject, simulated.model);
   const bool stores_codes = !simulated.quantized.empty() || has_nbits_weights(simulated.model);
   if (known == nullptr && stores_codes) {
-    report.defects =
-        find_other_values(normalized_pairs(typed), simulated, float_weights(subject, simulated.model, matches));
+    const Model normalized = normalized_pairs(typed);
+    const FloatWeights weights = float_weights(subject, simulated.model, matches);
+    report.defects = find_other_values(normalized, simulated, weights);
+    doubt_scaled_weights(report.defects, normalized, subject, simulated, weights);
   }
   const Lockstep measured = compare(subject, simulated.model, matches, known);
   watch.stop();
