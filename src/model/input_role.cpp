@@ -43,6 +43,13 @@ bool admits_float(const Parameter& parameter) {
                      [](const auto& allowed) { return allowed->find("tensor(float)") != std::string::npos; });
 }
 
+/// A sequence or an optional: it has a type variable of its own, and holds tensors that are data as they are.
+bool holds_tensors(const Parameter& parameter) {
+  return std::any_of(parameter.GetTypes().begin(), parameter.GetTypes().end(), [](const auto& allowed) {
+    return allowed->starts_with("seq(") || allowed->starts_with("optional(");
+  });
+}
+
 /// "T" and "T1" are type variables; "tensor(float)" is a type that nothing can change.
 bool is_type_variable(const Parameter& parameter) { return parameter.GetTypeStr().find('(') == std::string::npos; }
 
@@ -105,6 +112,7 @@ InputRole input_role(const onnx::NodeProto& node, int index, int opset) {
   bool float_output = false;
   for (const Parameter& output : schema->outputs()) {
     if (output.GetTypeStr() == parameter->GetTypeStr()) return InputRole::Data;
+    if (admits_float(output) && (holds_tensors(output) || holds_tensors(*parameter))) return InputRole::Data;
     float_output = float_output || admits_float(output);
   }
   return float_output ? InputRole::Parameter : InputRole::Data;

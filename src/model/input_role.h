@@ -12,8 +12,9 @@ enum class InputRole {
 };
 
 /// Data: the formal parameter's type is a type variable that admits float and that an output shares, or the operator
-/// has no float output (comparisons, ArgMax). Operators that only use shape or coordinates of an input are an exception
-/// table. An operator that ONNX does not know has data inputs only: nothing of its data path is lost.
+/// has no float output (comparisons, ArgMax), or a sequence is made or read. Operators that only use shape or
+/// coordinates of an input are an exception table. An operator that ONNX does not know has data inputs only: nothing of
+/// its data path is lost.
 InputRole input_role(const onnx::NodeProto& node, int index, int opset);
 
 /// Whether the schema lets output `index` be of a float type; true for operators that ONNX does not know.

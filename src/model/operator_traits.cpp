@@ -167,6 +167,16 @@ constexpr OperatorRow kRows[] = {
     {"QuantizeLinear", ChangesType | NeverLayer | Quantizes, kMicrosoft},
     {"Round", NeverLayer, "vernier"},  // ours: a rounding in a simulated graph (plan/round_node.h)
 
+    // Into sequences and optionals and out of them: these hold tensors as they are.
+    {"ConcatFromSequence", NeverLayer},
+    {"Optional", NeverLayer},
+    {"OptionalGetElement", NeverLayer},
+    {"SequenceAt", NeverLayer},
+    {"SequenceConstruct", NeverLayer},
+    {"SequenceErase", NeverLayer},
+    {"SequenceInsert", NeverLayer},
+    {"SplitToSequence", NeverLayer},
+
     // Tensors out of shapes, sizes and nothing.
     {"Constant", NeverLayer},
     {"ConstantOfShape", NeverLayer},

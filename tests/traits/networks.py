@@ -582,6 +582,22 @@ def optional_value():
 
 
 @network
+def sequences():
+    """Tensors that go through a sequence: made at once, grown, and split off one. What is in front of them counts, too."""
+    b = Builder(36)
+    b.linear("x", "first", 16, 32)
+    b.add("Tanh", ["first"], "bent")
+    b.add("SequenceConstruct", ["first", "bent"], "two")
+    b.add("SequenceInsert", ["two", "bent"], "three")
+    b.add("ConcatFromSequence", ["three"], "joined", axis=1)
+    b.linear("joined", "wide", 96, 32)
+    b.add("SplitToSequence", ["wide", b.constant("halves", np.array([16, 16], np.int64))], "split", axis=1)
+    b.add("SequenceAt", ["split", b.constant("second", np.int64(1))], "half")
+    b.linear("half", "y", 16, 8)
+    return b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 8])]), {"x": b.normal(6, 1, 16)}
+
+
+@network
 def codes_of_microsoft():
     """A sum and a sigmoid that ONNX Runtime's quantizer has put on codes, between float layers."""
     b = Builder(32)

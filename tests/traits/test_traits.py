@@ -246,6 +246,15 @@ def test_convolutions_that_stay_count_under_any_name(tmp_path):
     assert "2 other layers stay in float32" in answer, answer
 
 
+def test_layers_in_front_of_sequences_are_layers(tmp_path):
+    """The path from the output ended there: "all 2 layers in int8" for a network whose third stayed in float32, or none at all."""
+    model, data, _ = networks.write("sequences", tmp_path)
+    done = vernier("diagnose", model, "--int8", "--data", data, "--min-sqnr", "20", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert {row["name"] for row in report["layers"]} == {"first.product", "wide.product", "y.product"}
+    assert report["work"]["macs"] == report["work"]["total_macs"] == 16 * 32 + 96 * 32 + 16 * 8
+
+
 def test_the_answer_says_how_little_of_a_recurrent_network_is_low(tmp_path):
     model, data, _ = networks.write("mostly_recurrent", tmp_path)
     for limit in ([], ["--min-sqnr", "20"]):
