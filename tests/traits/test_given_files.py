@@ -464,3 +464,38 @@ def test_what_onnx_runtime_gives_is_said_where_it_is_less(low, tmp_path):
             assert any(abs(figure - real) < 0.15 for figure in figures) or "computes something else" in said[0], (real, said)
         if real > claimed - 0.4:
             assert not any("default optimizations" in text for text in said), (real, said)
+
+
+@pytest.mark.parametrize("form", ["fp8", "blocks"])
+def test_a_file_that_onnx_runtime_refuses_by_default_is_told(form, tmp_path):
+    """Its optimizer makes kernels on codes of them that take neither float8 nor blocks. Without optimizations both run."""
+    b = networks.Builder(58, opset=21)
+    weight = b.normal(32, 8) / 4
+    onnx.save(model_of_product(np.pad(weight, ((0, 32), (0, 24)))), tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(6, 4, 64))
+    if form == "fp8":
+        vernier("convert", "float.onnx", "--fp8", "--data", "x.npz", "-o", "typed.onnx", folder=tmp_path)
+    else:
+        scale = np.maximum(np.abs(np.pad(weight, ((0, 32), (0, 24)))).reshape(4, 16, 32).max(1) / 127, 1e-3).astype(np.float32)
+        codes = np.round(np.pad(weight, ((0, 32), (0, 24))) / np.repeat(scale, 16, 0)).astype(np.int8)
+        step, zero = b.constant("step", np.float32(4 / 127)), b.constant("zero", np.int8(0))
+        b.add("QuantizeLinear", ["x", step, zero], "x.codes")
+        b.add("DequantizeLinear", ["x.codes", step, zero], "x.values")
+        b.add("DequantizeLinear", [b.constant("codes", codes), b.constant("scale", scale)], "w", axis=0, block_size=16)
+        b.add("MatMul", ["x.values", "w"], "product")
+        outside, nought = b.constant("outside", np.float32(0.05)), b.constant("nought", np.int8(0))
+        b.add("QuantizeLinear", ["product", outside, nought], "y.codes")
+        b.add("DequantizeLinear", ["y.codes", outside, nought], "y")
+        model = b.model([("x", networks.FLOAT, [4, 64])], [("y", networks.FLOAT, [4, 32])])
+        model.ir_version = 10
+        onnx.save(model, tmp_path / "typed.onnx")
+    data = np.load(tmp_path / "x.npz")["x"]
+    try:
+        figures_of_users(tmp_path / "float.onnx", tmp_path / "typed.onnx", data)
+        runs = True
+    except Exception:
+        runs = False
+    done = vernier("verify", "float.onnx", "typed.onnx", "--data", "x.npz", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    told = [text for text in report["notes"] + report["warnings"] if "does not run" in text and "without them it does" in text]
+    assert bool(told) != runs, (runs, report["notes"])

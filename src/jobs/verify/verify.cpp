@@ -30,6 +30,7 @@
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/invalid_nodes.h"
 #include "jobs/common/load.h"
+#include "jobs/common/runtime_check.h"
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/chosen_objective.h"
@@ -220,16 +221,21 @@ OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Ari
   return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement, known)};
 }
 
-/// Where ONNX Runtime gives less than was simulated, for another reason than pairs that saturate: in words; else empty.
+/// Where ONNX Runtime refuses the file, or gives less than was simulated for another reason than pairs that saturate:
+/// in words; else empty.
 std::string what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
                            const std::optional<SaturatedPairs>& saturated, const Requirement* requirement,
                            const JobSinks& sinks) {
+  const std::string& version = loaded.subject.runtime->version();
   const std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement, sinks);
+  if (!there && holds_quantized_values(typed)) {
+    const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
+    return check ? refusal_text(*check, version) : "";
+  }
   if (!there || !is_worse(*there, simulated)) return {};
   if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(*there, saturated->figures)) return {};
   return default_optimizations_text(*there, simulated,
-                                    requirement == nullptr ? std::nullopt : std::optional(*requirement),
-                                    loaded.subject.runtime->version());
+                                    requirement == nullptr ? std::nullopt : std::optional(*requirement), version);
 }
 
 /// In lock-step; without errors of layers where outputs of the float model are known and no layer needs a look.
