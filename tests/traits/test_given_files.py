@@ -499,3 +499,32 @@ def test_a_file_that_onnx_runtime_refuses_by_default_is_told(form, tmp_path):
     report = json.loads(done.stdout)
     told = [text for text in report["notes"] + report["warnings"] if "does not run" in text and "without them it does" in text]
     assert bool(told) != runs, (runs, report["notes"])
+
+
+@pytest.mark.parametrize("order", [[4, 0, 5, 1, 6, 2, 3], [0, 1, 2, 3, 4, 5, 6]])
+def test_places_that_one_scale_makes_constant_are_told_wherever_they_lie(order, tmp_path):
+    """Four boxes up to 640 and three scores up to 1 of one output: side by side they are parts, in turns they are none."""
+    b = networks.Builder(59)
+    b.conv("x", "one", 3, 8)
+    b.add("Relu", ["one"], "features")
+    for name, width in (("box", 4), ("score", 3)):
+        b.conv("features", f"{name}.logits", 8, width, size=1)
+        b.add("Sigmoid", [f"{name}.logits"], f"{name}.share")
+    b.add("Mul", ["box.share", b.constant("stride", np.float32(640))], "box")
+    b.add("Concat", ["box", "score.share"], "joined", axis=1)
+    b.add("Gather", ["joined", b.constant("order", np.array(order, np.int64))], "y", axis=1)
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3, 8, 8])], [("y", networks.FLOAT, [1, 7, 8, 8])]), tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(8, 1, 3, 8, 8))
+    step, zero = b.constant("step", np.float32(640 / 127)), b.constant("zero", np.int8(0))
+    for node in b.nodes:
+        if node.op_type == "Gather":
+            node.output[0] = "sorted"
+    b.add("QuantizeLinear", ["sorted", step, zero], "codes")
+    b.add("DequantizeLinear", ["codes", step, zero], "y")
+    model = b.model([("x", networks.FLOAT, [1, 3, 8, 8])], [("y", networks.FLOAT, [1, 7, 8, 8])])
+    onnx.save(model, tmp_path / "typed.onnx")
+    done = vernier("verify", "float.onnx", "typed.onnx", "--data", "x.npz", "--json", folder=tmp_path)
+    told = [text for text in json.loads(done.stdout)["warnings"] if "constant in the typed model" in text]
+    places = ", ".join(str(place) for place, channel in enumerate(order) if channel >= 4)
+    expected = "'y[:,4:]' is one constant" if order == sorted(order) else f"3 of 7 places along axis 1 of 'y' are constant in the typed model: {places}."
+    assert len(told) == 1 and told[0].startswith(expected), told

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,6 +27,7 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t kSamplesForConstants = 8;
+constexpr std::int64_t kMostChannels = 1024;
 constexpr float kVaries = 1e-4F;  // of the largest value: less is rounding
 
 bool counts(Dtype dtype) {
@@ -75,6 +79,131 @@ std::string where_it_is_lost(const Subject& subject, const SimulatedFile& file, 
   return maker == nullptr ? "" : fmt::format("; '{}' gives it", printable(maker->name()));
 }
 
+/// The values at each place along one axis of an output.
+struct Channels {
+  int axis = 0;
+  std::vector<RangeStats> ranges;
+  std::vector<double> energies;
+
+  void add(const Tensor& tensor) {
+    const Shape& shape = tensor.shape();
+    const auto at = static_cast<std::size_t>(axis);
+    ranges.resize(static_cast<std::size_t>(shape[at]));
+    energies.resize(ranges.size());
+    std::size_t inner = 1;
+    for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+    const std::span<const float> values = tensor.floats();
+    for (std::size_t first = 0; inner > 0 && first < values.size(); first += inner) {
+      const std::size_t channel = first / inner % ranges.size();
+      accumulate_range(values.subspan(first, inner), ranges[channel]);
+      for (const float value : values.subspan(first, inner)) energies[channel] += static_cast<double>(value) * value;
+    }
+  }
+  bool constant(std::size_t channel) const { return ranges[channel].count > 1 && same(ranges[channel]); }
+  static bool same(const RangeStats& range) { return range.min == range.max; }
+};
+
+/// Axes of an output that may be channels: that of its classes where it is known, else all but the first.
+std::vector<Channels> channels_of(const Subject& subject, const std::string& output, const Shape& shape) {
+  constexpr std::int64_t kMostValues = 1 << 20;
+  std::vector<Channels> axes;
+  const auto classes = subject.class_axes.find(output);
+  const bool known = classes != subject.class_axes.end();
+  if ((known && classes->second.compared) || (!known && element_count(shape) > kMostValues)) return axes;
+  for (int axis = 1; axis < static_cast<int>(shape.size()); ++axis) {
+    const std::int64_t length = shape[static_cast<std::size_t>(axis)];
+    const int from_behind = axis - static_cast<int>(shape.size());
+    const bool other = known && classes->second.axis != axis && classes->second.axis != from_behind;
+    if (!other && length > 1 && length <= kMostChannels) axes.push_back({axis, {}, {}});
+  }
+  return axes;
+}
+
+/// By output, over a few samples; with `until_they_vary` it ends with the first after which no channel is constant.
+std::map<std::string, std::vector<Channels>> channels_in(const Subject& subject, const Model& model,
+                                                         const std::vector<std::string>& names, bool until_they_vary) {
+  std::vector<std::size_t> order = all_samples(subject);
+  order.resize(std::min(order.size(), kSamplesForConstants));
+  std::map<std::string, std::vector<Channels>> found;
+  std::map<std::string, Shape> shapes;
+  run_tensors(subject, model, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
+    bool one_is_constant = false;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto [shape, first] = shapes.emplace(names[i], got[i].shape());
+      std::vector<Channels>& axes = found[names[i]];
+      if (first) axes = channels_of(subject, names[i], got[i].shape());
+      if (shape->second != got[i].shape()) axes.clear();  // of another size each time
+      for (Channels& channels : axes) {
+        channels.add(got[i]);
+        one_is_constant = one_is_constant || std::ranges::any_of(channels.ranges, &Channels::same);
+      }
+    }
+    return one_is_constant || !until_they_vary;
+  });
+  return found;
+}
+
+/// Channels that are constant in the typed model and ten times as small as all others in the float model: one scale
+/// hides them, wherever they lie. Empty: it is not so.
+std::vector<std::size_t> hidden_channels(const Channels& typed, const Channels& reference) {
+  constexpr double kApart = 100;      // in energy: 20 dB
+  constexpr double kNothing = 1e-12;  // of the largest: channels that are not used
+  const double largest = *std::ranges::max_element(reference.energies);
+  double most = 0, least = std::numeric_limits<double>::infinity();
+  std::vector<std::size_t> hidden;
+  for (std::size_t channel = 0; channel < reference.ranges.size(); ++channel) {
+    const RangeStats& range = reference.ranges[channel];
+    if (reference.energies[channel] <= kNothing * largest) continue;
+    if (!typed.constant(channel)) {
+      least = std::min(least, reference.energies[channel]);
+    } else if (range.max - range.min > kVaries * range.absmax()) {
+      most = std::max(most, reference.energies[channel]);
+      hidden.push_back(channel);
+    }
+  }
+  return std::isfinite(least) && most * kApart <= least ? hidden : std::vector<std::size_t>{};
+}
+
+/// Of outputs without parts: what lies between other channels is no part.
+void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std::vector<std::string>& sentences) {
+  std::vector<std::string> names = subject.judged;
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::any_of(subject.parts,
+                               [&](const OutputPart& part) { return part.name == name || part.output == name; });
+  });
+  if (names.empty()) return;
+  const auto typed = channels_in(subject, file.model, names, /*until_they_vary=*/true);
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::none_of(typed.at(name), [](const Channels& channels) {
+      return std::ranges::any_of(channels.ranges, &Channels::same) &&
+             !std::ranges::all_of(channels.ranges, &Channels::same);
+    });
+  });
+  if (names.empty()) return;
+  const auto reference = channels_in(subject, subject.model, names, /*until_they_vary=*/false);
+  for (const std::string& name : names) {
+    for (std::size_t i = 0; i < typed.at(name).size() && i < reference.at(name).size(); ++i) {
+      const Channels& channels = reference.at(name)[i];
+      if (channels.ranges.size() != typed.at(name)[i].ranges.size()) continue;
+      const std::vector<std::size_t> hidden = hidden_channels(typed.at(name)[i], channels);
+      if (hidden.empty()) continue;
+      RangeStats all;
+      std::vector<std::string> numbers;
+      for (const std::size_t channel : hidden) {
+        all.min = numbers.empty() ? channels.ranges[channel].min : std::min(all.min, channels.ranges[channel].min);
+        all.max = numbers.empty() ? channels.ranges[channel].max : std::max(all.max, channels.ranges[channel].max);
+        numbers.push_back(std::to_string(channel));
+      }
+      sentences.push_back(fmt::format(
+          "{} of {} places along axis {} of '{}' are constant in the typed model: {}. In the float model their values "
+          "are "
+          "from {:.3g} to {:.3g}: one scale for larger values hides them",
+          hidden.size(), channels.ranges.size(), channels.axis, printable(name), list_some(numbers), all.min, all.max));
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const SimulatedFile& file) {
@@ -105,6 +234,7 @@ std::vector<std::string> constant_outputs(const Subject& subject, const Simulate
     if (range.count > 1 && range.min == range.max) suspects.push_back(name);
   }
   std::vector<std::string> sentences;
+  add_hidden_channels(subject, file, sentences);
   if (suspects.empty()) return sentences;
   const std::map<std::string, RangeStats> reference =
       ranges_of(subject, subject.model, suspects, /*until_they_vary=*/false);

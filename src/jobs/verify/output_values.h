@@ -17,8 +17,9 @@ namespace vernier {
 std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const SimulatedFile& file);
 
 /// A sentence for each judged output, or part of one, that has one value in `file` over the first samples, and varies
-/// in the float model. `sums`: of the judged outputs. Cost: at most eight samples through each model; one sample
-/// through the typed one where nothing is constant.
+/// in the float model; and for places along an axis that have, between others that are ten times as large. `sums`: of
+/// the judged outputs. Cost: at most eight samples through each model; one sample through the typed one where nothing
+/// is constant.
 std::vector<std::string> constant_outputs(const Subject& subject, const SimulatedFile& file,
                                           const std::map<std::string, OutputStats>& sums);
 
