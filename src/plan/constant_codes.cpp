@@ -106,12 +106,18 @@ std::optional<Tensor> dequantized_bias(const Model& model, const onnx::NodeProto
   if (!axis) return std::nullopt;
   const AxisGeometry g = geometry_along(codes.shape(), *axis);
   if (g.channels != static_cast<std::int64_t>(scales.size())) return std::nullopt;
-  std::vector<std::int64_t> room;
+  std::vector<std::int64_t> room, zero_room;
   const auto integers = read_block(codes, 0, static_cast<std::size_t>(codes.count()), room);
+  // ONNX allows none but 0. A runtime that takes another one subtracts it.
+  std::optional<Tensor> zero;
+  if (has_input(node, 2)) zero = initializer(model, node.input(2));
+  if (zero && (zero->dtype() != Dtype::Int32 || zero->count() != g.channels)) return std::nullopt;
+  const auto zeros = zero ? read_block(*zero, 0, scales.size(), zero_room) : std::span<const std::int64_t>();
   Tensor values(Dtype::Float32, codes.shape());
   const std::span<float> out = values.mutable_floats();
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<float>(integers[i]) * scales[i / static_cast<std::size_t>(g.inner) % scales.size()];
+    const std::size_t channel = i / static_cast<std::size_t>(g.inner) % scales.size();
+    out[i] = static_cast<float>(integers[i] - (zeros.empty() ? 0 : zeros[channel])) * scales[channel];
   }
   return values;
 }

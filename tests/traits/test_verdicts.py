@@ -4,6 +4,7 @@ import pathlib
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
@@ -89,6 +90,24 @@ def test_one_channel_of_another_scale_is_no_equalization(folder):
         assert "other-values" in kinds(found), channel
         assert not any("times a factor for each channel" in note for note in found["notes"]), channel
     assert agreeing > 0
+
+
+def test_a_bias_with_a_zero_point_is_refused_and_measured_as_it_runs(folder):
+    """ONNX allows none for int32, and ONNX Runtime subtracts it all the same."""
+    model = files.quantized(np.uint8)
+    for node in model.graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] == "second.bias.codes":
+            node.input.append("second.bias.zero")
+    model.graph.initializer.append(numpy_helper.from_array(np.full(files.CHANNELS, 3000, np.int32), "second.bias.zero"))
+    files.write(folder, model)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    reference, got = [np.stack([onnxruntime.InferenceSession(folder / name, options).run(None, {"x": x})[0] for x in
+                                np.load(folder / "x.npz")["x"]]).astype(np.float64) for name in ("float.onnx", "quantized.onnx")]
+    found = verdict(folder, "--min-sqnr", "1", code=1)
+    assert "zero-point-type" in kinds(found)
+    real = 10 * np.log10((reference ** 2).sum() / ((got - reference) ** 2).sum())
+    assert found["figures"]["outputs"][0]["sqnr_db"] == pytest.approx(real, abs=0.05)
 
 
 def test_rounding_that_a_quantizer_learned_is_no_wrong_code(folder):
