@@ -92,6 +92,24 @@ def test_one_channel_of_another_scale_is_no_equalization(folder):
     assert agreeing > 0
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_weight_that_is_stored_transposed_is_compared(damaged, tmp_path):
+    b = files.Builder(91)
+    weight = b.normal(24, 16) / 4
+    scale = (np.abs(weight).max(0) / 127).astype(np.float32)
+    codes = np.round(weight / scale).astype(np.int8)
+    if damaged:
+        codes[5] = -codes[5]
+    b.add("MatMul", ["x", b.constant("weight", weight)], "y")
+    shapes = [("x", files.FLOAT, [4, 24])], [("y", files.FLOAT, [4, 16])]
+    files.write(tmp_path, b.model(*shapes), {"x": b.normal(8, 4, 24)}, "float.onnx")
+    c = files.Quantizer(91)
+    c.add("Transpose", [c.stored("weight", codes.T, scale, axis=0)], "turned", perm=[1, 0])
+    c.add("MatMul", [c.pair("x", -4.0, 4.0, np.int8), "turned"], "y")
+    files.write(tmp_path, c.model(*shapes))
+    assert kinds(verdict(tmp_path)) == (["wrong-codes"] if damaged else [])
+
+
 def test_a_bias_with_a_zero_point_is_refused_and_measured_as_it_runs(folder):
     """ONNX allows none for int32, and ONNX Runtime subtracts it all the same."""
     model = files.quantized(np.uint8)

@@ -121,12 +121,13 @@ Reason reason_of(const QuantizerLoss& pair, const Starved& starved) {
                       : "keep the layer in a higher format, or let ‹vernier fix› bring its channels together (smooth)"};
 }
 
-/// Tensors that a node with a defect makes: they explain what their readers lose.
+/// Tensors that a node with a defect makes, moved perhaps: they explain what their readers lose.
 std::set<std::string> made_wrong(const Model& given, const DebugLossReport& report) {
   std::set<std::string> nodes, tensors;
   for (const FoundDefect& defect : report.defects) nodes.insert(defect.node);
   for (const onnx::NodeProto& node : given.proto.graph().node()) {
-    if (nodes.contains(node.name())) tensors.insert(node.output().begin(), node.output().end());
+    const bool moved = has(node, Trait::Moves) && node.input_size() > 0 && tensors.contains(node.input(0));
+    if (moved || nodes.contains(node.name())) tensors.insert(node.output().begin(), node.output().end());
   }
   return tensors;
 }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 
+#include "analysis/axis_moves.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
@@ -77,6 +78,26 @@ bool is_swapped(const Model& model, const onnx::NodeProto& node, const Model& ot
          second == is_initializer(other, twin.input(0));
 }
 
+Tensor transposed(const Tensor& matrix) {
+  const std::int64_t rows = matrix.shape()[1], columns = matrix.shape()[0];
+  Tensor turned(Dtype::Float32, {rows, columns});
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    turned.mutable_floats()[static_cast<std::size_t>(i)] =
+        matrix.floats()[static_cast<std::size_t>(i % columns * rows + i / columns)];
+  }
+  return turned;
+}
+
+/// The constant matrix whose transpose `tensor` is; empty: it is none.
+std::string turned_constant(const Model& model, const Makers& made_by, const std::string& tensor) {
+  const auto made = made_by.find(tensor);
+  if (made == made_by.end() || !is_onnx(*made->second, "Transpose")) return {};
+  const auto constant = initializer(model, made->second->input(0));
+  if (!constant || constant->dtype() != Dtype::Float32 || constant->shape().size() != 2) return {};
+  const bool turned = find_attribute(*made->second, "perm") == nullptr || transposed_axis(*made->second, 0) == 1;
+  return turned ? made->second->input(0) : std::string();
+}
+
 /// The constant that a MatMul, or a Gemm without a factor, multiplies with, as [inputs, outputs].
 std::optional<FloatWeight> weight_of_product(const Model& model, const onnx::NodeProto& node) {
   const bool gemm = is_onnx(node, "Gemm");
@@ -84,13 +105,7 @@ std::optional<FloatWeight> weight_of_product(const Model& model, const onnx::Nod
   const auto values = initializer(model, node.input(1));
   if (!values || values->dtype() != Dtype::Float32 || values->shape().size() != 2) return std::nullopt;
   if (!gemm || attribute_int(node, "transB", 0) == 0) return FloatWeight{node.input(1), *values};
-  const std::int64_t rows = values->shape()[1], columns = values->shape()[0];
-  Tensor turned(Dtype::Float32, {rows, columns});
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
-    turned.mutable_floats()[static_cast<std::size_t>(i)] =
-        values->floats()[static_cast<std::size_t>(i % columns * rows + i / columns)];
-  }
-  return FloatWeight{node.input(1), turned};
+  return FloatWeight{node.input(1), transposed(*values)};
 }
 
 float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
@@ -126,8 +141,12 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       if (auto weight = weight_of_product(*model, *ref)) weights.found.emplace(low->input(1), *std::move(weight));
       continue;
     }
-    const auto add = [&](const std::string& wanted, const std::string& held, bool is_bias) {
-      const auto a = initializer(*model, wanted);
+    const auto add = [&](const std::string& wanted, std::string held, bool is_bias) {
+      auto a = initializer(*model, wanted);
+      if (const std::string stored = turned_constant(simulated, low_made, held); !stored.empty()) {
+        held = stored;
+        if (a && a->dtype() == Dtype::Float32 && a->shape().size() == 2) a = transposed(*a);
+      }
       const auto b = initializer(simulated, held);
       const bool fits = a && b && (a->shape() == b->shape() || (is_bias && same_but_for_ones(a->shape(), b->shape())));
       if (fits && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32) {
