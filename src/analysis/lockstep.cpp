@@ -12,17 +12,13 @@ LockstepRun::LockstepRun(const Subject& subject, const Model& low, const std::ve
       matches_(matches.size()),
       session_(subject.session(join(subject.model, low, matches, subject.judged, subject.carries))) {}
 
-Lockstep LockstepRun::run() const {
-  const Subject& subject = subject_;
+namespace {
+
+/// `compare` makes outcomes of what the session gives.
+Lockstep run_compared(const Subject& subject, const Session& session, std::size_t matches, const Digest& compare) {
   Lockstep result;
-  const Recorder empty(matches_, 0, 0);
+  const Recorder empty(matches, 0, 0);
   Recorder total = empty;
-  const std::size_t half = session_.output_names().size() / 2;
-  const Digest compare = [&](SampleResult& sample) {
-    const std::span<const Tensor> outputs(sample.outputs);
-    sample.outcomes = outcomes_of(subject, outputs.first(half), outputs.subspan(half));
-    sample.outputs.clear();
-  };
   const auto take = [&](const SampleResult& sample) {
     double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
@@ -37,9 +33,28 @@ Lockstep LockstepRun::run() const {
     total += sample.recorder;
     return true;
   };
-  run_samples(subject, session_, all_samples(subject), empty, "lock-step comparison", take, {.digest = compare});
+  run_samples(subject, session, all_samples(subject), empty, "lock-step comparison", take, {.digest = compare});
   result.errors = total.errors;
   return result;
+}
+
+}  // namespace
+
+Lockstep LockstepRun::run() const {
+  const std::size_t half = session_.output_names().size() / 2;
+  return run_compared(subject_, session_, matches_, [&](SampleResult& sample) {
+    const std::span<const Tensor> outputs(sample.outputs);
+    sample.outcomes = outcomes_of(subject_, outputs.first(half), outputs.subspan(half));
+    sample.outputs.clear();
+  });
+}
+
+Lockstep beside_known_outputs(const Subject& subject, Model low, const OutputStore& known) {
+  give_tensors(subject, subject.judged, low);
+  return run_compared(subject, subject.session(low), 0, [&](SampleResult& sample) {
+    sample.outcomes = outcomes_of(subject, known.get(sample.index), sample.outputs);
+    sample.outputs.clear();
+  });
 }
 
 Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Match>& matches) {

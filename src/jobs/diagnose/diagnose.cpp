@@ -114,7 +114,9 @@ DiagnoseReport Diagnosis::run() {
     step("reference run", [&] { reference(); });
     step("calibration", [&] { calibrate(); });
     if (ranks_layers() && !options_.quick) step("own error", [&] { own_errors(); });
-    step("all-low lock-step", [&] { report_.all_low = all_low(); });
+    // Whoever wants the answer alone needs no errors of layers while everything low may be it.
+    const bool outputs_first = options_.quick && searches() && repairs_ == nullptr;
+    step("all-low lock-step", [&] { report_.all_low = all_low(!outputs_first); });
     if (options_.from) {
       report_.given_file = options_.from->name();
       optional_step("given file", [&] { report_.given = given_file(); });
@@ -123,6 +125,7 @@ DiagnoseReport Diagnosis::run() {
     const bool needless = nothing_needed();
     const bool ranks = ranks_layers() && (!options_.quick || (searches() && !needless));
     if (ranks && options_.quick) step("own error", [&] { own_errors(); });
+    if (outputs_first && !needless) step("all-low lock-step", [&] { report_.all_low = all_low(); });
     if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
       note({"no repair was tried: everything low meets the requirement without one"});
     } else if (repairs_ != nullptr) {
@@ -426,8 +429,8 @@ void Diagnosis::sensitivities() {
   if (!left_out.empty()) note_once(left_out);
 }
 
-RunFigures Diagnosis::all_low() {
-  const std::vector<Match> matches = match_layer_outputs(subject());
+RunFigures Diagnosis::all_low(bool of_layers) {
+  const std::vector<Match> matches = of_layers ? match_layer_outputs(subject()) : std::vector<Match>();
   measured_->run_all_low(matches);
   for (std::size_t i = 0; i < matches.size(); ++i) {
     evidence_.propagated[matches[i].ref] = experiment_->all_low().errors[i];

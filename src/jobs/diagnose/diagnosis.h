@@ -182,7 +182,8 @@ class Diagnosis {
   void calibrate();
   void own_errors();
   void sensitivities();
-  RunFigures all_low();
+  /// `of_layers`: with the errors of all layers, not of the outputs alone.
+  RunFigures all_low(bool of_layers = true);
   /// Of the quantized file whose ranges are taken over, as it is.
   RunFigures given_file();
 

@@ -25,7 +25,7 @@ void Diagnosis::try_on_onnxruntime() {
   report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
   if (!report_.typed->onnxruntime) return;
   std::string text = refusal_text(*report_.typed->onnxruntime, subject().runtime->version());
-  if (text.empty()) text = what_onnxruntime_loses();
+  if (text.empty() && !options_.quick) text = what_onnxruntime_loses();
   if (text.empty()) return;
   if (options_.precision.target == Target::OnnxRuntime) {
     warn(text);

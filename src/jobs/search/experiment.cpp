@@ -161,6 +161,11 @@ LockstepRun Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
   return {subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights), matches};
 }
 
+Lockstep Experiment::outputs_of_all_low() {
+  return beside_known_outputs(subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights),
+                              reference.outputs);
+}
+
 void Experiment::set_all_low(Lockstep measured) {
   all_low_ = std::move(measured);
   if (!subject_.carries.empty()) return;  // a sequence cannot be reordered

@@ -77,6 +77,8 @@ class Experiment {
   /// Runs the all-low model beside the reference, keeps its figures, and orders the samples by them.
   void run_all_low(const std::vector<Match>& matches) { set_all_low(lockstep_of_all_low(matches).run()); }
   LockstepRun lockstep_of_all_low(const std::vector<Match>& matches);
+  /// Of outputs alone.
+  Lockstep outputs_of_all_low();
   void set_all_low(Lockstep measured);
   const Lockstep& all_low() const { return all_low_; }
 

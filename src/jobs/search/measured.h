@@ -57,7 +57,7 @@ class Measured {
                   const std::set<std::string>& tensors, Probes& probes);
   /// As layer_pictures() of everything low.
   std::vector<LayerPicture> pictures(const std::vector<std::string>& layers, const std::vector<std::size_t>& samples);
-  /// As Experiment::run_all_low().
+  /// As Experiment::run_all_low(). Without matches, the record is one of outputs alone.
   void run_all_low(const std::vector<Match>& matches);
   /// Sensitivity of a layer, on these samples; nullopt: it is not known.
   std::optional<Outputs> alone(const std::string& layer, const std::vector<std::size_t>& samples);
