@@ -52,6 +52,18 @@ std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scal
   return all;
 }
 
+/// Of the typical sample, all outputs together.
+Gain gain_of_all(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+  std::vector<double> all_before(before.front().size()), all_after(all_before.size());
+  for (std::size_t output = 0; output < after.size(); ++output) {
+    for (std::size_t i = 0; i < all_after.size(); ++i) {
+      all_before[i] += before[output][i];
+      all_after[i] += after[output][i];
+    }
+  }
+  return typical_gain(all_before, all_after);
+}
+
 bool plans_scaled(const Plan& plan) {
   return std::ranges::any_of(plan.layers, [](const PlannedLayer& layer) { return needs_scale(layer.format); });
 }
@@ -65,17 +77,19 @@ bool better(const OutputError& before, const OutputError& after) {
   if (!std::isfinite(before.telling)) return true;  // nothing is known of what stays infinite; the search will keep it
   if (!(after.noise <= before.noise && after.telling <= before.telling)) return false;
   if (after.log_noise.empty()) return true;
-  std::vector<double> whole_before(before.log_noise.front().size()), whole_after(whole_before.size());
   for (std::size_t output = 0; output < after.log_noise.size(); ++output) {
     const Gain gain = typical_gain(before.log_noise[output], after.log_noise[output]);
     if (gain.nats + 2 * gain.scatter < 0) return false;
-    for (std::size_t i = 0; i < whole_after.size(); ++i) {
-      whole_before[i] += before.log_noise[output][i];
-      whole_after[i] += after.log_noise[output][i];
-    }
   }
-  const Gain gain = typical_gain(whole_before, whole_after);
+  const Gain gain = gain_of_all(before.log_noise, after.log_noise);
   return gain.nats > gain.scatter;
+}
+
+bool surely_better(const OutputError& before, const OutputError& after) {
+  if (!better(before, after)) return false;
+  if (!std::isfinite(before.telling) || after.log_noise.empty()) return true;
+  const Gain behind = gain_of_all(before.output_log_noise, after.output_log_noise);
+  return gain_of_all(before.log_noise, after.log_noise).sure() > 0 && behind.nats > behind.scatter;
 }
 
 LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge) {

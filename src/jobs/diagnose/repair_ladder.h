@@ -58,6 +58,11 @@ bool helps(double before, double after);
 /// that become finite are better.
 bool better(const OutputError& before, const OutputError& after);
 
+/// Whether it stays in what is handed out. As better(), and the typical sample gains more than two standard errors, as
+/// the best of many kinds was looked for; where a Softmax makes an output, more than one of them behind it, too. What
+/// is in front of it may gain in a direction that classes do not depend on.
+bool surely_better(const OutputError& before, const OutputError& after);
+
 /// A proposal that was accepted: for who lets other samples teach the same.
 struct AcceptedProposal {
   std::string repair;

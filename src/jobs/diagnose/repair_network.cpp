@@ -192,7 +192,7 @@ bool makes_finite(const std::vector<RepairTried>& tried) {
 bool gains(const OutputError& before, const OutputError& after, bool finite_again) {
   if (agreement_change(before.moved, after.moved).costs()) return false;
   if (finite_again) return after.telling <= before.telling;
-  return better(before, after) && (after.telling < before.telling || !std::isfinite(after.telling));
+  return surely_better(before, after) && (after.telling < before.telling || !std::isfinite(after.telling));
 }
 
 /// Rows of repairs that are no part of `accepted`.

@@ -43,7 +43,10 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
   if (inside) all.insert(all.end(), judged_.begin(), judged_.end());
 
   OutputError error;
-  if (unseen_) error.log_noise.resize(outputs);
+  if (unseen_) {
+    error.log_noise.resize(outputs);
+    error.output_log_noise.resize(outputs);
+  }
   std::map<std::string, OutputStats> stats, telling;
   std::vector<std::int64_t> wrong;
   for (const JudgedNetwork& network : networks) {
@@ -60,7 +63,9 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
         const ErrorStats own_error = stats_of(stats, own, name).add_sample(sample, ref[i], got[i]);
         const ErrorStats told =
             inside ? stats_of(telling, own, name).add_sample(sample, exact[i], got[outputs + i]) : own_error;
-        if (unseen_) error.log_noise[i].push_back(log_share(told));
+        if (!unseen_) continue;
+        error.log_noise[i].push_back(log_share(told));
+        error.output_log_noise[i].push_back(log_share(own_error));
       }
       if (labels_)
         wrong.push_back(labels_(sample, {got.begin(), got.begin() + static_cast<std::ptrdiff_t>(outputs)}) ? 0 : 1);

@@ -26,6 +26,7 @@ struct OutputError {
   /// Logarithm of noise over signal of each telling tensor on each sample; empty: the samples are those that repairs
   /// learned from, and say nothing of others.
   std::vector<std::vector<double>> log_noise = {};
+  std::vector<std::vector<double>> output_log_noise = {};  // the same of the outputs that Softmaxes make, and of others
   /// Of each sample: see rows_moved(); 0 and 1 where labels say what is right and wrong.
   std::vector<std::int64_t> moved = {};
   std::map<std::string, OutputStats> in_front = {};  // of Softmaxes that make outputs, by these; empty: none does

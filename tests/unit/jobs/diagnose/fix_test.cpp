@@ -33,8 +33,10 @@ TEST(RepairLadder, AcceptsAFifthOfTheErrorPower) {
 }
 
 OutputError error_of(double noise, std::vector<double> log_noise = {}, std::vector<std::int64_t> moved = {}) {
-  OutputError error{noise, noise, {}, std::move(moved)};
-  if (!log_noise.empty()) error.log_noise.push_back(std::move(log_noise));
+  OutputError error{noise, noise, {}, {}, std::move(moved)};
+  if (log_noise.empty()) return error;
+  error.output_log_noise.push_back(log_noise);
+  error.log_noise.push_back(std::move(log_noise));
   return error;
 }
 
@@ -45,6 +47,20 @@ TEST(RepairLadder, AGainHasToBeBeyondNoiseOnSamplesThatTaughtNothing) {
   EXPECT_FALSE(better(before, error_of(0.2, {-6.5, -5.4, -7.6, -6.4}))) << "the figure of all is worse";
   EXPECT_TRUE(better(error_of(0.1), error_of(0.1))) << "of samples that taught there is nothing to doubt";
   EXPECT_FALSE(better(error_of(0.1), error_of(0.2)));
+}
+
+TEST(RepairLadder, WhatIsHandedOutGainsTwoStandardErrors) {
+  const OutputError before = error_of(0.1, {-6, -5, -7, -6});
+  const OutputError half_sure = error_of(0.09, {-6.5, -5, -8, -6.1});  // gains 0.4 +- 0.23
+  EXPECT_TRUE(better(before, half_sure));
+  EXPECT_FALSE(surely_better(before, half_sure));
+  const OutputError sure = error_of(0.09, {-6.5, -5.4, -7.6, -6.4});
+  EXPECT_TRUE(surely_better(before, sure));
+  EXPECT_TRUE(surely_better(error_of(0.1), error_of(0.1))) << "samples that taught have no noise to speak of";
+  OutputError in_front_alone = sure;
+  in_front_alone.output_log_noise.front() = {-6.9, -4.7, -7.9, -5.1};  // gains 0.15 +- 0.47
+  EXPECT_TRUE(better(before, in_front_alone));
+  EXPECT_FALSE(surely_better(before, in_front_alone)) << "behind the Softmax nothing is gained";
 }
 
 TEST(RepairLadder, NoOutputMayGetSurelyWorse) {
