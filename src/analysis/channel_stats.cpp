@@ -101,15 +101,29 @@ std::vector<std::string> MeanErrors::add_to(Model& model, const std::vector<Shad
 }
 
 void MeanErrors::fold(std::size_t tensor, std::span<const float> values) {
-  std::vector<double>& sum = means_[layers_[tensor]];
-  sum.resize(values.size());
-  for (std::size_t c = 0; c < values.size(); ++c) sum[c] += static_cast<double>(values[c]) / samples_;
+  ChannelMeans& means = means_[layers_[tensor]];
+  means.mean.resize(values.size());
+  means.variance.resize(values.size());
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const auto value = static_cast<double>(values[c]);
+    means.mean[c] += value / samples_;
+    means.variance[c] += value * value / samples_;
+  }
 }
 
-std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
-                                                       RoundedWeights& weights,
-                                                       const std::map<std::string, Shape>& shapes,
-                                                       const std::vector<std::size_t>& order) {
+std::map<std::string, ChannelMeans> MeanErrors::take() {
+  for (auto& [layer, means] : means_) {
+    if (samples_ < 2) means.variance.clear();
+    for (std::size_t c = 0; c < means.variance.size(); ++c) {
+      means.variance[c] = std::max(0.0, means.variance[c] - means.mean[c] * means.mean[c]) / (samples_ - 1);
+    }
+  }
+  return std::move(means_);
+}
+
+std::map<std::string, ChannelMeans> mean_errors(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                                                const std::map<std::string, Shape>& shapes,
+                                                const std::vector<std::size_t>& order) {
   const std::vector<std::string> layers = MeanErrors::layers_of(subject, plan, nullptr);
   MeanErrors figures(layers, shapes, order.size());
   Model model = subject.model;

@@ -13,6 +13,7 @@
 #include "analysis/own_error.h"
 #include "analysis/subject.h"
 #include "model/layers.h"
+#include "numerics/channel_means.h"
 #include "plan/lower_simulated.h"
 #include "vernier/tensor.h"
 
@@ -46,23 +47,22 @@ class MeanErrors final : public ShadowFigures {
 
   std::vector<std::string> add_to(Model& model, const std::vector<Shadow>& shadows) override;
   void fold(std::size_t tensor, std::span<const float> values) override;
-  /// By layer, for each channel; without layers whose result is quantized behind their activation.
-  std::map<std::string, std::vector<double>> take() { return std::move(means_); }
+  /// By layer; without layers whose result is quantized behind their activation.
+  std::map<std::string, ChannelMeans> take();
 
  private:
   const std::set<std::string> wanted_;
   const std::map<std::string, Shape>& shapes_;
   const double samples_;
-  std::vector<std::string> layers_;  // by tensor given out
-  std::map<std::string, std::vector<double>> means_;
+  std::vector<std::string> layers_;            // by tensor given out
+  std::map<std::string, ChannelMeans> means_;  // with the means of squares in place of variances
 };
 
 /// The same of all layers over the samples of `order`, by a run of its own. Cost: about 4 plain inferences a sample.
 /// Memory: a number for each channel.
-std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
-                                                       RoundedWeights& weights,
-                                                       const std::map<std::string, Shape>& shapes,
-                                                       const std::vector<std::size_t>& order);
+std::map<std::string, ChannelMeans> mean_errors(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                                                const std::map<std::string, Shape>& shapes,
+                                                const std::vector<std::size_t>& order);
 
 /// Largest magnitude over the samples of a run in each channel of a tensor: along dimension 1 where a convolution reads
 /// it, else along the last. Of those of `tensors` in the main graph that a weighted layer reads, whose shapes are

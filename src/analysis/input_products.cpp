@@ -15,7 +15,7 @@ namespace vernier {
 namespace {
 
 constexpr const char* kProducts = "products/";
-constexpr std::int64_t kPositions = 1024;  // of one sample
+constexpr std::int64_t kPositions = 512;  // of one sample: many samples tell more than many positions
 
 onnx::NodeProto& add_node(Model& model, const char* op_type, const std::vector<std::string>& inputs,
                           const std::string& output) {

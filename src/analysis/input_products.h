@@ -14,7 +14,7 @@
 namespace vernier {
 
 /// Of the layers named: Conv, whose patches are taken apart, and Gemm and MatMul with a weight of two dimensions
-/// behind. On exact inputs, over the samples of `order`. Of the positions of a Conv at most about a thousand a sample
+/// behind. On exact inputs, over the samples of `order`. Of the positions of a Conv at most about 500 a sample
 /// are looked at, evenly spread. Others, and those whose shapes are not known, are absent. Cost: a plain inference, and
 /// K / M times a layer's own multiply-adds for those looked at, K inputs, M results. Memory: K^2 floats for each layer,
 /// twice.

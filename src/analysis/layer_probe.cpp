@@ -69,7 +69,7 @@ class Prober final : public BesideReference {
     for (const LayerError& error : with_exact_weights_->of(total)) {
       probes_.layers[error.layer].own_with_exact_weights = error.error;
     }
-    for (auto& [layer, mean] : means_.take()) probes_.layers[layer].mean_error = std::move(mean);
+    for (auto& [layer, means] : means_.take()) probes_.layers[layer].mean_error = std::move(means.mean);
     for (auto& [tensor, channels] : largest_.take()) probes_.tensors[tensor].channels = std::move(channels);
   }
 

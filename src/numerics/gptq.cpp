@@ -15,7 +15,6 @@
 namespace vernier {
 namespace {
 
-constexpr double kDamping = 0.01;      // of the mean of the diagonal
 constexpr std::size_t kTogether = 64;  // results that are rounded side by side: their errors stay in the cache
 
 /// Sixteen sums side by side, in an order that does not depend on the machine.
@@ -52,7 +51,7 @@ struct Factor {
   std::vector<float> transposed;
 };
 
-std::optional<Factor> factor_of(const InputProducts& products, std::size_t group) {
+std::optional<Factor> factor_of(const InputProducts& products, std::size_t group, double least) {
   const std::size_t size = products.inputs;
   const float* sums = products.sums.data() + group * size * size;
   Factor factor;
@@ -64,7 +63,7 @@ std::optional<Factor> factor_of(const InputProducts& products, std::size_t group
   for (std::size_t k = 0; k < size; ++k) mean += static_cast<double>(energy(k)) / static_cast<double>(size);
   if (!(mean > 0) || !std::isfinite(mean)) return std::nullopt;
   // Products of few samples are singular up to rounding: more damping, rather than none of the gain.
-  for (double damping = kDamping; damping < 10; damping *= 10) {
+  for (double damping = least; damping < 1000 * least; damping *= 10) {
     std::vector<float> a(size * size);
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t j = 0; j <= i; ++j) a[i * size + j] = sums[factor.order[i] * size + factor.order[j]];
@@ -106,23 +105,59 @@ struct ValueGrids {
   }
 };
 
-}  // namespace
-
-std::optional<std::vector<float>> gptq_round(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
-                                             const InputProducts& products, std::size_t threads) {
+void require_fit(const Tensor& weight, const WeightLayout& layout, const InputProducts& products) {
   const std::size_t size = products.inputs;
-  const auto count = static_cast<std::size_t>(weight.count());
-  if (products.groups == 0 || layout.results % products.groups != 0 || layout.results * size != count ||
-      products.sums.size() != products.groups * size * size || !scales_fit(grid, weight.shape())) {
+  if (products.groups == 0 || layout.results % products.groups != 0 ||
+      layout.results * size != static_cast<std::size_t>(weight.count()) ||
+      products.sums.size() != products.groups * size * size) {
     throw Error(ErrorKind::Internal, "products of inputs do not fit the weight that is to be rounded");
   }
+}
+
+}  // namespace
+
+double output_energy(const Tensor& weight, const WeightLayout& layout, const std::vector<float>& rounded,
+                     const InputProducts& products, std::size_t threads) {
+  require_fit(weight, layout, products);
+  const std::size_t size = products.inputs;
+  const std::span<const float> values = weight.floats();
+  const std::size_t per_group = layout.results / products.groups;
+  double energy = 0;
+  parallel_ordered(
+      layout.results, threads,
+      [&](std::size_t result) {
+        std::vector<float> off(size);
+        for (std::size_t k = 0; k < size; ++k) {
+          const std::size_t at = result * layout.of_result + k * layout.of_input;
+          off[k] = values[at] - rounded[at];
+        }
+        const float* sums = products.sums.data() + result / per_group * size * size;
+        double own = 0;
+        for (std::size_t k = 0; k < size; ++k) {
+          if (off[k] != 0) own += static_cast<double>(off[k]) * dot(sums + k * size, off.data(), size);
+        }
+        return own;
+      },
+      [&](std::size_t, double own) {
+        energy += own;
+        return true;
+      });
+  return energy;
+}
+
+std::optional<std::vector<float>> gptq_round(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
+                                             const InputProducts& products, double damping, std::size_t threads) {
+  const std::size_t size = products.inputs;
+  const auto count = static_cast<std::size_t>(weight.count());
+  require_fit(weight, layout, products);
+  if (!scales_fit(grid, weight.shape())) throw Error(ErrorKind::Internal, "scales do not fit the weight");
   const std::size_t per_group = layout.results / products.groups;
   const std::size_t parts = (per_group + kTogether - 1) / kTogether;
   const ValueGrids grids(grid, weight.shape());
   const std::span<const float> values = weight.floats();
   std::vector<float> rounded(count);
   for (std::size_t group = 0; group < products.groups; ++group) {
-    const std::optional<Factor> factor = factor_of(products, group);
+    const std::optional<Factor> factor = factor_of(products, group, damping);
     if (!factor) return std::nullopt;
     const auto round_part = [&](std::size_t part) {
       const std::size_t first = group * per_group + part * kTogether;

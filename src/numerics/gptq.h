@@ -29,13 +29,19 @@ struct WeightLayout {
   std::size_t of_input = 0;  // elements from one to the next
 };
 
-/// `weight` on the grid of `grid`, every value a code of it. Inputs with the most energy are rounded first, while most
-/// others are left to make up for them. Absent where the products are not finite, or all zero.
+/// `weight` on the grid of `grid`, every value a code of it. `damping`: added to the diagonal of X^T X, in its mean;
+/// more where that is not positive definite. Inputs with the most energy are rounded first, while most others are left
+/// to make up for them. Absent where the products are not finite, or all zero.
 ///
 /// Shapes: weight any, read by `layout` as [results, K]; a group's results are neighbours.
 /// Errors: Internal when sizes do not match.
 /// Cost:   K^3 / 3 + results K^2 multiply-adds, K^2 floats. The same bits for any number of threads.
 std::optional<std::vector<float>> gptq_round(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
-                                             const InputProducts& products, std::size_t threads);
+                                             const InputProducts& products, double damping, std::size_t threads);
+
+/// Energy of what `rounded` is off at the layer's output: the sum over rows of d H d^T, H = X^T X without damping.
+/// Shapes and errors as above. Cost: results K^2 multiply-adds.
+double output_energy(const Tensor& weight, const WeightLayout& layout, const std::vector<float>& rounded,
+                     const InputProducts& products, std::size_t threads);
 
 }  // namespace vernier

@@ -1,8 +1,10 @@
 // Bias correction: rounding and clipping shift the mean of an output channel, and the layers behind see a shifted input
 // in every pixel.
 //   before: y = conv(Q(x), Q(w)) + b     after: the same with b - E[low - float], channel by channel
-// The float model keeps its bias: only the low side reads the corrected one. Two rounds: what is left of the first.
-// Source: M. Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", ICCV 2019.
+// The float model keeps its bias: only the low side reads the corrected one. Means over few samples are drawn to zero
+// by how uncertain they are. Two rounds: what is left of the first.
+// Source: M. Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", ICCV 2019; of the
+// shrinkage: numerics/channel_means.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,23 +61,28 @@ std::vector<Proposal> correct_biases(const Network& network, int round) {
                                      layer.node->op_type() == "MatMul" ? ", and no Add in float behind it does" : "");
     } else if (readers.at(name) > 1) {
       proposal.why_not = "another layer reads the same bias";
-    } else if (bias->count() != static_cast<std::int64_t>(error->second.size())) {
+    } else if (bias->count() != static_cast<std::int64_t>(error->second.mean.size())) {
       proposal.why_not = "its bias has not one value for each output channel";
     } else {
       const auto repaired = network.plan.constants.find(name);
       std::vector<float> values = repaired != network.plan.constants.end()
                                       ? repaired->second.values
                                       : std::vector<float>(bias->floats().begin(), bias->floats().end());
+      const std::vector<double> sure = shrunk(error->second);
       double largest = 0;
       const onnx::AttributeProto* beta = find_attribute(*layer.node, "beta");
       const double factor = beta == nullptr ? 1.0 : static_cast<double>(beta->f());
       if (factor == 0) continue;
       for (std::size_t c = 0; c < values.size(); ++c) {
-        values[c] -= static_cast<float>(error->second[c] / factor);
-        largest = std::max(largest, std::abs(error->second[c]));
+        values[c] -= static_cast<float>(sure[c] / factor);
+        largest = std::max(largest, std::abs(sure[c]));
       }
-      proposal.what = fmt::format("takes a mean error of up to {:.3g} out of {} biases", largest, values.size());
-      proposal.constants[name] = {layer.layer->name, bias->shape(), std::move(values)};
+      if (largest == 0) {
+        proposal.why_not = "its mean errors are within noise";
+      } else {
+        proposal.what = fmt::format("takes a mean error of up to {:.3g} out of {} biases", largest, values.size());
+        proposal.constants[name] = {layer.layer->name, bias->shape(), std::move(values)};
+      }
     }
     proposals.push_back(std::move(proposal));
   }

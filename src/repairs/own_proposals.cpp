@@ -45,7 +45,7 @@ NetworkToRepair seen_by_callers(const Network& network) {
     }
     if (const auto found = network.noise.find(layer.name); found != network.noise.end()) one.noise = found->second;
     if (const auto found = network.mean_error.find(layer.name); found != network.mean_error.end()) {
-      one.mean_error = found->second;
+      one.mean_error = found->second.mean;
     }
   }
   for (const auto& [tensor, grid] : network.plan.tensors) {

@@ -14,12 +14,16 @@
 
 #include "model/layers.h"
 #include "model/model.h"
+#include "numerics/channel_means.h"
 #include "numerics/gptq.h"
 #include "numerics/histogram.h"
 #include "plan/plan.h"
 #include "vernier/experiments.h"
 
 namespace vernier {
+
+/// By layer, over disjoint samples.
+using LayerProducts = std::map<std::string, std::vector<InputProducts>>;
 
 /// What a repair sees. Maps hold what was measured so far, by tensor or layer; anything may be absent.
 struct Network {
@@ -31,14 +35,17 @@ struct Network {
   /// Largest magnitude in each channel of an activation that a weighted layer reads.
   const std::map<std::string, std::vector<float>>& channel_absmax;
   /// Mean of low - float in each output channel of a weighted layer, on exact inputs.
-  const std::map<std::string, std::vector<double>>& mean_error;
+  const std::map<std::string, ChannelMeans>& mean_error;
   /// How much of a weighted layer's own error power is gone with exact weights: 0 to 1, below 0 where errors cancelled.
   const std::map<std::string, double>& weight_share;
   /// Own error power over signal of each low layer, on exact inputs.
   const std::map<std::string, double>& noise;
-  /// Measures the products of the inputs of the layers named when asked: too large to have for all at once.
-  const std::function<std::map<std::string, InputProducts>(const std::vector<std::string>& layers)>& products;
+  /// Measures the products of the inputs of the layers named when asked: too large to have for all at once. Of each
+  /// layer two, over one half of the samples and the other; one where there is a single sample.
+  const std::function<LayerProducts(const std::vector<std::string>& layers)>& products;
   std::size_t threads = 1;
+  /// GPTQ's, by layer, where what was accepted is learned again: other layers are left out. Null: it is to be chosen.
+  const std::map<std::string, double>* damping = nullptr;
 
   const onnx::NodeProto* node(const std::string& layer) const;
 };
@@ -61,6 +68,7 @@ struct Proposal {
   /// The network's output may say so as well, if its layers do not gain enough.
   bool or_by_output = false;
   double neutral_db = kNeutralDb;  // that a rewrite has to reach
+  double damping = 0;              // GPTQ's, as it was chosen
 };
 
 struct Repair {

@@ -40,7 +40,7 @@ class Offers {
       for (const TensorFacts& input : layer.inputs) {
         if (!input.constant && !input.channels.empty()) channels_[input.name] = input.channels;
       }
-      if (!layer.mean_error.empty()) mean_error_[layer.name] = layer.mean_error;
+      if (!layer.mean_error.empty()) mean_error_[layer.name] = {layer.mean_error, {}};
       if (layer.weights_noise && layer.activations_noise) {
         const double sum = *layer.weights_noise + *layer.activations_noise;
         if (sum > 0) weight_share_[layer.name] = *layer.weights_noise / sum;
@@ -53,10 +53,10 @@ class Offers {
     Offer& offer = place->second;
     if (!fresh) return offer;
     // What it would measure, it would change.
-    const std::function<std::map<std::string, InputProducts>(const std::vector<std::string>&)> products =
+    const std::function<LayerProducts(const std::vector<std::string>&)> products =
         [&](const std::vector<std::string>& layers) {
           offer.changes.insert(layers.begin(), layers.end());
-          return std::map<std::string, InputProducts>();
+          return LayerProducts();
         };
     const Subject& subject = experiment_.subject();
     const Network network{subject.model,
@@ -83,7 +83,7 @@ class Offers {
   const Experiment& experiment_;
   std::map<std::string, HalvedHistogram> histograms_;
   std::map<std::string, std::vector<float>> channels_;
-  std::map<std::string, std::vector<double>> mean_error_;
+  std::map<std::string, ChannelMeans> mean_error_;
   std::map<std::string, double> weight_share_, noise_;
   std::map<std::string, Offer> offers_;
 };

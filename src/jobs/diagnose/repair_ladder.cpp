@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -27,7 +28,8 @@ namespace vernier {
 namespace {
 
 constexpr double kAccepted = 0.8;    // of the error power that was
-constexpr std::size_t kSamples = 8;  // that layers are judged on, and as many that repairs learn from
+constexpr std::size_t kSamples = 8;  // that layers are judged on
+constexpr std::size_t kMostToLearn = 16;
 constexpr std::size_t kSequence = 64;
 
 void take(Plan& plan, const Proposal& proposal) {
@@ -93,7 +95,7 @@ bool surely_better(const OutputError& before, const OutputError& after) {
 }
 
 LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge) {
-  return {evenly(learn, kSamples), evenly(judge, kSamples)};
+  return {evenly(learn, kMostToLearn), evenly(judge, kSamples)};
 }
 
 LadderSamples ladder_samples(const Subject& subject, std::size_t count) {
@@ -129,7 +131,18 @@ RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, Ladde
       no_rewrites_(std::move(no_rewrites)),
       those_(std::move(those)) {
   products_ = [this](const std::vector<std::string>& layers) {
-    return input_products(subject_of(state_), layers, state_.reference.shapes, those_.learn);
+    LayerProducts products;
+    // A sequence cannot be cut.
+    const bool together = damping_ || !state_.subject.carries.empty();
+    std::array<std::vector<std::size_t>, 2> parts;
+    for (std::size_t i = 0; i < those_.learn.size(); ++i) parts[together ? 0 : i % 2].push_back(those_.learn[i]);
+    for (const std::vector<std::size_t>& part : parts) {
+      if (part.empty()) continue;
+      for (auto& [layer, sums] : input_products(subject_of(state_), layers, state_.reference.shapes, part)) {
+        products[layer].push_back(std::move(sums));
+      }
+    }
+    return products;
   };
 }
 
@@ -150,7 +163,8 @@ Network RepairLadder::network() {
           weight_share_,
           noise_,
           products_,
-          state_.subject.threads};
+          state_.subject.threads,
+          damping_ ? &*damping_ : nullptr};
 }
 
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, bool exact_weights) {
@@ -263,11 +277,15 @@ void RepairLadder::learn_for(const Repair& repair) {
 }
 
 void RepairLadder::accept(const Repair& repair, int round, const Proposal& proposal) {
-  accepted_.push_back({std::string(repair.id), round, proposal.layers});
+  accepted_.push_back({std::string(repair.id), round, proposal.layers, proposal.damping});
   for (const auto& [tensor, grid] : proposal.grids) grids_[tensor] = grid;
 }
 
 void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
+  damping_.emplace();
+  for (const AcceptedProposal& one : accepted) {
+    if (one.damping > 0) damping_->emplace(one.layers.front(), one.damping);
+  }
   noise_ = own_noise(state_);
   channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
   for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan))) {

@@ -68,6 +68,7 @@ struct AcceptedProposal {
   std::string repair;
   int round = 0;
   std::vector<std::string> layers;
+  double damping = 0;  // GPTQ's
   bool operator==(const AcceptedProposal&) const = default;
 };
 
@@ -76,7 +77,7 @@ struct LadderSamples {
   std::vector<std::size_t> learn, judge;
 };
 
-/// Eight of `learn` and eight of `judge`, evenly; of fewer than that all.
+/// Of `learn` 16 and of `judge` eight, evenly; of fewer than that all.
 LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge);
 /// Of `count` samples that are not halved: each in turn, eight at most, and of a sequence, which cannot be cut, the
 /// first 64 for both.
@@ -141,11 +142,12 @@ class RepairLadder {
   const LadderSamples those_;
   std::map<std::string, double> noise_;  // noise over signal of each layer
   std::map<std::string, std::vector<float>> channels_;
-  std::map<std::string, std::vector<double>> mean_error_;
+  std::map<std::string, ChannelMeans> mean_error_;
   std::map<std::string, double> weight_share_;
-  std::function<std::map<std::string, InputProducts>(const std::vector<std::string>&)> products_;
-  std::map<std::string, QuantParams> grids_;   // accepted, to be put back after a rewrite
-  std::optional<RepairState> before_rewrite_;  // of the kind that is being tried
+  std::function<LayerProducts(const std::vector<std::string>&)> products_;
+  std::optional<std::map<std::string, double>> damping_;  // of what is learned again
+  std::map<std::string, QuantParams> grids_;              // accepted, to be put back after a rewrite
+  std::optional<RepairState> before_rewrite_;             // of the kind that is being tried
   std::vector<RepairTried> tried_;
   std::vector<AcceptedProposal> accepted_;
   bool rewritten_ = false;

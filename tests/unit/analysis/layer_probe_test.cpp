@@ -45,9 +45,26 @@ TEST_F(Probe, OfOneLayerGivesWhatAllTogetherGive) {
   EXPECT_EQ(seen.own, std::ranges::find(all, layer, &LayerError::layer)->error);
   const auto means = mean_errors(subject_, plan_, weights_, shapes_, all_samples(subject_));
   ASSERT_GT(means.size(), 1U);
-  EXPECT_EQ(seen.mean_error, means.at(layer));
+  EXPECT_EQ(seen.mean_error, means.at(layer).mean);
   EXPECT_GT(seen.own_with_exact_weights.error_energy, 0);
   EXPECT_NE(seen.own_with_exact_weights.error_energy, seen.own.error_energy);
+}
+
+TEST_F(Probe, MeanErrorsKnowHowSureTheyAre) {
+  const auto of = [&](const std::vector<std::size_t>& samples) {
+    return mean_errors(subject_, plan_, weights_, shapes_, samples).begin()->second;
+  };
+  const ChannelMeans all = of(all_samples(subject_));
+  std::vector<double> squares(all.mean.size());
+  for (std::size_t s = 0; s < samples_.size(); ++s) {
+    const ChannelMeans one = of({s});
+    EXPECT_TRUE(one.variance.empty()) << "one sample does not tell";
+    for (std::size_t c = 0; c < squares.size(); ++c) squares[c] += std::pow(one.mean[c] - all.mean[c], 2);
+  }
+  const auto n = static_cast<double>(samples_.size());
+  for (std::size_t c = 0; c < squares.size(); ++c) {
+    EXPECT_NEAR(all.variance[c], squares[c] / (n * (n - 1)), 1e-6 * all.variance[c]) << c;
+  }
 }
 
 TEST_F(Probe, SeesTheLargestMagnitudesOfAnInputByChannelAndBySample) {
@@ -96,7 +113,7 @@ TEST(ProbeInMixedFormats, GivesMeanErrorsBesideOwnErrors) {
     EXPECT_EQ(probes.layers.at(error.layer).own, error.error) << error.layer;
   }
   EXPECT_EQ(probes.layers.at("product").mean_error,
-            mean_errors(subject, plan, weights, shapes, all_samples(subject)).at("product"));
+            mean_errors(subject, plan, weights, shapes, all_samples(subject)).at("product").mean);
 }
 
 TEST_F(Probe, LeavesTheReferenceRunAsItIs) {

@@ -131,7 +131,7 @@ TEST_P(Gptq, RoundsAsItsDefinitionSays) {
   for (std::size_t i = 0; i < scales(c); ++i) grid.scale.push_back(step(random));
   if (c.format == Format::UInt8) grid.zero_point.assign(grid.scale.size(), 100);
   if (c.format == Format::UInt8 && c.axis >= 0) grid.zero_point.back() = 140;
-  const auto rounded = gptq_round(Tensor::of(c.shape, weight), c.layout, grid, given, 2);
+  const auto rounded = gptq_round(Tensor::of(c.shape, weight), c.layout, grid, given, 0.01, 2);
   ASSERT_TRUE(rounded);
   const std::vector<double> expected = oracle(c, weight, grid, given);
   for (std::size_t i = 0; i < count; ++i) ASSERT_NEAR((*rounded)[i], expected[i], 1e-5) << "element " << i;
@@ -154,16 +154,44 @@ INSTANTIATE_TEST_SUITE_P(Weights, Gptq,
                              Case{"LastBlockShorter", {3, 10}, {3, 10, 1}, 1, Format::Int4, 1, 4}),
                          [](const auto& tested) { return tested.param.name; });
 
+TEST(Gptq, OutputEnergyIsThatOfTheErrorsOfItsRows) {
+  // Two groups, a row each: 0.5^2 * 2 + 2 * 0.5 * 1 * 3 + 1^2 * 5, and 2^2 * 7.
+  const Tensor weight = Tensor::of({2, 2}, std::vector<float>{1.5F, 2, 3, 4});
+  const InputProducts given{2, 2, {2, 3, 3, 5, 7, 1, 1, 9}};
+  EXPECT_DOUBLE_EQ(output_energy(weight, {2, 2, 1}, {1, 1, 1, 4}, given, 2), 8.5 + 28);
+  // The same weights as columns.
+  const Tensor turned = Tensor::of({2, 2}, std::vector<float>{1.5F, 3, 2, 4});
+  EXPECT_DOUBLE_EQ(output_energy(turned, {2, 1, 2}, {1, 1, 1, 4}, given, 1), 8.5 + 28);
+}
+
+TEST(Gptq, MoreDampingStaysNearerToTheNearestCodes) {
+  std::mt19937_64 random(3);
+  const Tensor weight = Tensor::of({4, 20}, normal(random, 80));
+  const InputProducts given = products(1, 20, random);
+  const QuantParams grid{Format::Int8, {0.3F}, {}, -1, 0, 0};
+  std::vector<float> nearest(80);
+  round_tensor(grid, weight.shape(), weight.floats(), nearest);
+  const auto changed = [&](double damping) {
+    const auto rounded = gptq_round(weight, {4, 20, 1}, grid, given, damping, 1);
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < nearest.size(); ++i) others += (*rounded)[i] != nearest[i] ? 1 : 0;
+    return others;
+  };
+  EXPECT_GT(changed(0.01), changed(1));
+  EXPECT_EQ(changed(1e4), 0U);
+}
+
 TEST(Gptq, RefusesProductsOfAnotherSize) {
   QuantParams grid{Format::Int8, {0.1F}, {}, -1, 0, 0};
-  EXPECT_THROW(gptq_round(Tensor::of({2, 3}, std::vector<float>(6)), {2, 3, 1}, grid, {1, 2, {1, 0, 0, 1}}, 1), Error);
+  EXPECT_THROW(gptq_round(Tensor::of({2, 3}, std::vector<float>(6)), {2, 3, 1}, grid, {1, 2, {1, 0, 0, 1}}, 0.01, 1),
+               Error);
 }
 
 TEST(Gptq, HasNothingToGoByWithoutEnergy) {
   QuantParams grid{Format::Int8, {0.1F}, {}, -1, 0, 0};
   const Tensor weight = Tensor::of({2, 2}, std::vector<float>(4, 1));
-  EXPECT_FALSE(gptq_round(weight, {2, 2, 1}, grid, {1, 2, {0, 0, 0, 0}}, 1));
-  EXPECT_FALSE(gptq_round(weight, {2, 2, 1}, grid, {1, 2, {NAN, 0, 0, 1}}, 1));
+  EXPECT_FALSE(gptq_round(weight, {2, 2, 1}, grid, {1, 2, {0, 0, 0, 0}}, 0.01, 1));
+  EXPECT_FALSE(gptq_round(weight, {2, 2, 1}, grid, {1, 2, {NAN, 0, 0, 1}}, 0.01, 1));
 }
 
 }  // namespace

@@ -32,12 +32,13 @@ struct Bench {
   std::map<std::string, RangeStats> ranges;
   std::map<std::string, HalvedHistogram> histograms;
   std::map<std::string, std::vector<float>> channels;
-  std::map<std::string, std::vector<double>> mean_error;
+  std::map<std::string, ChannelMeans> mean_error;
   std::map<std::string, double> weight_share;
   std::map<std::string, double> noise;
-  std::map<std::string, InputProducts> measured;
-  std::function<std::map<std::string, InputProducts>(const std::vector<std::string>&)> products =
-      [this](const std::vector<std::string>&) { return measured; };
+  LayerProducts measured;
+  std::function<LayerProducts(const std::vector<std::string>&)> products = [this](const std::vector<std::string>&) {
+    return measured;
+  };
 
   Bench(Model made, Format format);
   Network network() {

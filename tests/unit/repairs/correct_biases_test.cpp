@@ -14,17 +14,27 @@ TEST(BiasCorrection, TakesTheMeanErrorOut) {
   Model model = parsed("g (float[1,8] x) => (float[1,2] y) <float[2] b = {1, 2}> { [fc] y = Gemm(x, w, b) }",
                        {{"w", zeros({8, 2})}});
   Bench bench(std::move(model), Format::Int8);
-  bench.mean_error["fc"] = {0.25, -0.5};
+  bench.mean_error["fc"] = {{0.25, -0.5}, {}};
   const auto proposals = correct_biases(bench.network(), 0);
   ASSERT_EQ(proposals.size(), 1U);
   EXPECT_EQ(proposals[0].constants.at("b").values, (std::vector<float>{0.75F, 2.5F}));
   EXPECT_EQ(proposals[0].constants.at("b").layer, "fc");
 }
 
+TEST(BiasCorrection, TakesOutNoMoreThanIsKnown) {
+  Bench bench(parsed("g (float[1,8] x) => (float[1,2] y) <float[2] b = {1, 2}> { [fc] y = Gemm(x, w, b) }",
+                     {{"w", zeros({8, 2})}}),
+              Format::Int8);
+  bench.mean_error["fc"] = {{3, -1}, {3, 1}};  // shrunk to 1.5 and -0.75
+  EXPECT_EQ(correct_biases(bench.network(), 0).at(0).constants.at("b").values, (std::vector<float>{-0.5F, 2.75F}));
+  bench.mean_error["fc"] = {{0.5, -0.5}, {1, 1}};
+  EXPECT_EQ(correct_biases(bench.network(), 0).at(0).why_not, "its mean errors are within noise");
+}
+
 TEST(BiasCorrection, NeedsABias) {
   Model model = parsed("g (float[1,8] x) => (float[1,2] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({8, 2})}});
   Bench bench(std::move(model), Format::Int8);
-  bench.mean_error["mm"] = {0.25, -0.5};
+  bench.mean_error["mm"] = {{0.25, -0.5}, {}};
   EXPECT_EQ(correct_biases(bench.network(), 0).at(0).why_not,
             "the MatMul adds no constant bias, and no Add in float behind it does");
 }
@@ -35,7 +45,7 @@ TEST(BiasCorrection, FindsTheBiasOfAnAddBehindAMatMul) {
     for (PlannedLayer& layer : bench.plan.layers) {
       if (std::ranges::find(low, layer.name) == low.end()) layer.format = Format::Float32;
     }
-    bench.mean_error["mm"] = {0.25, -0.5};
+    bench.mean_error["mm"] = {{0.25, -0.5}, {}};
     const auto proposals = correct_biases(bench.network(), round);
     return proposals.empty() ? Proposal{} : proposals.front();
   };
