@@ -39,7 +39,8 @@ ASYMMETRIC = "Non-zero zero point is not supported"  # codes off zero are the ne
 REFUSED_NETWORKS = {"codes_out": ASYMMETRIC, "quantized_to_bytes": ASYMMETRIC, "relu6_in_the_quantizer": ASYMMETRIC,
                     "codes_of_microsoft": ASYMMETRIC,
                     # Its parser reads Attention of com.microsoft, with one input for all three, as that of ONNX.
-                    "operators_of_microsoft": "Q, K, and V inputs must have the same number of dimensions"}
+                    "operators_of_microsoft": "Q, K, and V inputs must have the same number of dimensions",
+                    "sequences": "(SequenceConstruct)"}
 # A GRU or LSTM in float32 between layers in bfloat16; in float32 throughout it builds.
 REFUSED_FILES = {(name, "bf16"): "Mismatched number of elements in reshape" for name in ("sequence", "mostly_recurrent")}
 # Files that hold nothing in the format: the network is in float16 already.
