@@ -50,7 +50,8 @@ struct Pair {
 /// Sums of each pair over all samples, by the name in the reference. `tally` may be null.
 std::map<std::string, OutputStats> compare(const Loaded& loaded, const LiveRun& run, const std::vector<Pair>& pairs,
                                            Tally* tally, const JobSinks& sinks) {
-  const Subject& subject = loaded.subject;
+  Subject subject = loaded.subject;
+  subject.ranks = nullptr;  // one process asks the engine
   std::vector<std::string> names;
   for (const Pair& pair : pairs) names.push_back(pair.reference);
   std::map<std::string, OutputStats> sums;
