@@ -53,13 +53,19 @@ bool is_read_by(const LayerFacts& layer, std::string_view op_type) {
   return std::ranges::find(layer.read_by, op_type) != layer.read_by.end();
 }
 
+bool reads_from(const LayerFacts& layer, std::string_view op_type) {
+  return std::ranges::find(layer.made_by, op_type) != layer.made_by.end();
+}
+
 /// The squares of a norm in pieces, the cube of a GELU, exponentials behind which a logarithm or a ratio follows, and
 /// the logits of attention can be had without what is too large; for other results no rewrite is known here.
 std::vector<std::string> rewrites_of(const LayerFacts& layer) {
-  if (layer.op_type == "Exp" || (layer.op_type == "Add" && is_read_by(layer, "Log"))) return {"stable-form"};
+  const bool adds = layer.op_type == "Add" || layer.op_type == "ReduceSum";
+  const bool exponentials = layer.op_type == "Exp" ? is_read_by(layer, "Add") || is_read_by(layer, "ReduceSum")
+                                                   : adds && reads_from(layer, "Exp");
+  if (exponentials) return {"stable-form"};
   const bool squares = layer.op_type == "Pow" || layer.op_type == "Mul";
-  if (layer.op_type == "ReduceSumSquare") return {"scale-square"};
-  if (layer.op_type == "ReduceSum") return {"stable-form", "scale-square"};
+  if (layer.op_type == "ReduceSum" || layer.op_type == "ReduceSumSquare") return {"scale-square"};
   const bool averaged =
       std::ranges::any_of(layer.read_by, [](const std::string& op) { return op == "ReduceMean" || op == "ReduceSum"; });
   if (squares && averaged) return {"fuse-norm", "scale-square"};
@@ -119,13 +125,15 @@ bool explains_own_noise(const LayerFacts& layer, const TensorFacts& lossy, bool 
 }
 
 /// Squares, and what a logarithm or a root is taken of, can be computed with values that a power of two made larger,
-/// and logarithms of exponentials without them.
+/// and the logarithm of a Softmax without it.
 std::vector<std::string> rewrites_of_small(const LayerFacts& layer) {
-  const bool logarithm = layer.op_type == "Log" || is_read_by(layer, "Log");
-  const bool root = layer.op_type == "Sqrt" || is_read_by(layer, "Sqrt");
-  const bool squares = layer.op_type == "Pow" || (layer.op_type == "Mul" && layer.inputs.size() == 1);
-  if (logarithm) return {"stable-form", "scale-square"};
-  return root || squares ? std::vector<std::string>{"scale-square"} : std::vector<std::string>{};
+  const bool of_softmax =
+      layer.op_type == "Log" ? reads_from(layer, "Softmax") : layer.op_type == "Softmax" && is_read_by(layer, "Log");
+  if (of_softmax) return {"stable-form"};
+  const auto ends = [](const std::string& op) { return op == "Log" || op == "Sqrt"; };
+  const bool scales = ends(layer.op_type) || layer.op_type == "Pow" ||
+                      (layer.op_type == "Mul" && layer.inputs.size() == 1) || std::ranges::any_of(layer.read_by, ends);
+  return scales ? std::vector<std::string>{"scale-square"} : std::vector<std::string>{};
 }
 
 std::string percent(double share) {

@@ -117,7 +117,6 @@ class Reader {
            read_by(*form.sum, 1);
   }
 
- private:
   const Model& model_;
   GraphWalk walk_;
   std::map<std::string, int> readers_;
@@ -185,7 +184,7 @@ void make_stable(Model& model, const std::string& last) {
   Pieces pieces(model, graph, *node, names);
   switch (form->kind) {
     case Form::Kind::Softplus: {
-      const std::string one = pieces.constant("/one", Tensor::of({}, std::vector<float>{1}));
+      const std::string one = form->sum->input(form->sum->input(0) == form->inner->output(0) ? 1 : 0);  // of any rank
       const std::string small = pieces.add("Exp", {pieces.add("Neg", {pieces.add("Abs", {form->x})})});
       const std::string logarithm = pieces.add("Log", {pieces.add("Add", {small, one})});
       pieces.add("Add", {pieces.add("Relu", {form->x}), logarithm});

@@ -120,7 +120,6 @@ def attention(largest, scale):
     return nodes, constants, 13, [1, 4, WIDTH]
 
 
-# Hardmax over another dimension than the last changed its meaning in opset 13: such a model is not raised.
 def exponentials(pieces):
     """Of 10 x: beyond float16 where x is above 1.1, and below it where x is under -1.7."""
     ends = {"softplus": [("Exp", ["u"], "e"), ("Add", ["one", "e"], "s"), ("Log", ["s"], "y")],
@@ -136,6 +135,7 @@ def exponentials(pieces):
     return nodes, constants, 13, [1, 4, WIDTH]
 
 
+# Hardmax over another dimension than the last changed its meaning in opset 13: such a model is not raised.
 OLD = [helper.make_node("Hardmax", ["x"], ["f"], name="old", axis=1), helper.make_node("Add", ["x", "f"], ["h"], name="sum")]
 NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm(False, 1000, 13),
             "two_faults": norm_behind_a_large_product, "small_norm": lambda: norm(False, 20, 13), "old_rms_norm": lambda: norm(False, 1000, 12, OLD),
