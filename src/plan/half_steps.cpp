@@ -34,7 +34,8 @@ void add_reduction(Pieces& pieces, const std::string& op_type, const std::string
   }
 }
 
-void add_steps(Pieces& pieces, const Node& node, int opset) {
+/// `type`: of the node's values.
+void add_steps(Pieces& pieces, const Node& node, Dtype type, int opset) {
   const std::string& x = node.input(0);
   if (node.op_type() == "LogSoftmax") {
     const std::string shares = pieces.add("Softmax", {x});
@@ -48,7 +49,12 @@ void add_steps(Pieces& pieces, const Node& node, int opset) {
     over.clear_attribute();
     set_attribute(over, "axes", std::vector<std::int64_t>{attribute_int(node, "axis", -1)});
     add_reduction(pieces, "ReduceSum", pieces.add("Mul", {x, x}), over, opset);
-    pieces.add("Div", {x, pieces.add("Sqrt", {std::string(pieces.last().output(0))})});
+    const std::string norm = pieces.add("Sqrt", {std::string(pieces.last().output(0))});
+    // What has no length in the format is divided by 1.
+    const std::string zero = pieces.constant("/zero", Tensor(type, {}));
+    const std::string none = pieces.add("Cast", {pieces.add("Equal", {norm, zero})});
+    set_attribute(pieces.last(), "to", static_cast<std::int64_t>(type));
+    pieces.add("Div", {x, pieces.add("Add", {norm, none})});
   }
 }
 
@@ -71,7 +77,7 @@ std::vector<std::string> spell_out_half_steps(Model& typed) {
     Pieces pieces(typed, graph, node, names);
     if (half && !steps_in_half(node).empty()) {
       layers.push_back(node.name());
-      add_steps(pieces, node, default_opset(typed.proto));
+      add_steps(pieces, node, type, default_opset(typed.proto));
     }
     if (pieces.empty()) {
       nodes.push_back(node);

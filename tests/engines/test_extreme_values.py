@@ -72,3 +72,20 @@ def test_a_given_file_is_warned_of(case, tmp_path):
     assert any("half precision" in text for text in report["warnings"]) == warned
     # As the engine: infinities in place of 73 dB.
     assert (report["other_sums"]["figures"]["outputs"][0]["nonfinite"] > 0) == (case == "LogSoftmax")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("case, scale", [("LogSoftmax", "exponents"), ("LogSoftmax", "large"), ("ReduceLogSumExp", "exponents"),
+                                         ("LpNormalization 2", "large"), ("LpNormalization 2", "tiny"), ("LpNormalization 2", "usual")])
+def test_steps_are_simulated_as_the_engine_takes_them(case, scale, tmp_path):
+    onnx.save(extreme_values.network(case, None), tmp_path / "float.onnx")
+    onnx.save(extreme_values.network(case, "fp16"), tmp_path / "typed.onnx")
+    given = extreme_values.inputs_of(case, scale).astype(np.float16).astype(np.float32)
+    np.savez(tmp_path / "data.npz", x=given)
+    report = json.loads(vernier("verify", tmp_path / "float.onnx", tmp_path / "typed.onnx", "--data", tmp_path / "data.npz", "--target", "tensorrt",
+                                "--json"))
+    simulated = report["other_sums"]["figures"]["outputs"][0]
+    engine = extreme_values.judged(extreme_values.expected(case, scale, "fp16"), RECORD[f"{case} {scale} fp16"])
+    assert simulated["nonfinite"] == engine["not finite"]
+    if not engine["not finite"]:
+        assert float(simulated["sqnr_db"]) == pytest.approx(engine["db"], abs=2.5)
