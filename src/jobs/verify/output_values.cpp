@@ -119,11 +119,10 @@ std::vector<Channels> channels_of(const Subject& subject, const std::string& out
   return axes;
 }
 
-/// By output, over a few samples; with `until_they_vary` it ends with the first after which no channel is constant.
+/// By output, over all samples; with `until_they_vary` it ends with the first after which no channel is constant.
 std::map<std::string, std::vector<Channels>> channels_in(const Subject& subject, const Model& model,
                                                          const std::vector<std::string>& names, bool until_they_vary) {
-  std::vector<std::size_t> order = all_samples(subject);
-  order.resize(std::min(order.size(), kSamplesForConstants));
+  const std::vector<std::size_t> order = all_samples(subject);
   std::map<std::string, std::vector<Channels>> found;
   std::map<std::string, Shape> shapes;
   run_tensors(subject, model, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
@@ -195,7 +194,7 @@ void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std:
         numbers.push_back(std::to_string(channel));
       }
       sentences.push_back(fmt::format(
-          "{} of {} places along axis {} of '{}' are constant in the typed model: {}. In the float model their values "
+          "constant in the typed model: {} of {} places along axis {} of '{}' ({}). In the float model their values "
           "are "
           "from {:.3g} to {:.3g}: one scale for larger values hides them",
           hidden.size(), channels.ranges.size(), channels.axis, printable(name), list_some(numbers), all.min, all.max));
