@@ -28,9 +28,9 @@ std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& l
 }
 
 bool is_worse(const RunFigures& there, const RunFigures& elsewhere) {
-  constexpr double kMatters = 0.5;  // dB
+  constexpr double kMatters = 0.5, kFine = 50;  // dB; above that another order of sums shows
   return !std::ranges::equal(there.outputs, elsewhere.outputs, [](const OutputFigure& a, const OutputFigure& b) {
-    return !(a.sqnr_db < b.sqnr_db - kMatters);
+    return a.sqnr_db >= kFine || !(a.sqnr_db < b.sqnr_db - kMatters);
   });
 }
 

@@ -18,7 +18,7 @@ namespace vernier {
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
                                              const JobSinks& sinks);
 
-/// Whether some output of `there` is more than 0.5 dB below that of `elsewhere`.
+/// Whether some output of `there` is more than 0.5 dB below that of `elsewhere`, and below 50 dB.
 bool is_worse(const RunFigures& there, const RunFigures& elsewhere);
 
 /// Both figures in a sentence without its end: "in ONNX Runtime 1.31.1 with its default optimizations, the result on

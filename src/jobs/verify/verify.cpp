@@ -293,7 +293,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   }
   VerifyReport report;
   try {
-    report = verify_model(typed, options, sources, sinks);
+    report = verify_model(typed, options, sources, sinks, nullptr, /*as_users_run_it=*/true);
   } catch (const Error& error) {
     const Error fault = fault_of_file(error, typed, options.float_model, sources);
     // An engine may refuse the file for what is wrong with it: then that is the answer.
@@ -324,7 +324,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
 }
 
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks,
-                          const OutputStore* known) {
+                          const OutputStore* known, bool as_users_run_it) {
   VerifyReport report = described(typed, options, sources);
   Stopwatch watch(report.phases);
   watch.phase("load");
@@ -429,7 +429,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     watch.stop();
   }
 
-  if (known == nullptr && !options.on) {
+  if (as_users_run_it && !options.on) {
     watch.phase("ONNX Runtime");
     const std::string text = what_users_get(typed, loaded, report.figures, report.saturated_pairs, requirement, sinks);
     watch.stop();

@@ -20,9 +20,9 @@ namespace vernier {
 /// float model and the samples of `sources`, which belong to options.measure. `sinks`: for warnings; progress goes to
 /// those of the sources. `known`: judged outputs of the float model on these samples, where the job has run it already;
 /// then layers are compared only where something inside stops being finite. Without `known`, what the file stores is
-/// compared with the float model, too.
+/// compared with the float model, too. `as_users_run_it`: also in ONNX Runtime with its default optimizations.
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks,
-                          const OutputStore* known = nullptr);
+                          const OutputStore* known = nullptr, bool as_users_run_it = false);
 
 /// `typed` in pair form, for the simulation: its figures are the same on every machine then. Absent where it does not
 /// compute on codes, or the float model does so itself: what both have runs as it is in both.
