@@ -193,8 +193,9 @@ std::vector<LayerError> Measured::own_errors() {
 }
 
 void Measured::run_all_low(const std::vector<Match>& matches) {
-  const std::string name = matches.empty() ? low_name() + " outputs" : low_name();
-  experiment_.set_all_low(recorded<Lockstep>(name, [&] {
+  // A record with layers has the outputs, too.
+  const bool outputs_alone = matches.empty() && (store_ == nullptr || store()->find(low_name()) == nullptr);
+  experiment_.set_all_low(recorded<Lockstep>(outputs_alone ? low_name() + " outputs" : low_name(), [&] {
     if (matches.empty()) return experiment_.outputs_of_all_low();
     if (all_low_ahead_) return all_low_ahead_->run();
     return experiment_.lockstep_of_all_low(matches).run();
