@@ -125,7 +125,9 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
         cross_validated(weight, candidate.layout, grid, nearest, parts, network.threads);
     if (!chosen) {
       proposal.why_not =
-          teaches_nothing(parts) ? kNoInputs : "what one half of the samples rounds is no better on the other half";
+          teaches_nothing(parts)
+              ? kNoInputs
+              : "weights rounded for one half of the samples are no better than the nearest values on the other half";
       return proposal;
     }
     proposal.damping = *chosen;

@@ -41,7 +41,8 @@ struct Network {
   /// Own error power over signal of each low layer, on exact inputs.
   const std::map<std::string, double>& noise;
   /// Measures the products of the inputs of the layers named when asked: too large to have for all at once. Of each
-  /// layer two, over one half of the samples and the other; one where there is a single sample.
+  /// layer two, over one half of the samples and the other; one of a single sample, of a sequence, and where repairs
+  /// are repeated.
   const std::function<LayerProducts(const std::vector<std::string>& layers)>& products;
   std::size_t threads = 1;
   /// GPTQ's, by layer, where what was accepted is learned again: other layers are left out. Null: it is to be chosen.

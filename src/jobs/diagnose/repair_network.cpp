@@ -249,8 +249,9 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   Attempt all = attempt(accepted);
   const bool finite_again = makes_finite(repaired.tried);
   AgreementChange classes = agreement_change(before.moved, all.error.moved);
-  const std::string why = classes.costs() ? "with all of them " + change_text(classes, all.error.moved_words)
-                                          : "the network as a whole is not better with all accepted repairs";
+  const std::string why = classes.costs()
+                              ? "with all of them " + change_text(classes, all.error.moved_words)
+                              : "the network as a whole does not gain two standard errors with all accepted repairs";
   if (!gains(before, all.error, finite_again)) {
     // One kind may undo what others gain: those that gain alone are tried together.
     std::vector<AcceptedProposal> good;

@@ -126,7 +126,7 @@ TEST(GptqRounding, KeepsTheNearestCodesWhereTheOtherHalfGainsNothing) {
   for (std::size_t i = 0; i < 16; ++i) strangers.sums[17 * i] = 1;
   bench.measured["mm"] = {strangers, strangers};
   EXPECT_EQ(gptq_rounding(bench.network(), 0).at(0).why_not,
-            "what one half of the samples rounds is no better on the other half");
+            "weights rounded for one half of the samples are no better than the nearest values on the other half");
 }
 
 TEST(GptqRounding, RefusesWhatItCannotHelp) {
