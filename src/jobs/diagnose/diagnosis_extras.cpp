@@ -38,10 +38,10 @@ void Diagnosis::try_on_onnxruntime() {
 std::string Diagnosis::what_onnxruntime_loses() const {
   const RunFigures& simulated = report_.in_sample ? *report_.in_sample : *report_.final_figures;
   const std::optional<RunFigures> there = figures_by_default(typed_->model(), loaded_, requirement(), sinks_);
-  if (!there || !is_worse(*there, simulated)) return {};
-  const std::optional<SaturatedPairs>& saturated = report_.saturated_pairs;
-  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(*there, saturated->figures)) return {};
-  std::string text = default_optimizations_text(*there, simulated, report_.requirement, subject().runtime->version());
+  if (!there) return {};
+  std::string text =
+      lost_by_default(*there, simulated, report_.saturated_pairs, report_.requirement, subject().runtime->version());
+  if (text.empty()) return text;
   if (report_.in_sample) text += ", on the calibration samples";
   if (options_.precision.target == Target::OnnxRuntime) return text;
   return text + ". ‹target› onnxruntime places pairs where its kernels fuse them";

@@ -6,11 +6,13 @@
 
 #include "analysis/figures.h"
 #include "base/text.h"
-#include "engines/onnxruntime/session.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/runtime_check.h"
 #include "jobs/verify/on_engine.h"
 #include "model/contents.h"
 #include "report/text/figures.h"
 #include "vernier/error.h"
+#include "vernier/report/typed.h"
 
 namespace vernier {
 
@@ -27,18 +29,38 @@ std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& l
   }
 }
 
+namespace {
+
+/// Whether some output of `there` is more than 0.5 dB below that of `elsewhere`, and below 50 dB.
 bool is_worse(const RunFigures& there, const RunFigures& elsewhere) {
-  constexpr double kMatters = 0.5, kFine = 50;  // dB; above that another order of sums shows
+  constexpr double kMatters = 0.5, kFine = 50;  // above that another order of sums shows
   return !std::ranges::equal(there.outputs, elsewhere.outputs, [](const OutputFigure& a, const OutputFigure& b) {
     return a.sqnr_db >= kFine || !(a.sqnr_db < b.sqnr_db - kMatters);
   });
 }
 
-std::string default_optimizations_text(const RunFigures& there, const RunFigures& simulated,
-                                       const std::optional<Requirement>& requirement, const std::string& version) {
+}  // namespace
+
+std::string lost_by_default(const RunFigures& there, const RunFigures& simulated,
+                            const std::optional<SaturatedPairs>& saturated,
+                            const std::optional<Requirement>& requirement, const std::string& version) {
+  if (!is_worse(there, simulated)) return {};
+  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(there, saturated->figures)) return {};
   return fmt::format(
       "in ONNX Runtime {} with its default optimizations, the result on this machine is at {}, not {} (measured)",
       printable(version), figure_text(there, requirement), figure_text(simulated, requirement));
+}
+
+std::string what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
+                           const std::optional<SaturatedPairs>& saturated,
+                           const std::optional<Requirement>& requirement, const JobSinks& sinks) {
+  const std::string& version = loaded.subject.runtime->version();
+  const std::optional<RunFigures> there =
+      figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, sinks);
+  if (there) return lost_by_default(*there, simulated, saturated, requirement, version);
+  if (!holds_quantized_values(typed)) return {};
+  const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
+  return check ? refusal_text(*check, version) : "";
 }
 
 }  // namespace vernier

@@ -18,12 +18,16 @@ namespace vernier {
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
                                              const JobSinks& sinks);
 
-/// Whether some output of `there` is more than 0.5 dB below that of `elsewhere`, and below 50 dB.
-bool is_worse(const RunFigures& there, const RunFigures& elsewhere);
+/// Where `there` is worse than `simulated` for another reason than pairs that saturate: both figures in a sentence
+/// without its end, "in ONNX Runtime 1.31.1 with its default optimizations, the result on this machine is at 6.3 dB,
+/// not 31.2 dB (measured)". Empty: within 0.5 dB, or above 50.
+std::string lost_by_default(const RunFigures& there, const RunFigures& simulated,
+                            const std::optional<SaturatedPairs>& saturated,
+                            const std::optional<Requirement>& requirement, const std::string& version);
 
-/// Both figures in a sentence without its end: "in ONNX Runtime 1.31.1 with its default optimizations, the result on
-/// this machine is at 6.3 dB, not 31.2 dB (measured)".
-std::string default_optimizations_text(const RunFigures& there, const RunFigures& simulated,
-                                       const std::optional<Requirement>& requirement, const std::string& version);
+/// The same of a file that was given, or that ONNX Runtime refuses it. Cost: as figures_by_default().
+std::string what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
+                           const std::optional<SaturatedPairs>& saturated,
+                           const std::optional<Requirement>& requirement, const JobSinks& sinks);
 
 }  // namespace vernier

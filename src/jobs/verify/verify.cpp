@@ -221,23 +221,6 @@ OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Ari
   return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement, known)};
 }
 
-/// Where ONNX Runtime refuses the file, or gives less than was simulated for another reason than pairs that saturate:
-/// in words; else empty.
-std::string what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                           const std::optional<SaturatedPairs>& saturated, const Requirement* requirement,
-                           const JobSinks& sinks) {
-  const std::string& version = loaded.subject.runtime->version();
-  const std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement, sinks);
-  if (!there && holds_quantized_values(typed)) {
-    const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
-    return check ? refusal_text(*check, version) : "";
-  }
-  if (!there || !is_worse(*there, simulated)) return {};
-  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(*there, saturated->figures)) return {};
-  return default_optimizations_text(*there, simulated,
-                                    requirement == nullptr ? std::nullopt : std::optional(*requirement), version);
-}
-
 /// In lock-step; without errors of layers where outputs of the float model are known and no layer needs a look.
 Lockstep compare(const Subject& subject, const Model& low, const LayerMatches& matches, const OutputStore* known) {
   if (known == nullptr) return lockstep(subject, low, matches.pairs);
@@ -249,10 +232,6 @@ Lockstep compare(const Subject& subject, const Model& low, const LayerMatches& m
   outputs_alone.outputs = std::move(beside.outputs);
   return outputs_alone;
 }
-
-}  // namespace
-
-namespace {
 
 /// What is known of the files before anything runs.
 VerifyReport described(const Model& typed, const VerifyOptions& options, Sources& sources) {
@@ -431,7 +410,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (as_users_run_it && !options.on) {
     watch.phase("ONNX Runtime");
-    const std::string text = what_users_get(typed, loaded, report.figures, report.saturated_pairs, requirement, sinks);
+    const std::string text =
+        what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement, sinks);
     watch.stop();
     if (!text.empty() && options.target == Target::OnnxRuntime) {
       report.warnings.push_back(text);
