@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kDraws = 1000, kTail = 25;  // 2.5 % at either end
 constexpr double kTwoSided = 0.975;               // of each end of an interval of 95 %
 constexpr double kLeastError = 0.5;               // of a draw, in that of all samples
-constexpr double kMostWorst = 5.57;               // of events, one of which was seen: Poisson's upper limit at 97.5 %
+constexpr double kOpposite = -6.02;               // dB of an output as large as the reference, of opposite sign
 
 /// `figure(sums)` of the sums of each draw, in ascending order; empty where there is none.
 template <class Figure>
@@ -129,7 +129,7 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
   spread.samples_ = samples.size();
   spread.db_ = all.db;
   spread.error_ = all.error;
-  spread.log_normal_low_ = log_normal_low(samples);
+  spread.log_normal_low_ = std::max(log_normal_low(samples), kOpposite);
   double noise = 0, worst = 0;
   for (const SampleSums& sample : samples) {
     noise += sample.error_energy;

@@ -38,6 +38,7 @@ class SqnrSpread {
   /// draws lack what others will have. The lower end is that of a log-normal noise, then, if lower: with x[i] = ln
   /// n[i], m their median and v = 2 / (n - 2) times the sum of (x[i] - m)^2 over x[i] > m,
   ///   10 log10(S / n) - 10 / ln 10 (m + v / 2 + 1.96 sqrt(v / n + v^2 / (2 (n - 1)))).
+  /// That end is -6.02 dB at least: an output as large as the reference has no more noise, whatever samples come.
   /// Source: D. R. Cox's interval, in C. E. Land, "An evaluation of approximate confidence interval estimation methods
   /// for lognormal means", Technometrics 14 (1972); v of the upper half alone, as samples without noise widen nothing.
   SamplingInterval interval() const;

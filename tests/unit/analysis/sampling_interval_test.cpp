@@ -137,6 +137,14 @@ TEST(SamplingInterval, OneBadSampleIsTakenForSixOfThem) {
   EXPECT_GE(above, std::min(db - 7.46, log_normal) - 0.01);  // 10 log10(5.57); it was 30 dB below and more
 }
 
+TEST(SamplingInterval, EndsWhereAnOutputWouldBeTheOppositeOfItsReference) {
+  std::vector<SampleSums> samples;  // as behind a Softmax, whose errors reach from 1e-1 down to what rounding leaves
+  for (int i = 0; i < 30; ++i) samples.push_back({1, std::pow(10.0, -1 - i), 0, 0});
+  const SamplingInterval interval = SqnrSpread::of(samples).value().interval();
+  EXPECT_NEAR(interval.low, -6.02, 0.01);  // it was below -200 dB
+  EXPECT_GT(interval.high, 10 * std::log10(30 / 0.111));
+}
+
 TEST(SamplingInterval, AFewSamplesClaimNothingOfOthers) {
   EXPECT_FALSE(SqnrSpread::of(alike(9)).value().above(0.9));
   EXPECT_TRUE(SqnrSpread::of(alike(10)).value().above(0.9));
