@@ -1,7 +1,7 @@
 """What `vernier` gives on samples that it was not shown, next to plain INT8; writes docs/records/unseen.md.
 
     python bench/unseen.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--fit 10 30 60 100] [--seeds 3]
-                           [--target tensorrt] [--options=--per-tensor] [--limit 900] [--render]
+                           [--options=--per-tensor] [--limit 900] [--jobs 1] [--results FILE] [--render]
 
 For each network, count of samples and seed: that many samples are drawn and given to the program, and all others, 100 at most, judge
 what it wrote: ONNX Runtime without optimizations runs each file and the float model, and SQNR is that of the worst output. Files:
@@ -13,11 +13,13 @@ what it wrote: ONNX Runtime without optimizations runs each file and the float m
 
 Networks with a state are left out, and so are splits that leave fewer than 30 samples to judge. A loss is *certain* where the
 gain over the plain file, sample by sample, is below zero by more than two standard errors. Results are merged into
-bench/results/unseen.json run by run; --render writes the page without measuring.
+bench/results/unseen.json run by run; --render writes the page without measuring. --jobs N runs N splits at a time, each on a core
+of its own: the longest first, and compare counts, not seconds.
 """
 import argparse
 import json
 import math
+import multiprocessing
 import os
 import pathlib
 import platform
@@ -37,6 +39,7 @@ PAGE = ROOT / "docs/records/unseen.md"
 MOST_JUDGES, FEWEST_JUDGES = 100, 30
 SLOW = {"style-candy"}  # seconds a sample
 WANTED_DB = 3
+SECONDS = {"espcn-superres": 6, "rfb320-face": 3, "mobilenetv2-imagenet": 3, "yolox-nano": 5, "squeezenet-imagenet": 2}  # a sample
 
 
 def run(command, limit):
@@ -91,6 +94,18 @@ def one_split(program, network, fit, seed, options, limit):
             elif plain is not None:
                 gain = plain["each"] - got["each"]
                 entry["gain"], entry["error"] = round(float(gain.mean()), 3), round(float(gain.std(ddof=1) / math.sqrt(len(gain))), 3)
+    return row
+
+
+def pin(cores):
+    os.sched_setaffinity(0, {cores.get()})
+
+
+def measured(job):
+    given, network, fit, seed = job
+    row = one_split(given.program, network, fit, seed, given.options, given.limit)
+    if row and given.options:
+        row["options"] = given.options
     return row
 
 
@@ -158,6 +173,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--options", nargs="*", default=[])
     parser.add_argument("--limit", type=float, default=900)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
     parser.add_argument("--render", action="store_true")
     given = parser.parse_args()
@@ -166,17 +182,19 @@ def main():
     kept = json.loads(given.results.read_text()) if given.results.exists() else {"rows": []}
     kept["machine"] = platform.processor() or platform.machine()
     kept["version"] = subprocess.run([given.program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
-    for network in given.only:
-        for fit in given.fit:
-            for seed in range(given.seeds):
-                row = one_split(given.program, network, fit, seed, given.options, given.limit)
-                if row is None:
-                    continue
-                if given.options:
-                    row["options"] = given.options
-                kept["rows"] = [r for r in kept["rows"] if key_of(r) != key_of(row)] + [row]
-                given.results.write_text(json.dumps(kept, indent=1) + "\n")
-                print(json.dumps({k: v for k, v in row.items()}), flush=True)
+    # Long ones first: a split takes about as long as its network's largest file runs, times its samples.
+    splits = sorted(((network, fit, seed) for network in given.only for fit in given.fit for seed in range(given.seeds)),
+                    key=lambda s: (-SECONDS.get(s[0], 1) * s[1], s[2]))
+    cores = multiprocessing.Queue()
+    for core in sorted(os.sched_getaffinity(0))[:given.jobs]:
+        cores.put(core)
+    with multiprocessing.Pool(given.jobs, pin if given.jobs > 1 else None, (cores,) if given.jobs > 1 else ()) as pool:
+        for row in pool.imap_unordered(measured, [(given, *split) for split in splits]):
+            if row is None:
+                continue
+            kept["rows"] = [r for r in kept["rows"] if key_of(r) != key_of(row)] + [row]
+            given.results.write_text(json.dumps(kept, indent=1) + "\n")
+            print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
