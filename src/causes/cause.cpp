@@ -35,6 +35,38 @@ const TensorFacts* weight_of(const LayerFacts& layer) {
   return nullptr;
 }
 
+bool activations_to_blame(const LayerFacts& layer) {
+  if (!layer.weights_noise || !layer.activations_noise) return true;
+  return *layer.activations_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
+}
+
+bool weights_to_blame(const LayerFacts& layer) {
+  if (!layer.weights_noise || !layer.activations_noise) return true;
+  return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
+}
+
+const TensorFacts* quantized(const LayerFacts& layer) {
+  const TensorFacts* worst = nullptr;
+  double most = -1;
+  for (const TensorFacts& input : layer.inputs) {
+    if (input.constant || !input.grid || input.grid->scale.size() != 1 || input.values.empty()) continue;
+    const GridNoise noise = grid_noise(input);
+    if (noise.clipping + noise.rounding <= most) continue;
+    most = noise.clipping + noise.rounding;
+    worst = &input;
+  }
+  return worst;
+}
+
+double ordinary_noise(const TensorFacts& tensor, double ordinary_magnitude) {
+  if (tensor.grid->format == Format::Float8E4M3FN || tensor.grid->format == Format::Float8E5M2) {
+    return grid_noise(tensor).rounding;
+  }
+  const double step = static_cast<double>(tensor.grid->scale.front());
+  const double rms = ordinary_magnitude / 3;  // of values that reach so far
+  return step * step / 12 / (rms * rms);
+}
+
 double magnitude_at(const Distribution& values, double share) {
   std::vector<std::pair<double, std::int64_t>> magnitudes_of;
   for (const Bin& bin : values.bins) magnitudes_of.emplace_back(std::abs(static_cast<double>(bin.middle())), bin.count);
@@ -103,6 +135,20 @@ GridNoise grid_noise(const TensorFacts& tensor) {
   noise.clipped_share =
       static_cast<double>(clipped) / static_cast<double>(std::max<std::int64_t>(tensor.values.count, 1));
   return noise;
+}
+
+std::vector<std::size_t> large_channels(const TensorFacts& tensor) {
+  if (tensor.channels.size() < 4) return {};
+  std::vector<float> sorted = tensor.channels;
+  std::ranges::sort(sorted);
+  const float median = sorted[sorted.size() / 2];
+  if (!(median > 0) || sorted.back() < 10 * median) return {};
+  std::vector<std::size_t> large;
+  for (std::size_t c = 0; c < tensor.channels.size(); ++c) {
+    if (tensor.channels[c] > 5 * median) large.push_back(c);
+  }
+  if (4 * large.size() > tensor.channels.size()) large.clear();
+  return large;
 }
 
 }  // namespace vernier::causes

@@ -46,6 +46,15 @@ double epsilon_of(Format format);
 const TensorFacts* activation_of(const LayerFacts& layer);
 const TensorFacts* weight_of(const LayerFacts& layer);
 
+/// Activations, or weights, do a fair part of the layer's damage, or it was not measured.
+bool activations_to_blame(const LayerFacts& layer);
+bool weights_to_blame(const LayerFacts& layer);
+
+/// The quantized activation with the larger noise (a MatMul may have two); null: none is quantized.
+const TensorFacts* quantized(const LayerFacts& layer);
+/// Noise of rounding beside values of an ordinary size: large ones, which have most of the energy, do not hide it.
+double ordinary_noise(const TensorFacts& tensor, double ordinary_magnitude);
+
 /// Magnitude below which a share of all values lies.
 double magnitude_at(const Distribution& values, double share);
 double energy_of(const Distribution& values);
@@ -89,6 +98,8 @@ Finding calibration_unrepresentative(const LayerFacts&);
 Finding over_saturation(const LayerFacts&);
 Finding activation_outliers(const LayerFacts&);
 Finding outlier_channels(const LayerFacts&);
+/// The same, whether or not a cause that says more of these outliers holds as well.
+Finding outliers_of_channels(const LayerFacts&);
 Finding channel_spread(const LayerFacts&);
 Finding unused_levels(const LayerFacts&);
 Finding one_sided_data(const LayerFacts&);
@@ -101,6 +112,12 @@ Finding weight_channel_spread(const LayerFacts&);
 Finding weight_outliers(const LayerFacts&);
 Finding bias_shift(const LayerFacts&);
 Finding bias_clip(const LayerFacts&);
+// transformers.cpp
+Finding residual_outliers(const LayerFacts&);
+Finding place_outliers(const LayerFacts&);
+Finding block_outliers(const LayerFacts&);
+Finding residual_overflow(const LayerFacts&);
+Finding large_logits(const LayerFacts&);
 // patterns.cpp
 Finding residual_scales(const LayerFacts&);
 Finding attention_probabilities(const LayerFacts&);
@@ -108,6 +125,10 @@ Finding gating(const LayerFacts&);
 Finding unfolded_batch_norm(const LayerFacts&);
 Finding depthwise(const LayerFacts&);
 Finding first_or_last_layer(const LayerFacts&);
+
+/// Channels of an activation that are outliers: more than 5 times the middle one, where the largest is 10 times it and
+/// at most a quarter of all are large; else empty.
+std::vector<std::size_t> large_channels(const TensorFacts& tensor);
 
 // decisions.cpp: of the network
 std::vector<Cause> close_decisions(const NetworkFacts&);

@@ -22,6 +22,8 @@ struct Row {
 };
 
 constexpr Row kCauses[] = {
+    {"residual-overflow", "FP16, BF16", "a residual stream grows beyond the largest value of the format",
+     residual_overflow},
     {"overflow", "FP16, BF16", "a result is beyond the largest value of the format, 65504 in FP16", overflow},
     {"overflow-read", "FP16, BF16", "an input is beyond the largest value of the format", overflow_read},
     {"overflow-inside", "FP16, BF16", "squares or exponentials inside a norm or Softplus are beyond the largest value",
@@ -38,6 +40,8 @@ constexpr Row kCauses[] = {
     {"large-integers", "FP16, BF16", "whole numbers are beyond 2048 in FP16, 256 in BF16", large_integers},
     {"large-phase", "all",
      "sine or cosine of angles beyond 100 radians (BF16: 13), such as positions times a frequency", large_phase},
+    {"large-logits", "all", "scores in front of a Softmax are so large that a step of the format changes probabilities",
+     large_logits},
     {"absorption", "FP16, BF16", "a small operand vanishes in the rounding of a large one", absorption},
     {"cancellation", "FP16, BF16", "operands are nearly equal, so their difference is mostly rounding", cancellation},
     {"large-mean", "FP16, BF16", "a norm subtracts a mean that is 30 times the spread of its input", large_mean},
@@ -53,6 +57,12 @@ constexpr Row kCauses[] = {
     {"weight-channel-spread", "INT8, UINT8, FP8", "output channels that share a scale differ 30 times or more",
      weight_channel_spread},
     {"weight-outliers", "INT8, UINT8, FP8", "a few large weights set the scale of their channel", weight_outliers},
+    {"block-outliers", "NVFP4, MXFP8, MXFP4, INT4",
+     "one value sets the scale of its block, and its neighbours lose theirs", block_outliers},
+    {"place-outliers", "INT8, UINT8, FP8", "a few places, such as the first token, set the scale of an activation",
+     place_outliers},
+    {"residual-outliers", "INT8, UINT8, FP8",
+     "the same few channels of a residual stream set the scale of several activations", residual_outliers},
     {"activation-outliers", "INT8, UINT8, FP8", "a few large values set the scale of an activation",
      activation_outliers},
     {"concat-scales", "INT8, UINT8, FP8", "a Concat joins branches that differ 8 times or more under one range",

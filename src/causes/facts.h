@@ -21,6 +21,20 @@ struct Branch {
   double rms = 0;
 };
 
+/// Largest magnitudes of the places of a tensor (the tokens of a text): of all values along its last dimension.
+struct PlaceMagnitudes {
+  std::int64_t places = 0;
+  std::int64_t large = 0;           // more than 10 times the median of their sample
+  double largest = 0, typical = 0;  // of all samples: the largest, and the largest median of a sample
+};
+
+/// Blocks that share a scale, of a weight. Ordinary values are at most 3 times the median magnitude of their block. In
+/// a spoiled one, which has others, they have more than 4 times the noise over signal that is usual in the format.
+struct BlockMagnitudes {
+  std::size_t blocks = 0, spoiled = 0;
+  double largest = 0, others = 0;  // of the worst one: largest magnitude, root mean square of its ordinary values
+};
+
 /// One tensor that a layer reads or makes.
 struct TensorFacts {
   std::string name;
@@ -39,9 +53,11 @@ struct TensorFacts {
   std::vector<double> weight_noise;              // of a weight: noise over signal of each channel on its grid
   /// The same that Gaussian weights of this size, with scales for as many, have on such a grid; 0: not known.
   double gaussian_noise = 0;
-  std::size_t scales = 0;         // of a weight
-  std::optional<double> lattice;  // of a weight: the step that all values are multiples of
-  std::vector<Branch> branches;   // of an activation that a Concat made
+  std::size_t scales = 0;                 // of a weight
+  std::optional<double> lattice;          // of a weight: the step that all values are multiples of
+  std::vector<Branch> branches;           // of an activation that a Concat made
+  std::optional<PlaceMagnitudes> places;  // of an activation with outliers whose channels are its last dimension
+  std::optional<BlockMagnitudes> blocks;  // of a weight with block scales
 };
 
 /// Rows of a Softmax whose values all lie in a mask: there the scores beneath it decide, in the digits that it leaves.
@@ -98,6 +114,9 @@ struct LayerFacts {
   double norm_spread = 0;  // largest by smallest factor of a BatchNormalization that reads the result; 0: none
   std::optional<MaskedRows> masked_rows;  // of the Softmax that it is, or that reads its result
   std::optional<MeanTakenOff> mean;       // by the norm that it is, or that reads its result
+  bool adds_branch = false;               // an Add of what a block reads and what it makes: a residual stream
+  bool reads_stream = false;              // what it reads comes from such an Add, without a weighted layer between
+  std::size_t alike_outliers = 0;         // other tensors that layers read, with the same outlier channels
   std::optional<float> epsilon;  // smallest constant above 0 that is added before a root, a division, a logarithm
 };
 

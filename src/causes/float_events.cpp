@@ -151,7 +151,7 @@ std::string beyond_text(std::int64_t values) {
 }  // namespace
 
 Finding overflow(const LayerFacts& layer) {
-  if (!is_narrow_float(layer) || layer.overflowed == 0) return {};
+  if (!is_narrow_float(layer) || layer.overflowed == 0 || residual_overflow(layer)) return {};
   const double limit = largest_of(layer.format);
   const TensorFacts* in = largest(layer.inputs);
   const TensorFacts* out = largest(layer.outputs);

@@ -13,39 +13,9 @@
 namespace vernier::causes {
 namespace {
 
-/// The quantized activation with the larger noise (a MatMul may have two); null: none is quantized.
-const TensorFacts* quantized(const LayerFacts& layer) {
-  const TensorFacts* worst = nullptr;
-  double most = -1;
-  for (const TensorFacts& input : layer.inputs) {
-    if (input.constant || !input.grid || input.grid->scale.size() != 1 || input.values.empty()) continue;
-    const GridNoise noise = grid_noise(input);
-    if (noise.clipping + noise.rounding <= most) continue;
-    most = noise.clipping + noise.rounding;
-    worst = &input;
-  }
-  return worst;
-}
-
-/// Activations do a fair part of the layer's damage, or it was not measured.
-bool activations_to_blame(const LayerFacts& layer) {
-  if (!layer.weights_noise || !layer.activations_noise) return true;
-  return *layer.activations_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
-}
-
 double levels_used(const TensorFacts& tensor) {
   const double step = static_cast<double>(tensor.grid->scale.front());
   return (static_cast<double>(tensor.values.max) - static_cast<double>(tensor.values.min)) / step;
-}
-
-/// Noise of rounding beside values of an ordinary size: large ones, which have most of the energy, do not hide it.
-double ordinary_noise(const TensorFacts& tensor, double ordinary_magnitude) {
-  if (tensor.grid->format == Format::Float8E4M3FN || tensor.grid->format == Format::Float8E5M2) {
-    return grid_noise(tensor).rounding;
-  }
-  const double step = static_cast<double>(tensor.grid->scale.front());
-  const double rms = ordinary_magnitude / 3;  // of values that reach so far
-  return step * step / 12 / (rms * rms);
 }
 
 }  // namespace
@@ -90,7 +60,7 @@ Finding over_saturation(const LayerFacts& layer) {
 
 Finding activation_outliers(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || !activations_to_blame(layer)) return {};
+  if (data == nullptr || !activations_to_blame(layer) || place_outliers(layer)) return {};
   const double typical = magnitude_at(data->values, 0.9999);
   const auto most = static_cast<double>(data->values.absmax());
   if (typical <= 0 || most < 4 * typical) return {};
@@ -108,15 +78,20 @@ Finding activation_outliers(const LayerFacts& layer) {
 }
 
 Finding outlier_channels(const LayerFacts& layer) {
+  if (layer.alike_outliers > 0 || place_outliers(layer)) return {};
+  return outliers_of_channels(layer);
+}
+
+Finding outliers_of_channels(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
   if (data == nullptr || data->channels.size() < 4 || !activations_to_blame(layer)) return {};
+  const std::size_t large = large_channels(*data).size();
+  if (large == 0) return {};
   std::vector<float> sorted = data->channels;
   std::ranges::sort(sorted);
   const auto median = static_cast<double>(sorted[sorted.size() / 2]);
   const auto most = static_cast<double>(sorted.back());
-  if (median <= 0 || most < 10 * median || ordinary_noise(*data, median) < kPoorNoise / 10) return {};
-  const auto large = std::ranges::count_if(sorted, [&](float c) { return static_cast<double>(c) > 5 * median; });
-  if (static_cast<double>(large) > 0.25 * static_cast<double>(sorted.size())) return {};
+  if (ordinary_noise(*data, median) < kPoorNoise / 10) return {};
   return of(
       layer, data->name, 0.9,
       {{"largest channel", most, ""},
@@ -131,7 +106,7 @@ Finding outlier_channels(const LayerFacts& layer) {
 Finding channel_spread(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
   if (data == nullptr || data->channels.size() < 4 || !is_integer(data->grid->format)) return {};
-  if (outlier_channels(layer)) return {};  // few are large, and that says more
+  if (outliers_of_channels(layer)) return {};  // few are large, and that says more
   // A sum over channels is as good as its large ones; where each result has a channel of its own, the small are lost.
   if (!layer.depthwise && (!activations_to_blame(layer) || layer.own_noise < kPoorNoise)) return {};
   const auto step = static_cast<double>(data->grid->scale.front());

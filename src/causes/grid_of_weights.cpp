@@ -15,11 +15,6 @@ namespace {
 constexpr double kBadChannel = 3e-3;  // 25 dB
 constexpr double kManyChannels = 0.05;
 
-bool weights_to_blame(const LayerFacts& layer) {
-  if (!layer.weights_noise || !layer.activations_noise) return true;
-  return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
-}
-
 /// Noise over signal from which on a channel is bad: 25 dB, or what is more than Gaussian weights have on such a grid.
 double bad_noise(const TensorFacts& weight) { return std::max(kBadChannel, 1.25 * weight.gaussian_noise); }
 
@@ -101,7 +96,7 @@ Finding weight_channel_spread(const LayerFacts& layer) {
 Finding weight_outliers(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
   if (weight == nullptr || weight->weight_noise.empty() || weight->lattice || !weights_to_blame(layer)) return {};
-  if (!heavy_tailed(*weight)) return {};
+  if (!heavy_tailed(*weight) || block_outliers(layer)) return {};
   const double share = bad_channels(*weight);
   const double worst = *std::ranges::max_element(weight->weight_noise);
   std::vector<CauseFigure> figures{{"bad channels", 100 * share, "%"}, {"worst channel", db_of(worst), "dB"}};

@@ -70,6 +70,7 @@ struct RepairTried {
 
 struct Explanation {
   std::vector<std::string> examined;   // layers that were looked at: kept ones, and those that do the most damage
+  std::vector<std::string> ordinary;   // examined ones without a cause that lose what their format costs anywhere
   std::vector<Cause> causes;           // of one kind together, the kind that explains the most damage first
   std::vector<Blame> blame;            // one for each examined layer
   std::vector<RepairTried> repairs;    // empty: none was tried (vernier fix tries them)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "causes/cause.h"
@@ -32,6 +33,44 @@ double gaussian_noise(const QuantParams& params, std::int64_t count) {
     return causes::gaussian_peak(each) / std::pow(code_range(params.format).highest, 2) / 12;
   }
   return std::pow(causes::epsilon_of(params.format), 2) / 12;  // where a binade begins: no more than that
+}
+
+/// Of a weight whose blocks lie along `params.axis`.
+BlockMagnitudes block_magnitudes(const QuantParams& params, const Tensor& weight, const std::vector<float>& rounded) {
+  BlockMagnitudes found;
+  const double limit = 4 * causes::usual_noise(params.format);
+  const AxisGeometry geometry = geometry_along(weight.shape(), params.axis);
+  const auto along = static_cast<std::size_t>(geometry.channels), inner = static_cast<std::size_t>(geometry.inner);
+  const auto block = static_cast<std::size_t>(params.block);
+  const std::span<const float> values = weight.floats();
+  for (std::size_t outer = 0; outer < values.size() / (along * inner); ++outer) {
+    for (std::size_t i = 0; i < inner; ++i) {
+      for (std::size_t first = 0; first < along; first += block) {
+        const auto at = [&](std::size_t k) { return (outer * along + first + k) * inner + i; };
+        const std::size_t count = std::min(block, along - first);
+        std::vector<float> sorted(count);
+        for (std::size_t k = 0; k < count; ++k) sorted[k] = std::abs(values[at(k)]);
+        std::ranges::sort(sorted);
+        const float ordinary = 3 * sorted[count / 2];
+        double signal = 0, noise = 0, ordinaries = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+          if (std::abs(values[at(k)]) > ordinary) continue;
+          signal += std::pow(static_cast<double>(values[at(k)]), 2);
+          noise += std::pow(static_cast<double>(values[at(k)]) - static_cast<double>(rounded[at(k)]), 2);
+          ++ordinaries;
+        }
+        ++found.blocks;
+        if (!(sorted.back() > ordinary) || signal <= 0 || noise <= limit * signal) continue;
+        ++found.spoiled;
+        const double others = std::sqrt(signal / ordinaries);
+        const auto largest = static_cast<double>(sorted.back());
+        if (found.others > 0 && largest * found.others <= found.largest * others) continue;
+        found.largest = largest;
+        found.others = others;
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -98,6 +137,7 @@ TensorFacts constant_facts(const Model& model, const Plan& plan, const std::stri
     signal[c] += std::pow(static_cast<double>(value.floats()[i]), 2);
   }
   tensor.scales = params.scale.size();
+  if (params.block > 0) tensor.blocks = block_magnitudes(params, value, rounded);
   tensor.gaussian_noise = gaussian_noise(params, value.count());
   for (std::size_t c = 0; c < noise.size(); ++c) {
     if (signal[c] > 0) tensor.weight_noise.push_back(noise[c] / signal[c]);

@@ -140,6 +140,12 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
     if (row != ranked.end()) cause.share = row->share;
   }
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
+  for (const LayerRow* row : rows) {
+    const double usual = causes::usual_noise(row->format);
+    const bool explained = std::ranges::find(explanation.causes, row->name, &Cause::layer) != explanation.causes.end();
+    if (!explained && row->own_sqnr_db && noise_of_db(*row->own_sqnr_db) <= usual)
+      explanation.ordinary.push_back(row->name);
+  }
   for (const Cause& cause : explanation.causes) {
     for (const std::string& repair : cause.repairs) {
       if (std::ranges::find(explanation.proposals, repair) == explanation.proposals.end()) {

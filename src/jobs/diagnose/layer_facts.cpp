@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -72,6 +73,7 @@ class FactFinder {
           network.layers.push_back(std::move(facts));
           return true;
         });
+    count_alike_outliers(network.layers);
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
     network.decisions = decision_facts(experiment_.subject(), plan(), hard);
@@ -79,6 +81,41 @@ class FactFinder {
   }
 
  private:
+  /// Inputs of layers, and their outlier channels.
+  struct Outliers {
+    std::size_t width = 0;
+    bool of_stream = false;
+    std::vector<std::size_t> channels;
+
+    /// Half of the channels of either, and more, are the same: of one stream, or two at least, which is no chance.
+    bool alike(const Outliers& other) const {
+      std::vector<std::size_t> both;
+      std::ranges::set_intersection(channels, other.channels, std::back_inserter(both));
+      const bool one_stream = of_stream && other.of_stream;
+      return width == other.width && (one_stream ? !both.empty() : (of_stream || other.of_stream) && both.size() > 1) &&
+             2 * both.size() >= std::max(channels.size(), other.channels.size());
+    }
+  };
+
+  static void count_alike_outliers(std::vector<LayerFacts>& layers) {
+    std::map<std::string, Outliers> read;
+    for (const LayerFacts& layer : layers) {
+      for (const TensorFacts& input : layer.inputs) {
+        if (!input.constant)
+          read[input.name] = {input.channels.size(), layer.reads_stream, causes::large_channels(input)};
+      }
+    }
+    for (LayerFacts& layer : layers) {
+      for (const TensorFacts& input : layer.inputs) {
+        const auto own = read.find(input.name);
+        if (own == read.end()) continue;
+        const auto count = std::ranges::count_if(
+            read, [&](const auto& other) { return &other.second != &own->second && own->second.alike(other.second); });
+        layer.alike_outliers = std::max(layer.alike_outliers, static_cast<std::size_t>(count));
+      }
+    }
+  }
+
   const Plan& plan() const { return experiment_.all_low_plan(); }
 
   void measure() {
@@ -109,11 +146,27 @@ class FactFinder {
     }
   }
 
-  /// Of the layers examined in float16 and bfloat16, and of what reads their results.
+  /// Inputs whose channels are their last dimension, where some stand out.
+  std::set<std::string> with_outliers(const Layer& layer) const {
+    std::set<std::string> tensors;
+    if (layer.traits.any(Trait::Convolves)) return tensors;
+    for (const std::string& input : layer.inputs) {
+      const auto seen = found_.tensors.find(input);
+      if (seen == found_.tensors.end()) continue;
+      TensorFacts facts;
+      facts.channels = seen->second.channels;
+      if (!causes::large_channels(facts).empty()) tensors.insert(input);
+    }
+    return tensors;
+  }
+
+  /// Of the layers examined in float16 and bfloat16, and of what reads their results; of quantized inputs with
+  /// outliers.
   void measure_rows(const std::vector<std::size_t>& hard) {
     std::map<std::string, MaskedSoftmax> softmaxes;
-    std::set<std::string> norms;
+    std::set<std::string> norms, tensors;
     for (const LayerRow* row : rows_) {
+      if (needs_scale(row->format)) tensors.merge(with_outliers(*layers_.at(row->name)));
       if (row->format != Format::Float16 && row->format != Format::BFloat16) continue;
       std::vector<const onnx::NodeProto*> looked_at{nodes_.at(row->name)};
       for (const GraphWalk::Use& use : walk_.uses(layers_.at(row->name)->outputs.front()))
@@ -127,7 +180,8 @@ class FactFinder {
     }
     std::vector<MaskedSoftmax> masked;
     for (const auto& [name, softmax] : softmaxes) masked.push_back(softmax);
-    row_facts_ = row_facts(experiment_.subject(), masked, {norms.begin(), norms.end()}, hard);
+    row_facts_ =
+        row_facts(experiment_.subject(), masked, {norms.begin(), norms.end()}, {tensors.begin(), tensors.end()}, hard);
   }
 
   void add_rows(const onnx::NodeProto& node, LayerFacts& facts) const {
@@ -177,6 +231,7 @@ class FactFinder {
       tensor.samples = seen->second.samples;
       tensor.channels = seen->second.channels;
     }
+    if (const auto rows = row_facts_.places.find(name); rows != row_facts_.places.end()) tensor.places = rows->second;
     for (const std::string& branch : branches_of(name)) {
       const auto seen = reference_.histograms.find(branch);
       if (seen == reference_.histograms.end()) continue;
@@ -187,6 +242,24 @@ class FactFinder {
       tensor.branches.push_back({branch, static_cast<double>(values.absmax()), std::sqrt(mean)});
     }
     return tensor;
+  }
+
+  /// An Add of two results, one of which others read as well: around a block, or behind it.
+  bool adds_branch(const onnx::NodeProto& node) const {
+    if (!is_onnx(node, "Add") || walk_.maker(node.input(0)) == nullptr || walk_.maker(node.input(1)) == nullptr)
+      return false;
+    return std::ranges::any_of(node.input(), [&](const std::string& in) { return walk_.readers(in).size() > 1; });
+  }
+
+  /// `tensor` comes from such an Add through norms and what moves values.
+  bool comes_from_stream(const std::string& tensor, std::set<std::string>& seen) const {
+    constexpr std::size_t kMost = 40;  // a norm in pieces has some ten
+    const onnx::NodeProto* maker = walk_.maker(tensor);
+    if (maker == nullptr || seen.size() > kMost || !seen.insert(maker->name()).second) return false;
+    if (adds_branch(*maker)) return true;
+    const auto layer = layers_.find(maker->name());
+    if (layer != layers_.end() && layer->second->weighted) return false;
+    return std::ranges::any_of(maker->input(), [&](const std::string& in) { return comes_from_stream(in, seen); });
   }
 
   /// Of the factors that a BatchNormalization behind `node` gives its channels; 0: there is none.
@@ -281,6 +354,11 @@ class FactFinder {
       }
     }
     facts.norm_spread = norm_spread(node);
+    facts.adds_branch = adds_branch(node);
+    for (const TensorFacts& input : facts.inputs) {
+      std::set<std::string> seen;
+      facts.reads_stream = facts.reads_stream || (!input.constant && comes_from_stream(input.name, seen));
+    }
     facts.angle_of = angle_of(layer.outputs.front());
     if (needs_scale(facts.format)) facts.angle_rms = angle_rms(layer);
     const Shape* out = nullptr;

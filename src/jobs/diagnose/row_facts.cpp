@@ -193,6 +193,33 @@ class NormGroups {
   std::vector<Group> groups_;
 };
 
+/// Largest magnitudes along the last dimension, of one sample after the other.
+class Places {
+ public:
+  void fold(const Tensor& data) {
+    const Shape& shape = data.shape();
+    if (shape.size() < 2 || shape.back() < 1 || data.count() == 0) return;
+    const auto width = static_cast<std::size_t>(shape.back());
+    std::vector<float> largest;
+    for (std::size_t first = 0; first < data.floats().size(); first += width) {
+      float most = 0;
+      for (const float value : data.floats().subspan(first, width)) most = std::max(most, std::abs(value));
+      largest.push_back(most);
+    }
+    std::vector<float> sorted = largest;
+    std::ranges::sort(sorted);
+    const float median = sorted[sorted.size() / 2];
+    facts_.places += static_cast<std::int64_t>(largest.size());
+    facts_.large += std::ranges::count_if(largest, [&](float most) { return most > 10 * median; });
+    facts_.largest = std::max(facts_.largest, static_cast<double>(sorted.back()));
+    facts_.typical = std::max(facts_.typical, static_cast<double>(median));
+  }
+  const PlaceMagnitudes& facts() const { return facts_; }
+
+ private:
+  PlaceMagnitudes facts_;
+};
+
 /// Of the ReduceMean that a Sub takes off; empty for other operators.
 std::vector<std::int64_t> axes_of_mean(const Model& model, const GraphWalk& walk, const onnx::NodeProto& node) {
   if (node.op_type() != "Sub") return {};
@@ -215,37 +242,42 @@ bool takes_mean_off(const onnx::NodeProto& node, const GraphWalk& walk) {
 }
 
 RowFacts row_facts(const Subject& subject, const std::vector<MaskedSoftmax>& softmaxes,
-                   const std::vector<std::string>& norms, const std::vector<std::size_t>& order) {
+                   const std::vector<std::string>& norms, const std::vector<std::string>& tensors,
+                   const std::vector<std::size_t>& order) {
   RowFacts facts;
-  if (softmaxes.empty() && norms.empty()) return facts;
+  if (softmaxes.empty() && norms.empty() && tensors.empty()) return facts;
   const auto nodes = nodes_by_name(subject.model.proto.graph());
   const int opset = default_opset(subject.model.proto);
   std::vector<SoftmaxRows> rows;
   std::vector<NormGroups> groups;
   const GraphWalk walk(subject.model);
   Model model = subject.model;
-  std::vector<std::string> tensors;
-  const auto read = [&](const onnx::NodeProto& node) {  // which may be an input of the graph, or of another type
-    tensors.push_back(fmt::format("rows/{}", tensors.size()));
-    *model.proto.mutable_graph()->add_node() = cast_node(node.input(0), tensors.back(), Dtype::Float32);
+  std::vector<Places> places(tensors.size());
+  std::vector<std::string> outputs;
+  const auto read = [&](const std::string& tensor) {  // which may be an input of the graph, or of another type
+    outputs.push_back(fmt::format("rows/{}", outputs.size()));
+    *model.proto.mutable_graph()->add_node() = cast_node(tensor, outputs.back(), Dtype::Float32);
   };
   for (const MaskedSoftmax& softmax : softmaxes) {
     const onnx::NodeProto& node = *nodes.at(softmax.name);
     rows.emplace_back(softmax, node, opset);
-    read(node);
+    read(node.input(0));
   }
   for (const std::string& norm : norms) {
     const onnx::NodeProto& node = *nodes.at(norm);
     groups.emplace_back(node, axes_of_mean(subject.model, walk, node));
-    read(node);
+    read(node.input(0));
   }
-  run_tensors(subject, std::move(model), tensors, order, [&](std::size_t, const std::vector<Tensor>& got) {
+  for (const std::string& tensor : tensors) read(tensor);
+  run_tensors(subject, std::move(model), outputs, order, [&](std::size_t, const std::vector<Tensor>& got) {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].fold(got[i]);
     for (std::size_t i = 0; i < groups.size(); ++i) groups[i].fold(got[rows.size() + i]);
+    for (std::size_t i = 0; i < places.size(); ++i) places[i].fold(got[rows.size() + groups.size() + i]);
     return true;
   });
   for (std::size_t i = 0; i < rows.size(); ++i) facts.masked[softmaxes[i].name] = rows[i].facts();
   for (std::size_t i = 0; i < groups.size(); ++i) facts.means[norms[i]] = groups[i].facts();
+  for (std::size_t i = 0; i < places.size(); ++i) facts.places[tensors[i]] = places[i].facts();
   return facts;
 }
 

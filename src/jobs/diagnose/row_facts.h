@@ -1,4 +1,5 @@
-// What is measured row by row: rows of a Softmax that a mask covers as a whole, and the means that norms take off.
+// What is measured row by row: rows of a Softmax that a mask covers as a whole, the means that norms take off, and the
+// largest magnitude at each place of an activation.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +23,19 @@ struct MaskedSoftmax {
 };
 
 struct RowFacts {
-  std::map<std::string, MaskedRows> masked;   // by Softmax
-  std::map<std::string, MeanTakenOff> means;  // by norm
+  std::map<std::string, MaskedRows> masked;       // by Softmax
+  std::map<std::string, MeanTakenOff> means;      // by norm
+  std::map<std::string, PlaceMagnitudes> places;  // by tensor
 };
 
 /// True for operators that take a mean off inside: LayerNormalization, InstanceNormalization and their like; and for
 /// the Sub of a norm in pieces.
 bool takes_mean_off(const onnx::NodeProto& node, const GraphWalk& walk);
 
-/// Of the nodes named, which are of the main graph, on the samples of `order`. Nothing where none is named.
+/// Of the nodes and tensors named, which are of the main graph, on the samples of `order`. Nothing where none is named.
 /// Cost: one run of the float model.
 RowFacts row_facts(const Subject& subject, const std::vector<MaskedSoftmax>& softmaxes,
-                   const std::vector<std::string>& norms, const std::vector<std::size_t>& order);
+                   const std::vector<std::string>& norms, const std::vector<std::string>& tensors,
+                   const std::vector<std::size_t>& order);
 
 }  // namespace vernier

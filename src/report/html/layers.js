@@ -35,7 +35,7 @@ function layerBody(row) {
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
       certificate ? fact("kept set without it", `${resultWithout(certificate)}: fails`) : ""),
     causes.map(causeBox),
-    !causes.length && (explanation.examined || []).includes(row.name) ? h("p", {class: "small"}, "Examined; no cause stands out.") : "",
+    !causes.length && (explanation.examined || []).includes(row.name) ? h("p", {class: "small"}, (explanation.ordinary || []).includes(row.name) ? "Examined: it loses what its format costs anywhere." : "Examined; no cause stands out.") : "",
     blame ? [h("h3", {}, "Where its error comes from"), blameBars(blame)] : "",
     repairs.length ? [h("h3", {}, "Repairs tried"), repairTable(repairs, false)] : "",
     plots(row.name) || h("p", {class: "small"}, "Histograms are drawn for the worst layers only.")];

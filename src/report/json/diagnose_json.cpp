@@ -146,9 +146,12 @@ struct Fields<RepairTried> {
 template <>
 struct Fields<Explanation> {
   using R = Explanation;
+  static bool has_ordinary(const R& explanation) { return !explanation.ordinary.empty(); }
   static constexpr auto list =
-      std::tuple{Field{"examined", &R::examined}, Field{"causes", &R::causes},       Field{"blame", &R::blame},
-                 Field{"repairs", &R::repairs},   Field{"proposals", &R::proposals}, Field{"samples", &R::samples}};
+      std::tuple{Field{"examined", &R::examined}, Field{"ordinary", &R::ordinary, has_ordinary},
+                 Field{"causes", &R::causes},     Field{"blame", &R::blame},
+                 Field{"repairs", &R::repairs},   Field{"proposals", &R::proposals},
+                 Field{"samples", &R::samples}};
 };
 
 template <>

@@ -102,10 +102,17 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
     explained.insert(cause.layer);
     all = all || cause.layer.empty();
   }
+  const std::size_t ordinary = explanation.ordinary.size();
   std::size_t without = 0;
   for (const std::string& layer : explanation.examined) without += explained.contains(layer) ? 0 : 1;
-  if (without > 0 && !all) {
-    text += wrap(fmt::format("none found for {} of {} examined", without, plural(explanation.examined.size(), "layer")),
+  if (ordinary > 0 && !all) {
+    text += wrap(fmt::format("{} of {} examined {} what the format costs anywhere: only a wider format helps", ordinary,
+                             plural(explanation.examined.size(), "layer"), ordinary == 1 ? "loses" : "lose"),
+                 options.width, "  ");
+  }
+  if (without > ordinary && !all) {
+    text += wrap(fmt::format("none found for {} of {} examined", without - ordinary,
+                             plural(explanation.examined.size(), "layer")),
                  options.width, "  ");
   }
   return text;

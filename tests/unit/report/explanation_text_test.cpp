@@ -83,6 +83,18 @@ TEST(ExplanationText, ACauseOfTheNetworkIsOneOfEachLayer) {
   EXPECT_EQ(explanation_section(with(explanation), {}).find("none found"), std::string::npos);
 }
 
+TEST(ExplanationText, LayersThatLoseWhatTheFormatCostsAreNotWithoutACause) {
+  Explanation explanation;
+  explanation.examined = {"a", "b", "c"};
+  explanation.ordinary = {"b"};
+  explanation.causes = {cause_of("a")};
+  const std::string text = explanation_section(with(explanation), {});
+  EXPECT_NE(text.find("1 of 3 layers examined loses what the format costs anywhere"), std::string::npos) << text;
+  EXPECT_NE(text.find("none found for 1 of 3 layers"), std::string::npos) << text;
+  explanation.ordinary = {"b", "c"};
+  EXPECT_EQ(explanation_section(with(explanation), {}).find("none found"), std::string::npos);
+}
+
 TEST(ExplanationText, LeavesOutLessSureCausesOfALayer) {
   Explanation explanation;
   explanation.examined = {"a"};

@@ -1,0 +1,172 @@
+// What transformers are known for: channels and tokens that stand out all along the residual stream, streams that grow,
+// large scores in front of a Softmax, and blocks with one large value.
+// Sources: T. Dettmers et al., "LLM.int8()" (2022), outlier channels; M. Sun et al., "Massive Activations in Large
+// Language Models" (2024), tokens; Y. Bondarenko et al., "Quantizable Transformers" (2023), scores of attention.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "base/format_definition.h"
+#include "causes/cause.h"
+#include "numerics/grid.h"
+#include "vernier/format.h"
+
+namespace vernier::causes {
+namespace {
+
+/// Distance of neighbouring values of the grid at a magnitude; 0: not known.
+double step_at(Format format, double scale, double magnitude) {
+  const FormatDefinition& definition = definition_of(format);
+  if (definition.floats == nullptr) return scale;
+  if (magnitude <= 0) return 0;
+  const double exponent = std::max(std::floor(std::log2(magnitude / scale)), double(definition.floats->min_exponent));
+  return scale * std::exp2(exponent - definition.floats->mantissa_bits);
+}
+
+/// Noise over signal of a value a third as large as `typical`, in a block whose scale `largest` sets.
+double noise_in_block(Format format, double typical, double largest) {
+  const FormatDefinition& definition = definition_of(format);
+  const double highest = definition.floats != nullptr ? static_cast<double>(definition.floats->max_finite)
+                                                      : static_cast<double>(definition.integers.highest);
+  if (highest <= 0 || typical <= 0) return 0;
+  const double value = typical / 3;
+  const double step = step_at(format, largest / highest, value);
+  return std::min(1.0, step * step / 12 / (value * value));
+}
+
+bool is_softmax(std::string_view op_type) { return op_type == "Softmax" || op_type == "LogSoftmax"; }
+
+/// What a Softmax reads of the layer: its result, or what it reads where it is one; null: neither.
+const TensorFacts* scores_of(const LayerFacts& layer) {
+  if (is_softmax(layer.op_type)) return layer.inputs.empty() ? nullptr : &layer.inputs.front();
+  const bool read = std::ranges::any_of(layer.read_by, is_softmax);
+  return read && !layer.outputs.empty() ? &layer.outputs.front() : nullptr;
+}
+
+Finding block_outliers_of_weights(const LayerFacts& layer) {
+  const TensorFacts* weight = weight_of(layer);
+  if (weight == nullptr || !weight->blocks || weight->blocks->blocks == 0 || !weights_to_blame(layer)) return {};
+  const BlockMagnitudes& blocks = *weight->blocks;
+  const double share = static_cast<double>(blocks.spoiled) / static_cast<double>(blocks.blocks);
+  if (share < 0.05) return {};
+  return of(layer, weight->name, share > 0.2 ? 0.9 : 0.75,
+            {{"spoiled blocks", 100 * share, "%"},
+             {"largest of the worst block", blocks.largest, ""},
+             {"ordinary values of that block", blocks.others, ""}},
+            fmt::format(
+                "in {:.0f} percent of the blocks of its weights a large value sets the scale: it reaches {:.3g} where "
+                "its neighbours have {:.2g}, and they keep few steps",
+                100 * share, blocks.largest, blocks.others),
+            {"rotate-stream", "round-weights"});
+}
+
+Finding block_outliers_of_data(const LayerFacts& layer) {
+  const auto block = static_cast<std::size_t>(std::max(definition_of(layer.format).block, 0));
+  if (block == 0 || !activations_to_blame(layer)) return {};
+  for (const TensorFacts& input : layer.inputs) {
+    if (input.constant || input.channels.size() < block) continue;
+    std::size_t spoiled = 0, blocks = 0;
+    double largest = 0, typical = 1;
+    for (std::size_t first = 0; first + block <= input.channels.size(); first += block, ++blocks) {
+      std::vector<float> sorted(input.channels.begin() + std::ptrdiff_t(first),
+                                input.channels.begin() + std::ptrdiff_t(first + block));
+      std::ranges::sort(sorted);
+      const auto median = static_cast<double>(sorted[block / 2]);
+      const auto most = static_cast<double>(sorted.back());
+      if (noise_in_block(layer.format, median, most) <= 4 * usual_noise(layer.format)) continue;
+      ++spoiled;
+      if (most * typical > largest * median) largest = most, typical = median;
+    }
+    const double share = static_cast<double>(spoiled) / static_cast<double>(blocks);
+    if (spoiled == 0 || share < 0.02) continue;
+    return of(
+        layer, input.name, share > 0.1 ? 0.88 : 0.7,
+        {{"spoiled blocks", 100 * share, "%"},
+         {"largest channel of the worst block", largest, ""},
+         {"middle channel of that block", typical, ""}},
+        fmt::format("in {:.0f} percent of the blocks of '{}' one channel sets the scale: it reaches {:.3g} where the "
+                    "middle one of {} has {:.2g}",
+                    100 * share, printable(input.name), largest, block, typical),
+        {"smooth", "rotate-stream"});
+  }
+  return {};
+}
+
+}  // namespace
+
+Finding residual_outliers(const LayerFacts& layer) {
+  if (layer.alike_outliers == 0 || place_outliers(layer)) return {};
+  Finding found = outliers_of_channels(layer);
+  if (!found) return {};
+  found->confidence = 0.92;
+  found->figures.push_back({"other activations with these channels", static_cast<double>(layer.alike_outliers), ""});
+  found->sentence +=
+      fmt::format("; {} that layers read {} the same ones, so they come down the residual stream",
+                  plural(layer.alike_outliers, "other activation"), layer.alike_outliers == 1 ? "has" : "have");
+  return found;
+}
+
+Finding place_outliers(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || !data->places || !activations_to_blame(layer)) return {};
+  const PlaceMagnitudes& places = *data->places;
+  if (places.large == 0 || 20 * places.large > places.places) return {};
+  if (ordinary_noise(*data, places.typical) < kPoorNoise / 10) return {};
+  return of(layer, data->name, 0.93,
+            {{"largest place", places.largest, ""},
+             {"middle place", places.typical, ""},
+             {"large places", static_cast<double>(places.large), ""},
+             {"places", static_cast<double>(places.places), ""}},
+            fmt::format("{} of {} of '{}' reach {:.4g}, the middle one {:.3g}: a few tokens set the scale of all",
+                        places.large, plural(static_cast<std::size_t>(places.places), "place"), printable(data->name),
+                        places.largest, places.typical),
+            {"smooth", "rotate-stream"});
+}
+
+Finding block_outliers(const LayerFacts& layer) {
+  if (!is_scaled(layer)) return {};
+  if (Finding found = block_outliers_of_weights(layer)) return found;
+  return block_outliers_of_data(layer);
+}
+
+Finding residual_overflow(const LayerFacts& layer) {
+  if (!is_narrow_float(layer) || !layer.adds_branch || layer.overflowed == 0 || layer.outputs.empty()) return {};
+  const TensorFacts& stream = layer.outputs.front();
+  const double limit = largest_of(layer.format);
+  const auto most = static_cast<double>(stream.values.absmax());
+  const bool masks =
+      stream.mask || std::ranges::any_of(layer.inputs, [](const TensorFacts& in) { return in.mask.has_value(); });
+  if (most <= limit || masks) return {};
+  return of(layer, stream.name, 0.96,
+            {{"largest magnitude", most, ""},
+             {"largest of the format", limit, ""},
+             {"values beyond", static_cast<double>(layer.overflowed), ""}},
+            fmt::format("the residual stream grows to {:.4g} in '{}', and {} ends at {:g}", most,
+                        printable(stream.name), format_name(layer.format), limit),
+            {"scale-stream"});
+}
+
+Finding large_logits(const LayerFacts& layer) {
+  const TensorFacts* scores = scores_of(layer);
+  if (scores == nullptr || scores->values.empty()) return {};
+  const double high = magnitude_at(scores->values, 0.99);
+  const double scale = scores->grid && scores->grid->scale.size() == 1 ? double(scores->grid->scale.front()) : 1;
+  if (!is_narrow_float(layer) && !(is_scaled(layer) && scores->grid)) return {};
+  const Format format = is_scaled(layer) ? scores->grid->format : layer.format;
+  const double step = step_at(format, scale, high);
+  const double error = step / std::sqrt(12.0);  // of a score: probabilities change by that share
+  // Where one score is far above all others, it may be off by that.
+  const double wrong = is_softmax(layer.op_type) ? layer.own_noise : layer.effect_noise.value_or(0);
+  if (error < 0.05 || !(wrong > error * error / 10)) return {};
+  return of(
+      layer, scores->name, error > 0.1 ? 0.9 : 0.75,
+      {{"99 percent of the scores are below", high, ""}, {"step at that size", step, ""}},
+      fmt::format("scores that a Softmax reads reach {:.3g}, where {} has steps of {:.2g}: a rounded score is off by "
+                  "{:.2g}, and its probability by {:.0f} percent",
+                  high, format_name(format), step, error, 100 * error),
+      {});
+}
+
+}  // namespace vernier::causes
