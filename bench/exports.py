@@ -1,15 +1,17 @@
 """Jobs on networks with the shapes of PyTorch's exports: memory, computing time, file sizes and what the files claim.
 
-    python bench/exports.py [--build build/release] [--work FOLDER] [--shapes WORD ...] [--jobs WORD ...] [--page]
+    python bench/exports.py [--build build/release] [--work FOLDER] [--shapes WORD ...] [--jobs WORD ...] [--at-once N] [--page]
 
 Makes each network of export_shapes.py with random weights in a temporary folder, runs the jobs of JOBS on four short samples, each
 as a process of its own, and adds them to bench/results/exports.json; --page only renders docs/records/exports.md from it. Memory is
 the largest resident set of the process, mapped files included, divided by the float32 weights. Passes are its CPU seconds divided
 by those of ONNX Runtime's float32 inference over the same samples, measured right before each job, its session not counted.
+Peers (export_peers.py) run as jobs; one that is not installed is left out. --at-once N: N shapes beside each other.
 """
 import argparse
 import concurrent.futures
 import datetime
+import importlib.util
 import json
 import math
 import os
@@ -17,6 +19,7 @@ import pathlib
 import platform
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -44,6 +47,8 @@ JOBS = {
     "diagnose --int8, some kept": (["diagnose", "--int8", "--min-sqnr", "HARD", "-o", "out"], "out/model.onnx"),
     "diagnose --int8, no requirement": (["diagnose", "--int8", "-o", "out"], "out/model.onnx"),
 }
+PEERS = {"ONNX Runtime, INT8": "onnxruntime-int8", "onnxconverter-common, FP16": "onnxconverter-fp16"}
+NEEDS = {"onnxruntime-int8": "onnxruntime.quantization", "onnxconverter-fp16": "onnxconverter_common"}
 
 
 def session(model, optimized):
@@ -99,9 +104,9 @@ def apart(function, *arguments):
         return pool.submit(function, *arguments).result()
 
 
-def run(program, words, folder):
+def run(command, folder):
     start = time.perf_counter()
-    process = subprocess.Popen([program, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     told = concurrent.futures.ThreadPoolExecutor(1).submit(process.stderr.read)
     stopped = False
     while True:
@@ -142,12 +147,12 @@ def measure(program, name, folder, wanted, rows):
         if wanted and not any(word in job for word in wanted):
             continue
         if {"EASY", "HARD"} & set(words) and all_low is None:
-            first = run(program, ["diagnose", model.name, "--int8", "--quick", "--min-sqnr", "0", "--data", data.name, "-o", "out"], folder)
+            first = run([program, "diagnose", model.name, "--int8", "--quick", "--min-sqnr", "0", "--data", data.name, "-o", "out"], folder)
             all_low = claim_of(folder)["all_low_db"] if first["exit"] in (0, 1, 5) else 0
         limits = {"EASY": f"{(all_low or 0) - EASY:.1f}", "HARD": f"{(all_low or 0) + EASY:.1f}"}
         words = [words[0], model.name, "--data", data.name, *(limits.get(word, word) for word in words[1:])]
         plain = apart(plain_pass, model, data)
-        row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain, **run(program, words, folder)}
+        row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain, **run([program, *words], folder)}
         row["memory"], row["passes"] = row["peak_bytes"] / weights, row["cpu_seconds"] / plain
         if row["exit"] in (0, 1, 5):
             if written == "out/model.onnx":
@@ -155,7 +160,17 @@ def measure(program, name, folder, wanted, rows):
             if written and (folder / written).exists():
                 row["file_bytes"] = size_of(folder / written)
                 row["onnxruntime_db"] = apart(judged_by_onnxruntime, model, folder / written, data)
-        rows[:] = [old for old in rows if (old["shape"], old["job"]) != (name, job)] + [row]
+        yield row
+    for job, method in PEERS.items():
+        if (wanted and not any(word in job for word in wanted)) or importlib.util.find_spec(NEEDS[method]) is None:
+            continue
+        plain = apart(plain_pass, model, data)
+        row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain,
+               **run([sys.executable, str(ROOT / "bench/export_peers.py"), method, str(model), str(data), str(folder / "peer.onnx")], folder)}
+        row["memory"], row["passes"] = row["peak_bytes"] / weights, row["cpu_seconds"] / plain
+        if row["exit"] == 0:
+            row["file_bytes"] = size_of(folder / "peer.onnx")
+            row["onnxruntime_db"] = apart(judged_by_onnxruntime, model, folder / "peer.onnx", data)
         yield row
 
 
@@ -186,12 +201,13 @@ def page(results):
               filled("- *file*: the output model, as a share of the FP32 weights."),
               filled("- *claim*: SQNR in the report, the lowest of all measured outputs; next to it that of the file in ONNX Runtime without "
                      "optimizations. Vernier also measures parts of an output, so its figure can be the lower one."), ""]
-    for job in JOBS:
+    for job in [*JOBS, *PEERS]:
         of_job = [row for row in rows if row["job"] == job]
         if not of_job:
             continue
         most = NOTHING_KEPT if "nothing" in job else KEPT if "some" in job else None
-        lines += ["## `" + job.replace(",", "`,", 1) if "," in job else f"## `{job}`", "",
+        title = f"## {job}" if job in PEERS else "## `" + job.replace(",", "`,", 1) if "," in job else f"## `{job}`"
+        lines += [title, "",
                   "| network | memory, times | passes | layers kept | file, share | claim, dB | ONNX Runtime, dB |", "|---|---:|---:|---:|---:|---:|---:|"]
         for row in of_job:
             if row["stopped"] or row["exit"] not in (0, 1, 5):
@@ -217,6 +233,7 @@ def main():
     parser.add_argument("--work", help="where the temporary folder is made")
     parser.add_argument("--shapes", nargs="*", default=list(export_shapes.SHAPES))
     parser.add_argument("--jobs", nargs="*", default=[])
+    parser.add_argument("--at-once", type=int, default=1)
     parser.add_argument("--program", help="in the place of the build's")
     parser.add_argument("--output", type=pathlib.Path, default=RESULTS)
     parser.add_argument("--page", action="store_true")
@@ -227,11 +244,17 @@ def main():
         version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
         results.update(date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), machine=machine(),
                        versions=f"{re.sub('^vernier', 'Vernier', version)}, ONNX Runtime {onnxruntime.__version__}")
-        for name in options.shapes:
+        rows = results["rows"]
+
+        def of_shape(name):
             with tempfile.TemporaryDirectory(dir=options.work) as folder:
-                for row in measure(program, name, pathlib.Path(folder), options.jobs, results["rows"]):
+                for row in measure(program, name, pathlib.Path(folder), options.jobs, list(rows)):
+                    rows[:] = [old for old in rows if (old["shape"], old["job"]) != (name, row["job"])] + [row]
                     print(json.dumps(row), flush=True)
                     options.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+        with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
+            list(pool.map(of_shape, options.shapes))
     if options.output == RESULTS:
         PAGE.write_text(page(results), encoding="utf-8")
 
