@@ -75,7 +75,8 @@ SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::option
     throw Error(ErrorKind::Input,
                 fmt::format("outputs that are compared have different shapes, {} and {}: are the models "
                             "two forms of one network?",
-                            shape_text(ref.shape()), shape_text(got.shape())));
+                            shape_text(ref.shape()), shape_text(got.shape())),
+                "where the data decide on the shape (NonMaxSuppression, NonZero), measure in front of it: ‹outputs›");
   }
   SampleOutcome sample;
   accumulate_error(ref.floats(), got.floats(), sample.error);

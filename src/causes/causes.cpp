@@ -100,6 +100,20 @@ constexpr CauseName kOfNetwork[] = {
 /// What no single layer is to blame for.
 std::optional<Cause> of_network(const NetworkFacts& facts) {
   constexpr double kGood = 1e-3;  // 30 dB
+  // The layers explain what calibrated samples lose, and not what a range does to others.
+  if (facts.output_noise > 0 && facts.unseen_noise > 4 * facts.output_noise) {
+    return Cause{
+        "calibration-unrepresentative",
+        {},
+        {},
+        0.9,
+        {{"SQNR on samples that did not calibrate", db_of(facts.unseen_noise), "dB"},
+         {"SQNR on samples that calibrated", db_of(facts.output_noise), "dB"}},
+        fmt::format("samples that did not calibrate have {:.1f} dB, those that did {:.1f}: some reach beyond the "
+                    "ranges of the others, so calibration needs more samples, or more like these",
+                    db_of(facts.unseen_noise), db_of(facts.output_noise)),
+        {}};
+  }
   if (facts.top1_agreement && *facts.top1_agreement < 1 && facts.output_noise < kGood) {
     return Cause{
         "decision-boundary",

@@ -139,7 +139,8 @@ struct NetworkFacts {
   std::vector<LayerFacts> layers;  // those examined, most damaging first
   std::vector<DecisionFacts> decisions;
   std::vector<LostLimitFacts> lost_limits;
-  double output_noise = 0;               // of the worst output, all low
+  double output_noise = 0;               // of the worst output, all low, on samples that calibrated
+  double unseen_noise = 0;               // the same on samples that did not; 0: there are none
   std::optional<double> top1_agreement;  // of outputs that hold class scores
   double largest_share = 0;              // of all layers' damage
   double worst_own_noise = 0;            // of all layers, not only those examined

@@ -10,25 +10,39 @@
 
 namespace vernier {
 
-std::size_t count_quantizers(const Model& model) {
+namespace {
+
+/// Of the graph, its bodies, and the functions of the file with theirs.
+std::size_t count_nodes(const Model& model, bool (*counts)(const onnx::NodeProto&)) {
   std::size_t nodes = 0;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (node.op_type() == "QuantizeLinear" || node.op_type() == "DynamicQuantizeLinear") ++nodes;
+  const auto add = [&](const auto& graph) {
+    nodes += static_cast<std::size_t>(std::ranges::count_if(graph.node(), counts));
+  };
+  for_each_graph(model.proto.graph(), add);
+  for (const onnx::FunctionProto& function : model.proto.functions()) {
+    add(function);
+    for (const onnx::NodeProto& node : function.node()) {
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) for_each_graph(attribute.g(), add);
+      }
     }
-  });
+  }
   return nodes;
 }
 
-bool holds_quantized_values(const Model& model) {
-  bool found = false;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    found = found || std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
-              const bool dequantizes = node.op_type() == "DequantizeLinear" && has(node, Trait::Quantizes);
-              return dequantizes || has(node, Trait::ComputesOnCodes);
-            });
+}  // namespace
+
+std::size_t count_quantizers(const Model& model) {
+  return count_nodes(model, [](const onnx::NodeProto& node) {
+    return node.op_type() == "QuantizeLinear" || node.op_type() == "DynamicQuantizeLinear";
   });
-  return found;
+}
+
+bool holds_quantized_values(const Model& model) {
+  return count_nodes(model, [](const onnx::NodeProto& node) {
+           const bool dequantizes = node.op_type() == "DequantizeLinear" && has(node, Trait::Quantizes);
+           return dequantizes || has(node, Trait::ComputesOnCodes | Trait::StoresCodes);
+         }) > 0;
 }
 
 std::int64_t weight_bytes(const Model& model) {

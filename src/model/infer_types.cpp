@@ -1,6 +1,7 @@
 // Types and shapes of all tensors, as far as ONNX's own inference knows them, with what it leaves out.
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -77,6 +78,34 @@ bool give_codes_a_type(onnx::GraphProto& graph) {
   return told;
 }
 
+/// ONNX's inference says nothing of some operators that are functions (GroupNormalization). Their schemas tell which
+/// outputs have the type of an input; that one keeps its shape, too. True when it told a new type, as above.
+bool give_types_of_schemas(onnx::GraphProto& graph, int opset) {
+  std::map<std::string, const onnx::TypeProto*> types;
+  for (const auto* values : {&graph.input(), &graph.output(), &std::as_const(graph).value_info()}) {
+    for (const onnx::ValueInfoProto& value : *values) {
+      if (value.type().tensor_type().elem_type() != 0) types[value.name()] = &value.type();
+    }
+  }
+  std::vector<onnx::ValueInfoProto> told;
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (!of_onnx(node) || node.output_size() == 0 || types.contains(node.output(0))) continue;
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, onnx::ONNX_DOMAIN);
+    if (schema == nullptr || schema->outputs().empty()) continue;
+    for (std::size_t i = 0; i < std::min<std::size_t>(schema->inputs().size(), std::size_t(node.input_size())); ++i) {
+      const auto type = types.find(node.input(static_cast<int>(i)));
+      if (type == types.end() || schema->inputs()[i].GetTypeStr() != schema->outputs()[0].GetTypeStr()) continue;
+      onnx::ValueInfoProto& output = told.emplace_back();
+      output.set_name(node.output(0));
+      *output.mutable_type() = *type->second;
+      if (node.op_type() != "GroupNormalization") output.mutable_type()->mutable_tensor_type()->clear_shape();
+      break;
+    }
+  }
+  for (const onnx::ValueInfoProto& output : told) *graph.add_value_info() = output;
+  return !told.empty();
+}
+
 /// Infers inside `proto`, which it spoils, and tells each tensor's type; what is told later is nearer the truth.
 void infer_inside(onnx::ModelProto& proto,
                   const std::function<void(const std::string& name, const onnx::TypeProto& type)>& tell) {
@@ -90,7 +119,8 @@ void infer_inside(onnx::ModelProto& proto,
     for (bool again = true; again;) {
       onnx::shape_inference::InferShapes(proto, onnx::OpSchemaRegistry::Instance(), options);
       const bool codes = give_codes_a_type(*proto.mutable_graph());
-      again = give_reshapes_a_rank(*proto.mutable_graph()) || codes;
+      const bool typed = give_types_of_schemas(*proto.mutable_graph(), default_opset(proto));
+      again = give_reshapes_a_rank(*proto.mutable_graph()) || codes || typed;
     }
   } catch (const std::exception&) {
     // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.

@@ -155,6 +155,7 @@ constexpr OperatorRow kRows[] = {
     {"DynamicQuantizeLSTM", StoresCodes, kMicrosoft},
     {"DynamicQuantizeMatMul", StoresCodes, kMicrosoft},
     {"GatherBlockQuantized", StoresCodes, kMicrosoft},
+    {"MatMulBnb4", StoresCodes, kMicrosoft},
     {"MatMulNBits", StoresCodes, kMicrosoft},
 
     // Between types.

@@ -151,6 +151,18 @@ class Finder {
     const std::vector<float> values = scales_of(*scale);
     const auto bad = std::ranges::find_if_not(values, is_usable_scale);
     if (bad == values.end()) return;
+    const bool stored = node.op_type() == "DequantizeLinear" && is_initializer(file_, node.input(0));
+    if (stored && std::ranges::all_of(values, [](float value) { return is_usable_scale(std::abs(value)); })) {
+      const auto negative = std::ranges::count_if(values, [](float value) { return value < 0; });
+      defects_.push_back(
+          {"negative-scale", node.name(),
+           fmt::format("{} of {} in '{}' are negative: ONNX Runtime computes with them, TensorRT refuses "
+                       "them",
+                       negative, plural(values.size(), "scale"), printable(node.input(1))),
+           "flip the signs of the scale and of its stored values, around the zero point", false,
+           /*may_be_meant=*/true, /*refused_by_tensorrt=*/true});
+      return;
+    }
     const auto index = static_cast<std::size_t>(bad - values.begin());
     const bool dead = values.size() > 1 && *bad == 0 && is_dead(node, index, values.size());
     std::string text = fmt::format("its scale '{}' holds {:g}", printable(node.input(1)), *bad);
@@ -362,7 +374,7 @@ class Finder {
     if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] != scale->count())
       return;  // layout() says so
     const int wanted = weight_axis(node, shape);
-    if (wanted < 0 || axis == wanted) return;
+    if (wanted < 0 || axis == wanted || !quantized(node.input(0))) return;  // float products take any axis
     add("wrong-axis", *dequantize,
         fmt::format("the scales run along axis {}, the output channels of '{}' ({}) along axis {}", axis,
                     printable(node.name()), node.op_type(), wanted));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -16,6 +17,10 @@ struct QdqDefect {
   /// Some engine refuses the file for it, or computes nonsense: whatever is measured of such a file is worth nothing.
   bool refused = false;
   bool may_be_meant = false;  // else it is a mistake whoever made it
+  /// TensorRT refuses the file for it, which other engines run.
+  bool refused_by_tensorrt = false;
+
+  bool refused_on(Target target) const { return refused || (refused_by_tensorrt && target == Target::TensorRt); }
 };
 
 /// In graph order. `file`: as normalized_file() gives it.
@@ -29,6 +34,7 @@ struct QdqDefect {
 ///   zero-point-type    a zero point whose type is not that of the codes, or that of a bias is not zero
 ///   parameter-shape    a zero point of another shape than its scale
 ///   bad-scale          a scale that is zero, negative, subnormal or not finite
+///   negative-scale     of stored values, as ONNX Runtime's 4-bit quantizer writes them
 ///   wrong-blocks       scales that do not lie on the tensor in its blocks, or blocks that do not divide it
 ///   scale-type         a scale of another float type than what it quantizes, or than what its reader reads beside it
 ///   newer-opset        a type or attribute that the operators do not have in the opset of the file

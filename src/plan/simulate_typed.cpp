@@ -429,6 +429,12 @@ class TypedSimulation {
       result_.layers.push_back({node.name(), is_signed ? Format::Int8 : Format::UInt8});
       return;
     }
+    if (has(node, Trait::StoresCodes)) {
+      const std::int64_t bits = attribute_int(node, "bits", 4);
+      const bool dynamic = node.op_type() == "DynamicQuantizeLSTM" || node.op_type() == "DynamicQuantizeMatMul";
+      result_.layers.push_back({node.name(), dynamic ? Format::DynamicInt8 : bits > 4 ? Format::UInt8 : Format::Int4});
+      return;
+    }
     // Recurrent layers may leave out their first output.
     const auto made = std::ranges::find_if(node.output(), [](const std::string& name) { return !name.empty(); });
     const Dtype type = made == node.output().end() ? Dtype::Undefined : type_of(*made);

@@ -192,10 +192,9 @@ struct GpuCompareKernel final : OnGpu<CompareAttributes> {
   void compute(OrtKernelContext* context) const override {
     const Input ref = input(context, 0);
     const Input got = input(context, 1);
-    check_shapes(ref, got);
     GpuRun& run = GpuRun::current();
     const Gpu::Stream on = stream(context);
-    const std::span<Recorder> recorders = current_recorders();
+    const std::span<Recorder> recorders = recorders_of(ref, got);
     if (!recorders.empty() && slot < recorders.front().errors.size()) {
       const SampleParts parts = parts_in_run(ref.shape);
       const std::size_t count = parts.values();

@@ -9,9 +9,11 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engines/onnxruntime/kernel.h"
+#include "engines/onnxruntime/recorder.h"
 #include "numerics/round.h"
 
 namespace vernier {
@@ -62,8 +64,9 @@ struct CompareAttributes : SlotAttributes {
   void create(const OrtKernelInfo* info);
 
  protected:
-  static void check_shapes(const Input& ref, const Input& got);
   bool counts_into(std::size_t slots) const { return event_slot >= 0 && static_cast<std::size_t>(event_slot) < slots; }
+  /// None where the sides have different shapes: the data decide on those (NonZero), and nothing is to be compared.
+  static std::span<Recorder> recorders_of(const Input& ref, const Input& got);
 };
 
 struct InjectAttributes : SlotAttributes {

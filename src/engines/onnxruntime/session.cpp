@@ -173,7 +173,7 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const OrtMem
       }
     }
   });
-  proto.set_ir_version(portable_ir_version(proto));
+  if (!options.ir_as_given) proto.set_ir_version(portable_ir_version(proto));
   if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
   std::vector<const char*> names;
   std::vector<const OrtValue*> values;

@@ -31,6 +31,8 @@ struct SessionOptions {
   bool integer_kernels = false;
   /// Of these, those that the runtime takes on x86, whatever machine this is: it makes int8 data uint8 there.
   bool kernels_of_x86 = false;
+  /// With the IR version of the model, which the runtime may be too old for; else one that its opset asks for.
+  bool ir_as_given = false;
   /// In the place of `optimize`; absent: as that says.
   std::optional<GraphOptimization> level = {};
   /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.

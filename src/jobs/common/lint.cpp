@@ -204,7 +204,7 @@ class Linter {
 
   /// Engines run pairs that fit nothing: what `debug loss` names of them without a run.
   void look_at_pairs(const Model& model) {
-    if (count_quantizers(model) == 0) return;
+    if (count_quantizers(model) == 0 && !holds_quantized_values(model)) return;
     const Model file = normalized_file(model);
     for (const QdqDefect& defect : find_qdq_defects(file)) {
       const std::string cure = defect.cure.empty() ? "" : "; cure: " + defect.cure;
@@ -344,7 +344,7 @@ class Linter {
     unless_refused([&] {
       if (model_) look_at_pairs(*model_);
       runtime = Runtime::load(options_.measure.custom_operators);
-      if (model_) session.emplace(runtime, *model_, SessionOptions{.optimize = false});
+      if (model_) session.emplace(runtime, *model_, SessionOptions{.optimize = false, .ir_as_given = true});
     });
     loaded_ = session.has_value();
     if (session) run_given(runtime, *session);

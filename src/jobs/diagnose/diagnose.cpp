@@ -54,6 +54,7 @@
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
 #include "jobs/verify/verify.h"
+#include "model/contents.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/scheme.h"
@@ -336,7 +337,9 @@ void Diagnosis::load_model() {
   for (const std::string& text : assigned.warnings) warn(text);
   if (assigned.candidates.empty()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.name()),
-                "list the layers with: ‹vernier inspect model MODEL --show layers›");
+                holds_quantized_values(*loaded_.original)
+                    ? "it stores quantized weights: ‹float› names the float model that it was made from"
+                    : "list the layers with: ‹vernier inspect model MODEL --show layers›");
   }
   if (precision_.ladder) keep_formats_of(assigned.plan, report_.low);
   report_.excluded = static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
@@ -475,6 +478,7 @@ void Diagnosis::causes() {
   how.missed = requirement() != nullptr && report_.all_low.passed == false;
   for (const OutputFigure& output : report_.all_low.outputs) {
     if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
+    if (halves_) how.unseen_noise = std::max(how.unseen_noise, noise_of_db(output.sqnr_db));
   }
   how.lost_limits = lost_limits();
   report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);

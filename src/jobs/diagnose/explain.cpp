@@ -117,6 +117,7 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   NetworkFacts facts = found.network;
   facts.needed = true;
   facts.top1_agreement = options.top1_agreement;
+  facts.unseen_noise = options.unseen_noise;
   facts.lost_limits = options.lost_limits;
   for (const LayerRow& row : ranked) {
     facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));

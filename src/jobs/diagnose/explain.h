@@ -21,6 +21,7 @@ struct ExplainOptions {
   std::size_t samples = 8;
   bool missed = false;                   // the requirement is missed with everything low
   std::optional<double> top1_agreement;  // with everything low, the least of the outputs that hold class scores
+  double unseen_noise = 0;               // over signal of the worst output, on samples that did not calibrate; 0: none
   std::vector<CauseFinder> own;          // causes of the caller's
   std::vector<LostLimitFacts> lost_limits;
 };

@@ -105,7 +105,7 @@ std::vector<PlacementFinding> refused_places(const std::shared_ptr<const Model>&
                                              const CheckPlacementOptions& options, const JobSinks& sinks) {
   std::vector<PlacementFinding> findings;
   for (QdqDefect& defect : find_qdq_defects(file)) {
-    if (defect.refused)
+    if (defect.refused_on(options.target))
       findings.push_back(
           {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure)});
   }

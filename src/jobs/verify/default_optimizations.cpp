@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/figures.h"
 #include "base/text.h"
@@ -51,16 +52,19 @@ std::string lost_by_default(const RunFigures& there, const RunFigures& simulated
       printable(version), figure_text(there, requirement), figure_text(simulated, requirement));
 }
 
-std::string what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                           const std::optional<SaturatedPairs>& saturated,
-                           const std::optional<Requirement>& requirement, const JobSinks& sinks) {
+UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
+                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement,
+                        const JobSinks& sinks) {
   const std::string& version = loaded.subject.runtime->version();
-  const std::optional<RunFigures> there =
-      figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, sinks);
-  if (there) return lost_by_default(*there, simulated, saturated, requirement, version);
+  std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, sinks);
+  if (there) {
+    std::string text = lost_by_default(*there, simulated, saturated, requirement, version);
+    if (text.empty()) there.reset();
+    return {std::move(text), std::move(there), false};
+  }
   if (!holds_quantized_values(typed)) return {};
   const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
-  return check ? refusal_text(*check, version) : "";
+  return {check ? refusal_text(*check, version) : "", {}, check && !check->refused.empty()};
 }
 
 }  // namespace vernier

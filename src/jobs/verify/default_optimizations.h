@@ -25,9 +25,14 @@ std::string lost_by_default(const RunFigures& there, const RunFigures& simulated
                             const std::optional<SaturatedPairs>& saturated,
                             const std::optional<Requirement>& requirement, const std::string& version);
 
-/// The same of a file that was given, or that ONNX Runtime refuses it. Cost: as figures_by_default().
-std::string what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                           const std::optional<SaturatedPairs>& saturated,
-                           const std::optional<Requirement>& requirement, const JobSinks& sinks);
+struct UsersGet {
+  std::string text;                   // of lost_by_default(), or that ONNX Runtime refuses the file
+  std::optional<RunFigures> figures;  // where they are what `text` is about
+  bool refused = false;
+};
+/// Of a file that was given. Cost: as figures_by_default().
+UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
+                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement,
+                        const JobSinks& sinks);
 
 }  // namespace vernier

@@ -124,6 +124,7 @@ class Measurement {
     if (engine == nullptr) {
       SessionOptions session;
       session.integer_kernels = true;
+      session.ir_as_given = true;
       return compare(
           loaded_,
           SessionRun(figures.engine, loaded_.subject.runtime, std::move(marked), session, loaded_.samples, carries),

@@ -203,7 +203,65 @@ void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std:
   }
 }
 
+/// Of all values of an output.
+struct Moments {
+  double count = 0, sum = 0, squares = 0;
+  RangeStats range;
+
+  void add(std::span<const float> values) {
+    accumulate_range(values, range);
+    for (const float value : values) {
+      if (!std::isfinite(value)) continue;
+      ++count;
+      sum += static_cast<double>(value);
+      squares += static_cast<double>(value) * static_cast<double>(value);
+    }
+  }
+  double mean() const { return sum / count; }
+  double variance() const { return squares / count - mean() * mean(); }
+  /// Values of both signs, or from 0 on, have no such mean.
+  bool may_be_far() const { return std::min(std::abs(range.min), std::abs(range.max)) > 0.3F * range.absmax(); }
+};
+
 }  // namespace
+
+std::vector<std::string> offset_outputs(const Subject& subject, const RunFigures& figures) {
+  constexpr double kFar = 10;  // times the variance
+  constexpr double kFewest = 2;
+  std::vector<std::size_t> order = all_samples(subject);
+  order.resize(std::min(order.size(), kSamplesForConstants));
+  std::map<std::string, Moments> found;
+  std::vector<std::string> names = subject.judged;
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::find(figures.outputs, name, &OutputFigure::name) == figures.outputs.end();
+  });
+  if (names.empty()) return {};
+  run_tensors(subject, subject.model, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
+    bool one_may_be = false;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      Moments& moments = found[names[i]];
+      moments.add(got[i].floats());
+      one_may_be = one_may_be || moments.may_be_far();
+    }
+    return one_may_be;
+  });
+  std::vector<std::string> sentences;
+  for (const std::string& name : names) {
+    const Moments& moments = found.at(name);
+    if (moments.count < kFewest || !moments.may_be_far()) continue;
+    const double energy = moments.mean() * moments.mean(), variance = moments.variance();
+    if (!(variance > 1e-9 * energy) || energy <= kFar * variance) continue;
+    const OutputFigure& figure = *std::ranges::find(figures.outputs, name, &OutputFigure::name);
+    if (!std::isfinite(figure.sqnr_db)) continue;
+    sentences.push_back(
+        fmt::format("'{}' lies around {:.4g} with a spread of {:.2g}, and SQNR counts the {:.4g} as signal: that of "
+                    "the spread alone "
+                    "is {:.1f} dB, not {:.1f}",
+                    printable(name), moments.mean(), std::sqrt(variance), moments.mean(),
+                    figure.sqnr_db - 10 * std::log10(1 + energy / variance), figure.sqnr_db));
+  }
+  return sentences;
+}
 
 std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const SimulatedFile& file) {
   std::vector<std::string> names;

@@ -329,12 +329,13 @@ class Comparison {
 
 }  // namespace
 
-std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant) {
+std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant, Target target) {
   std::vector<FoundDefect> found;
   for (QdqDefect& defect : find_qdq_defects(file)) {
-    if (defect.may_be_meant && !perhaps_meant) continue;
-    found.push_back({std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure),
-                     defect.refused});
+    const bool refused = defect.refused_on(target);
+    if (defect.may_be_meant && !perhaps_meant && !refused) continue;
+    found.push_back(
+        {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure), refused});
   }
   return found;
 }

@@ -16,7 +16,7 @@ namespace vernier {
 
 /// Mistakes that the file alone shows. `file`: as normalized_file() gives it. With `perhaps_meant` also what a
 /// quantizer may do on purpose: layers that stay in float, other scales of biases, blocks that do not divide.
-std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant);
+std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant, Target target = Target::TensorRt);
 
 /// The name of what readers of a dequantized constant get; in front of it may be one that is rounded to it.
 std::string read_name(std::string tensor);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -266,7 +267,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   const Model typed = as_typed_file(*read);
   const std::shared_ptr<const Model> reference = sources.model(options.float_model);
   const bool reference_low = any_low(simulate_typed(*reference));
-  std::vector<FoundDefect> defects = defects_of_pairs(normalized_pairs(typed), /*perhaps_meant=*/false);
+  std::vector<FoundDefect> defects = defects_of_pairs(normalized_pairs(typed), /*perhaps_meant=*/false, options.target);
   if (std::ranges::none_of(defects, &FoundDefect::refused)) {
     merge_defects(defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }
@@ -315,10 +316,12 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const Subject& subject = loaded.subject;
   loaded.subject.labelled = options.task.labels.has_value();
   if (options.measure.batch > 1) set_batch(loaded.subject, options.measure.batch);
-  loaded.subject.one_by_one = [&](const std::string& text) {
-    if (std::ranges::find(report.warnings, text) != report.warnings.end()) return;
+  const auto warn = [&](const std::string& text) {
     report.warnings.push_back(text);
     if (sinks.warning) sinks.warning(text);
+  };
+  loaded.subject.one_by_one = [&](const std::string& text) {
+    if (std::ranges::find(report.warnings, text) == report.warnings.end()) warn(text);
   };
 
   report.float_sha256 = loaded.original->sha256;
@@ -353,9 +356,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     report.figures = both->worse;
     report.doubt = both->doubt;
     for (const std::string& text : {both->doubt, both->spread}) {
-      if (text.empty()) continue;
-      report.warnings.push_back(text);
-      if (sinks.warning) sinks.warning(text);
+      if (!text.empty()) warn(text);
     }
   }
 
@@ -363,10 +364,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     std::vector<std::string> texts;
     if (!simulated.lost_limits.empty()) texts.push_back(lost_limits_text(simulated.lost_limits));
     if (!simulated.half_steps.empty()) texts.push_back(half_steps_text(simulated.half_steps));
-    for (const std::string& text : texts) {
-      report.warnings.push_back(text);
-      if (sinks.warning) sinks.warning(text);
-    }
+    for (const std::string& text : texts) warn(text);
   }
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
@@ -410,10 +408,13 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (as_users_run_it && !options.on) {
     watch.phase("ONNX Runtime");
-    const std::string text =
+    auto [text, there, refused] =
         what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement, sinks);
     watch.stop();
-    if (!text.empty() && options.target == Target::OnnxRuntime) {
+    if (options.target == Target::OnnxRuntime) report.by_default = std::move(there);
+    if (refused && options.target == Target::OnnxRuntime) {
+      report.defects.push_back({"refused-run", printable(options.typed_model.name()), text, "", /*refused=*/true});
+    } else if (!text.empty() && options.target == Target::OnnxRuntime) {
       report.warnings.push_back(text);
       if (sinks.warning) sinks.warning(text);
     } else if (!text.empty()) {
@@ -462,10 +463,9 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
                     plural(output.samples, "sample")));
     if (sinks.warning) sinks.warning(report.warnings.back());
   }
-  for (const std::string& text : constant_outputs(subject, simulated, measured.outputs)) {
-    report.warnings.push_back(text);
-    if (sinks.warning) sinks.warning(text);
-  }
+  std::vector<std::string> told = constant_outputs(subject, simulated, measured.outputs);
+  std::ranges::move(offset_outputs(subject, report.figures), std::back_inserter(told));
+  for (const std::string& text : told) warn(text);
   watch.stop();
 
   std::map<std::string, Format> formats;

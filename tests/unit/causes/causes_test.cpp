@@ -40,5 +40,17 @@ TEST(Causes, NoLayerByItself) {
   EXPECT_TRUE(find_causes(network).empty());
 }
 
+TEST(Causes, SamplesThatDidNotCalibrateLoseWhatNoLayerShows) {
+  NetworkFacts network;
+  network.needed = true;
+  network.depth = 40;
+  network.largest_share = 0.05;
+  network.output_noise = 1e-4;
+  network.unseen_noise = 3e-4;
+  EXPECT_EQ(find_causes(network).front().id, "diffuse");
+  network.unseen_noise = 0.25;
+  EXPECT_EQ(find_causes(network).front().id, "calibration-unrepresentative");
+}
+
 }  // namespace
 }  // namespace vernier::testing

@@ -1,0 +1,227 @@
+"""What only the runtime knows of a file (it refuses it, or computes something else), quantized values that are stored in other
+places than Q/DQ pairs, outputs whose figure hides them, and layers behind operators of which little is known."""
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from networks import FLOAT, Builder
+from test_traits import vernier
+
+
+def save(model, name, folder):
+    onnx.save(model, folder / name)
+    return name
+
+
+def verdict(folder, *arguments, codes=(0, 1)):
+    done = vernier("verify", *arguments, "--data", "net.npz", "--json", folder=folder, codes=codes)
+    return json.loads(done.stdout), done
+
+
+def product(b, name, source, width_in, width_out):
+    return b.add("MatMul", [source, b.constant(f"{name}.weight", b.normal(width_in, width_out) / np.float32(np.sqrt(width_in)))], name)
+
+
+def pair(b, source, step, dtype=TensorProto.FLOAT):
+    scale = helper.make_tensor(f"{source}.step", dtype, [], [step])
+    b.initializers.append(scale)
+    zero = b.constant(f"{source}.zero", np.int8(0))
+    b.add("QuantizeLinear", [source, scale.name, zero], f"{source}.codes")
+    return b.add("DequantizeLinear", [f"{source}.codes", scale.name, zero], f"{source}.values")
+
+
+def gemm(bias_step=None):
+    """A Gemm between pairs; its int32 bias has `bias_step` times the scale that its sum has. None: the float network."""
+    b = Builder(301, 17)
+    weight, bias = b.normal(16, 24) * np.float32(0.2), b.normal(16)
+    if bias_step is None:
+        b.add("Gemm", ["x", b.constant("w", weight), b.constant("bias", bias)], "y", transB=1)
+        return b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 16])])
+    zero = b.constant("zero", np.uint8(128))
+
+    def around(source, output, step):
+        scale = b.constant(f"{source}.step", np.float32(step))
+        b.add("QuantizeLinear", [source, scale, zero], f"{source}.codes")
+        return b.add("DequantizeLinear", [f"{source}.codes", scale, zero], output)
+
+    def stored(name, values, step, kind):
+        parts = [b.constant(f"{name}.codes", np.round(values / step).astype(kind)), b.constant(f"{name}.step", np.float32(step)),
+                 b.constant(f"{name}.zero", kind(0))]
+        return b.add("DequantizeLinear", parts, f"{name}.values")
+
+    step = np.abs(weight).max() / 127
+    data, wanted = around("x", "x.values", 4 / 127), 4 / 127 * step
+    b.add("Gemm", [data, stored("w", weight, step, np.int8), stored("bias", bias, wanted * bias_step, np.int32)], "sum", transB=1)
+    around("sum", "y", 0.06)
+    return b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 16])])
+
+
+def test_what_the_target_itself_gives_decides(tmp_path):
+    np.savez(tmp_path / "net.npz", x=Builder(302).normal(16, 4, 24))
+    names = [save(gemm(), "net.onnx", tmp_path), save(gemm(1 / 6), "other.onnx", tmp_path), save(gemm(1), "right.onnx", tmp_path)]
+    report, done = verdict(tmp_path, names[0], names[1], "--min-sqnr", "20", "--target", "onnxruntime")
+    assert done.returncode == 1 and report["outcome"] == "file-misses"
+    assert float(report["figures"]["outputs"][0]["sqnr_db"]) > 25 > 20 > float(report["by_default"]["outputs"][0]["sqnr_db"])
+    text = vernier("verify", *names[:2], "--data", "net.npz", "--min-sqnr", "20", "--target", "onnxruntime", "-o", "out", folder=tmp_path, codes=(1,))
+    assert "in ONNX Runtime with its default optimizations" in " ".join(text.stdout.split()), text.stdout
+    assert "Requirement missed" in (tmp_path / "out/report.html").read_text()
+    report, done = verdict(tmp_path, names[0], names[2], "--min-sqnr", "20", "--target", "onnxruntime")
+    assert report["outcome"] == "met" and "by_default" not in report
+    # Another target runs other kernels: there it is a note.
+    report, _ = verdict(tmp_path, names[0], names[1], "--min-sqnr", "20", "--target", "tensorrt")
+    assert report["outcome"] == "met" and any("default optimizations" in text for text in report["notes"])
+
+
+def nbits(bits_of_weight):
+    """Two products; their weights in MatMulNBits where `bits_of_weight` is one of 2, 4, 8, else in float."""
+    b, source = Builder(303, 21), "x"
+    for name, width in (("first", 32), ("second", 16)):
+        weight = b.normal(32, width) / np.float32(np.sqrt(32))
+        if not bits_of_weight:
+            b.add("MatMul", [source, b.constant(f"{name}.weight", weight)], name)
+        else:
+            half = 2 ** (bits_of_weight - 1)
+            scale = np.abs(weight).max(0) / np.float32(max(half - 1, 1))
+            codes = np.clip(np.round(weight / scale) + half, 0, 2 * half - 1).astype(np.uint8).T
+            per_byte = 8 // bits_of_weight
+            packed = sum(codes[:, i::per_byte] << (i * bits_of_weight) for i in range(per_byte)).reshape(width, 1, -1).astype(np.uint8)
+            b.add("MatMulNBits", [source, b.constant(f"{name}.codes", packed), b.constant(f"{name}.scale", scale.astype(np.float32))], name,
+                  domain="com.microsoft", K=32, N=width, bits=bits_of_weight, block_size=32)
+        source = b.add("Relu", [name], f"{name}.relu") if name == "first" else name
+    return b.model([("x", FLOAT, [4, 32])], [("second", FLOAT, [4, 16])], ["com.microsoft"] if bits_of_weight else [])
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_a_reference_with_weights_in_few_bits_is_no_float_model(bits, tmp_path):
+    np.savez(tmp_path / "net.npz", x=Builder(304).normal(16, 4, 32))
+    float_name, name = save(nbits(0), "float.onnx", tmp_path), save(nbits(bits), "few.onnx", tmp_path)
+    report, done = verdict(tmp_path, name, name, "--min-sqnr", "20")
+    assert done.returncode == 1 and report["outcome"] == "no-float-model"
+    report, _ = verdict(tmp_path, float_name, name, "--min-sqnr", "1")
+    assert not any("no layer in low precision" in text for text in report["warnings"]), report["warnings"]
+    assert {row["format"] for row in report["layers"] if row["op_type"] == "MatMul"} == {"uint8" if bits == 8 else "int4"}
+    done = vernier("diagnose", name, "--int8", "--data", "net.npz", "--min-sqnr", "20", "--no-latency", folder=tmp_path, codes=(1, 3))
+    assert "float model" in done.stdout + done.stderr
+
+
+def test_pairs_inside_a_function_of_the_file_are_seen(tmp_path):
+    b = Builder(305, 17)
+    product(b, "first", "x", 24, 16)
+    np.savez(tmp_path / "net.npz", x=b.normal(16, 4, 24))
+    float_model = b.model([("x", FLOAT, [4, 24])], [("first", FLOAT, [4, 16])])
+    save(float_model, "float.onnx", tmp_path)
+    quantized = onnx.ModelProto()
+    quantized.CopyFrom(float_model)
+    step, zero = numpy_helper.from_array(np.float32(0.5 / 127), "step"), numpy_helper.from_array(np.int8(0), "zero")
+    inside = [helper.make_node("Constant", [], ["step"], value=step), helper.make_node("Constant", [], ["zero"], value=zero),
+              helper.make_node("QuantizeLinear", ["data", "step", "zero"], ["codes"], name="quantize"),
+              helper.make_node("DequantizeLinear", ["codes", "step", "zero"], ["result"], name="dequantize")]
+    quantized.functions.append(helper.make_function("ours", "Rounded", ["data"], ["result"], inside, [helper.make_opsetid("", 17)]))
+    quantized.opset_import.append(helper.make_opsetid("ours", 1))
+    quantized.graph.node.insert(0, helper.make_node("Rounded", ["x"], ["rounded"], name="rounded", domain="ours"))
+    quantized.graph.node[1].input[0] = "rounded"
+    save(quantized, "clipped.onnx", tmp_path)
+    report, done = verdict(tmp_path, "float.onnx", "clipped.onnx", "--min-sqnr", "20")
+    assert done.returncode == 1 and report["defects"] and report["placements"]
+    report, _ = verdict(tmp_path, "clipped.onnx", "clipped.onnx", "--min-sqnr", "20")
+    assert report["outcome"] == "no-float-model"
+
+
+def test_a_file_that_the_target_does_not_run_is_refused(tmp_path):
+    def network(dtype):
+        b = Builder(306, 21)
+        source = pair(b, "x", 4 / 127, dtype) if dtype else "x"
+        if dtype == TensorProto.BFLOAT16:
+            b.nodes[0].input[0] = b.add("Cast", ["x"], "narrow", to=TensorProto.BFLOAT16)
+            b.nodes.insert(0, b.nodes.pop())
+            source = b.add("Cast", [source], "wide", to=FLOAT)
+        product(b, "y", source, 24, 16)
+        return b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 16])])
+    np.savez(tmp_path / "net.npz", x=Builder(307).normal(16, 4, 24))
+    save(network(None), "float.onnx", tmp_path)
+    save(network(TensorProto.BFLOAT16), "narrow.onnx", tmp_path)
+    report, done = verdict(tmp_path, "float.onnx", "narrow.onnx", "--min-sqnr", "20", "--target", "onnxruntime")
+    assert done.returncode == 1 and report["outcome"] == "refused"
+    assert any(defect["kind"] == "refused-run" for defect in report["defects"]), report["defects"]
+    report, _ = verdict(tmp_path, "float.onnx", "narrow.onnx", "--min-sqnr", "20", "--target", "tensorrt")
+    assert report["outcome"] == "met"
+
+
+def test_negative_scales_of_stored_values_are_for_some_engines(tmp_path):
+    def network(quantized):
+        b = Builder(308, 21)
+        weight = b.normal(24, 16) * np.float32(0.2)
+        if quantized:
+            step = np.abs(weight).max(0) / 127
+            step[::3] *= -1
+            b.add("DequantizeLinear", [b.constant("codes", np.round(weight / step).astype(np.int8)), b.constant("step", step.astype(np.float32))],
+                  "values", axis=1)
+        b.add("MatMul", ["x", "values" if quantized else b.constant("w", weight)], "y")
+        return b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 16])])
+    np.savez(tmp_path / "net.npz", x=Builder(309).normal(16, 4, 24))
+    save(network(False), "float.onnx", tmp_path)
+    save(network(True), "quantized.onnx", tmp_path)
+    report, _ = verdict(tmp_path, "float.onnx", "quantized.onnx", "--min-sqnr", "30", "--target", "onnxruntime")
+    assert report["outcome"] == "met"
+    report, _ = verdict(tmp_path, "float.onnx", "quantized.onnx", "--min-sqnr", "30", "--target", "tensorrt")
+    assert report["outcome"] == "refused" and report["defects"][0]["kind"] == "negative-scale"
+    lint = vernier("check", "lint", "quantized.onnx", folder=tmp_path)
+    assert "are negative" in lint.stdout
+
+
+def test_lint_names_an_ir_version_that_the_runtime_does_not_know(tmp_path):
+    b = Builder(310, 17)
+    product(b, "y", "x", 24, 16)
+    model = b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 16])])
+    model.ir_version = 99
+    (tmp_path / "new.onnx").write_bytes(model.SerializeToString())
+    assert "IR version" in vernier("check", "lint", "new.onnx", folder=tmp_path, codes=(1,)).stdout
+    vernier("convert", "new.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)  # which asks for no such version
+    assert onnx.load(tmp_path / "half.onnx").ir_version <= 11
+
+
+@pytest.mark.parametrize("level, told", [(0, False), (300, True), (-300, True)])
+def test_a_constant_offset_flatters_a_figure(level, told, tmp_path):
+    b = Builder(311, 17)
+    b.add("Tanh", [product(b, "hidden", "x", 16, 32)], "tanh")
+    product(b, "last", "tanh", 32, 1)
+    b.add("Add", ["last", b.constant("level", np.float32(level))], "y")
+    save(b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 1])]), "net.onnx", tmp_path)
+    np.savez(tmp_path / "net.npz", x=b.normal(24, 1, 16))
+    vernier("convert", "net.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
+    report, _ = verdict(tmp_path, "net.onnx", "half.onnx", "--min-sqnr", "20")
+    assert any("that of the spread alone" in text for text in report["warnings"]) == told, report["warnings"]
+
+
+def test_layers_behind_a_group_normalization_are_lowered(tmp_path):
+    b = Builder(312, 21)
+    b.conv("x", "first", 8, 16)
+    b.add("GroupNormalization", ["first", b.constant("gain", np.ones(16, np.float32)), b.constant("shift", np.zeros(16, np.float32))], "norm",
+          num_groups=4)
+    b.conv("norm", "second", 16, 8)
+    save(b.model([("x", FLOAT, [1, 8, 6, 6])], [("second", FLOAT, [1, 8, 6, 6])]), "net.onnx", tmp_path)
+    vernier("convert", "net.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
+    types = {tensor.name: tensor.data_type for tensor in onnx.load(tmp_path / "half.onnx").graph.initializer}
+    assert all(kind != FLOAT for name, kind in types.items() if name.endswith("weight")), types
+
+
+def test_places_that_the_data_choose_end_nothing(tmp_path):
+    b = Builder(313, 17)
+    product(b, "scores", "x", 16, 8)
+    b.add("Greater", ["scores", b.constant("limit", np.float32(0.9))], "high")
+    b.add("NonZero", ["high"], "where")
+    b.add("Transpose", ["where"], "places")
+    b.add("GatherND", ["scores", "places"], "chosen")
+    b.add("Unsqueeze", ["chosen", b.constant("axis", np.array([1], np.int64))], "column")
+    b.add("Mul", ["column", b.constant("row", b.normal(1, 4))], "rows")
+    b.add("ReduceSum", ["rows", b.constant("first", np.array([0], np.int64))], "y", keepdims=1)
+    save(b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [1, 4])]), "net.onnx", tmp_path)
+    np.savez(tmp_path / "net.npz", x=b.normal(24, 4, 16))
+    done = vernier("diagnose", "net.onnx", "--fp8", "--data", "net.npz", "--min-sqnr", "60", "--no-latency", "-o", "out", folder=tmp_path, codes=(0, 1, 5))
+    assert "different shapes" not in done.stderr
+    vernier("quantize", "net.onnx", "--quantize-mode", "fp8", "--data", "net.npz", "-o", "low.onnx", folder=tmp_path)
+    report, _ = verdict(tmp_path, "net.onnx", "low.onnx", "--min-sqnr", "60")
+    assert report["figures"]["outputs"]
