@@ -66,9 +66,13 @@ void fold_inputs(const Sample& fed, const SampleResult& result, const std::set<s
     const bool is_state = carried.contains(name) && result.index > 0;  // computed, not read
     if (!is_state) add_to_hash(name, value, hash);
     if (value.dtype() == Dtype::Float32) {
-      accumulate_range(value.floats(), reference.ranges[name]);
       const auto slot = slots.find(name);
-      if (slot != slots.end()) histograms.add(static_cast<std::size_t>(slot->second), result.index, value.floats());
+      const std::size_t place = slot == slots.end() ? slots.size() : static_cast<std::size_t>(slot->second);
+      if (histograms.wants(place)) {
+        reference.ranges[name] += histograms.add(place, result.index, value.floats());
+      } else {
+        accumulate_range(value.floats(), reference.ranges[name]);
+      }
     }
     reference.shapes.emplace(name, value.shape());  // of the first sample
     const Shape& shape = value.shape();
@@ -99,7 +103,9 @@ void join_histograms(Ranks& ranks, std::map<std::string, HalvedHistogram>& histo
   }
 }
 
-/// Both ends of what samples are sure to reach, a few of each half being looked at ahead: a hundredth of them at most.
+/// Both ends of what samples are sure to reach, a few of each half being looked at ahead. To count the values of a
+/// sample takes a small network longer than to compute them, and a large one a quarter of that.
+constexpr std::size_t kFewestToLookAhead = 4;
 constexpr std::size_t kOneOfHalf = 200;
 constexpr std::size_t kMostOfHalf = 16;
 
@@ -108,8 +114,8 @@ std::vector<RangeStats> inner_ranges(const Subject& subject, const Session& sess
                                      const std::map<std::string, std::int64_t>& slots) {
   std::vector<RangeStats> inner(slots.size());
   const std::size_t samples = subject.samples->size();
-  const std::size_t few = std::min(kMostOfHalf, samples / kOneOfHalf);
-  if (few == 0 || !subject.carries.empty()) return inner;
+  if (samples < kFewestToLookAhead || !subject.carries.empty()) return inner;
+  const std::size_t few = std::clamp<std::size_t>(samples / kOneOfHalf, 1, kMostOfHalf);
   std::vector<std::size_t> order;
   for (const std::size_t first : {std::size_t{0}, samples / 2}) {
     for (std::size_t i = 0; i < few; ++i) order.push_back(first + i);

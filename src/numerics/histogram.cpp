@@ -4,6 +4,9 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
+#include <optional>
+
+#include "numerics/metrics_simd.h"
 
 namespace vernier {
 namespace {
@@ -17,48 +20,36 @@ float inner_edge(float value) { return std::bit_cast<float>(std::bit_cast<std::u
 
 }  // namespace
 
-/// Counts straight into the octaves of a histogram. Equal neighbours would wait for each other's count: of the value
-/// that has many, the zero behind a Relu, two are kept in turns.
+/// Counts straight into the octaves of a histogram: values that are no zeros.
 class ValueHistogram::Counter {
  public:
   explicit Counter(ValueHistogram& into) : into_(into) {}
-  ~Counter() {
-    for (const Octave& zeros : zeros_) {
-      for (const std::int64_t count : zeros) into_.zeros_ += count;
-    }
-  }
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;
 
   void count(std::span<const float> values) {
-    std::size_t i = 0;
-    for (; i + 2 <= values.size(); i += 2) {
-      count_one(values[i], 0);
-      count_one(values[i + 1], 1);
-    }
-    if (i < values.size()) count_one(values[i], 0);
+    for (const float value : values) ++bin_of(value);
+  }
+  void count(float value, std::size_t times) {
+    if (times > 0) bin_of(value) += static_cast<std::int64_t>(times);
   }
 
  private:
-  void count_one(float value, std::size_t turn) {
+  std::int64_t& bin_of(float value) {
     const std::uint32_t key = std::bit_cast<std::uint32_t>(value) >> kShift;
-    Octave* octave = octaves_[turn][key / kBinsPerOctave];
-    if (octave == nullptr) octave = find(key / kBinsPerOctave, turn);
-    ++(*octave)[key % kBinsPerOctave];
+    Octave* octave = octaves_[key / kBinsPerOctave];
+    if (octave == nullptr) octave = find(key / kBinsPerOctave);
+    return (*octave)[key % kBinsPerOctave];
   }
 
-  Octave* find(std::size_t place, std::size_t turn) {
+  Octave* find(std::size_t place) {
     const auto exponent = static_cast<int>(place % kExponents);
     const bool negative = place >= kExponents;
-    Octave* const found = exponent == 0                ? &zeros_[turn]
-                          : exponent == kExponents - 1 ? &lost_
-                                                       : &into_.octaves_[negative ? -exponent : exponent];
-    return octaves_[turn][place] = found;
+    return octaves_[place] = exponent == kExponents - 1 ? &lost_ : &into_.octaves_[negative ? -exponent : exponent];
   }
 
   ValueHistogram& into_;
-  std::array<std::array<Octave*, 2 * kExponents>, 2> octaves_{};
-  std::array<Octave, 2> zeros_{};
+  std::array<Octave*, 2 * kExponents> octaves_{};
   Octave lost_{};  // what is not finite
 };
 
@@ -68,28 +59,35 @@ ValueHistogram::ValueHistogram(const RangeStats& inner) {
   inner_high_ = std::max(inner_edge(std::max(inner.max, 0.0F)), kSmallest);
 }
 
-void ValueHistogram::add(std::span<const float> values) {
-  RangeStats seen;
-  accumulate_range(values, seen);
-  range_ += seen;
-  if (values.empty()) return;
-  if (seen.nonfinite == 0 && seen.min > inner_low_ && seen.max < inner_high_) {
-    inner_ += static_cast<std::int64_t>(values.size());
-    return;
+RangeStats ValueHistogram::add(std::span<const float> values) {
+  constexpr std::size_t kBlock = 1024;
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const bool ends_alone = inner_low_ != inner_high_;
+  const float low = ends_alone ? inner_low_ : -kSmallest, high = ends_alone ? inner_high_ : kSmallest;
+  std::int64_t& between = ends_alone ? inner_ : zeros_;
+  RangeStats all;
+  std::optional<Counter> counter;
+  std::array<float, kBlock> beyond;
+  for (std::size_t first = 0; first < values.size(); first += kBlock) {
+    const std::span<const float> block = values.subspan(first, std::min(kBlock, values.size() - first));
+    RangeStats seen;
+    accumulate_range(block, seen);
+    all += seen;
+    between += static_cast<std::int64_t>(block.size());
+    const bool below = seen.min <= low, above = seen.max >= high;
+    if (!below && !above && seen.nonfinite == 0) continue;
+    // Equal neighbours would wait for each other's count: the ends, which many values have behind a Clip, are counted
+    // apart.
+    const float bottom = below ? seen.min : kNone, top = above ? seen.max : kNone;
+    const BlockBeyond found = run_values_beyond(block.data(), block.size(), low, high, bottom, top, beyond.data());
+    between -= static_cast<std::int64_t>(found.kept + found.at_bottom + found.at_top);
+    if (!counter) counter.emplace(*this);
+    counter->count(std::span(beyond).first(found.kept));
+    counter->count(bottom, found.at_bottom);
+    counter->count(top, found.at_top);
   }
-  Counter counter(*this);
-  if (inner_low_ == inner_high_) return counter.count(values);
-  std::array<float, 1024> outer;
-  for (std::size_t first = 0; first < values.size(); first += outer.size()) {
-    const std::span<const float> part = values.subspan(first, std::min(outer.size(), values.size() - first));
-    std::size_t kept = 0;
-    for (const float value : part) {
-      outer[kept] = value;
-      kept += value > inner_low_ && value < inner_high_ ? 0 : 1;
-    }
-    inner_ += static_cast<std::int64_t>(part.size() - kept);
-    counter.count(std::span(outer).first(kept));
-  }
+  range_ += all;
+  return all;
 }
 
 ValueHistogram& ValueHistogram::operator+=(const ValueHistogram& other) {
@@ -165,16 +163,16 @@ void SharedHistograms::add(std::size_t tensor, std::size_t half, const ValueHist
   slot.halves.at(half) += counted;
 }
 
-void SharedHistograms::add(std::size_t tensor, std::size_t sample, std::span<const float> values) {
-  if (!wants(tensor)) return;
+RangeStats SharedHistograms::add(std::size_t tensor, std::size_t sample, std::span<const float> values) {
   Slot& slot = *slots_.at(tensor);
   ValueHistogram& half = slot.halves.at(sample < samples_ / 2 ? 0 : 1);
   std::unique_lock lock(slot.mutex, std::try_to_lock);
   if (lock.owns_lock()) return half.add(values);
   ValueHistogram one = slot.empty;  // another thread is counting: outside the lock
-  one.add(values);
+  const RangeStats seen = one.add(values);
   lock.lock();
   half += one;
+  return seen;
 }
 
 }  // namespace vernier

@@ -115,6 +115,34 @@ BlockRange range_of_block(const float* values, std::size_t n) {
   return range;
 }
 
+BlockBeyond values_beyond(const float* values, std::size_t n, float low, float high, float bottom, float top,
+                          float* beyond) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto from = hn::Set(d, low), to = hn::Set(d, high), least = hn::Set(d, bottom), most = hn::Set(d, top);
+  BlockBeyond found;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto v = hn::LoadU(d, values + i);
+    const auto between = hn::And(hn::Gt(v, from), hn::Lt(v, to));
+    const auto at_bottom = hn::Eq(v, least), at_top = hn::Eq(v, most);
+    const auto kept = hn::Not(hn::Or(between, hn::Or(at_bottom, at_top)));
+    hn::StoreU(hn::Compress(v, kept), d, beyond + found.kept);  // all lanes: those behind are overwritten
+    found.kept += hn::CountTrue(d, kept);
+    found.at_bottom += hn::CountTrue(d, at_bottom);
+    found.at_top += hn::CountTrue(d, at_top);
+  }
+  for (; i < n; ++i) {
+    const float value = values[i];
+    const bool at_bottom = value == bottom, at_top = value == top;
+    beyond[found.kept] = value;
+    found.kept += (value > low && value < high) || at_bottom || at_top ? 0 : 1;
+    found.at_bottom += at_bottom ? 1 : 0;
+    found.at_top += at_top ? 1 : 0;
+  }
+  return found;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace vernier
 HWY_AFTER_NAMESPACE();

@@ -1,4 +1,5 @@
-// What metrics.cpp asks of the SIMD code: the sums of one block of numbers, the same on every instruction set.
+// What metrics.cpp and histogram.cpp ask of the SIMD code: sums, ends and choices of one block of numbers, the same on
+// every instruction set.
 #pragma once
 
 #include <cstddef>
@@ -22,5 +23,15 @@ struct BlockRange {
 };
 /// n >= 1. The sign of a zero end is not defined.
 BlockRange run_range_of_block(const float* values, std::size_t n);
+
+struct BlockBeyond {
+  std::size_t kept = 0;
+  std::size_t at_bottom = 0;
+  std::size_t at_top = 0;
+};
+/// Copies the values that are neither between `low` and `high` nor equal to `bottom` or `top`, in their order, NaN
+/// included. `bottom` <= `low`, `top` >= `high`, or NaN, which nothing is equal to. `beyond` has room for n.
+BlockBeyond run_values_beyond(const float* values, std::size_t n, float low, float high, float bottom, float top,
+                              float* beyond);
 
 }  // namespace vernier

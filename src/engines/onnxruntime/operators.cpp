@@ -142,9 +142,12 @@ struct ObserveKernel final : SlotAttributes {
       for (std::size_t i = 0; i < recorders.size(); ++i) {
         Recorder& recorder = recorders[i];
         const std::span<const float> values = gathered(in.values, parts, i, room);
-        accumulate_range(values, recorder.ranges[slot]);
         recorder.shapes[slot] = parts.shape;
-        if (recorder.histograms != nullptr) recorder.histograms->add(slot, recorder.sample, values);
+        if (recorder.histograms != nullptr && recorder.histograms->wants(slot)) {
+          recorder.ranges[slot] += recorder.histograms->add(slot, recorder.sample, values);
+        } else {
+          accumulate_range(values, recorder.ranges[slot]);
+        }
       }
     }
     pass(context, 0, in);

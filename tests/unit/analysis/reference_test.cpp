@@ -145,9 +145,18 @@ TEST_F(PartialReference, BeginsAnewWhereTheFileIsBroken) {
   }
 }
 
-TEST(Reference, EndsAloneTellTheSameOfThem) {
-  const Samples samples = bell_samples("x", {1, 3}, 900, 1.0F);
-  const Subject subject = subject_of(double_and_shift(), samples);
+class Ends : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Samples, Ends, ::testing::Values(4, 20, 900));
+
+TEST_P(Ends, AloneTellTheSameOfThem) {
+  const Samples samples = bell_samples("x", {1, 300}, GetParam(), 1.0F);
+  const Subject subject = subject_of(model_of(R"(
+    g (float[1,300] x) => (float[1,300] y) <float[1] two = {2}, float[1] minus_five = {-5}> {
+      [double] d = Mul(x, two)
+      [shift] s = Add(d, minus_five)
+      [out] y = Neg(s)
+    })"),
+                                     samples);
   const std::set<std::string> counted{"x", "d", "s"};
   const Reference all = run_reference(subject, counted, counted);
   const Reference ends = run_reference(subject, counted, counted, Counting::Ends);

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "numerics/histogram.h"
 #include "oracle.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -140,6 +142,29 @@ TEST_P(EveryTarget, FindsTheRangeOfAnyBits) {
     accumulate_range(values, stats);
     EXPECT_EQ(stats, expected) << n << ", VERNIER_TEST_SEED=" << test_seed();
     EXPECT_FALSE(stats.min == 0 && std::signbit(stats.min));
+  }
+}
+
+TEST_P(EveryTarget, CountsValuesAsOneByOne) {
+  RangeStats inner;
+  inner.min = -0.5F;
+  inner.max = 0.75F;
+  for (const std::size_t n : kLengths) {
+    std::vector<float> values = n % 2 == 0 ? random_bits(random_, n) : random_magnitudes(random_, n, -20, 20);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (n % 3 == 0) values[i] = std::clamp(values[i], -1.0F, 6.0F);
+      if (i % 5 == 0) values[i] = i % 2 == 0 ? 0.0F : -0.0F;
+    }
+    for (const bool ends_alone : {false, true}) {
+      ValueHistogram together = ends_alone ? ValueHistogram(inner) : ValueHistogram(), one_by_one = together;
+      const RangeStats seen = together.add(values);
+      for (const float value : values) one_by_one.add(std::span(&value, 1));
+      EXPECT_EQ(together, one_by_one) << n << ", VERNIER_TEST_SEED=" << test_seed();
+      EXPECT_EQ(seen, together.range());
+      std::int64_t counted = together.range().nonfinite;
+      for (const Bin& bin : together.bins()) counted += bin.count;
+      EXPECT_EQ(counted, static_cast<std::int64_t>(n));
+    }
   }
 }
 
