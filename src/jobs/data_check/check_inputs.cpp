@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -12,9 +13,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/class_scores.h"
+#include "analysis/subject.h"
 #include "analysis/surgery.h"
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -24,6 +27,7 @@
 #include "engines/onnxruntime/session.h"
 #include "jobs/data_check/norm_statistics.h"
 #include "jobs/data_check/reading_verdict.h"
+#include "model/graph_edit.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
 #include "tasks/ranks.h"
@@ -84,18 +88,24 @@ std::optional<double> confidence_of(const Tensor& output) {
   return 1 / total;
 }
 
+/// The first output of the network, for a sample as given.
+using KnownOutput = std::function<Tensor(std::size_t sample)>;
+
 class InputCheck {
  public:
-  /// `for_warning`: nothing but what input_warning() may warn of, so that inputs which surely fit cost little.
+  /// `for_warning`: nothing but what input_warning() may warn of, so that inputs which surely fit cost little. `known`:
+  /// empty where nobody has run the network.
   InputCheck(const std::shared_ptr<const Runtime>& runtime, const Model& model, const SampleSource& samples,
-             std::size_t most, const LabelsOfInputs& labels, const JobSinks& sinks, bool for_warning)
+             std::size_t most, const LabelsOfInputs& labels, const JobSinks& sinks, bool for_warning,
+             KnownOutput known = {})
       : runtime_(runtime),
         model_(model),
         samples_(samples),
         size_(most == 0 ? samples.size() : std::min(most, samples.size())),
         labels_(labels),
         sinks_(sinks),
-        for_warning_(for_warning) {}
+        for_warning_(for_warning),
+        known_(std::move(known)) {}
 
   CheckDataReport run() {
     open();
@@ -104,6 +114,10 @@ class InputCheck {
       report_.readings.emplace_back();
       report_.unlike_training = true;
       report_.answer = empty;
+      return std::move(report_);
+    }
+    if (for_warning_ && norms_.empty() && !first_gives_classes()) {  // nothing tells readings apart
+      report_.readings.emplace_back();
       return std::move(report_);
     }
     const std::vector<ImageChange> changes = readings();
@@ -121,6 +135,10 @@ class InputCheck {
 
  private:
   bool norms_decide() const { return for_warning_ && !norms_.empty(); }
+  bool first_gives_classes() const {
+    const std::vector<std::string> outputs = output_names(model_);
+    return !outputs.empty() && classes_.contains(outputs.front());
+  }
 
   void open() {
     report_.data = samples_.description();
@@ -132,6 +150,11 @@ class InputCheck {
       const auto type = types.find(norm.tensor);
       return type == types.end() || type->second.dtype != Dtype::Float32;
     });
+  }
+
+  /// Made by the first reading that has to run.
+  const Session& session() {
+    if (session_) return *session_;
     std::vector<std::pair<std::string, Dtype>> outputs;
     std::set<std::string> fed;
     for (const InputInfo& input : model_inputs(model_)) fed.insert(input.name);
@@ -148,9 +171,11 @@ class InputCheck {
       }
       add_norms();
     }
-    Model marked = model_;
+    std::vector<std::string> wanted;
+    for (const auto& [name, dtype] : outputs) wanted.push_back(name);
+    Model marked = cut(model_, wanted, {});
     set_outputs(marked, outputs);
-    session_.emplace(runtime_, marked, SessionOptions{.optimize = bytes_beside(model_) <= kLargeWeights, .threads = 1});
+    return session_.emplace(runtime_, marked, SessionOptions{.optimize = small_enough_to_optimize(marked)});
   }
 
   void look_at_inputs() {
@@ -228,24 +253,26 @@ class InputCheck {
     double confidence = 0;
     std::size_t confident = 0, right = 0;
     bool tells = true;
+    const bool is_known = known_ && change.words.empty() && norms_.empty();
+    const Session* const network = is_known ? nullptr : &session();
     const auto read = [&](std::size_t i) {
       Sample sample = samples_.at(i);
       if (!change.words.empty()) sample[image_] = changed(sample.at(image_), change);
-      std::vector<Tensor> outputs = session_->run(sample);
+      std::vector<Tensor> outputs = is_known ? std::vector{known_(i)} : network->run(sample);
       return std::pair(std::move(sample), std::move(outputs));
     };
     const auto take = [&](std::size_t i, const std::pair<Sample, std::vector<Tensor>>& ran) {
       const auto& [sample, outputs] = ran;
       for (std::size_t n = 0; n < norms_.size(); ++n) {
         for (std::size_t o = 0; o < outputs.size(); ++o) {
-          if (session_->output_names()[o] == norms_[n].tensor) fold_channels(outputs[o], seen[n]);
+          if (network->output_names()[o] == norms_[n].tensor) fold_channels(outputs[o], seen[n]);
         }
         if (const auto given = sample.find(norms_[n].tensor); given != sample.end())
           fold_channels(given->second, seen[n]);
       }
       if (norms_decide()) return true;
       const Tensor& first = outputs.front();
-      const auto sure = classes_.contains(session_->output_names().front()) ? confidence_of(first) : std::nullopt;
+      const auto sure = first_gives_classes() ? confidence_of(first) : std::nullopt;
       if (sure) {
         confidence += *sure;
         ++confident;
@@ -292,6 +319,7 @@ class InputCheck {
   LabelsOfInputs labels_;
   const JobSinks& sinks_;
   bool for_warning_;
+  KnownOutput known_;
   CheckDataReport report_;
   ReadingHits hits_;
   ReadingKinds kinds_;
@@ -334,14 +362,23 @@ std::string input_warning_identity(const Loaded& loaded) {
   return hash.hex();
 }
 
-std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
+std::string input_warning(const Loaded& loaded, const JobSinks& sinks, const OutputStore* known) {
   if (!may_be_warned_of(loaded)) return {};
+  KnownOutput first_output;
+  const std::vector<std::string> outputs = output_names(*loaded.original);
+  const std::vector<std::string>& judged = loaded.subject.judged;
+  const auto first = outputs.empty() ? judged.end() : std::ranges::find(judged, outputs.front());
+  if (known != nullptr && first != judged.end()) {
+    first_output = [known, place = static_cast<std::size_t>(first - judged.begin())](std::size_t sample) {
+      return known->get(sample)[place];
+    };
+  }
   JobSinks quiet;
   quiet.interrupted = sinks.interrupted;
   CheckDataReport report;
   try {
     report = InputCheck(loaded.subject.runtime, *loaded.original, *loaded.samples, kFewSamples, {}, quiet,
-                        /*for_warning=*/true)
+                        /*for_warning=*/true, std::move(first_output))
                  .run();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "analysis/output_store.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/load.h"
 #include "model/model.h"
@@ -29,10 +30,12 @@ CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, cons
 
 /// The same with a few samples, as one line to warn with where they surely fit better when they are read otherwise, or
 /// are unlike what the network was trained on; else empty, also where the network cannot be run like that, for
-/// random inputs and sequences, and on ranks but the first. Cost: one
-/// run of a sample; of networks that give classes or have BatchNormalizations up to 60.
+/// random inputs and sequences, and on ranks but the first. `known`: judged outputs of the float model on these
+/// samples, where the job has run it already. Cost: nothing is run where nothing could tell readings apart, or where
+/// `known` tells that the classes are sure; else up to 60 runs of a sample, of networks with BatchNormalizations of
+/// what is in front of these.
 /// Errors: Interrupted.
-std::string input_warning(const Loaded& loaded, const JobSinks& sinks);
+std::string input_warning(const Loaded& loaded, const JobSinks& sinks, const OutputStore* known = nullptr);
 /// Stands for the network and those samples. Empty where there is nothing to warn of.
 std::string input_warning_identity(const Loaded& loaded);
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <future>
 #include <set>
 #include <utility>
 #include <vector>
@@ -319,11 +318,6 @@ void Diagnosis::load_model() {
     const std::string refused = shared_names_text(*loaded_.original, loaded_.samples->at(0));
     if (!refused.empty()) warn(refused);
   }
-  // Beside what builds sessions, which is work of one thread. Until it has ended nobody else asks the store.
-  input_warning_ = std::async(std::launch::async, [this, whom = works_for()] {
-    works_for() = whom;
-    return warning_of_inputs();
-  });
   report_.notes = typed_source_.notes;
   note(loaded_.notes);
   note(loaded_.output_notes);
@@ -369,7 +363,7 @@ void Diagnosis::refuse_wrong_journal() const {
 std::string Diagnosis::warning_of_inputs() {
   const std::string of = store_ == nullptr ? std::string() : input_warning_identity(loaded_);
   return words_kept_in(store_.get(), of.empty() ? of : "inputs " + subject().runtime->version() + of,
-                       [&] { return input_warning(loaded_, sinks_); });
+                       [&] { return input_warning(loaded_, sinks_, &experiment_->reference.outputs); });
 }
 
 void Diagnosis::reference() {
@@ -380,7 +374,7 @@ void Diagnosis::reference() {
   }
   experiment_->reference = ranges_->run_reference();
   optionally("the check of the inputs", [&] {
-    if (const std::string text = input_warning_.get(); !text.empty()) warn(text);
+    if (const std::string text = warning_of_inputs(); !text.empty()) warn(text);
   });
   expect_steps();
   report_.data_sha256 = experiment_->reference.data_sha256;

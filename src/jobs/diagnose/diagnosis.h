@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <memory>
 #include <optional>
 #include <set>
@@ -281,7 +280,6 @@ class Diagnosis {
   std::optional<DiagnosisRanges> ranges_;  // from load_model() on
   Evidence evidence_;
   std::shared_ptr<MeasurementStore> store_;  // null: nothing is kept
-  std::future<std::string> input_warning_;   // until the reference run; reads what stands above
   std::optional<Measured> measured_;         // from load_model() on
   std::optional<SingleSensitivities> sensitivities_;
   std::optional<Teacher> teacher_;                          // from calibrate() on

@@ -160,6 +160,7 @@ class Calibration {
     MeasureOptions measure = options_.measure;
     if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
     Sources sources(measure, sinks_);
+    if (choice().method != CalibrationMethod::Automatic) sources.output_parts.emplace();  // outputs judge nothing
     loaded_ = load_judged(options_.model, preparation_of(options_.precision), sources);
     report_.notes = loaded_.notes;
     PrecisionOptions precision = options_.precision;
@@ -199,7 +200,6 @@ class Calibration {
 
   void from_samples() {
     for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
-    if (const std::string text = input_warning(loaded_, sinks_); !text.empty()) warn(text);
     check_method(choice(), quantized_);
     const std::filesystem::path& cache = options_.measure.calibration_cache;
     const bool to_file = !cache.empty() || !options_.output.empty();
@@ -215,6 +215,7 @@ class Calibration {
     Reference reference =
         run_reference(own, observed, observed, ends ? Counting::Ends : Counting::All, loaded_.partial.get());
     report_.data_sha256 = reference.data_sha256;
+    if (const std::string text = input_warning(loaded_, sinks_, &reference.outputs); !text.empty()) warn(text);
     const LearnedRanges learned = learn_ranges(subject(), plan_, tensors, choice(), reference, loaded_.partial.get());
     if (loaded_.partial && !loaded_.partial->text().empty()) report_.notes.push_back(loaded_.partial->text());
     for (const std::string& text : learned.warnings) warn(text);

@@ -38,6 +38,7 @@
 #include "plan/overrides.h"
 #include "plan/scheme.h"
 #include "plan/target.h"
+#include "vernier/calibration.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
@@ -148,6 +149,9 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
         fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
                     "real data (‹data› SAMPLES)",
                     cache.string()));
+  }
+  if (precision.calibration.method != CalibrationMethod::Automatic) {
+    sources.output_parts.emplace();  // outputs judge nothing
   }
   const Loaded& loaded = planned.calibrated.emplace(load_judged(options.model, prepare_options, sources));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
