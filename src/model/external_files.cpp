@@ -1,10 +1,13 @@
 #include "model/external_files.h"
 
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "model/model.h"
 #include "model/raw_proto.h"
 #include "vernier/error.h"
@@ -25,11 +28,19 @@ void add_locations(const onnx::NodeProto& node, std::set<std::string>& locations
   }
 }
 
+/// False where no tensor of the file can be in another one. To look for the key takes a fraction of parsing the file.
+bool may_have_external_data(const std::filesystem::path& path) {
+  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  return text.find("location") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> external_files(const std::filesystem::path& path) {
   std::set<std::string> locations;
   try {
+    if (!may_have_external_data(path)) return {};
     const onnx::ModelProto proto = read_raw_proto(path);
     for_each_graph(proto.graph(), [&](const onnx::GraphProto& graph) {
       for (const onnx::TensorProto& tensor : graph.initializer()) add_location(tensor, locations);
