@@ -12,6 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "vernier/report/note_text.h"
+
 namespace nb = nanobind;
 
 namespace vernier::python {
@@ -23,6 +25,7 @@ struct Event {
   const char* kind;
   std::string text;
   std::size_t done, total;
+  std::string code;  // of a warning
 };
 
 /// What the two threads share.
@@ -34,11 +37,11 @@ class Exchange {
       const std::lock_guard lock(mutex_);
       // Only the newest counts: a job tells more often than anybody reads.
       if (!events_.empty() && events_.back().kind == kProgress) events_.pop_back();
-      events_.push_back({kProgress, phase, done, total});
+      events_.push_back({kProgress, phase, done, total, {}});
     };
-    sinks.warning = [this](const std::string& text) { add({"warning", text, 0, 0}); };
-    sinks.info = [this](const std::string& text) { add({"info", text, 0, 0}); };
-    sinks.step = [this](const JobStep& step) { add({"step", step.name, step.number, step.of}); };
+    sinks.warning = [this](const Note& note) { add({"warning", note_text(note), 0, 0, note.code}); };
+    sinks.info = [this](const std::string& text) { add({"info", text, 0, 0, {}}); };
+    sinks.step = [this](const JobStep& step) { add({"step", step.name, step.number, step.of, {}}); };
     sinks.interrupted = [this] { return stopped_.load(); };
     return sinks;
   }
@@ -110,7 +113,7 @@ void call(const nb::object& listener, const std::function<void(const JobSinks&)>
     try {
       if (PyErr_CheckSignals() != 0) nb::raise_python_error();
       for (const Event& event : events) {
-        if (!listener.is_none() && !raised) listener(event.kind, event.text, event.done, event.total);
+        if (!listener.is_none() && !raised) listener(event.kind, event.text, event.done, event.total, event.code);
       }
     } catch (...) {
       if (!raised) raised = std::current_exception();

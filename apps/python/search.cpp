@@ -11,6 +11,7 @@
 #include "calls.h"
 #include "parts.h"
 #include "search/minimal.h"
+#include "vernier/report/note_text.h"
 #include "vernier/verdict.h"
 #include "words.h"
 
@@ -40,7 +41,7 @@ nb::dict answer_of(const MinimalResult& result) {
   answer["certified"] = result.certificate.complete && result.end != SearchEnd::Unstable;
   answer["needed"] = needed;
   answer["lower_bound"] = nb::cast(result.lower_bound);
-  answer["notes"] = nb::cast(result.notes);
+  answer["notes"] = nb::cast(note_texts(result.notes));
   return answer;
 }
 

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
 
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(arguments[3]));
     vernier::JobSinks sinks;
-    sinks.warning = [](const std::string& text) { std::cerr << "warning: " << text << '\n'; };
+    sinks.warning = [](const vernier::Note& note) { std::cerr << "warning: " << vernier::note_text(note) << '\n'; };
     sinks.interrupted = [&] { return std::chrono::steady_clock::now() > until; };
     const vernier::DiagnoseReport report = vernier::diagnose(options, sinks);
     std::cout << vernier::report_to_text(report, {});

@@ -7,6 +7,7 @@
 
 #include "vernier/export.h"
 #include "vernier/measure.h"
+#include "vernier/note.h"
 #include "vernier/onnx_model.h"
 #include "vernier/sinks.h"
 
@@ -25,7 +26,7 @@ struct BundleResult {
   std::string layer;
   std::vector<std::string> files;  // in the archive
   std::string command;             // that shows the layer's error, where the archive was unpacked
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
 };
 
 /// Cuts the layer out, takes its inputs and outputs on the samples, and packs: layer.onnx, layer_inputs.json,

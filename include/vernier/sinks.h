@@ -6,11 +6,12 @@
 #include <string>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
-/// A text for people, each once a job; it names arguments between marks (marks.h).
-using Warn = std::function<void(const std::string&)>;
+/// Takes a warning, each once a job. note_text() (report/note_text.h) makes its sentence.
+using Warn = std::function<void(const Note&)>;
 
 /// A part of a long job: the third of nine.
 struct JobStep {
@@ -26,13 +27,16 @@ struct JobStep {
 struct JobSinks {
   /// Phase, items done, items in all. Called often; the receiver decides what to print.
   std::function<void(const std::string& phase, std::size_t done, std::size_t total)> progress;
-  std::function<void(const std::string&)> warning;  // also listed in the report; with marks (marks.h)
-  std::function<void(const std::string&)> info;     // one line a phase, shown with -v
+  Warn warning;                                  // also listed in the report
+  std::function<void(const std::string&)> info;  // one line a phase, shown with -v
   /// Polled between samples and trials; true ends the job: what was found so far is returned or written.
   std::function<bool()> interrupted;
   /// When a step begins; only jobs of several steps tell them.
   std::function<void(const JobStep& step)> step;
 
+  void warn(const Note& note) const {
+    if (warning) warning(note);
+  }
   bool is_interrupted() const { return interrupted && interrupted(); }
 };
 

@@ -14,7 +14,12 @@ Progress = Callable[[str, int, int], Any]
 
 
 class VernierWarning(UserWarning):
-    """A warning about a result; the report's ``warnings`` hold it too."""
+    """A warning about a result; the report's ``warnings`` hold it too. ``code`` says which one it is, and stays when its
+    words change."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
 
 
 def _caller() -> int:
@@ -37,9 +42,9 @@ class Listener:
         shows = progress is True or (progress is None and (sys.stderr.isatty() or _notebook_draws()))
         self._tqdm = _tqdm() if shows and self._call is None else None
 
-    def __call__(self, kind: str, text: str, done: int, total: int) -> None:
+    def __call__(self, kind: str, text: str, done: int, total: int, code: str = "") -> None:
         if kind == "warning":
-            warnings.warn(in_python_words(text), VernierWarning, stacklevel=_caller())
+            warnings.warn(VernierWarning(in_python_words(text), code), stacklevel=_caller())
         elif kind == "step":
             self._step = f"{done} of {total}  "
         elif kind == "progress":

@@ -272,8 +272,8 @@ std::string choose_batch(Subject& subject) {
   return why;
 }
 
-std::string one_by_one_text(std::size_t batch, const std::string& why) {
-  return fmt::format("‹batch› {}: samples run one by one: {}", batch, why);
+Note one_by_one_note(std::size_t batch, const std::string& why) {
+  return {"samples-one-by-one", {{"batch", batch}, {"why", why}}};
 }
 
 }  // namespace vernier

@@ -11,6 +11,7 @@
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/session.h"
 #include "model/model.h"
+#include "vernier/note.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -47,6 +48,6 @@ std::vector<std::vector<Tensor>> run_together(const Session& session, const std:
 std::string choose_batch(Subject& subject);
 
 /// The sentence that says it: "‹batch› 32: samples run one by one: ...".
-std::string one_by_one_text(std::size_t batch, const std::string& why);
+Note one_by_one_note(std::size_t batch, const std::string& why);
 
 }  // namespace vernier

@@ -255,15 +255,15 @@ void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
   }
 }
 
-std::string text_of(const JudgedView& view) {
-  if (view.part) return {};
+std::optional<Note> note_of(const JudgedView& view) {
+  if (view.part) return std::nullopt;
   if (view.axis) {
-    return fmt::format("output '{}' is measured by the input of its ArgMax, '{}', along axis {}",
-                       printable(view.output), printable(view.scores), view.axis->axis);
+    return Note{"output-measured-by-scores",
+                {{"output", view.output}, {"scores", view.scores}, {"axis", view.axis->axis}}};
   }
   const auto type = static_cast<Dtype>(view.given.type().tensor_type().elem_type());
-  if (other_float(type)) return {};
-  return fmt::format("output '{}' is measured by its dequantized values", printable(view.output));
+  if (other_float(type)) return std::nullopt;
+  return Note{"output-measured-dequantized", {{"output", view.output}}};
 }
 
 std::string not_judged_text(const Model& model, const InputInfo& output) {
@@ -272,13 +272,12 @@ std::string not_judged_text(const Model& model, const InputInfo& output) {
   return fmt::format("{} of {}", dtype_name(output.dtype), maker == nullptr ? "an input" : printable(maker->op_type()));
 }
 
-std::vector<std::string> notes_of_unjudged(const Model& model, const std::set<std::string>& leave) {
-  std::vector<std::string> notes;
+std::vector<Note> notes_of_unjudged(const Model& model, const std::set<std::string>& leave) {
+  std::vector<Note> notes;
   for (const InputInfo& output : model_outputs(model)) {
     if (output.dtype == Dtype::Float32 || leave.contains(output.name)) continue;
     if (!view_of(model, output, output.name + kGiven).nodes.empty()) continue;
-    notes.push_back(
-        fmt::format("output '{}' is not measured: it is {}", printable(output.name), not_judged_text(model, output)));
+    notes.push_back({"output-not-measured", {{"output", output.name}, {"what", not_judged_text(model, output)}}});
   }
   return notes;
 }

@@ -17,6 +17,7 @@
 #include "analysis/output_part.h"
 #include "model/layers.h"
 #include "model/model.h"
+#include "vernier/note.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -48,11 +49,11 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views);
 void give_back_outputs(Model& model, const std::vector<JudgedView>& views);
 
 /// "output 'labels' is judged by what its ArgMax reads, 'logits', along axis 1"; empty where there is nothing to say.
-std::string text_of(const JudgedView& view);
+std::optional<Note> note_of(const JudgedView& view);
 
 /// "output 'picks' is not judged: it is int64 of NonMaxSuppression", of a model that judge_as_floats() has changed; but
 /// for outputs in `leave` and labels whose scores are judged.
-std::vector<std::string> notes_of_unjudged(const Model& model, const std::set<std::string>& leave);
+std::vector<Note> notes_of_unjudged(const Model& model, const std::set<std::string>& leave);
 
 /// Why nothing float stands behind an output, as "int64 of NonMaxSuppression".
 std::string not_judged_text(const Model& model, const InputInfo& output);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "analysis/axis_moves.h"
@@ -336,13 +337,6 @@ void add_starts_of_channels(std::span<const double> sizes, std::size_t first, st
   add_starts_of_channels(sizes.subspan(best), first + best, narrowest, starts);
 }
 
-std::string note_of(const std::string& output, const std::vector<const OutputPart*>& parts) {
-  std::vector<std::string> names;
-  for (const OutputPart* part : parts) names.push_back(part->name);
-  return fmt::format("output '{}' holds values of different scale, so its parts are measured too: {}",
-                     printable(output), list_some(names, kMostParts));
-}
-
 }  // namespace
 
 std::vector<std::size_t> part_starts(std::span<const SegmentSums> segments, bool joined) {
@@ -396,9 +390,9 @@ FoundParts find_output_parts(const Subject& subject) {
       }
     }
     if (result.parts.size() == first) continue;
-    std::vector<const OutputPart*> of_output;
-    for (std::size_t k = first; k < result.parts.size(); ++k) of_output.push_back(&result.parts[k]);
-    result.notes.push_back(note_of(outputs[i], of_output));
+    std::vector<std::string> names;
+    for (std::size_t k = first; k < result.parts.size(); ++k) names.push_back(result.parts[k].name);
+    result.notes.push_back({"output-measured-in-parts", {{"output", outputs[i]}, {"parts", names}}});
   }
   return result;
 }

@@ -18,17 +18,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "analysis/output_part.h"
 #include "analysis/subject.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
 struct FoundParts {
-  std::vector<OutputPart> parts;   // settled, at most 32 an output
-  std::vector<std::string> notes;  // one an output that has some
+  std::vector<OutputPart> parts;  // settled, at most 32 an output
+  std::vector<Note> notes;        // one an output that has some
 };
 
 /// Parts of those of the judged outputs of `subject`. Cost: at most eight samples through the network, and none where

@@ -103,7 +103,7 @@ std::size_t samples_at_once(const Subject& subject, const Session& session, cons
     why = why_not_together(session, subject.model, first, recorder);
   }
   if (why.empty()) return batch;
-  if (subject.one_by_one) subject.one_by_one(one_by_one_text(subject.batch, why));
+  if (subject.one_by_one) subject.one_by_one(one_by_one_note(subject.batch, why));
   return 1;
 }
 

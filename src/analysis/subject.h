@@ -21,6 +21,7 @@
 #include "model/layers.h"
 #include "model/model.h"
 #include "vernier/samples.h"
+#include "vernier/sinks.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -46,13 +47,13 @@ struct Subject {
   bool labelled = false;                        // the user has labels: what is judged is class scores
   std::size_t threads = 1;                      // samples that run side by side
   SpareThreads* spare = nullptr;                // all but the first of these only while it has one; null: always
-  /// Samples that run as one where the network allows it (batches.h); told in words where it does not.
+  /// Samples that run as one where the network allows it (batches.h); `one_by_one` takes a warning where it does not.
   std::size_t batch = 1;
   /// That so many run as one was tried for the float network (choose_batch()): no session is tried again, and a group
   /// of fewer is filled up.
   bool batch_tried = false;
   std::shared_ptr<const std::set<Shape>> taking_turns;  // in batches of that size (Recorder::taking_turns)
-  std::function<void(const std::string&)> one_by_one;
+  Warn one_by_one;
   bool optimize =
       true;  // graph optimizations of every session; never beyond 256 MiB of weights, 5,000 nodes or 256 outputs
   Progress progress;

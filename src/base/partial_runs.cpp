@@ -41,7 +41,7 @@ std::optional<std::string> PartialRuns::begin(const std::string& identity) {
 
 void PartialRuns::went_on(const std::string& where) {
   kept_up_to_ = where;
-  text_ = fmt::format("resumed an interrupted run at {}", where);
+  resumed_at_ = where;
 }
 
 bool PartialRuns::due() const {

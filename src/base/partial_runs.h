@@ -26,8 +26,8 @@ class PartialRuns {
   std::optional<std::string> begin(const std::string& identity);
   /// That a run went on from where an earlier one had come: "sample 7 of 20".
   void went_on(const std::string& where);
-  /// That in words; empty where none did.
-  const std::string& text() const { return text_; }
+  /// The last of these places; empty where none did.
+  const std::string& resumed_at() const { return resumed_at_; }
   /// Saving takes time, and is worth it where much was done since begin() or the last time.
   bool due() const;
   /// In the place of what was saved before, which goes up to `where`: "sample 7 of 20". A disk that refuses keeps
@@ -48,7 +48,7 @@ class PartialRuns {
   Clock::duration cost_{};  // of the last time
   bool refused_ = false;
   std::string kept_up_to_;
-  std::string text_;
+  std::string resumed_at_;
 };
 
 /// What `body` gives; where it is interrupted, the error tells how to go on. `partial` may be null.

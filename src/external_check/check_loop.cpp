@@ -56,10 +56,10 @@ CheckLoop::CheckLoop(const CheckOptions& options, const CheckIdentity& identity,
                 "remove it, or name another one with ‹iter-artifact›, in the check too");
   }
   if (!options_.save_replay.empty() && options_.save_replay != options_.load_replay) {
-    keep_foreign_replay(options_.save_replay, identity, [this](const std::string& text) { warn_once(text); });
+    keep_foreign_replay(options_.save_replay, identity, [this](const Note& note) { warn_once(note); });
   }
   if (!options_.load_replay.empty()) {
-    replay_.load(options_.load_replay, [this](const std::string& text) { warn_once(text); });
+    replay_.load(options_.load_replay, [this](const Note& note) { warn_once(note); });
   }
 }
 
@@ -78,8 +78,10 @@ void CheckLoop::say(const std::string& text) const {
   if (check_sinks_.say) check_sinks_.say(text);
 }
 
-void CheckLoop::warn_once(const std::string& text) {
-  if (warned_.insert(text).second && sinks_.warning) sinks_.warning(text);
+void CheckLoop::warn_once(const Note& note) {
+  if (std::ranges::find(warned_, note) != warned_.end()) return;
+  warned_.push_back(note);
+  sinks_.warn(note);
 }
 
 void CheckLoop::show(const CheckAnswer& answer) const {
@@ -114,7 +116,7 @@ CheckAnswer CheckLoop::ask(const std::string& key, const Json& state,
   CheckAnswer answer = run_check(options_, check_sinks_, sinks_.interrupted);
   show(answer);
   if (answer.code == kNotFound || answer.code == kNotExecutable) {
-    warn_once("the check ended like a shell that cannot start a program: check that all its commands exist");
+    warn_once({"check-like-missing-program", {}});
   }
   return answer;
 }
@@ -131,7 +133,7 @@ CheckLoop::Result CheckLoop::check(const Json& state, const std::string& label,
     const CheckAnswer answer = ask(key, state, write);
     result = {answer.verdict, answer.why, false};
     for (const fs::path& missing : sort_artifacts(options_, answer.verdict, suffix, std::time(nullptr))) {
-      warn_once(fmt::format("‹artifacts› {}: missing after a check", printable(missing.string())));
+      warn_once({"artifact-missing", {{"file", missing.string()}}});
     }
     if (!(options_.keep_candidate && write)) clean_up(/*last=*/false);
   }

@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "external_check/external_check.h"
 #include "external_check/replay.h"
 #include "vernier/check.h"
+#include "vernier/note.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
@@ -54,14 +55,14 @@ class CheckLoop {
                   const std::function<void(const std::filesystem::path&)>& write);
   void show(const CheckAnswer& answer) const;
   void say(const std::string& text) const;
-  void warn_once(const std::string& text);
+  void warn_once(const Note& note);
   void clean_up(bool last) const noexcept;
 
   CheckOptions options_;
   JobSinks sinks_;
   CheckSinks check_sinks_;
   Replay replay_;
-  std::set<std::string> warned_;
+  std::vector<Note> warned_;
   std::map<Verdict, std::size_t> verdicts_;
   std::size_t iterations_ = 0;
   std::size_t checks_run_ = 0;

@@ -9,6 +9,7 @@
 #include "external_check/external_check.h"
 #include "json/python_json.h"
 #include "vernier/error.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {
@@ -58,11 +59,9 @@ Replay::Replay(const CheckIdentity& identity) : identity_(identity) {
                                      {"check", identity.check}};
 }
 
-void Replay::load(const fs::path& path, const std::function<void(const std::string&)>& warn) {
-  take(read_text(path, kMostBytes), path, warn);
-}
+void Replay::load(const fs::path& path, const Warn& warn) { take(read_text(path, kMostBytes), path, warn); }
 
-void Replay::take(const std::string& text, const fs::path& path, const std::function<void(const std::string&)>& warn) {
+void Replay::take(const std::string& text, const fs::path& path, const Warn& warn) {
   const Json json = parse(text, path);
   loaded_ = path;
   bool believed = true;
@@ -85,16 +84,13 @@ void Replay::take(const std::string& text, const fs::path& path, const std::func
              "give the same options, or leave out ‹load-debug-replay›");
     }
     if (text_of(*said, "check") != identity_.check) {
-      warn(fmt::format("{}: its verdicts are those of another check: {}", path.string(),
-                       printable(text_of(*said, "check"))));
+      warn({"replay-of-another-check", {{"file", path.string()}, {"check", text_of(*said, "check")}}});
     }
   } else if (identity_.command == kReduce) {
-    warn(fmt::format(
-        "{}: a replay of Polygraphy, which cuts models at other places: no verdict fits, so every check runs",
-        path.string()));
+    warn({"replay-of-polygraphy", {{"file", path.string()}}});
     believed = false;
   } else {
-    warn(fmt::format("{}: does not say which model and options it belongs to: it is believed", path.string()));
+    warn({"replay-of-unknown-model", {{"file", path.string()}}});
   }
   for (const auto& [key, entry] : json.members()) {
     if (key == kIdentity) continue;
@@ -128,8 +124,7 @@ void Replay::record(const std::string& key, std::size_t iteration, Verdict verdi
 
 void Replay::save(const fs::path& path) const { replace_file(path, python_json(to_save_)); }
 
-void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity,
-                         const std::function<void(const std::string&)>& warn) {
+void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity, const Warn& warn) {
   if (!fs::exists(path)) return;
   const char* hint = "another name with ‹save-debug-replay›, or remove the file";
   Json json;
@@ -149,8 +144,11 @@ void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity,
   std::error_code failure;
   fs::rename(path, kept, failure);
   if (failure) refuse(path, fmt::format("cannot be moved to {}: {}", kept.string(), failure.message()), hint);
-  warn(fmt::format("{}: holds the verdicts of 'vernier {}' on {}: moved to {}", path.string(),
-                   printable(text_of(*said, "command")), printable(text_of(*said, "model")), kept.string()));
+  warn({"replay-moved",
+        {{"file", path.string()},
+         {"command", text_of(*said, "command")},
+         {"model", text_of(*said, "model")},
+         {"moved_to", kept.string()}}});
 }
 
 }  // namespace vernier

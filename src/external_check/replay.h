@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "json/json.h"
+#include "vernier/sinks.h"
 #include "vernier/verdict.h"
 
 namespace vernier {
@@ -35,11 +35,10 @@ class Replay {
 
   /// Takes the verdicts of a file; what is odd about it goes to `warn`.
   /// Errors: Input when it is no replay, or belongs to another command, model or options.
-  void load(const std::filesystem::path& path, const std::function<void(const std::string&)>& warn);
+  void load(const std::filesystem::path& path, const Warn& warn);
 
   /// The same for a text that is there already; `path` is for messages.
-  void take(const std::string& text, const std::filesystem::path& path,
-            const std::function<void(const std::string&)>& warn);
+  void take(const std::string& text, const std::filesystem::path& path, const Warn& warn);
 
   /// The recorded verdict of that iteration. Errors: Input when it was recorded for another candidate: a member of
   /// `state` that the file has too has another value there.
@@ -59,7 +58,6 @@ class Replay {
 
 /// Moves a replay of another command or model to PATH.1, or the next number that is free, and says so to `warn`.
 /// Errors: Input: a file that is no replay would be written over.
-void keep_foreign_replay(const std::filesystem::path& path, const CheckIdentity& identity,
-                         const std::function<void(const std::string&)>& warn);
+void keep_foreign_replay(const std::filesystem::path& path, const CheckIdentity& identity, const Warn& warn);
 
 }  // namespace vernier

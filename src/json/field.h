@@ -11,6 +11,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
+
+#include "vernier/note.h"
 
 namespace vernier {
 
@@ -40,6 +44,24 @@ template <class Owner, class Value>
 Prose(const char*, Value Owner::*) -> Prose<Owner, Value>;
 template <class Owner, class Value>
 Prose(const char*, Value Owner::*, bool (*)(const Owner&)) -> Prose<Owner, Value>;
+
+/// Notes or warnings. `key` has their sentences, which `texts` makes, in words of the command; `codes` what they are
+/// made of, and is left out when no note has a code. Files of earlier versions have sentences alone.
+template <class Owner>
+struct Remarks {
+  const char* key;
+  const char* codes;
+  std::vector<Note> Owner::*member;
+  std::vector<std::string> (*texts)(const std::vector<Note>&);
+  bool (*present)(const Owner&) = nullptr;
+};
+
+template <class Owner>
+Remarks(const char*, const char*, std::vector<Note> Owner::*, std::vector<std::string> (*)(const std::vector<Note>&))
+    -> Remarks<Owner>;
+template <class Owner>
+Remarks(const char*, const char*, std::vector<Note> Owner::*, std::vector<std::string> (*)(const std::vector<Note>&),
+        bool (*)(const Owner&)) -> Remarks<Owner>;
 
 /// For Field::present: written always, and yet not wanted where it is read.
 template <class Owner>

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "base/text.h"
 #include "vernier/error.h"
@@ -118,6 +119,58 @@ Json json_of(float value) {
 }
 
 Json json_of(Dtype value) { return dtype_name(value); }
+
+Json json_of(const Note& note) {
+  Json object = Json::Object{{"code", note.code}};
+  for (const NoteField& field : note.fields) {
+    object.add(field.name, std::visit([](const auto& value) { return json_of(value); }, field.value));
+  }
+  if (note.code.empty()) object.add("text", note.text);
+  return object;
+}
+
+void read_json(const Json& json, const Place& place, Note& value) {
+  if (json.is_text()) {
+    value = Note(json.text());
+    return;
+  }
+  value = {};
+  for (const Json::Member& member : json_detail::members_of(json, place)) {
+    if (member.key == "code") {
+      read_json(member.value, place.at(member.key), value.code);
+    } else if (member.key == "text") {
+      read_json(member.value, place.at(member.key), value.text);
+    } else if (member.value.is_boolean()) {
+      value.fields.emplace_back(member.key, member.value.boolean());
+    } else if (member.value.is_integer()) {
+      value.fields.emplace_back(member.key, member.value.integer<std::int64_t>());
+    } else if (member.value.is_number()) {
+      value.fields.emplace_back(member.key, member.value.number());
+    } else if (member.value.is_text()) {
+      value.fields.emplace_back(member.key, member.value.text());
+    } else {
+      std::vector<std::string> names;
+      read_json(member.value, place.at(member.key), names);
+      value.fields.emplace_back(member.key, std::move(names));
+    }
+  }
+}
+
+bool json_detail::any_code(const std::vector<Note>& notes) {
+  return std::ranges::any_of(notes, [](const Note& note) { return !note.code.empty(); });
+}
+
+void json_detail::read_codes(const Json& codes, const Place& place, std::vector<Note>& notes) {
+  std::vector<Note> coded;
+  read_json(codes, place, coded);
+  if (coded.size() != notes.size()) {
+    place.refuse(fmt::format("has {} entries for {}", coded.size(), plural(notes.size(), "text")));
+  }
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    coded[i].text = std::move(notes[i].text);
+    notes[i] = std::move(coded[i]);
+  }
+}
 
 void read_json(const Json& json, const Place& place, bool& value) {
   if (!json.is_boolean()) place.refuse_kind(json, "true or false");

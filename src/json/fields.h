@@ -24,6 +24,7 @@
 #include "json/field.h"
 #include "json/json.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
 
@@ -104,6 +105,9 @@ Json in_command_words(Json texts);
 /// A double that is written with the digits of this float; a whole number where it is one, as 1 and not 1.0.
 Json json_of(float value);
 Json json_of(Dtype value);
+/// {"code": "values-not-finite", "tensor": "x", "count": 3}: its fields are members. Of a sentence alone {"code": "",
+/// "text": ...}.
+Json json_of(const Note& note);
 inline Json json_of(Json value) { return value; }
 
 template <class T>
@@ -116,6 +120,8 @@ template <class First, class Second>
 Json json_of(const std::pair<First, Second>& values);
 
 namespace json_detail {
+
+bool any_code(const std::vector<Note>& notes);
 
 // The owner of a field may be a base of the struct.
 template <class Struct, class Owner, class Value>
@@ -140,6 +146,14 @@ template <class Struct, class Owner, class Value>
 void put(Json& object, const Struct& owner, const Nullable<Owner, Value>& field) {
   const Value& member = owner.*(field.member);
   object.add(field.key, member ? json_of(*member) : Json());
+}
+
+template <class Struct, class Owner>
+void put(Json& object, const Struct& owner, const Remarks<Owner>& field) {
+  if (field.present != nullptr && !field.present(owner)) return;
+  const std::vector<Note>& notes = owner.*(field.member);
+  object.add(field.key, in_command_words(json_of(field.texts(notes))));
+  if (any_code(notes)) object.add(field.codes, json_of(notes));
 }
 
 template <class Owner, class Function>
@@ -196,6 +210,8 @@ void read_json(const Json& json, const Place& place, float& value);
 void read_json(const Json& json, const Place& place, std::string& value);
 void read_json(const Json& json, const Place& place, Format& value);
 inline void read_json(const Json& json, const Place& /*place*/, Json& value) { value = json; }
+/// As json_of() has it, or a sentence alone.
+void read_json(const Json& json, const Place& place, Note& value);
 
 template <class T>
 void read_json(const Json& json, const Place& place, T& value);
@@ -205,6 +221,9 @@ template <class T>
 void read_json(const Json& json, const Place& place, std::map<std::string, T>& values);
 
 namespace json_detail {
+
+/// Gives sentences that were read the codes and fields that belong to them, in the same order.
+void read_codes(const Json& codes, const Place& place, std::vector<Note>& notes);
 
 template <class Struct, class Owner, class Value>
 void take(ObjectReader& reader, const Place& place, Struct& owner, const Field<Owner, Value>& field) {
@@ -226,6 +245,17 @@ void take(ObjectReader& reader, const Place& place, Struct& owner, const Nullabl
   if (const Json* const found = reader.take(field.key, nullptr)) {
     read_json(*found, place.at(field.key), (owner.*(field.member)).emplace());
   }
+}
+
+template <class Struct, class Owner>
+void take(ObjectReader& reader, const Place& place, Struct& owner, const Remarks<Owner>& field) {
+  const Json* const texts = reader.take(field.key, nullptr);
+  const Json* const codes = reader.take(field.codes, nullptr);
+  if (texts == nullptr && field.present == nullptr) reader.miss(field.key);
+  if (texts == nullptr) return;
+  std::vector<Note>& notes = owner.*(field.member);
+  read_json(*texts, place.at(field.key), notes);
+  if (codes != nullptr) read_codes(*codes, place.at(field.codes), notes);
 }
 
 template <class Owner, class Function>

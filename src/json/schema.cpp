@@ -14,6 +14,13 @@ Json SchemaWriter::typed(std::string_view type) {
   return schema;
 }
 
+Json SchemaWriter::note() {
+  Json schema = typed("object");
+  schema.add("properties", Json::Object{{"code", typed("string")}});
+  schema.add("required", Json::Array{"code"});
+  return schema;
+}
+
 Json SchemaWriter::array_of(Json items) {
   Json schema = typed("array");
   schema.add("items", std::move(items));

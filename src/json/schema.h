@@ -16,6 +16,7 @@
 #include "json/field.h"
 #include "json/fields.h"
 #include "json/json.h"
+#include "vernier/note.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
 
@@ -114,7 +115,16 @@ class SchemaWriter {
     if (std::same_as<typename Of<Value>::Type, Value>) required.add(field.key);
   }
 
+  template <class Struct, class Owner>
+  void add(Json& properties, Json& required, const Remarks<Owner>& field) {
+    properties.add(field.key, array_of(typed("string")));
+    properties.add(field.codes, array_of(reference(typeid(Note), note)));
+    if (field.present == nullptr) required.add(field.key);
+  }
+
   static Json typed(std::string_view type);
+  /// A code, and fields of any name.
+  static Json note();
   static Json array_of(Json items);
   static Json words(std::span<const std::string_view> words);
   /// A number, or the word of one that is not finite.

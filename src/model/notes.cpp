@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLeastBytes = std::size_t{64} << 10U;
 
-using Note = ModelNotes::Note;
+using Documentation = ModelNotes::Note;
 
 template <class Message>
 std::size_t bytes_in(const Message& message) {
@@ -21,15 +21,15 @@ std::size_t bytes_in(const Message& message) {
 }
 
 template <class Message>
-Note taken_from(Message& message) {
-  Note note{message.doc_string(), {}};
+Documentation taken_from(Message& message) {
+  Documentation note{message.doc_string(), {}};
   note.metadata.Swap(message.mutable_metadata_props());
   message.clear_doc_string();
   return note;
 }
 
 template <class Message>
-void put_back(const Note& note, Message& message) {
+void put_back(const Documentation& note, Message& message) {
   if (!note.text.empty() && message.doc_string().empty()) message.set_doc_string(note.text);
   std::set<std::string> said;
   for (const onnx::StringStringEntryProto& entry : message.metadata_props()) said.insert(entry.key());

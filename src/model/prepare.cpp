@@ -101,7 +101,7 @@ Prepared prepare(const Model& model, const PrepareOptions& options, const Evalua
     if (!wanted || (step.run == passes::fold_batch_norm && !options.fold_batch_norm)) continue;
     const passes::Outcome outcome = step.run(prepared.model, context);
     verify_structure(prepared.model, step.name);
-    for (const std::string& text : outcome.notes) prepared.notes.push_back({step.name, text});
+    for (const Note& note : outcome.notes) prepared.notes.push_back({step.name, note});
     if (outcome.changed_arithmetic) prepared.unchanged = false;
   }
   index_initializers(prepared.model);

@@ -21,6 +21,7 @@
 
 #include "model/model.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -44,7 +45,7 @@ struct PrepareOptions {
 /// What was done, for people and for the plan file.
 struct PrepareNote {
   std::string step;  // "fold_constants"
-  std::string text;  // "31 Constant nodes became initializers"
+  Note note;
 };
 
 struct Prepared {

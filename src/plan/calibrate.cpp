@@ -171,7 +171,7 @@ class QuantizedTensors {
 
 /// The range that a tensor's own values need.
 RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::string, RangeStats>& ranges,
-                     std::vector<std::string>& warnings) {
+                     std::vector<Note>& warnings) {
   const auto known = ranges.find(use.tensor);
   if (known == ranges.end() || known->second.empty()) {
     throw Error(
@@ -183,17 +183,14 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
   }
   RangeStats range = known->second;
   if (range.nonfinite > 0) {
-    warnings.push_back(fmt::format("tensor '{}': {} of {} values are not finite and were left out of its range",
-                                   printable(use.tensor), range.nonfinite, range.count));
+    warnings.push_back(
+        {"values-not-finite", {{"tensor", use.tensor}, {"count", range.nonfinite}, {"of", range.count}}});
   }
   if (use.unit) {
     range.min = 0;
     range.max = 255.0F / 256.0F;
   } else if (range.absmax() == 0) {
-    warnings.push_back(
-        fmt::format("tensor '{}': it was 0 in all samples, so its step is made up: give samples in "
-                    "which it is not",
-                    printable(use.tensor)));
+    warnings.push_back({"tensor-always-zero", {{"tensor", use.tensor}}});
   }
   return range;
 }
@@ -317,9 +314,9 @@ std::map<std::string, Format> formats_to_calibrate(const Model& model, const std
   return formats;
 }
 
-std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                        const std::map<std::string, RangeStats>& ranges, const Progress& progress) {
-  std::vector<std::string> warnings;
+std::vector<Note> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                                 const std::map<std::string, RangeStats>& ranges, const Progress& progress) {
+  std::vector<Note> warnings;
   WeightsProgress looked_at(progress, "scales of the weights, MB", bytes_beside(model));
   const auto told = [&](const std::string& weight) {
     if (const auto beside = model.weights.find(weight); beside != model.weights.end())
@@ -328,9 +325,9 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
   const QuantizedTensors quantized(model, layers, plan);
   std::map<std::pair<std::string, Format>, RangeStats> range_of_grid;
   std::set<std::string> warned;
-  std::vector<std::string> again;
+  std::vector<Note> again;
   for (const auto& use : quantized.uses()) {
-    std::vector<std::string>& said = warned.insert(use.tensor).second ? warnings : again;
+    std::vector<Note>& said = warned.insert(use.tensor).second ? warnings : again;
     const RangeStats range = use.calibrated() ? range_for(use, ranges, said) : RangeStats();
     const auto [place, first] = range_of_grid.emplace(std::pair(quantized.grid_of(use.tensor), use.format), range);
     place->second.min = std::min(place->second.min, range.min);

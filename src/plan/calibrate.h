@@ -11,6 +11,7 @@
 #include "numerics/metrics.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
@@ -34,7 +35,7 @@ std::map<std::string, Format> formats_to_calibrate(const Model& model, const std
 /// grid over all their values; an input of Concat that something else reads too keeps its own. Weight steps are widened
 /// where a bias would not fit into 32 bits otherwise. Returns warnings (a range that left non-finite values out).
 /// Errors: Input when a tensor has no range.
-std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                        const std::map<std::string, RangeStats>& ranges, const Progress& progress = {});
+std::vector<Note> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                                 const std::map<std::string, RangeStats>& ranges, const Progress& progress = {});
 
 }  // namespace vernier

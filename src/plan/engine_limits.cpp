@@ -212,11 +212,4 @@ std::vector<std::string> lose_limits(Model& typed) {
   return layers;
 }
 
-std::string lost_limits_text(const std::vector<std::string>& layers) {
-  return fmt::format(
-      "TensorRT-RTX 1.6.1 loses a limit of {} ({}): ‹accumulate› float16 simulates that, and ‹vernier check placement› "
-      "says how to write it",
-      plural(layers.size(), "Clip"), list_some(layers, 3));
-}
-
 }  // namespace vernier

@@ -32,7 +32,4 @@ bool may_lose_limits(const Model& typed);
 /// Takes the limits out of `typed` that the engine loses, and gives the names of those layers.
 std::vector<std::string> lose_limits(Model& typed);
 
-/// What is to be said of a file that has such `layers`.
-std::string lost_limits_text(const std::vector<std::string>& layers);
-
 }  // namespace vernier

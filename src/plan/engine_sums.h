@@ -14,15 +14,13 @@
 #include "model/model.h"
 #include "vernier/arithmetic.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 
 /// What any figure with such sums rests on, for reports.
-inline constexpr const char* kSumsEvidence =
-    "sums as TensorRT-RTX: measured with versions 1.4.0 and 1.6.1 on an H200, which it does not support; another GPU "
-    "or "
-    "version may sum otherwise";
+inline Note sums_evidence() { return {"sums-evidence", {}}; }
 
 /// How often the float16 sum of one result of a Conv, or of a MatMul or Gemm with a constant matrix, is rounded:
 /// n = ceil(K / 16), K = weight elements an output channel has; once where each channel has its own input (depthwise),

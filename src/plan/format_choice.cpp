@@ -305,15 +305,16 @@ class Chooser {
 
   void cannot(const std::string& name, const std::string& op_type, Format format, const std::string& why,
               bool planned = true) {
-    const std::string text =
-        fmt::format("layer '{}'{}{}{} cannot run in {}: {}", printable(name), op_type.empty() ? "" : " (", op_type,
-                    op_type.empty() ? "" : ")", format_name(format), why);
     if (strict_ && planned) {
-      throw Error(ErrorKind::Usage, text,
+      const std::string kind = op_type.empty() ? "" : " (" + op_type + ")";
+      throw Error(ErrorKind::Usage,
+                  fmt::format("layer '{}'{} cannot run in {}: {}", printable(name), kind, format_name(format), why),
                   "leave the layer in float32, or let it fall back with ‹precision-constraints› prefer");
     }
     if (planned) result_.refused.insert(name);
-    result_.notes.push_back(text + "; it stays in float32");
+    result_.notes.push_back(
+        {"layer-not-lowered",
+         {{"layer", name}, {"operator", op_type}, {"format", format_name(format)}, {"reason", why}}});
   }
 
   const Model& model_;

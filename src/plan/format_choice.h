@@ -19,6 +19,7 @@
 #include "plan/integer_bias.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
@@ -42,7 +43,7 @@ struct NodeChoice {
 struct FormatChoices {
   std::map<std::string, NodeChoice> nodes;  // by node name; absent: float32
   std::map<std::string, ValueType> types;   // of the model's tensors, as inferred
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
   std::set<std::string> refused;  // layers of the plan that stay float32, whatever it says
 
   const NodeChoice& of(const std::string& node) const;

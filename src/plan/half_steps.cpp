@@ -90,12 +90,4 @@ std::vector<std::string> spell_out_half_steps(Model& typed) {
   return layers;
 }
 
-std::string half_steps_text(const std::vector<std::string>& layers) {
-  return fmt::format(
-      "TensorRT computes {} ({}) in steps of half precision, which lose large and small values (run, TensorRT-RTX "
-      "1.6.1). ‹accumulate› float16 simulates LogSoftmax, ReduceLogSumExp and LpNormalization so; ‹vernier check "
-      "placement› says how to write them",
-      plural(layers.size(), "layer"), list_some(layers, 3));
-}
-
 }  // namespace vernier

@@ -16,7 +16,4 @@ bool may_take_half_steps(const Model& typed);
 /// p = 2) become these operators in `typed`, which is as normalized_file() gives it.
 std::vector<std::string> spell_out_half_steps(Model& typed);
 
-/// A warning for a file that was not written for this engine.
-std::string half_steps_text(const std::vector<std::string>& layers);
-
 }  // namespace vernier

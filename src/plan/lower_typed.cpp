@@ -95,25 +95,17 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   typed.lowered = static_cast<std::size_t>(std::ranges::count_if(plan.layers, [&](const PlannedLayer& layer) {
     return layer.format != Format::Float32 && !typed.refused.contains(layer.name);
   }));
-  for (std::string& note : weights.take_notes()) typed.notes.push_back(std::move(note));
+  append(typed.notes, weights.take_notes());
   if (shared > 0) {
-    typed.notes.push_back(
-        fmt::format("{} left out: a Transpose of the other copy, which engines fold when they load the file",
-                    plural(shared, "transposed weight")));
+    typed.notes.push_back({"transposed-weights-shared", {{"count", shared}}});
   }
   if (context.counts.shields > 0) {
-    typed.notes.push_back(
-        fmt::format("{} between quantized tensors, with a Sum of one input in front: ONNX Runtime would quantize the "
-                    "weights otherwise",
-                    plural(static_cast<std::size_t>(context.counts.shields), "float32 layer")));
+    typed.notes.push_back({"float-layers-shielded", {{"count", context.counts.shields}}});
   }
   if (const auto complaint = checker_complaint(typed.model)) {
     // What it refuses in the float model too is not of our making, and engines may well run it.
     if (!checker_complaint(prepared)) check_written_model(typed.model);
-    typed.notes.push_back(
-        "the ONNX checker refuses the model with and without low precision, so it could not check the types of the "
-        "output model: " +
-        printable(complaint->substr(0, complaint->find('\n'))));
+    typed.notes.push_back({"types-not-checked", {{"error", first_line(*complaint)}}});
   }
   return typed;
 }

@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "model/model.h"
 #include "plan/plan.h"
+#include "vernier/note.h"
 #include "vernier/report/typed.h"
 
 namespace vernier {
@@ -23,7 +24,7 @@ struct TypedModel {
   std::int64_t weight_bytes = 0;    // of all initializers afterwards
   std::vector<LargeFloatWeight> float_weights;
   /// Layers that could not take their format and why; weights that overflow in it.
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
   std::size_t lowered = 0;        // layers of the plan that are in a format below float32
   std::set<std::string> refused;  // layers of the plan that could not take their format and stay float32
   /// Layers of which TensorRT-RTX would lose a limit if they were not written otherwise (engine_limits.h).

@@ -25,11 +25,8 @@ bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
   return node.op_type() == op_type && has(node, Trait::Quantizes);
 }
 
-std::string recurrence_note(const std::string& op_type, const std::string& layer) {
-  if (!traits_of(op_type).any(Trait::Recurrent)) return {};
-  return fmt::format(
-      "layer '{}' ({}) is rounded at its inputs and outputs only: its intermediate values are not simulated",
-      printable(layer), op_type);
+Note recurrence_note(const std::string& op_type, const std::string& layer) {
+  return {"recurrence-not-simulated", {{"layer", layer}, {"operator", op_type}}};
 }
 
 namespace {

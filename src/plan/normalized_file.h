@@ -6,11 +6,12 @@
 #include <string>
 
 #include "model/model.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
-/// What is to be said of a recurrent layer in low precision; empty for other operators.
-std::string recurrence_note(const std::string& op_type, const std::string& layer);
+/// What is to be said of a recurrent layer in low precision.
+Note recurrence_note(const std::string& op_type, const std::string& layer);
 
 /// The file with functions inlined and Constant nodes made initializers: what it says in them can be looked up.
 Model normalized_file(const Model& typed);

@@ -60,33 +60,35 @@ std::optional<Asked> exception_for(const std::string& layer, const PrecisionOpti
   return asked;
 }
 
-/// Texts about single layers, one for all layers of which the same is to be said: scripts set all that they find.
+/// Notes about single layers, one for all layers of which the same is to be said: scripts set all that they find.
 class Grouped {
  public:
-  /// `text` goes on behind "layer 'a' runs" or "layers a, b and 4 more run".
-  void add(const std::string& text, const std::string& layer) {
+  void add(const Note& note, const std::string& layer) {
     for (auto& [known, layers] : groups_) {
-      if (known != text) continue;
-      layers.push_back(printable(layer));
+      if (known != note) continue;
+      layers.push_back(layer);
       return;
     }
-    groups_.push_back({text, {printable(layer)}});
+    groups_.push_back({note, {layer}});
   }
 
-  void append_to(std::vector<std::string>& texts) const {
-    for (const auto& [text, layers] : groups_) {
-      texts.push_back(layers.size() == 1 ? fmt::format("layer '{}' runs {}", layers.front(), text)
-                                         : fmt::format("layers {} run {}", list_some(layers), text));
+  void append_to(std::vector<Note>& notes) const {
+    for (const auto& [note, layers] : groups_) {
+      notes.push_back(note);
+      if (layers.size() == 1) {
+        notes.back().fields.emplace_back("layer", layers.front());
+      } else {
+        notes.back().fields.emplace_back("layers", layers);
+      }
     }
   }
 
  private:
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups_;
+  std::vector<std::pair<Note, std::vector<std::string>>> groups_;
 };
 
 /// "prefer" goes on without those that no layer has: they may be the names that another export gave.
-void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& precision,
-                    std::vector<std::string>& warnings) {
+void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& precision, std::vector<Note>& warnings) {
   const std::vector<std::string> names = names_of(layers);
   for (const auto& [pattern, format] : precision.layer_precisions) {
     if (pattern == "*") continue;  // all layers, even where there are none: no name to mistype
@@ -95,12 +97,11 @@ void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& pr
     });
     if (known) continue;
     const std::vector<std::string> near = nearest_names(pattern, names);
-    const std::string said = fmt::format("‹layer-precisions›: no layer is named '{}'", printable(pattern));
     if (precision.constraints == PrecisionConstraints::Prefer) {
-      warnings.push_back(near.empty() ? said : said + "; nearest: " + list_some(near));
+      warnings.push_back({"no-such-layer", {{"pattern", pattern}, {"nearest", near}}});
       continue;
     }
-    throw Error(ErrorKind::Usage, said,
+    throw Error(ErrorKind::Usage, fmt::format("‹layer-precisions›: no layer is named '{}'", printable(pattern)),
                 near.empty() ? "list the layers with: ‹vernier inspect model MODEL --show layers›"
                              : "nearest: " + list_some(near));
   }
@@ -164,7 +165,7 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
   std::vector<std::string> gone;
   for (const LayerSetting& setting : precision.layer_settings) {
     if (std::none_of(layers.begin(), layers.end(), [&](const Layer& layer) { return layer.name == setting.layer; })) {
-      gone.push_back(printable(setting.layer));
+      gone.push_back(setting.layer);
     }
     const auto layer = std::find_if(assigned.plan.layers.begin(), assigned.plan.layers.end(),
                                     [&](const PlannedLayer& planned) { return planned.name == setting.layer; });
@@ -179,17 +180,15 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
                     fmt::format("layer '{}' returns {}, not the output type {}: {}", printable(setting.layer),
                                 format_name(given), format_name(asked), why));
       }
-      unheard.add(fmt::format("in {}: its output is {}, not {} as the script says: {}", format_name(layer->format),
-                              format_name(given), format_name(asked), why),
-                  setting.layer);
+      unheard.add(
+          {"output-type-without-effect",
+           {{"format", format_name(layer->format)}, {"given", format_name(given)}, {"asked", format_name(asked)}}},
+          setting.layer);
     }
   }
   unheard.append_to(assigned.warnings);
   if (gone.empty()) return;
-  assigned.warnings.push_back(
-      fmt::format("what was set for {} has no effect: the formats lead to another preparation of the network, "
-                  "which does not have these layers",
-                  list_some(gone)));
+  assigned.warnings.push_back({"settings-of-absent-layers", {{"layers", gone}}});
 }
 
 /// A data input that comes from within the body that holds the layer, not from the main graph; null when none does.
@@ -450,12 +449,10 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       const Format of_exception = of_target(exception->format);
       std::string reason;
       if (precision.constraints == PrecisionConstraints::None && exception->by_script) {
-        unheard.add(
-            fmt::format("as if no script had said {} (‹precision-constraints› none)", format_name(of_exception)),
-            layer.name);
+        unheard.add({"script-format-ignored", {{"asked", format_name(of_exception)}}}, layer.name);
       } else if (precision.constraints == PrecisionConstraints::None) {
-        assigned.warnings.push_back(fmt::format("‹layer-precisions› {}:{} is ignored (‹precision-constraints› none)",
-                                                printable(layer.name), format_name(of_exception)));
+        assigned.warnings.push_back(
+            {"layer-precision-ignored", {{"layer", layer.name}, {"asked", format_name(of_exception)}}});
       } else if (takes(layer, of_exception, &reason, /*named=*/true)) {
         format = of_exception;
         fixed = true;
@@ -465,11 +462,15 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
         throw Error(ErrorKind::Usage, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),
                                                   format_name(of_exception), reason));
       } else if (exception->by_script) {
-        unheard.add(fmt::format("in {}, not {}: {}", format_name(format), format_name(of_exception), reason),
+        unheard.add({"format-not-taken",
+                     {{"format", format_name(format)}, {"asked", format_name(of_exception)}, {"reason", reason}}},
                     layer.name);
       } else {
-        assigned.warnings.push_back(fmt::format("layer '{}' runs in {}, not {}: {}", printable(layer.name),
-                                                format_name(format), format_name(of_exception), reason));
+        assigned.warnings.push_back({"format-not-taken",
+                                     {{"format", format_name(format)},
+                                      {"asked", format_name(of_exception)},
+                                      {"reason", reason},
+                                      {"layer", layer.name}}});
       }
     }
     plan.layers.push_back({layer.name, format});
@@ -492,9 +493,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   };
   if (!slower.empty() && std::ranges::none_of(plan.layers, low_layer)) {
     assigned.nothing_gains = true;
-    assigned.warnings.push_back(
-        "ONNX Runtime would run no layer of this network faster in int8, by the times of its kernels: all stay in "
-        "float32 (‹even-if-slower› quantizes them all the same)");
+    assigned.warnings.push_back({"nothing-faster-in-int8", {}});
   }
   for (const Format listed : low) {
     const Format wanted = of_target(listed);
@@ -504,7 +503,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
     const auto runs_in_it = [&](const PlannedLayer& layer) { return layer.format == wanted; };
     if (low.size() < 2 || std::any_of(plan.layers.begin(), plan.layers.end(), runs_in_it)) continue;
-    assigned.warnings.push_back(fmt::format("no layer runs in {}: the others are taken first", format_name(listed)));
+    assigned.warnings.push_back({"format-without-layers", {{"format", format_name(listed)}}});
   }
   return assigned;
 }

@@ -11,6 +11,7 @@
 #include "model/prepare.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
 #include "vernier/target.h"
@@ -39,8 +40,8 @@ struct AssignedFormats {
   Plan plan;                            // formats only; quantization parameters are filled by calibrate_plan
   std::vector<std::string> candidates;  // layers below the high format that a search may raise
   std::vector<SkippedLayer> skipped;
-  std::vector<std::string> warnings;  // exceptions not honoured ("prefer"), or ignored ("none")
-  bool nothing_gains = false;         // all layers that could be quantized stay high: none would be faster
+  std::vector<Note> warnings;  // exceptions not honoured ("prefer"), or ignored ("none")
+  bool nothing_gains = false;  // all layers that could be quantized stay high: none would be faster
 };
 
 /// Every format that the options name for some layer, the high one included: what a model is prepared for.

@@ -416,9 +416,8 @@ class TypedSimulation {
       return low_float(type_of(source_name(input))).has_value();
     });
     if (!reads_low || node.output_size() == 0 || types_.contains(node.output(0)) || has_body(node)) return;
-    result_.notes.push_back(fmt::format("the type of what {}{}{} '{}' makes is not known: it is not rounded",
-                                        node.domain(), node.domain().empty() ? "" : ".", node.op_type(),
-                                        printable(node.name())));
+    const std::string domain = node.domain().empty() ? "" : node.domain() + ".";
+    result_.notes.push_back({"type-not-known", {{"operator", domain + node.op_type()}, {"node", node.name()}}});
   }
 
   /// What a node computes in: the grid of its quantized data input, else the type of its first float output.
@@ -449,8 +448,9 @@ class TypedSimulation {
       if (grid != grids_.end()) format = grid->second;
     }
     result_.layers.push_back({node.name(), format});
-    const std::string note = recurrence_note(node.op_type(), node.name());
-    if (format != Format::Float32 && !note.empty()) result_.notes.push_back(note);
+    if (format != Format::Float32 && traits_of(node.op_type()).any(Trait::Recurrent)) {
+      result_.notes.push_back(recurrence_note(node.op_type(), node.name()));
+    }
   }
 
   const bool rounds_;

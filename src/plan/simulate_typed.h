@@ -14,6 +14,7 @@
 #include "plan/one_copy.h"
 #include "plan/plan.h"
 #include "vernier/arithmetic.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
@@ -32,7 +33,7 @@ struct SimulatedFile {
   /// Format of every float layer of the file, by node name: what it computes in. Quantized layers by their input grid.
   std::vector<PlannedLayer> layers;
   std::vector<QuantizedTensor> quantized;  // in graph order
-  std::vector<std::string> notes;          // "Loop body left as it is", ...
+  std::vector<Note> notes;                 // "Loop body left as it is", ...
   /// Layers of which TensorRT-RTX loses a limit (engine_limits.h). It is lost here too where `arithmetic` sums as it.
   std::vector<std::string> lost_limits;
   /// Layers that TensorRT computes in steps of half precision (half_steps.h), simulated on the same condition.

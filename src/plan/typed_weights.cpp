@@ -23,8 +23,6 @@
 namespace vernier {
 namespace {
 
-std::string in_quotes(const std::string& name) { return fmt::format("'{}'", printable(name)); }
-
 Tensor tensor_of_bytes(Dtype dtype, const Shape& shape, std::span<const std::byte> bytes) {
   Tensor tensor(dtype, shape);
   if (!bytes.empty()) std::memcpy(tensor.mutable_bytes().data(), bytes.data(), bytes.size());
@@ -133,8 +131,12 @@ std::string TypedWeights::in_format(const std::string& name, Format format, cons
       if (overflows++ == 0 || std::abs(values[i]) > std::abs(worst)) worst = values[i];
     }
     if (overflows > 0) {
-      overflows_[key] = fmt::format("{} of {} values of initializer {} become infinite in {} (worst {:g})", overflows,
-                                    values.size(), in_quotes(name), format_name(format), worst);
+      overflows_[key] = {"weight-overflows",
+                         {{"count", overflows},
+                          {"of", values.size()},
+                          {"initializer", name},
+                          {"format", format_name(format)},
+                          {"worst", worst}}};
     }
     const std::string fresh = names_.unique(fmt::format("{}.{}", name, format_name(format)));
     const auto count = static_cast<std::int64_t>(values.size());
@@ -144,7 +146,8 @@ std::string TypedWeights::in_format(const std::string& name, Format format, cons
     stored_.add(original.byte_size());
   }
   if (const auto overflow = overflows_.find(key); overflow != overflows_.end()) {
-    notes_.push_back(fmt::format("layer {}: {}", in_quotes(layer), overflow->second));
+    notes_.push_back(overflow->second);
+    notes_.back().fields.emplace_back("layer", layer);
   }
   return copy->second;
 }

@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "numerics/round.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/target.h"
 #include "vernier/tensor.h"
 
@@ -60,7 +61,7 @@ class TypedWeights {
   /// Removes originals that were replaced and that nothing reads any more.
   void remove_unused();
 
-  std::vector<std::string> take_notes() { return std::move(notes_); }
+  std::vector<Note> take_notes() { return std::move(notes_); }
 
  private:
   Tensor value_of(const std::string& name) const;
@@ -76,9 +77,8 @@ class TypedWeights {
   std::map<std::pair<std::string, Format>, std::string> copies_;
   std::map<std::tuple<std::string, Format, Format>, StoredCodes> codes_;  // by name, grid and values
   std::set<std::string> stored_biases_;                                   // originals of biases in codes
-  std::map<std::pair<std::string, Format>, std::string>
-      overflows_;  // what to report for each layer that reads the copy
-  std::vector<std::string> notes_;
+  std::map<std::pair<std::string, Format>, Note> overflows_;              // reported for each layer that reads the copy
+  std::vector<Note> notes_;
   WeightsProgress stored_;
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "search/cost.h"
@@ -84,8 +83,8 @@ bool worth_confirming(const MinimalResult& result) {
   return passes(result.final_trial) && result.end != SearchEnd::Impossible;
 }
 
-void add_new(std::vector<std::string>& notes, const std::vector<std::string>& more) {
-  for (const std::string& note : more) {
+void add_new(std::vector<Note>& notes, const std::vector<Note>& more) {
+  for (const Note& note : more) {
     if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
   }
 }
@@ -121,7 +120,7 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
   Rounds rounds(oracle, options);
   std::vector<SearchItem> ranked = items;
   ConfirmedResult best{rounds.search(ranked, 1), 1};
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
   double refused = 0;
   for (std::size_t round = 1; worth_confirming(best.minimal); ++round) {
     const double claimed = best.minimal.final_trial.damage;
@@ -138,16 +137,13 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
     best.minimal.trials = tighter.trials;
     if (!worth_confirming(tighter)) break;
     notes.push_back(
-        fmt::format("a set of {} kept items used {:.3f} of the allowance in the search but {:.3f} when it was "
-                    "confirmed: searched again with less allowance",
-                    best.minimal.kept.size(), claimed, measured));
+        {"set-not-confirmed", {{"kept", best.minimal.kept.size()}, {"claimed", claimed}, {"measured", measured}}});
     refused = best.room;
     best = {std::move(tighter), room};
   }
   if (best.room > 1) {
     const bool proven = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
-    notes.push_back(fmt::format("{} for {:.1f} % less allowance than was asked for", proven ? "certified" : "searched",
-                                100 * (1 - 1 / best.room)));
+    notes.push_back({"less-allowance", {{"certified", proven}, {"percent", 100 * (1 - 1 / best.room)}}});
   }
   add_new(best.minimal.notes, notes);
   return best;

@@ -31,10 +31,7 @@ bool mended(Mend mend, std::vector<SearchItem>& items, const TrialLog& log, cons
       mend == Mend::MoreSamples ? options.rerank() : predictions_from_trials(items, log);
   if (predicted.size() != items.size()) return false;
   for (std::size_t i = 0; i < items.size(); ++i) items[i].predicted_damage = predicted[i];
-  result.notes.push_back(fmt::format("the ranking was poor (measured damage {:.3g} times the predicted one): {}", ratio,
-                                     mend == Mend::MoreSamples
-                                         ? "it was measured again on more samples"
-                                         : "it was corrected by what the trials so far measured"));
+  result.notes.push_back({"ranking-mended", {{"ratio", ratio}, {"more_samples", mend == Mend::MoreSamples}}});
   result.ranking_mended = true;
   return true;
 }
@@ -67,10 +64,7 @@ Passing guess_with(Mend mend, std::vector<SearchItem>& items, TrialLog& log, con
       const Passing again = guess_with(next(mend), items, log, options, result);
       return again.kept.size() <= found.kept.size() ? again : found;
     }
-    result.notes.push_back(
-        fmt::format("the ranking is poor: after {} guided tests the measured damage is {:.3g} times "
-                    "the predicted one; a better ranking would give a smaller set in fewer tests",
-                    tests, ratio));
+    result.notes.push_back({"ranking-poor", {{"tests", tests}, {"ratio", ratio}}});
   }
   return {prefix(ranking, bracket.passing.length), bracket.passing.trial};
 }

@@ -208,7 +208,7 @@ void Journal::open(bool resume) {
   ::close(descriptor_);
   descriptor_ = -1;
   if (held && !file_.chosen && !resume) {
-    notes_.push_back(why + ": this one keeps none");
+    notes_.push_back({"journal-held", {{"file", path().string()}}});
     return;
   }
   throw Error(held ? ErrorKind::Usage : ErrorKind::Input, why,
@@ -248,15 +248,13 @@ void Journal::put_aside(const std::string& text) {
     return lose("its trials cannot be put aside: " + why);
   }
   if (!file_.chosen) return;
-  notes_.push_back(fmt::format("{}: {} of an earlier search moved to {} (‹resume› continues a journal)",
-                               printable(path().string()), plural(lines - 1, "line"), printable(aside.string())));
+  notes_.push_back({"journal-moved", {{"file", path().string()}, {"lines", lines - 1}, {"aside", aside.string()}}});
 }
 
 void Journal::read(const Identity& identity, bool resume) {
   const std::string text = read_text(path());
   if (text.empty()) {
-    if (resume && writes())
-      notes_.push_back(fmt::format("{}: nothing to resume: the search begins", printable(path().string())));
+    if (resume && writes()) notes_.push_back({"nothing-to-resume", {{"file", path().string()}}});
     return begin(identity);
   }
   const std::size_t first = text.find('\n');
@@ -272,7 +270,7 @@ void Journal::read(const Identity& identity, bool resume) {
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);
     if (end == std::string::npos) {
-      notes_.push_back(fmt::format("{}: the last line was cut off and is dropped", printable(path().string())));
+      notes_.push_back({"journal-line-dropped", {{"file", path().string()}}});
       if (descriptor_ >= 0 && ::ftruncate(descriptor_, static_cast<off_t>(start)) != 0) refuse(std::strerror(errno));
       break;
     }
@@ -324,13 +322,15 @@ void Journal::append(const std::string& line) {
   if (write_all(descriptor_, line)) return;
   const std::string why = std::strerror(errno);
   // Without half a line. Where that fails too, who resumes drops it.
-  if (before >= 0 && ::ftruncate(descriptor_, before) != 0) notes_.emplace_back(std::strerror(errno));
+  if (before >= 0 && ::ftruncate(descriptor_, before) != 0) {
+    notes_.push_back({"journal-line-not-removed", {{"file", path().string()}, {"error", std::strerror(errno)}}});
+  }
   lose(why);
 }
 
 void Journal::lose(const std::string& why) {
-  lost_ = fmt::format("{}: {}: further trials are not kept", printable(path().string()), why);
-  notes_.push_back(lost_);
+  lost_ = Note{"trials-not-kept", {{"file", path().string()}, {"why", why}}};
+  notes_.push_back(*lost_);
 }
 
 Oracle Journal::recorded(const Oracle& oracle) {

@@ -12,12 +12,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "search/certificate.h"
 #include "search/oracle.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
@@ -63,11 +65,11 @@ class Journal {
   const std::vector<RecordedTrial>& trials() const { return trials_; }
   /// How many answers came from the file.
   std::size_t recalled() const { return recalled_; }
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<Note>& notes() const { return notes_; }
   /// False in a reader, where another search holds the file, and once something was lost.
-  bool writes() const { return descriptor_ >= 0 && lost_.empty(); }
+  bool writes() const { return descriptor_ >= 0 && !lost_; }
   /// Why the file takes no more trials, in words; empty: it does.
-  const std::string& lost() const { return lost_; }
+  const std::optional<Note>& lost() const { return lost_; }
   const std::filesystem::path& path() const { return file_.path; }
 
  private:
@@ -91,8 +93,8 @@ class Journal {
   std::map<KeptSet, std::size_t> used_;                // how many of those were given
   std::map<KeptSet, double> estimates_;
   std::size_t recalled_ = 0;
-  std::vector<std::string> notes_;
-  std::string lost_;
+  std::vector<Note> notes_;
+  std::optional<Note> lost_;
 };
 
 /// Refuses, before a search has begun, a file that its journal would refuse. `identity`: as far as it is known by now.

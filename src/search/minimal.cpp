@@ -216,10 +216,7 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
 
   std::vector<SearchItem> known = items;
   if (const std::size_t mandatory = rank(items).mandatory; mandatory > 0) {
-    result.notes.push_back(fmt::format(
-        "{} are expected to exceed any allowance alone (values that are not finite, or no error is allowed), and were "
-        "kept from the start",
-        mandatory));
+    result.notes.push_back({"kept-from-the-start", {{"count", mandatory}}});
   }
   Passing best = search_from(known, options.borders, log, options, result);
   for (const OtherCosts& other : options.other_costs) {
@@ -233,8 +230,7 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
   const auto settle_again = [&] { best = settle(known, costs, best, log); };
   // Borders may cost more than everything that is low between them saves.
   if (costs.of(all) <= costs.of(best.kept) && best.kept.size() < all.size()) {
-    result.notes.push_back(fmt::format("keeping everything costs no more than the set that was found: {:.4g}, {:.4g}",
-                                       costs.of(all), costs.of(best.kept)));
+    result.notes.push_back({"everything-costs-no-more", {{"cost", costs.of(all)}, {"found", costs.of(best.kept)}}});
     best = {all, result.all_high};
     settle_again();  // what the borders do not pay for may still be dropped
   }
@@ -279,7 +275,7 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
   if (check.valid()) return result;
   result.end = SearchEnd::Unstable;
   result.certificate.complete = false;
-  result.notes.push_back("unstable: the certificate does not follow from the trials: " + check.faults.front());
+  result.notes.push_back({"certificate-faulty", {{"fault", check.faults.front()}}});
   return result;
 }
 

@@ -10,6 +10,7 @@
 
 #include "search/cost.h"
 #include "search/oracle.h"
+#include "vernier/note.h"
 #include "vernier/verdict.h"
 
 namespace vernier {
@@ -85,7 +86,7 @@ struct MinimalResult {
   double cost = 0;              // of `kept`, borders included
   /// No passing set costs less, if the oracle is monotone. Absent: not asked for, or nothing is known.
   std::optional<double> lower_bound;
-  std::vector<std::string> notes;    // what was observed, in words
+  std::vector<Note> notes;           // what was observed, in words
   std::vector<std::string> assumed;  // what the answer rests on without having been tested
   std::vector<std::string> proven;   // what was tested
 };

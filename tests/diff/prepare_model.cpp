@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
     vernier::Json json;
     json["unchanged"] = prepared.unchanged;
     json["notes"] = vernier::Json::array();
-    for (const vernier::PrepareNote& note : prepared.notes) json.at("notes").add(note.step + ": " + note.text);
+    for (const vernier::PrepareNote& note : prepared.notes) json.at("notes").add(note.step + ": " + note.note.code);
     json["before"] = describe(model);
     json["after"] = describe(prepared.model);
     fmt::print("{}\n", vernier::json_text(json));

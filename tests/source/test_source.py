@@ -91,7 +91,6 @@ OF_OTHER_PROGRAMS = {
     "src/engines/hosts/kernels.cpp": ["trtexec --exportLayerInfo"],
     "src/io/open_runs.cpp": ["polygraphy run"],
     "src/jobs/eval/pipeline.cpp": ["polygraphy run"],
-    "src/jobs/verify/tf32_reads.cpp": ["trtexec --noTF32"],
     # Of NVRTC.
     "src/engines/cuda/compiler.cpp": ["--gpu-architecture", "--fmad", "--std"],
     # Keys in journals of users, which stay as they are.
@@ -160,6 +159,27 @@ def test_nothing_is_decided_by_prose():
             # Keys of documents are lower-case words.
             found |= {(name, text) for text in search.findall(path.read_text(encoding="utf-8")) if not re.fullmatch(r"[a-z_0-9]*", text)}
     assert found == {(name, text) for name, texts in NO_PROSE.items() for text in texts}
+
+
+NO_NOTES = {"weakly-typed"}  # a setting of an engine's builder
+
+
+def test_each_note_has_a_sentence():
+    """A note is a code and fields (vernier/note.h). Its sentence is in the catalogue, and names fields that the note has."""
+    text = r'"((?:[^"\\]|\\.)*)"\s*'
+    entries = re.findall(rf'\{{"([a-z0-9-]+)",\s*((?:{text.replace("(", "(?:", 1)})+)\}}',
+                         (ROOT / "src/report/text/note_catalogue.cpp").read_text(encoding="utf-8"))
+    catalogue = {code: "".join(re.findall(text, sentence)) for code, sentence in entries}
+    fields, added = {}, set()
+    for path in [path for folder in ("src", "apps") for path in (ROOT / folder).rglob("*.[ch]*")]:
+        source = path.read_text(encoding="utf-8")
+        added.update(re.findall(r'fields\.emplace_back\("(\w+)"', source))
+        for code in re.findall(r'(?:\{|kRandomInputs = )"([a-z0-9]+(?:-[a-z0-9]+)+)"(?:,\s*\{[{}]|;)', source):
+            fields.setdefault(code, set()).update(re.findall(r'\{"(\w+)",', source))
+    assert set(fields) - NO_NOTES == set(catalogue)
+    for code, sentence in catalogue.items():
+        named = set(re.findall(r"\{(\w+)[:}]", sentence))
+        assert named <= fields[code] | added, (code, named - fields[code])
 
 
 def test_kernel_times_are_those_measured():

@@ -126,11 +126,7 @@ Command add_debug_build(CLI::App& root) {
             options.write = [build, typed, sinks](const std::filesystem::path& path) mutable {
               build.output = path;
               const QuantizeResult result = quantize(build, sinks);
-              if (!result.is_engine && sinks.warning) {
-                sinks.warning(
-                    "no TensorRT was found, so no engine is built: every iteration gets the same typed model, and only "
-                    "the check can vary");
-              }
+              if (!result.is_engine) sinks.warn({"repeats-without-engine", {}});
               sinks.warning = {};  // they are the same each time
               if (!result.is_engine && !typed) {
                 std::filesystem::copy_file(build.model.file(), path, std::filesystem::copy_options::overwrite_existing);

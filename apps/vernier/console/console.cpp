@@ -18,6 +18,7 @@
 #include "options/options.h"
 #include "vernier/error.h"
 #include "vernier/marks.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier::cli {
 namespace {
@@ -105,7 +106,7 @@ JobSinks Console::sinks() {
     const std::lock_guard lock(mutex_);
     progress_.step(step);
   };
-  sinks.warning = [this](const std::string& text) { warning(text); };
+  sinks.warning = [this](const Note& note) { warning(note_text(note)); };
   sinks.info = [this](const std::string& text) { info(text); };
   sinks.interrupted = [] { return was_interrupted(); };
   return sinks;

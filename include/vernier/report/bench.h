@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/engine.h"
 #include "vernier/report/text.h"
 
@@ -63,7 +64,7 @@ struct BenchReport {
   bool random_data = false;
   double warm_up_ms = 0;
   std::vector<BenchRow> rows;
-  std::vector<std::string> warnings, notes;
+  std::vector<Note> warnings, notes;
 };
 
 /// `options.top`: rows of the tables of layers. `kernels`: also the list of each engine's kernels.

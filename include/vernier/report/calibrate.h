@@ -10,6 +10,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -63,7 +64,7 @@ struct CalibrateReport {
   std::vector<RangeRow> tensors;             // quantized ones in the order of the graph's names, then the others
   std::optional<Sufficiency> sufficiency;    // absent when ranges came from a cache
   std::map<std::string, std::string> files;  // "ranges", "cache"
-  std::vector<std::string> warnings, notes;
+  std::vector<Note> warnings, notes;
   double seconds = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 #include "vernier/target.h"
 
@@ -39,7 +40,7 @@ struct CapabilityReport {
   std::vector<CapabilityGroup> conditions;  // taken as far as the file shows
   std::vector<CapabilityPart> parts;        // in an order in which they can run
   std::vector<std::string> differences;     // where the engine and the list that is published of it disagree
-  std::vector<std::string> notes;           // told to the sink as warnings, too
+  std::vector<Note> notes;                  // told to the sink as warnings, too
 };
 
 VERNIER_API std::string report_to_text(const CapabilityReport& report, const TextOptions& options);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -65,7 +66,7 @@ struct CheckDataReport {
   bool unlike_training = false;        // the statistics are far off, and nothing tried fits
   std::string answer;                  // one sentence
   OutputVerdict outputs;
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
 };
 
 VERNIER_API std::string report_to_text(const CheckDataReport& report, const TextOptions& options);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/engine.h"
 #include "vernier/report/text.h"
 #include "vernier/target.h"
@@ -36,7 +37,7 @@ struct CheckPlacementReport {
   bool ran = false;
   std::size_t quantizers_left = 0, dequantizers_left = 0, integer_kernels = 0;
   std::optional<EngineReport> compiled;  // this file, by the engine's own compiler
-  std::vector<std::string> notes;        // what is no matter of single places
+  std::vector<Note> notes;               // what is no matter of single places
 };
 
 VERNIER_API std::string report_to_text(const CheckPlacementReport& report, const TextOptions& options);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
@@ -59,7 +60,7 @@ struct DiffReport {
   /// Every output is bad, the first ones too: not what single layers do.
   bool all_bad = false;
   std::optional<bool> passed;  // absent without a threshold
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
 };
 
 VERNIER_API std::string report_to_text(const DiffReport& report, const TextOptions& options);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 #include "vernier/words.h"
 
@@ -38,7 +39,7 @@ struct DebugAccuracyReport {
   double min_sqnr_db = 0;
   std::vector<AccuracyRow> layers;        // in graph order
   std::vector<std::string> not_compared;  // with the reason
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
   bool passed = false;  // no layer is below the threshold, or only such as are harmless
 };
 

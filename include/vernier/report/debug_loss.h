@@ -9,6 +9,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
@@ -53,7 +54,7 @@ struct DebugLossReport {
   std::vector<FoundDefect> defects;      // in graph order: those that the file shows, then those that the data show
   std::size_t matched_by_structure = 0;  // tensors whose names differ
   std::vector<std::string> not_compared;
-  std::vector<std::string> warnings, notes;
+  std::vector<Note> warnings, notes;
 };
 
 VERNIER_API std::string report_to_text(const DebugLossReport& report, const TextOptions& options);

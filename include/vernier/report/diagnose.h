@@ -12,6 +12,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/report/alternatives.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/engine.h"
@@ -102,8 +103,8 @@ struct DiagnoseReport {
   std::optional<EngineFigures> engine;    // of the written file, run on an engine that has to agree
   std::vector<Alternative> alternatives;  // what was found first, then other ways; empty: none was measured
   std::vector<PhaseTime> phases;
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;            // preparation, layers inside bodies, ...
+  std::vector<Note> warnings;
+  std::vector<Note> notes;                   // preparation, layers inside bodies, ...
   std::map<std::string, std::string> files;  // "model", "plan", "report", "page", "deploy" -> path
 };
 

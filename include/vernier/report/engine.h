@@ -9,6 +9,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -76,7 +77,7 @@ struct EngineReport {
   std::optional<std::size_t> float16_kernels;
   std::string refused;             // why it made no engine of the file, in its own words: there are no kernels then
   std::vector<std::string> words;  // the engine's own warnings
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 };
 
 VERNIER_API std::string report_to_text(const EngineReport& report, const TextOptions& options);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -33,7 +34,7 @@ struct EvalReport {
   std::optional<std::string> preset;    // what people of this task allow as --max-abs-error, in words
   std::vector<std::string> missed;      // requirements that do not hold, in words
   bool required = false;
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
 };
 
 VERNIER_API std::string report_to_text(const EvalReport& report, const TextOptions& options);

@@ -9,6 +9,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/report/figures.h"
 #include "vernier/search_options.h"
 #include "vernier/verdict.h"
@@ -123,7 +124,7 @@ struct KeptSetReport {
   std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures
   std::size_t evaluations = 0;   // of the full sample set, the two ends included
   std::int64_t kept_macs = 0, total_macs = 0;
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 };
 
 /// The sets that were tried, cheapest first: cost, damage, metric, number of layers, on the front or not, names.

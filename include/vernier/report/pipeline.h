@@ -11,6 +11,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/report/eval.h"
 #include "vernier/report/text.h"
 #include "vernier/words.h"
@@ -55,7 +56,7 @@ struct PipelineReport {
   std::optional<double> seconds;       // absent in reports of earlier versions
   std::vector<StageReport> stages;
   std::vector<std::string> next;  // commands
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
   std::map<std::string, std::string> files;  // "report", "page" -> path
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/engine.h"
 #include "vernier/report/text.h"
 #include "vernier/report/typed.h"
@@ -26,8 +27,8 @@ struct SkippedLayers {
 struct QuantizeResult {
   std::string scheme;
   TypedReport typed;
-  std::vector<std::string> notes;
-  std::vector<std::string> warnings;  // exceptions not honoured, random data: told to the sink as well
+  std::vector<Note> notes;
+  std::vector<Note> warnings;  // exceptions not honoured, random data: told to the sink as well
   std::map<std::string, std::size_t> layers_by_format;
   std::vector<SkippedLayers> skipped;       // in the order of their first layers
   std::optional<RuntimeCheck> onnxruntime;  // of the file, on samples or random inputs; absent: not tried

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/onnx_model.h"
 #include "vernier/report/text.h"
 #include "vernier/words.h"
@@ -44,7 +45,7 @@ struct ReduceReport {
   std::size_t iterations = 0, invalid = 0, timed_out = 0;
   std::optional<double> sqnr_db;  // simulated check: of the worst output of the result
   double seconds = 0;
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
   OnnxModel model{};  // the smallest bad one: the file, or where none was asked for the model itself; empty: none
 };
 

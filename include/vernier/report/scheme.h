@@ -9,6 +9,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -36,7 +37,7 @@ struct SchemeReport {
   /// Absent for a plan without its model. Multiply-accumulates count dimensions that are not known as 1.
   std::optional<std::size_t> fused_pairs, standalone_pairs, stored_constants, casts;
   bool open_dimensions = false;
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 };
 
 VERNIER_API std::string report_to_text(const SchemeReport& report, const TextOptions& options);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/onnx_model.h"
 
 namespace vernier {
@@ -57,10 +58,10 @@ struct SurgeonResult {
   std::vector<std::pair<std::string, std::int64_t>> bounded;  // sizes from data, and their new bounds
   std::optional<InsertedNode> inserted;
   std::optional<EditedWeights> weights;
-  std::vector<std::string> notes;  // of the passes that edited the graph
+  std::vector<Note> notes;  // of the passes that edited the graph
   std::optional<PartSamples> samples;
   std::optional<ModelsCompared> compared;
-  std::vector<std::string> warnings;  // told to the sink as well
+  std::vector<Note> warnings;  // told to the sink as well
 };
 VERNIER_API std::string result_to_text(const SurgeonResult& result);
 

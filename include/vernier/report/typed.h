@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/note.h"
 #include "vernier/onnx_model.h"
 
 namespace vernier {
@@ -34,7 +35,7 @@ struct TypedReport {
   std::int64_t quantize_pairs = 0;
   std::int64_t weight_bytes = 0, original_weight_bytes = 0;
   std::vector<LargeFloatWeight> float_weights{};  // the largest first
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
   std::optional<RuntimeCheck> onnxruntime{};  // absent: not tried
   std::optional<std::size_t> lowered{};       // layers that it has in a format below float32; absent in earlier reports
   std::size_t refused = 0;                    // layers that were to be lowered and could not be, as the notes say

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/note.h"
 #include "vernier/report/defects.h"
 #include "vernier/report/engine.h"
 #include "vernier/report/figures.h"
@@ -67,8 +68,8 @@ struct VerifyReport {
   std::vector<FoundDefect> defects;         // of the file's Q/DQ pairs and of the values that it stores
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;
+  std::vector<Note> warnings;
+  std::vector<Note> notes;
   std::map<std::string, std::string> files;  // what was written, by "page", "report"
 };
 

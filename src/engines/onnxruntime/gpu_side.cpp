@@ -122,15 +122,6 @@ GpuSide::GpuSide(std::shared_ptr<const GpuKernels> kernels)
 
 std::string GpuSide::text() const { return fmt::format("{} (cuda:{})", gpu().about().name, gpu().index()); }
 
-std::string GpuSide::copies_text() const {
-  const std::size_t count = copies_inside_;
-  if (count == 0) return {};
-  return fmt::format(
-      "ONNX Runtime copies up to {} tensors between the CPU and the GPU in each run, around nodes that it has no CUDA "
-      "kernel for",
-      count);
-}
-
 void ORT_API_CALL GpuSide::listen(void* side, OrtLoggingLevel /*level*/, const char* /*category*/, const char* /*id*/,
                                   const char* /*place*/, const char* text) {
   // "12 Memcpy nodes are added to the graph main_graph for CUDAExecutionProvider." (1.31.1)

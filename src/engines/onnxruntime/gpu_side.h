@@ -31,7 +31,7 @@ class GpuSide {
   /// Lets a session run on the GPU: its provider, and our operators. FP32 is FP32: without TF32.
   void add_to(const Runtime& runtime, OrtSessionOptions* options);
   /// Says how many copies between CPU and GPU a session has inside, the most of any; empty: none has.
-  std::string copies_text() const;
+  std::size_t copies_inside() const { return copies_inside_; }
 
  private:
   static void ORT_API_CALL listen(void* side, OrtLoggingLevel level, const char* category, const char* id,

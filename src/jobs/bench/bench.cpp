@@ -137,8 +137,7 @@ class Bench {
       stop_if_asked();
       take(i, candidates_[i]->time({std::max<std::size_t>(options_.iterations, 1), options_.seconds, 1}));
       finish(i);
-      report_.notes.push_back(
-          fmt::format("{} was timed by itself, not in turns: it starts anew each time", candidates_[i]->row().engine));
+      report_.notes.push_back({"timed-by-itself", {{"engine", candidates_[i]->row().engine}}});
     }
   }
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -27,6 +26,7 @@
 #include "plan/typed_names.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 namespace {
@@ -99,10 +99,10 @@ class CandidateMaker {
     }
   }
 
-  void warn(const std::string& text) {
-    if (!said_.insert(text).second) return;
-    report_.warnings.push_back(text);
-    if (sinks_.warning) sinks_.warning(text);
+  void warn(const Note& note) {
+    if (std::ranges::find(report_.warnings, note) != report_.warnings.end()) return;
+    report_.warnings.push_back(note);
+    sinks_.warn(note);
   }
 
   void say(const std::string& text) const {
@@ -121,7 +121,7 @@ class CandidateMaker {
       if (row.threads > 0) run.engine.settings["threads"] = {std::to_string(row.threads)};
       run.engine.save_engine.clear();
     }
-    std::unique_ptr<EngineRunner> engine = engine_of(run, runner, sinks_, [&](const std::string& text) { warn(text); });
+    std::unique_ptr<EngineRunner> engine = engine_of(run, runner, sinks_, [&](const Note& note) { warn(note); });
     row.engine = engine->text();
     row.cuda_graph = options_.cuda_graph && runner.kind == RunnerKind::TensorRt;
     return is_built_engine(runner.model) ? as_it_was_built(runner, batch, std::move(row), std::move(engine))
@@ -160,21 +160,20 @@ class CandidateMaker {
     const auto known = files_.find(index);
     if (known != files_.end()) return known->second;
     const RunnerOptions& runner = run_.runners[index];
-    const Warn warns = [&](const std::string& text) {
-      if (text != kRandomInputs) warn(text);  // times hardly depend on values
+    const Warn warns = [&](const Note& note) {
+      if (note.code != kRandomInputs) warn(note);  // times hardly depend on values
     };
     Model file = as_typed_file(*sources_->model(runner.model));
     const SimulatedFile simulated = simulate_typed(file);
     const bool typed = std::ranges::any_of(simulated.layers,
                                            [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
     if (typed && says_formats(runner.precision)) {
-      warn(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
-                       options_.runners[index].model.name()));
+      warn({"formats-in-file", {{"model", options_.runners[index].model.name()}}});
     } else if (says_formats(runner.precision)) {
       const PlannedNetwork planned =
           plan_network(runner, run_.measure, *sources_, warns, [&](const std::string& text) { say(text); });
       TypedModel lowered = lower_typed(planned.loaded.subject.model, planned.plan, /*strict=*/false);
-      for (const std::string& note : lowered.notes) say(note);
+      for (const Note& note : lowered.notes) say(note_text(note));
       file = std::move(lowered.model);
       formats_[index] = low_formats(runner.precision);
     }
@@ -191,14 +190,14 @@ class CandidateMaker {
     if (const auto formats = formats_.find(index); formats != formats_.end()) row.formats = formats->second;
     row.built = engine->open(file, *source_of(sample));
     row.build_seconds = row.built->seconds;
-    if (const std::string other = other_formats_text(*row.built); !other.empty()) warn(row.engine + ": " + other);
+    for (const Note& note : other_format_notes(row.engine, other_formats(*row.built))) warn(note);
     return std::make_unique<EngineCandidate>(std::move(row), std::move(engine), std::move(sample));
   }
 
   std::unique_ptr<Candidate> as_it_was_built(const RunnerOptions& runner, std::int64_t batch, BenchRow row,
                                              std::unique_ptr<EngineRunner> engine) {
     if (says_formats(runner.precision)) {
-      warn(fmt::format("{}: precision options have no effect on an engine that is built", printable(row.model)));
+      warn({"formats-in-engine", {{"model", row.model}}});
     }
     Model ports;
     row.built = engine->open_built(ModelFile(runner.model).path(), ports);
@@ -213,7 +212,6 @@ class CandidateMaker {
   Sources* sources_ = nullptr;
   std::map<std::size_t, Model> files_;  // for engines, by runner
   std::map<std::size_t, std::string> formats_;
-  std::set<std::string> said_;
 };
 
 }  // namespace

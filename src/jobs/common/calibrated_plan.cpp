@@ -46,13 +46,14 @@ bool any_asymmetric(const std::map<std::string, Format>& tensors) {
   return std::ranges::any_of(tensors, [](const auto& tensor) { return is_unsigned(tensor.second); });
 }
 
-std::vector<std::string> mask_warnings(const ChosenRanges& chosen) {
-  std::vector<std::string> warnings;
+std::vector<Note> mask_warnings(const ChosenRanges& chosen) {
+  std::vector<Note> warnings;
   for (const auto& [tensor, mask] : chosen.masks) {
-    warnings.push_back(
-        fmt::format("tensor '{}': {} values of a mask ({:g}) were left out of its range; all others are "
-                    "within {:g}",
-                    printable(tensor), mask.count, mask.low < 0 ? mask.low : mask.high, mask.ordinary));
+    warnings.push_back({"mask-left-out",
+                        {{"tensor", tensor},
+                         {"count", mask.count},
+                         {"value", mask.low < 0 ? mask.low : mask.high},
+                         {"within", mask.ordinary}}});
   }
   return warnings;
 }
@@ -83,10 +84,6 @@ void count_missing(const Subject& subject, const std::set<std::string>& wanted, 
   reference.histograms.merge(counted.histograms);
 }
 
-void append(std::vector<std::string>& all, std::vector<std::string> more) {
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
 }  // namespace
 
 std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
@@ -113,7 +110,7 @@ LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::
         telling_way_on(partial, [&] { return choose_automatically(subject, plan, tensors, reference, partial); });
     learned.chosen = std::move(automatic.chosen);
     learned.methods = std::move(automatic.methods);
-    learned.notes.push_back("calibration by auto: " + automatic.answer);
+    learned.answer = automatic.answer;
   } else {
     learned.chosen = choose_ranges(choice, tensors, reference, subject.threads);
   }
@@ -137,17 +134,13 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), known,
                    lacking == Lacking::Allow ? &cached.lacking : nullptr);
   cached.scheme_words = "ranges of " + file.string();
-  cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
-                            plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
+  cached.note = {"ranges-from-cache",
+                 {{"tensors", tensors.size()}, {"file", file.string()}, {"kind", cached.cache.kind}}};
   if (choice.method != CalibrationMethod::MinMax) {
-    cached.warnings.push_back(fmt::format("{}: its ranges are taken as they are: ‹calibration-method› {} has no say",
-                                          file.string(), choice_name(choice)));
+    cached.warnings.push_back({"method-without-say", {{"file", file.string()}, {"method", choice_name(choice)}}});
   }
   if (cached.cache.symmetric && any_asymmetric(tensors)) {
-    cached.warnings.push_back(
-        fmt::format("{}: holds symmetric scales only: a uint8 tensor without negative values uses half of its range "
-                    "(‹vernier calibrate --target onnxruntime -o ranges.json› keeps both ends)",
-                    file.string()));
+    cached.warnings.push_back({"symmetric-cache", {{"file", file.string()}}});
   }
   return cached;
 }
@@ -164,12 +157,11 @@ std::string ranges_text(RangesForm form, const Ranges& ranges, const Calibration
                                                                                    : "Percentile");
 }
 
-std::vector<std::string> write_calibration_cache(const std::filesystem::path& file, const Model& original,
-                                                 const std::map<std::string, Format>& tensors,
-                                                 const LearnedRanges& learned, const CalibrationChoice& choice,
-                                                 bool random_data) {
+std::vector<Note> write_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                          const std::map<std::string, Format>& tensors, const LearnedRanges& learned,
+                                          const CalibrationChoice& choice, bool random_data) {
   if (file.empty() || !job_ranks().first()) return {};
-  if (random_data) return {fmt::format("{}: not written: ranges of random data are not a calibration", file.string())};
+  if (random_data) return {{"random-ranges-not-written", {{"file", file.string()}}}};
   const bool json = file.extension() == ".json";
   // There was no file when this job began, or this would not be written: another job may have made one since.
   const FileLock turn(file);
@@ -182,10 +174,7 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
   }
   replace_file(file, ranges_text(json ? RangesForm::Vernier : RangesForm::TensorRt, ranges, choice, original));
   if (json || !any_asymmetric(tensors)) return {};
-  return {
-      fmt::format("{}: TensorRT's cache holds symmetric scales only: the next run that reads it quantizes differently "
-                  "(a name that ends in .json keeps both ends)",
-                  file.string())};
+  return {{"symmetric-cache-written", {{"file", file.string()}}}};
 }
 
 FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers,
@@ -200,9 +189,10 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
                          const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
                          const Model& original, const std::filesystem::path& cache_file, PartialRuns* partial) {
   const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen, partial);
-  FilledScales filled{learned.warnings, learned.notes};
+  FilledScales filled{learned.warnings, {}};
+  if (!learned.answer.empty()) filled.notes.push_back({"automatic-calibration", {{"answer", learned.answer}}});
   append(filled.warnings, calibrate_plan(plan, model, layers, learned.chosen.ranges, subject.progress));
-  for (const std::string& note : learned.notes) plan.scheme += "; " + note;
+  if (!learned.answer.empty()) plan.scheme += "; calibration by auto: " + learned.answer;
   append(filled.warnings,
          write_calibration_cache(cache_file, original, tensors, learned, choice, subject.samples->is_random()));
   return filled;
@@ -215,18 +205,17 @@ void fill_lacking(CachedCalibration& cached, const std::filesystem::path& file, 
   check_method(choice, tensors);
   Reference seen = run_reference(subject, names_of(tensors), to_count(choice, tensors));
   LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen, nullptr);
-  std::vector<std::string> names;
-  for (const std::string& name : cached.lacking) names.push_back(printable(name));
-  append(cached.warnings, std::move(learned.warnings));
-  cached.warnings.push_back(fmt::format("{}: has no range for {} ({}): learned from {}; the file stays as it is",
-                                        file.string(), plural(names.size(), "tensor"), list_some(names, 3),
-                                        subject.samples->description()));
+  append(cached.warnings, learned.warnings);
+  cached.warnings.push_back({"ranges-lacking",
+                             {{"file", file.string()},
+                              {"tensors", std::vector<std::string>(cached.lacking.begin(), cached.lacking.end())},
+                              {"data", subject.samples->description()}}});
   cached.cache.ranges.merge(learned.chosen.ranges);
 }
 
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
                           const PrecisionOptions& precision, const std::filesystem::path& cache_file,
-                          std::vector<std::string>& warnings, Lacking lacking) {
+                          std::vector<Note>& warnings, Lacking lacking) {
   const auto cached = read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan),
                                              precision.calibration, lacking);
   if (cached && !cached->lacking.empty()) return false;
@@ -234,12 +223,12 @@ bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Laye
   return cached.has_value();
 }
 
-std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                              const Loaded& loaded, const PrecisionOptions& precision,
-                                              const std::filesystem::path& cache_file) {
+std::vector<Note> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                                       const Loaded& loaded, const PrecisionOptions& precision,
+                                       const std::filesystem::path& cache_file) {
   std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return calibrate_plan(plan, model, layers, {}, loaded.subject.progress);
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();
   const CalibrationChoice& choice = precision.calibration;

@@ -16,6 +16,7 @@
 #include "vernier/calibrate.h"
 #include "vernier/calibration.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 #include "vernier/precision.h"
 
 namespace vernier {
@@ -24,8 +25,8 @@ namespace vernier {
 struct LearnedRanges {
   ChosenRanges chosen;
   std::map<std::string, std::string> methods;  // automatic: of each tensor
-  std::vector<std::string> warnings;           // masks that were left out
-  std::vector<std::string> notes;              // automatic: what won
+  std::vector<Note> warnings;                  // masks that were left out
+  std::string answer;                          // automatic: what won
 };
 
 /// Ranges of `tensors` from a reference run over the samples of `subject`. Values that the method needs and the run did
@@ -42,9 +43,9 @@ std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
 /// Ranges from a cache, for tensors of one model.
 struct CachedCalibration {
   CachedRanges cache;
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
   std::string scheme_words;       // "ranges of FILE", in place of a method
-  std::string note;               // how many ranges of which kind of file
+  Note note;                      // how many ranges of which kind of file
   std::set<std::string> lacking;  // tensors without a range in it, where that was allowed
 };
 
@@ -66,20 +67,19 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
 void fill_lacking(CachedCalibration& cached, const std::filesystem::path& file, const Plan& plan,
                   const Subject& subject, std::map<std::string, Format> tensors, const CalibrationChoice& choice);
 
-/// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns notes
-/// and warnings in words; of random data nothing is written.
-std::vector<std::string> write_calibration_cache(const std::filesystem::path& file, const Model& original,
-                                                 const std::map<std::string, Format>& tensors,
-                                                 const LearnedRanges& learned, const CalibrationChoice& choice,
-                                                 bool random_data);
+/// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns
+/// warnings; of random data nothing is written.
+std::vector<Note> write_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                          const std::map<std::string, Format>& tensors, const LearnedRanges& learned,
+                                          const CalibrationChoice& choice, bool random_data);
 
 /// The text of a file of ranges.
 std::string ranges_text(RangesForm form, const Ranges& ranges, const CalibrationChoice& choice, const Model& original);
 
 /// What filling the scales of a plan had to say.
 struct FilledScales {
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;  // where the ranges are from
+  std::vector<Note> warnings;
+  std::vector<Note> notes;  // where the ranges are from
 };
 
 /// Fills the scales of `plan`, whose layers are `layers` of `model`, from a cache; its scheme names the file.
@@ -96,13 +96,13 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
 /// samples of `loaded`: its calibration samples where there are any. Ranges that the cache lacks are learned from
 /// these, and a warning names them; the file is left as it is. Does nothing when no layer has a scaled format. Returns
 /// warnings.
-std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                              const Loaded& loaded, const PrecisionOptions& precision,
-                                              const std::filesystem::path& cache_file);
+std::vector<Note> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                                       const Loaded& loaded, const PrecisionOptions& precision,
+                                       const std::filesystem::path& cache_file);
 
 /// The same from the cache alone; false when there is none, or, where that is allowed, it lacks a range.
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
                           const PrecisionOptions& precision, const std::filesystem::path& cache_file,
-                          std::vector<std::string>& warnings, Lacking lacking = Lacking::Refuse);
+                          std::vector<Note>& warnings, Lacking lacking = Lacking::Refuse);
 
 }  // namespace vernier

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -154,7 +155,7 @@ std::optional<std::string> by_rows(const Model& model, const std::map<std::strin
 
 }  // namespace
 
-std::optional<std::string> other_image_size(const Model& model, const SampleSource& samples) {
+std::optional<Note> other_image_size(const Model& model, const SampleSource& samples) {
   for (const InputInfo& input : model_inputs(model)) {
     const std::optional<std::size_t> height = open_height(input);
     if (!height) continue;
@@ -169,8 +170,7 @@ std::optional<std::string> other_image_size(const Model& model, const SampleSour
       if (!why) why = by_rows(model, with);
     }
     if (!why) continue;
-    return fmt::format("images of {} at '{}' are not of the size that this network was made for: {}", size_of(image),
-                       printable(input.name), *why);
+    return Note{"other-image-size", {{"size", size_of(image)}, {"input", input.name}, {"why", *why}}};
   }
   return std::nullopt;
 }

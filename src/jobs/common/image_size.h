@@ -2,9 +2,9 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "model/model.h"
+#include "vernier/note.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -17,6 +17,6 @@ namespace vernier {
 ///  - a Reshape in front of a Gemm or MatMul makes rows of a map of fixed height and width: other images fill several.
 ///
 /// Networks that refuse other sizes (Flatten in front of a Gemm) say so when they run. Cost: an inference of shapes.
-std::optional<std::string> other_image_size(const Model& model, const SampleSource& samples);
+std::optional<Note> other_image_size(const Model& model, const SampleSource& samples);
 
 }  // namespace vernier

@@ -46,6 +46,7 @@
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/report/lint.h"
+#include "vernier/report/note_text.h"
 #include "vernier/run.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
@@ -228,7 +229,8 @@ class Linter {
     const std::optional<RuntimeCheck> check = try_on_runtime(runtime, *model_, *samples);
     // Random inputs are not what it was made for: what it refuses of them without optimizations, too, tells nothing.
     if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
-    log_.add(false, kRuntime, refusal_text(*check, runtime->version()), nodes_named_in(check->refused));
+    const std::optional<Note> note = refusal_note(*check, runtime->version());
+    if (note) log_.add(false, kRuntime, note_text(*note), nodes_named_in(check->refused));
   }
 
   /// Nodes that the runtime names: "(conv)" where it refuses to load, "Name:'conv'" where it refuses to run.

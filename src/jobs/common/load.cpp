@@ -40,13 +40,10 @@ std::size_t threads_for(const Runtime& runtime) {
 }
 
 /// A reference that rounds by itself hides the damage it already has.
-std::optional<std::string> already_quantized(const Model& model) {
+std::optional<Note> already_quantized(const Model& model) {
   const std::size_t nodes = count_quantizers(model);
   if (nodes == 0) return std::nullopt;
-  return fmt::format(
-      "the float model already quantizes ({}): that error is part of the reference and does not count (to measure such "
-      "a file, pass it to '‹vernier verify›' after its float model)",
-      plural(nodes, "QuantizeLinear node"));
+  return Note{"reference-quantizes", {{"nodes", nodes}}};
 }
 
 std::vector<std::string> float_outputs(const Model& model, const MeasureOptions& options) {
@@ -82,15 +79,13 @@ bool has_limit(const std::optional<Requirement>& requirement, const std::string&
 }
 
 std::vector<std::string> judged_outputs(const std::vector<std::string>& floats, const MeasureOptions& options,
-                                        std::vector<std::string>& notes) {
+                                        std::vector<Note>& notes) {
   if (floats.empty()) return floats;
   if (options.outputs.empty()) {
     std::vector<std::string> caches = caches_among(floats);
     std::erase_if(caches, [&](const std::string& name) { return has_limit(options.requirement, name); });
     if (caches.empty()) return floats;
-    notes.push_back(fmt::format("{} ({}) {} of a cache and not measured: ‹outputs› chooses the measured outputs",
-                                plural(caches.size(), "output"), list_some(caches, 2),
-                                caches.size() == 1 ? "is a state" : "are states"));
+    notes.push_back({"cache-states-not-measured", {{"outputs", caches}}});
     std::vector<std::string> others = floats;
     std::erase_if(others, [&](const std::string& name) { return std::ranges::find(caches, name) != caches.end(); });
     return others;
@@ -130,8 +125,7 @@ void check_carries(const Model& model, const std::vector<std::pair<std::string, 
 
 /// One array of the network's rank whose first dimension the network leaves open is one sample: right for a batch that
 /// belongs together, and a surprise to those who meant N samples.
-std::optional<std::string> batch_as_one_sample(const Model& model, const SampleSource& samples,
-                                               const SourceOptions& options) {
+std::optional<Note> batch_as_one_sample(const Model& model, const SampleSource& samples, const SourceOptions& options) {
   if (options.is_random() || options.split_batch || samples.size() != 1) return std::nullopt;
   const Sample sample = samples.at(0);
   std::int64_t batch = 0;
@@ -142,7 +136,7 @@ std::optional<std::string> batch_as_one_sample(const Model& model, const SampleS
     batch = value->second.shape()[0];
   }
   if (batch < 2) return std::nullopt;
-  return fmt::format("the data are one sample, a batch of {}: ‹split-batch› makes them {} samples", batch, batch);
+  return Note{"batch-as-one-sample", {{"batch", batch}}};
 }
 
 /// A general limit that would mean something else of a part: the mean over fewer values, the largest among boxes.
@@ -179,7 +173,7 @@ void judge_parts_of_outputs(Loaded& loaded, const std::vector<std::string>& floa
   if (options.output_parts && !for_whole_outputs(options.requirement)) {
     if (!sources.output_parts) {
       FoundParts found = find_output_parts(subject);
-      loaded.output_notes.insert(loaded.output_notes.end(), found.notes.begin(), found.notes.end());
+      append(loaded.output_notes, found.notes);
       sources.output_parts = std::move(found.parts);
     }
     for (const OutputPart& part : *sources.output_parts) {
@@ -208,11 +202,6 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
   }
 }
 
-std::string of_another_type(const std::vector<std::string>& layers) {
-  return fmt::format("not measured and left as {}: {} in float64 ({})", layers.size() == 1 ? "it is" : "they are",
-                     plural(layers.size(), "layer"), list_some(layers));
-}
-
 }  // namespace
 
 namespace {
@@ -235,9 +224,9 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   PrepareOptions prepare_options = preparation;
   prepare_options.inline_ifs = true;
   const std::shared_ptr<const Prepared> prepared = sources.prepared(source, prepare_options);
-  for (const PrepareNote& note : prepared->notes) {
-    loaded.notes.push_back(note.text);
-    if (note.step == "inline_ifs") loaded.inlined_ifs = true;
+  for (const PrepareNote& done : prepared->notes) {
+    loaded.notes.push_back(done.note);
+    if (done.step == "inline_ifs") loaded.inlined_ifs = true;
   }
 
   Subject& subject = loaded.subject;
@@ -247,7 +236,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   if (judged) {
     loaded.views = judge_as_floats(subject.model, states);
     for (const JudgedView& view : loaded.views) {
-      if (const std::string text = text_of(view); !text.empty()) loaded.notes.push_back(text);
+      if (const std::optional<Note> note = note_of(view)) loaded.notes.push_back(*note);
     }
   }
   if (judged) loaded.output_notes = notes_of_unjudged(subject.model, states);
@@ -257,7 +246,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
     throw Error(ErrorKind::Input, printable(source.name()) + ": all its layers compute in float64",
                 "export the model in float32: low formats are chosen for float32 layers");
   }
-  if (!others.empty()) loaded.notes.push_back(of_another_type(others));
+  if (!others.empty()) loaded.notes.push_back({"float64-layers-left", {{"layers", others}}});
   subject.samples = loaded.samples.get();
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
   const std::vector<std::string> floats = float_outputs(subject.model, options);
@@ -275,14 +264,10 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   }
   if (judged) judge_parts_of_outputs(loaded, floats, sources);
   check_requirement(subject, options.requirement);
-  if (const auto text = already_quantized(original)) loaded.warnings.push_back(*text);
-  if (const auto text = batch_as_one_sample(original, *loaded.samples, options.data)) {
-    loaded.warnings.push_back(*text);
-  }
-  if (const auto text = other_image_size(original, *loaded.samples)) loaded.warnings.push_back(*text);
-  if (loaded.samples->is_random()) {
-    loaded.warnings.emplace_back(kRandomInputs);
-  }
+  if (const auto note = already_quantized(original)) loaded.warnings.push_back(*note);
+  if (const auto note = batch_as_one_sample(original, *loaded.samples, options.data)) loaded.warnings.push_back(*note);
+  if (const auto note = other_image_size(original, *loaded.samples)) loaded.warnings.push_back(*note);
+  if (loaded.samples->is_random()) loaded.warnings.push_back({kRandomInputs, {}});
   return loaded;
 }
 
@@ -317,6 +302,11 @@ Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, S
   throw Error(ErrorKind::Input,
               fmt::format("{}: no output can be measured: none depends on a float tensor", printable(source.name())),
               fmt::format("{}: pass a model with float outputs, or with labels from an ArgMax", list_some(outputs)));
+}
+
+std::optional<Note> resumed_note(const Loaded& loaded) {
+  if (!loaded.partial || loaded.partial->resumed_at().empty()) return std::nullopt;
+  return Note{"run-resumed", {{"where", loaded.partial->resumed_at()}}};
 }
 
 }  // namespace vernier

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "analysis/judged_views.h"
@@ -12,15 +12,15 @@
 #include "model/prepare.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
+#include "vernier/note.h"
 #include "vernier/onnx_model.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
-/// The warning of a job that was given no samples.
-inline constexpr const char* kRandomInputs =
-    "the inputs are random numbers: figures say little about real data (give ‹data›)";
+/// The code of the warning of a job that was given no samples.
+inline constexpr const char* kRandomInputs = "random-inputs";
 
 /// A network that is ready to be measured.
 struct Loaded {
@@ -33,9 +33,9 @@ struct Loaded {
   bool inlined_ifs = false;
   std::shared_ptr<PartialRuns> partial;  // where long runs keep what they have; null: nowhere
   bool rounds = false;                   // its file is in low precision itself, and what that says is simulated
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;
-  std::vector<std::string> output_notes;  // which outputs are judged part by part, and which are not judged
+  std::vector<Note> warnings;
+  std::vector<Note> notes;
+  std::vector<Note> output_notes;  // which outputs are judged part by part, and which are not judged
 };
 
 /// The model of `source`, prepared as said, with Ifs inlined, and its samples. What is judged may be nothing: outputs
@@ -49,5 +49,8 @@ Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, S
 /// Gives another model of the network, simulated from a typed file, the inputs of the one that was loaded, which may be
 /// halves, and lets its outputs be judged alike. Errors: Input when an output cannot be.
 void fit_beside(Model& simulated, const Loaded& loaded);
+
+/// That an interrupted run went on; nothing when none did.
+std::optional<Note> resumed_note(const Loaded& loaded);
 
 }  // namespace vernier

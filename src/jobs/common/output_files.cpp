@@ -27,9 +27,7 @@ void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<
 void warn_of_pickles(const std::vector<std::filesystem::path>& outputs, const JobSinks& sinks) {
   for (const std::filesystem::path& output : outputs) {
     const std::string extension = output.extension().string();
-    if (!sinks.warning || (extension != ".pkl" && extension != ".pickle")) continue;
-    sinks.warning(fmt::format("{}: written as JSON, which Polygraphy reads too; a pickle could run any code",
-                              printable(output.string())));
+    if (extension == ".pkl" || extension == ".pickle") sinks.warn({"pickle-as-json", {{"file", output.string()}}});
   }
 }
 

@@ -71,16 +71,11 @@ std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>&
   return RuntimeCheck{optimized.refused, plain.refused.empty()};
 }
 
-std::string refusal_text(const RuntimeCheck& check, const std::string& version) {
-  if (check.changed_db) {
-    return fmt::format(
-        "ONNX Runtime {} computes something else of the output model with its default optimizations: {:.1f} dB against "
-        "the same file without them",
-        printable(version), *check.changed_db);
-  }
-  if (check.refused.empty()) return {};
-  return fmt::format("ONNX Runtime {} does not run the output model on its CPU provider{}: {}", printable(version),
-                     check.runs_unoptimized ? " with default optimizations (without them it does)" : "", check.refused);
+std::optional<Note> refusal_note(const RuntimeCheck& check, const std::string& version) {
+  if (check.changed_db) return Note{"changed-by-optimizations", {{"version", version}, {"db", *check.changed_db}}};
+  if (check.refused.empty()) return std::nullopt;
+  return Note{"onnxruntime-refuses",
+              {{"version", version}, {"runs_unoptimized", check.runs_unoptimized}, {"why", check.refused}}};
 }
 
 }  // namespace vernier

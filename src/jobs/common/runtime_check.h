@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/model.h"
+#include "vernier/note.h"
 #include "vernier/report/typed.h"
 #include "vernier/samples.h"
 
@@ -22,6 +23,6 @@ std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>&
 
 /// In words, for a file that was refused or is computed differently: "ONNX Runtime 1.31.1 does not run the output model
 /// ..."; else empty.
-std::string refusal_text(const RuntimeCheck& check, const std::string& version);
+std::optional<Note> refusal_note(const RuntimeCheck& check, const std::string& version);
 
 }  // namespace vernier

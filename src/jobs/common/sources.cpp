@@ -88,12 +88,11 @@ std::vector<std::string> image_options(const ImageOptions& image) {
 
 void warn_of_image_options(const SampleSource& opened, const SourceOptions& source, const JobSinks& sinks) {
   const std::vector<std::string> given = image_options(source.image);
-  if (given.empty() || opened.reads_images() || !sinks.warning) return;
+  if (given.empty() || opened.reads_images()) return;
   const std::string where = opened.is_random()        ? "random data"
                             : source.location.empty() ? opened.description()
                                                       : printable(source.location);
-  sinks.warning(fmt::format("{} {} no effect on {}: only images are prepared, and these are arrays",
-                            fmt::join(given, ", "), given.size() == 1 ? "has" : "have", where));
+  sinks.warn({"image-options-without-effect", {{"options", given}, {"data", where}}});
 }
 
 }  // namespace

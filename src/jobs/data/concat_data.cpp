@@ -31,10 +31,6 @@ struct Joined {
   std::vector<std::pair<const OpenFile*, const Run*>> parts;
 };
 
-void warn(const JobSinks& sinks, const std::string& text) {
-  if (sinks.warning) sinks.warning(text);
-}
-
 std::vector<OpenFile> open_files(const std::vector<std::filesystem::path>& paths) {
   std::vector<OpenFile> files;
   for (const std::filesystem::path& path : paths) {
@@ -77,7 +73,7 @@ std::vector<Joined> join_runs(const std::vector<OpenFile>& files, const JobSinks
       Joined* found = find_joined(joined, file, *run);
       if (found == nullptr) {
         if (&file != &files.front()) {
-          warn(sinks, fmt::format("{}: run '{}' is in no file before it", file.text, printable(run->name())));
+          sinks.warn({"run-in-no-file-before", {{"file", file.text}, {"run", run->name()}}});
         }
         joined.push_back({run->name(), {}});
         found = &joined.back();
@@ -86,7 +82,7 @@ std::vector<Joined> join_runs(const std::vector<OpenFile>& files, const JobSinks
     }
     for (const Joined& each : joined) {
       if (each.parts.back().first != &file) {
-        warn(sinks, fmt::format("{}: has no run '{}'", file.text, printable(each.name)));
+        sinks.warn({"run-missing", {{"file", file.text}, {"run", each.name}}});
       }
     }
   }
@@ -104,8 +100,8 @@ class NameCheck {
       expected_ = std::move(names);
     } else if (!said_ && names != expected_) {
       said_ = true;
-      warn(sinks, fmt::format("{}, iteration {}: holds {}, the iterations before it hold {}", file.text, index,
-                              names.empty() ? "nothing" : list_some(names), list_some(expected_)));
+      sinks.warn(
+          {"other-arrays", {{"file", file.text}, {"iteration", index}, {"arrays", names}, {"before", expected_}}});
     }
   }
 

@@ -35,7 +35,7 @@ struct Side {
 };
 
 /// The run to compare, and a warning when nobody said which of several it is.
-std::shared_ptr<const Run> chosen_run(const Side& side, std::vector<std::string>& warnings) {
+std::shared_ptr<const Run> chosen_run(const Side& side, std::vector<Note>& warnings) {
   if (side.values != nullptr) return side.values;
   const auto& [values, path, wanted, option] = side;
   std::vector<std::unique_ptr<Run>> runs = open_runs(path);
@@ -54,21 +54,20 @@ std::shared_ptr<const Run> chosen_run(const Side& side, std::vector<std::string>
                 "it holds, from 0: " + list_some(names, names.size()));
   }
   if (runs.size() > 1) {
-    warnings.push_back(fmt::format("{} holds {}: the last one, {}, is compared ({} chooses)", printable(path.string()),
-                                   plural(runs.size(), "run"), printable(runs.back()->name()), option));
+    warnings.push_back(
+        {"last-run-compared",
+         {{"file", path.string()}, {"runs", runs.size()}, {"run", runs.back()->name()}, {"option", option}}});
   }
   return std::move(runs.back());
 }
 
 /// What a framework saved in one go is as many iterations as the other side has.
-void split_beside(std::shared_ptr<const Run>& run, const Run& other, const Side& side,
-                  std::vector<std::string>& warnings) {
+void split_beside(std::shared_ptr<const Run>& run, const Run& other, const Side& side, std::vector<Note>& warnings) {
   if (run->size() != 1 || other.size() < 2) return;
   std::unique_ptr<Run> split = split_run(*run, other.size(), other.at(0));
   if (!split) return;
   run = std::move(split);
-  warnings.push_back(fmt::format("{}: its arrays are taken for {} iterations along their first axis",
-                                 printable(side.name()), other.size()));
+  warnings.push_back({"arrays-as-iterations", {{"file", side.name()}, {"iterations", other.size()}}});
 }
 
 }  // namespace
@@ -87,9 +86,7 @@ DiffReport compare(const DiffOptions& options, const JobSinks& sinks) {
   std::shared_ptr<const Run> tested = chosen_run(tests, report.warnings);
   split_beside(reference, *tested, references, report.warnings);
   split_beside(tested, *reference, tests, report.warnings);
-  for (const std::string& text : report.warnings) {
-    if (sinks.warning) sinks.warning(text);
-  }
+  for (const Note& note : report.warnings) sinks.warn(note);
   report.reference_run = reference->name();
   report.tested_run = tested->name();
   report.iterations = reference->size();

@@ -48,8 +48,7 @@ class Merger {
     for (const Source& source : sources_) samples_ = std::max(samples_, source.run->size());
     for (const Source& source : sources_) {
       if (source.run->size() == samples_) continue;
-      warn(fmt::format("{}: has {}, others have {}: its arrays are missing in the last samples", source.text,
-                       plural(source.run->size(), "iteration"), samples_));
+      warn({"fewer-iterations", {{"file", source.text}, {"iterations", source.run->size()}, {"others", samples_}}});
     }
   }
 
@@ -73,17 +72,12 @@ class Merger {
       return;
     }
     if (replaced_.insert({source.text, array.name}).second) {
-      warn(
-          fmt::format("{}: '{}' takes the place of an array of this name from a file before it (to put iterations one "
-                      "after the other: ‹vernier data concat›)",
-                      source.text, printable(array.name)));
+      warn({"array-replaced", {{"file", source.text}, {"array", array.name}}});
     }
     same->tensor = std::move(array.tensor);
   }
 
-  void warn(const std::string& text) const {
-    if (sinks_.warning) sinks_.warning(text);
-  }
+  void warn(const Note& note) const { sinks_.warn(note); }
 
   std::vector<Source> sources_;
   const JobSinks& sinks_;

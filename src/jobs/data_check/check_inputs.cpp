@@ -362,8 +362,8 @@ std::string input_warning_identity(const Loaded& loaded) {
   return hash.hex();
 }
 
-std::string input_warning(const Loaded& loaded, const JobSinks& sinks, const OutputStore* known) {
-  if (!may_be_warned_of(loaded)) return {};
+std::optional<Note> input_warning(const Loaded& loaded, const JobSinks& sinks, const OutputStore* known) {
+  if (!may_be_warned_of(loaded)) return std::nullopt;
   KnownOutput first_output;
   const std::vector<std::string> outputs = output_names(*loaded.original);
   const std::vector<std::string>& judged = loaded.subject.judged;
@@ -382,21 +382,19 @@ std::string input_warning(const Loaded& loaded, const JobSinks& sinks, const Out
                  .run();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
-    return {};  // what is wrong with the network or its samples is told by those who need them
+    return std::nullopt;  // what is wrong with the network or its samples is told by those who need them
   }
-  if (!report.better && !report.unlike_training) return {};
+  if (!report.better && !report.unlike_training) return std::nullopt;
   if (report.decided_by == "confidence") {  // which jumps by chance over so few: squeezenet's by 0.22, over four
     const double gain = report.readings[1].confidence.value_or(0) - report.readings.front().confidence.value_or(0);
-    if (report.samples < kFewSamples || gain < kClearGain) return {};
+    if (report.samples < kFewSamples || gain < kClearGain) return std::nullopt;
   }
-  const std::string sentence = report.answer.substr(0, report.answer.find(". "));
+  std::string finding = report.answer.substr(0, report.answer.find(". "));
+  if (finding.ends_with('.')) finding.pop_back();
   const auto better = std::ranges::find(report.readings, report.better.value_or(""), &InputReading::change);
   const std::string remedy =
       report.better && !report.undecided && better != report.readings.end() ? better->do_this : "";
-  return fmt::format("{}{} (the first {}; ‹vernier check data› looks closer)",
-                     sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence,
-                     remedy.empty() ? "" : fmt::format("; images are read like that with {}", remedy),
-                     plural(report.samples, "sample"));
+  return Note{"inputs-doubtful", {{"finding", finding}, {"remedy", remedy}, {"samples", report.samples}}};
 }
 
 }  // namespace vernier

@@ -153,8 +153,7 @@ void warn_of_colours(const InputReading& given, CheckDataReport& report) {
   for (const InputReading& reading : report.readings) {
     if (reading.change != kSwapped || report.perhaps == kSwapped) continue;
     if (*reading.misfit >= kSameMisfit * *given.misfit) continue;
-    report.warnings.emplace_back(
-        "red and blue swapped fits as well: these statistics do not tell the order of channels (labels would)");
+    report.warnings.push_back({"colours-not-told-apart", {}});
   }
 }
 

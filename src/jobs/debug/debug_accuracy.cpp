@@ -104,10 +104,10 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   DebugAccuracyReport report;
   report.command = options.command;
   report.min_sqnr_db = options.min_sqnr_db;
-  const auto warn = [&](const std::string& text) {
-    if (std::find(report.warnings.begin(), report.warnings.end(), text) != report.warnings.end()) return;
-    report.warnings.push_back(text);
-    if (sinks.warning) sinks.warning(text);
+  const auto warn = [&](const Note& note) {
+    if (std::ranges::find(report.warnings, note) != report.warnings.end()) return;
+    report.warnings.push_back(note);
+    sinks.warn(note);
   };
 
   RunOptions run = options.run;

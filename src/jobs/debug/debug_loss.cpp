@@ -164,10 +164,8 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   report.samples = loaded.samples->size();
   report.warnings = loaded.warnings;
   report.notes = simulated.notes;
-  if (simulated.quantized.empty()) report.notes.push_back("the file has no Q/DQ pair with constant parameters");
-  for (const std::string& text : report.warnings) {
-    if (sinks.warning) sinks.warning(text);
-  }
+  if (simulated.quantized.empty()) report.notes.push_back({"no-constant-pair", {}});
+  for (const Note& note : report.warnings) sinks.warn(note);
 
   const LayerMatches matches = match_layers(subject, simulated.model);
   report.not_compared = matches.missing;
@@ -177,11 +175,11 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   report.figures = figures_of(subject, measured.outputs, nullptr);
   PairSaturation saturation;
   if (!options.checked) saturation = measure_pair_saturation(subject, typed, simulated, Target::TensorRt, nullptr);
-  if (!saturation.note.empty()) report.notes.push_back(std::move(saturation.note));
+  if (saturation.note) report.notes.push_back(*saturation.note);
   report.saturated_pairs = std::move(saturation.found);
   if (report.saturated_pairs && is_worth_a_warning(*report.saturated_pairs, report.figures, Target::TensorRt)) {
-    report.warnings.push_back(saturation_text(*report.saturated_pairs, report.figures, std::nullopt));
-    if (sinks.warning) sinks.warning(report.warnings.back());
+    report.warnings.push_back(saturation_note(*report.saturated_pairs, report.figures, std::nullopt));
+    sinks.warn(report.warnings.back());
   }
   std::map<std::string, Format> formats;
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
@@ -267,7 +265,7 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
     const Error fault = fault_of_file(error, typed, options.float_model, sources);
     // An engine may refuse the file for what is wrong with it: then that is the answer.
     if (report.defects.empty()) throw Error(fault);
-    report.notes.push_back("not measured, the file does not run: " + first_line(fault.what()));
+    report.notes.push_back({"file-does-not-run", {{"error", first_line(fault.what())}}});
   }
   return report;
 }

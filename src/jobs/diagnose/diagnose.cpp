@@ -53,6 +53,8 @@
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
 #include "jobs/verify/verify.h"
+#include "json/fields.h"
+#include "json/json.h"
 #include "model/contents.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
@@ -127,7 +129,7 @@ DiagnoseReport Diagnosis::run() {
     if (ranks && options_.quick) step("own error", [&] { own_errors(); });
     if (outputs_first && !needless) step("all-low lock-step", [&] { report_.all_low = all_low(); });
     if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
-      note({"no repair was tried: everything low meets the requirement without one"});
+      note({{"no-repair-needed", {}}});
     } else if (repairs_ != nullptr) {
       if (explains_) {
         step("sensitivity", [&] { sensitivities(); });
@@ -168,16 +170,14 @@ DiagnoseReport Diagnosis::run() {
       step("saturated pairs", [&] { saturation(); });
     }
     if (options_.search.task.labels && !halves_ && report_.kept && report_.kept->file_test) {
-      warn(
-          "the same samples chose the layers and measured the result: on others fewer labels may be right (measure on "
-          "held-out samples with ‹vernier eval›)");
+      warn({"judged-on-same-samples", {}});
     }
     if (!sinks_.is_interrupted() && !experiment_->golden) {
       optionally("the look in front of Softmaxes", [&] { look_in_front_of_softmaxes(); });
     }
-    if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
-    for (const std::string& text : doubts_) {
-      if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
+    if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({sums_evidence()});
+    for (const Note& doubt : doubts_) {
+      if (std::ranges::find(report_.warnings, doubt) == report_.warnings.end()) warn(doubt);
     }
     if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && job_ranks().first()) {
       optional_step("ONNX Runtime", [&] { try_on_onnxruntime(); });
@@ -224,12 +224,12 @@ DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
   report_.reference_from_file = typed_source_.quantized;
   if (measured_) note_of_records();
   if (refused_file_ || !measured_anything(report_)) return {error, std::move(report_)};
-  if (const std::string text = older_files(report_, options_.output); !text.empty()) warn(text);
+  if (const auto older = older_files(report_, options_.output)) warn(*older);
   say_interrupted();
   try {
     write_record(report_, options_.output);
   } catch (const Error& refused) {
-    warn(refused.what());
+    warn({"record-not-written", {{"error", refused.what()}}});
   }
   return {error, std::move(report_)};
 }
@@ -237,15 +237,11 @@ DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
 void Diagnosis::say_interrupted() {
   report_.interrupted = true;
   const std::string journal = report_.kept ? report_.kept->journal : std::string();
-  std::string text = "interrupted: what was not measured is absent";
-  if (!journal.empty()) {
-    text += fmt::format("; to resume, run again with ‹resume› (its trials are in {})", printable(journal));
-  } else if (measured_->kept()) {
-    text += "; run again to resume";
-  }
   const bool repaired = std::ranges::find(report_.phases, "repairs", &PhaseTime::phase) != report_.phases.end();
-  if (repaired && (!journal.empty() || measured_->kept())) text += "; only the repairs are tried anew";
-  warn(text);
+  Note note{"job-interrupted", {{"journal", journal}}};
+  if (!journal.empty() || measured_->kept()) note.fields.emplace_back("repairs_anew", repaired);
+  if (journal.empty() && measured_->kept()) note.fields.emplace_back("resumes", true);
+  warn(note);
 }
 
 void Diagnosis::plan_steps() {
@@ -286,20 +282,19 @@ void Diagnosis::expect_steps() {
 
 void Diagnosis::note_of_records() {
   if (const std::string taken = measured_->taken(); !taken.empty()) {
-    note_once(fmt::format(
-        "reused from an earlier run on the same network and samples: {} (‹no-cache› measures everything anew)", taken));
+    note_once({"measurements-reused", {{"what", taken}}});
   }
   if (store_ != nullptr && !store_->refused().empty()) {
-    note_once(fmt::format("nothing of this run is kept for later ones: {}", store_->refused()));
+    note_once({"nothing-kept", {{"why", store_->refused()}}});
   }
   const GpuSide* const gpu = subject().runtime->gpu();
-  if (gpu != nullptr && !gpu->copies_text().empty()) note_once(gpu->copies_text());
+  if (gpu != nullptr && gpu->copies_inside() > 0) note_once({"gpu-copies", {{"tensors", gpu->copies_inside()}}});
 }
 
 void Diagnosis::load_model() {
   sources_.load_runtime_ahead();
   precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
-                                   [&](const std::string& text) { warn(text); });
+                                   [&](const Note& note) { warn(note); });
   typed_source_ = options_.from ? take_over(*options_.from, options_.model, sources_, precision_)
                                 : raise_typed_source(options_.model, sources_, precision_);
   if (precision_.ladder && (typed_source_.raised || typed_source_.quantized)) refuse_ladder_of(options_.model);
@@ -313,10 +308,9 @@ void Diagnosis::load_model() {
   report_.samples = loaded_.samples->size();
   report_.random_data = loaded_.samples->is_random();
   if (loaded_.calibration) report_.calibrated_on_evaluation_samples = false;
-  for (const std::string& text : loaded_.warnings) warn(text);
+  for (const Note& note : loaded_.warnings) warn(note);
   if (precision_.target == Target::TensorRt) {
-    const std::string refused = shared_names_text(*loaded_.original, loaded_.samples->at(0));
-    if (!refused.empty()) warn(refused);
+    if (const auto refused = shared_names_note(*loaded_.original, loaded_.samples->at(0))) warn(*refused);
   }
   report_.notes = typed_source_.notes;
   note(loaded_.notes);
@@ -328,7 +322,7 @@ void Diagnosis::load_model() {
                             options_.model.name()),
                 "stay in float32; ‹even-if-slower› quantizes them all the same");
   }
-  for (const std::string& text : assigned.warnings) warn(text);
+  for (const Note& note : assigned.warnings) warn(note);
   if (assigned.candidates.empty()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.name()),
                 holds_quantized_values(*loaded_.original)
@@ -360,10 +354,14 @@ void Diagnosis::refuse_wrong_journal() const {
   require_journal_of(options_.search.journal, identity, options_.search.resume);
 }
 
-std::string Diagnosis::warning_of_inputs() {
+std::optional<Note> Diagnosis::warning_of_inputs() {
   const std::string of = store_ == nullptr ? std::string() : input_warning_identity(loaded_);
-  return words_kept_in(store_.get(), of.empty() ? of : "inputs " + subject().runtime->version() + of,
-                       [&] { return input_warning(loaded_, sinks_, &experiment_->reference.outputs); });
+  const std::string kept =
+      words_kept_in(store_.get(), of.empty() ? of : "inputs, typed " + subject().runtime->version() + of, [&] {
+        const std::optional<Note> found = input_warning(loaded_, sinks_, &experiment_->reference.outputs);
+        return found ? json_text(json_of(*found)) : "";
+      });
+  return kept.empty() ? std::nullopt : std::optional(parse_as<Note>(kept, "warning of inputs"));
 }
 
 void Diagnosis::reference() {
@@ -374,7 +372,7 @@ void Diagnosis::reference() {
   }
   experiment_->reference = ranges_->run_reference();
   optionally("the check of the inputs", [&] {
-    if (const std::string text = warning_of_inputs(); !text.empty()) warn(text);
+    if (const std::optional<Note> found = warning_of_inputs()) warn(*found);
   });
   expect_steps();
   report_.data_sha256 = experiment_->reference.data_sha256;
@@ -390,16 +388,15 @@ void Diagnosis::reference() {
   for (const auto& [name, stats] : experiment_->reference.totals) {
     require_comparable(name, stats.pooled);
     if (stats.pooled.ref_nonfinite > 0) {
-      warn(fmt::format("the float model itself returns {} values that are not finite in output '{}': they are ignored",
-                       stats.pooled.ref_nonfinite, printable(name)));
+      warn({"reference-not-finite", {{"count", stats.pooled.ref_nonfinite}, {"output", name}}});
     }
   }
 }
 
 void Diagnosis::calibrate() {
   const FilledScales filled = ranges_->fill(precision_);
-  if (loaded_.partial && !loaded_.partial->text().empty()) note({loaded_.partial->text()});
-  for (const std::string& text : filled.warnings) warn(text);
+  if (const auto resumed = resumed_note(loaded_)) note({*resumed});
+  for (const Note& note : filled.warnings) warn(note);
   note(filled.notes);
   note(keep_scales(typed_source_, subject().model, experiment_->mutable_plan()));
   if (typed_source_.raised) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
@@ -422,8 +419,7 @@ void Diagnosis::own_errors() {
 
 void Diagnosis::sensitivities() {
   sensitivities_->measure();
-  const std::string left_out = sensitivities_->left_out();
-  if (!left_out.empty()) note_once(left_out);
+  if (const auto left_out = sensitivities_->left_out()) note_once(*left_out);
 }
 
 RunFigures Diagnosis::all_low(bool of_layers) {

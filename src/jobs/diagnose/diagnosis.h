@@ -36,6 +36,7 @@
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
+#include "vernier/note.h"
 #include "vernier/precision.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
@@ -53,15 +54,15 @@ struct Verification {
   std::optional<OtherSums> other_sums;
   std::optional<SaturatedPairs> saturated_pairs;
   std::optional<EngineFigures> engine;
-  std::vector<std::string> doubts;
+  std::vector<Note> doubts;
 };
 
 /// What a diagnosis with repairs found, for one without to answer with.
 struct RepairedAnswer {
   NetworkVariant network;
   DiagnoseReport report;
-  std::vector<std::string> notes;  // of the repairs
-  bool rewritten = false;          // the float model is another, equal one
+  std::vector<Note> notes;  // of the repairs
+  bool rewritten = false;   // the float model is another, equal one
 };
 
 class Diagnosis {
@@ -115,7 +116,7 @@ class Diagnosis {
 
   void failed_phase(const std::string& phase, const std::string& reason) {
     say_seconds();
-    warn(fmt::format("{} failed, the rest of the answer stands: {}", phase, reason));
+    warn({"phase-failed", {{"phase", phase}, {"error", reason}}});
   }
 
   /// Where a disk takes no file the job ends, and gives what it has measured.
@@ -159,16 +160,14 @@ class Diagnosis {
     sinks_.info(fmt::format("{}: {:.2f} s", report_.phases.back().phase, report_.phases.back().seconds));
   }
 
-  void warn(const std::string& text) {
-    report_.warnings.push_back(text);
-    if (sinks_.warning) sinks_.warning(text);
+  void warn(const Note& note) {
+    report_.warnings.push_back(note);
+    sinks_.warn(note);
   }
-  void note(const std::vector<std::string>& texts) {
-    report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
-  }
+  void note(const std::vector<Note>& notes) { report_.notes.insert(report_.notes.end(), notes.begin(), notes.end()); }
 
-  void note_once(const std::string& text) {
-    if (std::ranges::find(report_.notes, text) == report_.notes.end()) note({text});
+  void note_once(const Note& one) {
+    if (std::ranges::find(report_.notes, one) == report_.notes.end()) report_.notes.push_back(one);
   }
 
   void plan_steps();
@@ -176,7 +175,7 @@ class Diagnosis {
   void load_model();
   void note_of_records();
   void refuse_wrong_journal() const;
-  std::string warning_of_inputs();
+  std::optional<Note> warning_of_inputs();
   void reference();
   void calibrate();
   void own_errors();
@@ -193,7 +192,7 @@ class Diagnosis {
   /// From here on the repaired network is the one that layers are kept in; it is judged against the float model as
   /// ever.
   void repair();
-  void show_repairs(std::vector<RepairTried> tried, std::vector<std::string> notes);
+  void show_repairs(std::vector<RepairTried> tried, std::vector<Note> notes);
 
   /// All figures that stand beside the written file's are of the same samples.
   void compare_on_unseen();
@@ -249,7 +248,7 @@ class Diagnosis {
   void saturation();
 
   void try_on_onnxruntime();
-  std::string what_onnxruntime_loses() const;
+  std::optional<Note> what_onnxruntime_loses() const;
   void latency();
   void compile();
   void alternatives();
@@ -287,10 +286,10 @@ class Diagnosis {
   std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
   bool refused_file_ = false;                               // an output could not be written
   std::optional<RunFigures> unseen_low_, unseen_repaired_;  // everything low, judged by the halves
-  std::vector<std::string> repair_notes_;                   // what was said of the repairs that were accepted
+  std::vector<Note> repair_notes_;                          // what was said of the repairs that were accepted
   bool rewritten_ = false;                                  // by these repairs
   std::optional<RepairedAnswer> better_;                    // an option that is the answer
-  std::vector<std::string> doubts_;                         // of the last verification
+  std::vector<Note> doubts_;                                // of the last verification
   std::optional<TestRow> file_test_, engine_test_;          // of the last verification, where an objective decides
   std::unique_ptr<Objective> objective_;                    // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;                        // from load_model() on

@@ -24,27 +24,27 @@ namespace vernier {
 void Diagnosis::try_on_onnxruntime() {
   report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
   if (!report_.typed->onnxruntime) return;
-  std::string text = refusal_text(*report_.typed->onnxruntime, subject().runtime->version());
-  if (text.empty() && !options_.quick) text = what_onnxruntime_loses();
-  if (text.empty()) return;
+  std::optional<Note> found = refusal_note(*report_.typed->onnxruntime, subject().runtime->version());
+  if (!found && !options_.quick) found = what_onnxruntime_loses();
+  if (!found) return;
   if (options_.precision.target == Target::OnnxRuntime) {
-    warn(text);
+    warn(*found);
   } else {
-    report_.typed->notes.push_back(text);
+    report_.typed->notes.push_back(*found);
   }
 }
 
 /// On the samples that the file was calibrated on. Saturating pairs have a warning of their own.
-std::string Diagnosis::what_onnxruntime_loses() const {
+std::optional<Note> Diagnosis::what_onnxruntime_loses() const {
   const RunFigures& simulated = report_.in_sample ? *report_.in_sample : *report_.final_figures;
   const std::optional<RunFigures> there = figures_by_default(typed_->model(), loaded_, requirement(), sinks_);
-  if (!there) return {};
-  std::string text =
+  if (!there) return std::nullopt;
+  std::optional<Note> note =
       lost_by_default(*there, simulated, report_.saturated_pairs, report_.requirement, subject().runtime->version());
-  if (text.empty()) return text;
-  if (report_.in_sample) text += ", on the calibration samples";
-  if (options_.precision.target == Target::OnnxRuntime) return text;
-  return text + ". ‹target› onnxruntime places pairs where its kernels fuse them";
+  if (!note) return note;
+  if (report_.in_sample) note->fields.emplace_back("in_sample", true);
+  if (options_.precision.target != Target::OnnxRuntime) note->fields.emplace_back("better_target", "onnxruntime");
+  return note;
 }
 
 void Diagnosis::latency() {
@@ -71,8 +71,7 @@ void Diagnosis::latency() {
 void Diagnosis::compile() {
   report_.compiled = compile_typed(*compiler_, loaded_, all_low_plan(), *typed_);
   if (const auto file = report_.files.find("model"); file != report_.files.end()) report_.compiled->file = file->second;
-  if (!report_.compiled->refused.empty())
-    warn("the engine made nothing of the typed model: " + report_.compiled->refused);
+  if (!report_.compiled->refused.empty()) warn({"engine-refuses", {{"why", report_.compiled->refused}}});
 }
 
 void Diagnosis::alternatives() {
@@ -129,7 +128,7 @@ void Diagnosis::picture_samples() {
   }
   report_.sample_pictures =
       sample_pictures(*sources_.samples(*loaded_.original), model_inputs(*loaded_.original), numbers);
-  if (report_.sample_pictures.empty()) note({"no picture of a sample: no input of the network is an image"});
+  if (report_.sample_pictures.empty()) note({{"no-picture", {}}});
 }
 
 }  // namespace vernier

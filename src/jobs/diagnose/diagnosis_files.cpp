@@ -59,16 +59,15 @@ bool measured_anything(const DiagnoseReport& report) {
   return !report.all_low.outputs.empty() || is_measured(report.layers, &LayerRow::own_sqnr_db);
 }
 
-std::string older_files(const DiagnoseReport& report, const std::filesystem::path& folder) {
-  if (folder.empty() || report.typed) return {};
+std::optional<Note> older_files(const DiagnoseReport& report, const std::filesystem::path& folder) {
+  if (folder.empty() || report.typed) return std::nullopt;
   std::vector<std::string> older;
   for (const char* file : {"model.onnx", "plan.json", "deploy.md"}) {
     std::error_code ignored;
     if (std::filesystem::exists(folder / file, ignored)) older.emplace_back(file);
   }
-  if (older.empty()) return {};
-  return fmt::format("{}: {} in this folder {} of an earlier run", printable(folder.string()), list_some(older),
-                     older.size() == 1 ? "is" : "are");
+  if (older.empty()) return std::nullopt;
+  return Note{"older-files", {{"folder", folder.string()}, {"files", older}}};
 }
 
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {

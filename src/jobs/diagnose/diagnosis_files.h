@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "vernier/diagnose.h"
+#include "vernier/note.h"
 #include "vernier/report/diagnose.h"
 
 namespace vernier {
@@ -21,7 +23,7 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 bool measured_anything(const DiagnoseReport& report);
 
 /// Which files of a run before lie in `folder`, for a report that has none of its own beside it; empty: none.
-std::string older_files(const DiagnoseReport& report, const std::filesystem::path& folder);
+std::optional<Note> older_files(const DiagnoseReport& report, const std::filesystem::path& folder);
 
 /// report.json, report.html and, where a typed model was written, deploy.md; named in report.files, unless they cannot
 /// be written. Empty: none. Errors: Input.

@@ -7,17 +7,18 @@
 #include "model/layers.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
 /// Layers that are lowered by `plan` and not measured one by one: inside bodies, and what happens inside recurrent
 /// ones.
-std::vector<std::string> notes_of_unmeasured(const std::vector<Layer>& layers, const Plan& plan);
+std::vector<Note> notes_of_unmeasured(const std::vector<Layer>& layers, const Plan& plan);
 
 /// Layers in loops of `model` whose number of steps is no constant, so that their work counts once.
-std::vector<std::string> notes_of_loops(const Model& model, const std::vector<Layer>& layers);
+std::vector<Note> notes_of_loops(const Model& model, const std::vector<Layer>& layers);
 
 /// `must`: layers that alone make an output not finite. Empty when there are none.
-std::vector<std::string> notes_of_known(const std::vector<std::string>& must, Format high);
+std::vector<Note> notes_of_known(const std::vector<std::string>& must, Format high);
 
 }  // namespace vernier

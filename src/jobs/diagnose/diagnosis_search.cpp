@@ -99,7 +99,7 @@ void Diagnosis::repair() {
   if (halves_) unseen_repaired_ = on_unseen(all_low_plan());
 }
 
-void Diagnosis::show_repairs(std::vector<RepairTried> tried, std::vector<std::string> notes) {
+void Diagnosis::show_repairs(std::vector<RepairTried> tried, std::vector<Note> notes) {
   if (!report_.explanation) report_.explanation.emplace();
   report_.explanation->repairs = std::move(tried);
   std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
@@ -133,18 +133,21 @@ void Diagnosis::search_without_repairs() {
   mark_kept();
   write_typed();
   take(verified);  // it is the same file again
-  note({sinks_.is_interrupted() ? "what would be kept without the repairs was not found out"
-        : meets                 ? fmt::format("without the repairs {} would be kept", plural(without, "layer"))
-                                : "without the repairs the requirement is missed"});
+  if (sinks_.is_interrupted()) {
+    note({{"without-repairs-unknown", {}}});
+  } else if (meets) {
+    note({{"without-repairs-kept", {{"layers", without}}}});
+  } else {
+    note({{"without-repairs-missed", {}}});
+  }
 }
 
 void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
-  note({fmt::format("the repairs were taken back: with them {} would be kept, without them {}",
-                    plural(repaired.layers.size(), "layer"), report_.kept->layers.size())});
+  note({{"repairs-taken-back", {{"with", repaired.layers.size()}, {"without", report_.kept->layers.size()}}}});
   take_back(report_.explanation->repairs, "taken back: without the repairs fewer layers are kept");
   report_.repaired.reset();
   std::erase_if(report_.notes,
-                [&](const std::string& text) { return std::ranges::find(repair_notes_, text) != repair_notes_.end(); });
+                [&](const Note& note) { return std::ranges::find(repair_notes_, note) != repair_notes_.end(); });
   if (typed_source_.raised) {
     writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
   } else if (const auto file = report_.files.find("float"); file != report_.files.end()) {
@@ -179,10 +182,10 @@ void Diagnosis::search(const char* journal_suffix) {
     double damage = std::numeric_limits<double>::quiet_NaN();
     if (objective_ != nullptr && !sinks_.is_interrupted()) {
       if (!file_test_) {
-        std::string doubt;
+        std::optional<Note> doubt;
         doubts_.clear();
         file_test_ = typed_->judged_by(*objective_, found.layers, doubt);
-        if (!doubt.empty()) doubts_.push_back(doubt);
+        if (doubt) doubts_.push_back(*doubt);
       }
       if (halves_) judge_unseen(*file_test_, found);
       file_test_->layers = found.layers;
@@ -223,7 +226,7 @@ void Diagnosis::search(const char* journal_suffix) {
       if (times_on_engine(options_)) {
         std::string engine;
         LayerTimes there = times_on_engine(options_, loaded_, low.model, sinks_, engine);
-        report_.notes.push_back("times of layers are those of " + engine);
+        report_.notes.push_back({"times-of-engine", {{"engine", engine}}});
         return there;
       }
       return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
@@ -303,7 +306,7 @@ void Diagnosis::saturation() {
   }
   if (!report_.saturated_pairs) return;
   report_.saturated_pairs->reduced = typed_->with_reduced_range(report_.final_figures ? final_plan() : all_low_plan());
-  warn(saturation_text(*report_.saturated_pairs, exact, report_.requirement, report_.in_sample.has_value()));
+  warn(saturation_note(*report_.saturated_pairs, exact, report_.requirement, report_.in_sample.has_value()));
 }
 
 OtherSums Diagnosis::all_low_with_other_sums() {

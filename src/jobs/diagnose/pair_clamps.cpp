@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "analysis/judged_views.h"
@@ -235,11 +236,7 @@ PairClamps find_pair_clamps(const Model& typed, Sources& sources) {
   }
   require_alike(typed, behind, pairs, found.kept, rounded);
   if (!clamps.empty()) {
-    found.notes.push_back(
-        fmt::format("the quantizers of {} also clamp, as activations do; the float network keeps that: {}. Only the "
-                    "float model can "
-                    "tell a clamp from a range that is too narrow",
-                    plural(clamps.size(), "tensor"), list_some(clamps)));
+    found.notes.push_back({"quantizers-clamp", {{"clamps", clamps}}});
   }
   return found;
 }

@@ -10,18 +10,18 @@
 // apart, and only its float model can.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "jobs/common/sources.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
 struct PairClamps {
   Clamps kept;
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 };
 
 /// The ends that are activations, on the first of `sources`' samples. Cost: one pass over at most 16 samples; two more

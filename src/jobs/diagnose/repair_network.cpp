@@ -279,10 +279,11 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   repaired.rewritten = all.taught.rewritten;
   repaired.state = std::move(all.taught.state);
   repaired.halves = std::move(all.halves);
-  repaired.notes.push_back(fmt::format(
-      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without{}", db_of(all.error.noise),
-      db_of(before.noise),
-      classes.worse > classes.better ? "; " + change_text(classes, all.error.moved_words) + ": within noise" : ""));
+  repaired.notes.push_back(
+      {"repairs-together",
+       {{"with", db_of(all.error.noise)},
+        {"without", db_of(before.noise)},
+        {"change", classes.worse > classes.better ? change_text(classes, all.error.moved_words) : ""}}});
   return repaired;
 }
 

@@ -14,6 +14,7 @@
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "vernier/fix.h"
+#include "vernier/note.h"
 #include "vernier/precision.h"
 #include "vernier/report/causes.h"
 
@@ -24,8 +25,8 @@ struct RepairedNetwork {
   std::shared_ptr<CrossFit> halves;  // that each half of the samples taught; null: they are not halved
   std::vector<RepairTried> tried;
   bool changed = false;
-  bool rewritten = false;          // the float model is another, equal one
-  std::vector<std::string> notes;  // of the evaluation of all together
+  bool rewritten = false;   // the float model is another, equal one
+  std::vector<Note> notes;  // of the evaluation of all together
 };
 
 /// Which repairs help is decided on one half of the samples that teach (those of calibration, where there are such), of

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -140,14 +141,11 @@ std::vector<std::string> SingleSensitivities::names() const {
   return names;
 }
 
-std::string SingleSensitivities::left_out() const {
+std::optional<Note> SingleSensitivities::left_out() const {
   const std::size_t all = measurable().size();
   const std::size_t measured = std::min(all, most_layers());
-  if (measured == all) return {};
-  return fmt::format(
-      "sensitivity was measured for the {} layers with the largest local errors; {} more are ranked behind them by "
-      "local error",
-      measured, all - measured);
+  if (measured == all) return std::nullopt;
+  return Note{"sensitivities-left-out", {{"measured", measured}, {"others", all - measured}}};
 }
 
 }  // namespace vernier

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jobs/search/evidence.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/measured.h"
+#include "vernier/note.h"
 
 namespace vernier {
 
@@ -21,7 +23,7 @@ class SingleSensitivities {
   /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
   void measure();
   /// Which layers were left out, in words; empty: none.
-  std::string left_out() const;
+  std::optional<Note> left_out() const;
   /// When the ranking turned out poor: on three times as many. False when there are no more, or samples are a sequence.
   bool measure_more();
   /// What measure() will take at most, in sample-inferences of the whole network.

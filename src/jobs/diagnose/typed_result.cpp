@@ -25,7 +25,7 @@ struct FileFigures {
   RunFigures figures;
   std::optional<OtherSums> other_sums;
   std::optional<SaturatedPairs> saturated_pairs;
-  std::vector<std::string> warnings;
+  std::vector<Note> warnings;
   FileFigures() = default;
   explicit FileFigures(VerifyReport report)
       : figures(std::move(report.figures)),
@@ -185,7 +185,7 @@ std::optional<RunFigures> TypedResult::with_reduced_range(const Plan& plan) {
 }
 
 TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std::string>& kept,
-                               std::string& doubt) const {
+                               std::optional<Note>& doubt) const {
   const auto test = [&](const Subject& subject) {
     Judge judge(experiment_, &objective, /*early_stop=*/false);
     judge.run_with(subject);

@@ -15,6 +15,7 @@
 #include "plan/lower_typed.h"
 #include "vernier/diagnose.h"
 #include "vernier/external_data.h"
+#include "vernier/note.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/typed.h"
 #include "vernier/report/verify.h"
@@ -52,7 +53,7 @@ class TypedResult {
   std::optional<RunFigures> with_reduced_range(const Plan& plan);
   /// What was written last by an objective, which has layers `kept`, in the order of sums that is worse; `doubt` says
   /// where the two orders give different verdicts.
-  TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept, std::string& doubt) const;
+  TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept, std::optional<Note>& doubt) const;
   /// What was written last.
   const Model& model() const { return typed_; }
 

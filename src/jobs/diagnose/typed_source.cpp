@@ -268,17 +268,17 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
                 "‹from› reads a model that was quantized from this one");
   }
   keep_high(found.high, precision);
-  found.notes.push_back(fmt::format("from {}: the ranges of {}, and {} in float32", printable(quantized.name()),
-                                    plural(tensors_with_ranges(found, twins, *network), "tensor"),
-                                    plural(found.high.size(), "layer")));
-  const auto not_taken = [&](std::size_t count, const char* what) {
-    if (count > 0) {
-      found.notes.push_back(
-          fmt::format("not taken over from {}: {} {}", printable(quantized.name()), plural(count, "layer"), what));
-    }
+  found.notes.push_back({"taken-from-file",
+                         {{"file", quantized.name()},
+                          {"tensors", tensors_with_ranges(found, twins, *network)},
+                          {"layers", found.high.size()}}});
+  const auto not_taken = [&](std::size_t count, bool operators) {
+    if (count == 0) return;
+    found.notes.push_back(
+        {"not-taken-from-file", {{"file", quantized.name()}, {"layers", count}, {"quantized_operators", operators}}});
   };
-  not_taken(on_codes, "of quantized operators, and their ranges and places are not read");
-  not_taken(weights_alone, "with quantized weights only, and this run also quantizes their inputs");
+  not_taken(on_codes, true);
+  not_taken(weights_alone, false);
   return found;
 }
 
@@ -305,11 +305,8 @@ TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, Precis
     found.scales[tensor.output] = tensor.params;
   }
   keep_high(found.high, precision);
-  found.notes.push_back(
-      fmt::format("the file is already in low precision ({}): measured against its float32 network, with its own "
-                  "weights; layers that it has in float32 stay in float32",
-                  formats_text(low)));
-  found.notes.insert(found.notes.end(), clamps.notes.begin(), clamps.notes.end());
+  found.notes.push_back({"file-already-low", {{"formats", formats_text(low)}}});
+  append(found.notes, clamps.notes);
   raised.model.path = given->path;
   raised.model.sha256 = given->sha256;
   raised.model.data_files = given->data_files;
@@ -320,7 +317,7 @@ TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, Precis
 namespace {
 
 /// Pairs that stand in only one of the file and the plan.
-std::vector<std::string> notes_of_places(const TypedSource& source, const Model& model, const Plan& plan) {
+std::vector<Note> notes_of_places(const TypedSource& source, const Model& model, const Plan& plan) {
   if (source.pairs.empty()) return {};
   std::vector<std::string> lost, added;
   for (const std::string& tensor : source.pairs) {
@@ -329,22 +326,20 @@ std::vector<std::string> notes_of_places(const TypedSource& source, const Model&
   for (const auto& [tensor, params] : plan.tensors) {
     if (!source.pairs.contains(tensor) && !is_initializer(model, tensor)) added.push_back(printable(tensor));
   }
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
   if (!lost.empty()) {
-    notes.push_back(fmt::format("{} of the file {} no place under target {}: {}", plural(lost.size(), "pair"),
-                                lost.size() == 1 ? "has" : "have", word_of(plan.target), list_some(lost)));
+    notes.push_back({"pairs-without-place", {{"pairs", lost}, {"target", word_of(plan.target)}}});
   }
   if (!added.empty()) {
-    notes.push_back(fmt::format("{} that the file does not have {} under target {}: {}", plural(added.size(), "pair"),
-                                added.size() == 1 ? "stands" : "stand", word_of(plan.target), list_some(added)));
+    notes.push_back({"pairs-added", {{"pairs", added}, {"target", word_of(plan.target)}}});
   }
   return notes;
 }
 
 }  // namespace
 
-std::vector<std::string> keep_scales(const TypedSource& source, const Model& model, Plan& plan) {
-  std::vector<std::string> notes;
+std::vector<Note> keep_scales(const TypedSource& source, const Model& model, Plan& plan) {
+  std::vector<Note> notes;
   if ((source.scales.empty() && source.ranges.empty()) || plan.tensors.empty()) return notes;
   std::size_t kept = 0, ranges = 0;
   for (auto& [tensor, params] : plan.tensors) {
@@ -365,15 +360,14 @@ std::vector<std::string> keep_scales(const TypedSource& source, const Model& mod
     }
   }
   if (kept == plan.tensors.size()) {
-    notes.push_back(fmt::format("all {} keep the scales of the file", plural(kept, "quantized tensor")));
+    notes.push_back({"all-scales-kept", {{"tensors", kept}}});
   } else {
-    std::string text =
-        fmt::format("{} of {} keep the scales of the file", kept, plural(plan.tensors.size(), "quantized tensor"));
-    if (ranges > 0) text += fmt::format(", {} more its ranges", ranges);
-    if (kept + ranges < plan.tensors.size()) text += "; the others are quantized as the target takes them";
-    notes.push_back(std::move(text));
+    Note note{"some-scales-kept", {{"kept", kept}, {"tensors", plan.tensors.size()}}};
+    if (ranges > 0) note.fields.emplace_back("ranges", ranges);
+    note.fields.emplace_back("others", kept + ranges < plan.tensors.size());
+    notes.push_back(note);
   }
-  for (std::string& note : notes_of_places(source, model, plan)) notes.push_back(std::move(note));
+  append(notes, notes_of_places(source, model, plan));
   return notes;
 }
 

@@ -13,6 +13,7 @@
 #include "jobs/common/sources.h"
 #include "numerics/round.h"
 #include "plan/plan.h"
+#include "vernier/note.h"
 #include "vernier/precision.h"
 
 namespace vernier {
@@ -26,7 +27,7 @@ struct TypedSource {
   std::set<std::string> pairs;  // activations that a quantized file of the network has pairs on; empty: there is none
   std::set<std::string> high;   // layers that the file has in float32
   std::vector<std::string> lost_limits;  // layers of the file of which TensorRT-RTX loses a limit
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 };
 
 /// Puts the float32 network behind the model of `source` in its place, where that is in low precision, and keeps the
@@ -42,6 +43,6 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
 /// Gives the tensors of `plan` the file's own scales: those of the format that the plan has for them, and symmetric
 /// where the plan's are. Returns what is to be said, of pairs too that stand in only one of file and plan. `model`: of
 /// the plan.
-std::vector<std::string> keep_scales(const TypedSource& source, const Model& model, Plan& plan);
+std::vector<Note> keep_scales(const TypedSource& source, const Model& model, Plan& plan);
 
 }  // namespace vernier

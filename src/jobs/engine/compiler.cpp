@@ -53,8 +53,7 @@ std::optional<std::string> target_of(const EngineAbout& about, const std::string
 
 /// `named`: by the user; `otherwise`: of inputs that were not.
 std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<std::string, Shape>& named,
-                                            const std::map<std::string, Shape>& otherwise,
-                                            std::vector<std::string>& notes) {
+                                            const std::map<std::string, Shape>& otherwise, std::vector<Note>& notes) {
   std::map<std::string, ShapeRange> shapes;
   std::vector<std::string> opened;
   const std::vector<InputInfo> inputs = model_inputs(file);
@@ -76,7 +75,7 @@ std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<st
     shapes[input.name] = {shape, shape, shape};
   }
   if (!opened.empty()) {
-    notes.push_back(fmt::format("open dimensions are compiled as 1: {} (‹shapes› says otherwise)", list_some(opened)));
+    notes.push_back({"open-dimensions-as-one", {{"inputs", opened}}});
   }
   return shapes;
 }
@@ -123,9 +122,11 @@ std::string misread_text(const Model& file, const CompiledEngine& compiled) {
   return "";
 }
 
-std::string shared_names_text(const Model& file, const std::map<std::string, ShapeRange>& shapes) {
+std::optional<Note> shared_names_note(const Model& file, const std::map<std::string, ShapeRange>& shapes) {
   struct Place {
-    std::string text;
+    std::int64_t size;
+    std::size_t axis;
+    std::string input;
     Shape sizes;
   };
   std::map<std::string, Place> first;
@@ -138,25 +139,30 @@ std::string shared_names_text(const Model& file, const std::map<std::string, Sha
       const ShapeRange& range = given->second;
       if (dims[axis].dim_param().empty() || i >= range.opt.size()) continue;
       const Shape sizes{range.min[i], range.opt[i], range.max[i]};
-      const std::string here = fmt::format("{} at axis {} of input '{}'", sizes[1], axis, printable(input.name()));
-      const auto& [name, place] = *first.try_emplace(dims[axis].dim_param(), Place{here, sizes}).first;
+      const auto& [name, place] =
+          *first.try_emplace(dims[axis].dim_param(), Place{sizes[1], i, input.name(), sizes}).first;
       if (place.sizes == sizes) continue;
-      return fmt::format(
-          "the name '{}' stands for {} and for {}, and TensorRT takes one size for a name: give one of them another "
-          "name, or fix the shape (‹vernier surgeon sanitize --override-input-shapes {}:[{}]›)",
-          printable(name), place.text, here, printable(input.name()), fmt::join(range.opt, ","));
+      return Note{"name-of-two-sizes",
+                  {{"name", name},
+                   {"size", place.size},
+                   {"axis", place.axis},
+                   {"input", place.input},
+                   {"other_size", sizes[1]},
+                   {"other_axis", axis},
+                   {"other_input", input.name()},
+                   {"shape", fmt::format("{}", fmt::join(range.opt, ","))}}};
     }
   }
-  return "";
+  return std::nullopt;
 }
 
-std::string shared_names_text(const Model& file, const Sample& sample) {
+std::optional<Note> shared_names_note(const Model& file, const Sample& sample) {
   std::map<std::string, ShapeRange> shapes;
   for (const auto& [input, value] : sample) shapes[input] = {value.shape(), value.shape(), value.shape()};
-  return shared_names_text(file, shapes);
+  return shared_names_note(file, shapes);
 }
 
-std::string shared_names_text(const Model& file) {
+std::optional<Note> shared_names_note(const Model& file) {
   for (const onnx::ValueInfoProto& input : file.proto.graph().input()) {
     const auto& dims = input.type().tensor_type().shape().dim();
     for (int axis = 1; axis < dims.size(); ++axis) {
@@ -164,14 +170,14 @@ std::string shared_names_text(const Model& file) {
         return dim.dim_param() == dims[axis].dim_param();
       });
       if (dims[axis].dim_param().empty() || same == dims.begin() + axis) continue;
-      return fmt::format(
-          "axes {1} and {2} of input '{3}' share the name '{0}', and TensorRT allows one size per name. If the sizes "
-          "differ, rename one, or fix the shape (‹vernier surgeon sanitize --override-input-shapes {4}:[...]›)",
-          printable(dims[axis].dim_param()), same - dims.begin(), axis, printable(input.name()),
-          printable(input.name()));
+      return Note{"axes-share-a-name",
+                  {{"name", dims[axis].dim_param()},
+                   {"axis", same - dims.begin()},
+                   {"other_axis", axis},
+                   {"input", input.name()}}};
     }
   }
-  return "";
+  return std::nullopt;
 }
 
 CompileOptions for_target(const CompileOptions& options, Target target) {
@@ -240,8 +246,8 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
   CompileRequest request{scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes), capability_,
                          options_.settings};
   if (report.engine.name != "OpenVINO") {
-    const std::string shared = shared_names_text(file, request.shapes);
-    if (!shared.empty()) report.notes.insert(report.notes.begin(), shared);  // the likelier reason
+    const auto shared = shared_names_note(file, request.shapes);
+    if (shared) report.notes.insert(report.notes.begin(), *shared);  // the likelier reason
   }
   const HostFiles files(request.settings);
   write_model(file, request.model);

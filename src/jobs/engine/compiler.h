@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "model/model.h"
 #include "vernier/engine.h"
+#include "vernier/note.h"
 #include "vernier/report/engine.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
@@ -27,12 +29,12 @@ std::string misread_text(const Model& file, const CompiledEngine& compiled);
 
 /// Where inputs give one name to dimensions that `shapes` makes different, which TensorRT refuses, in words with the
 /// cure; else empty.
-std::string shared_names_text(const Model& file, const std::map<std::string, ShapeRange>& shapes);
+std::optional<Note> shared_names_note(const Model& file, const std::map<std::string, ShapeRange>& shapes);
 /// The same with the shapes of a sample.
-std::string shared_names_text(const Model& file, const Sample& sample);
+std::optional<Note> shared_names_note(const Model& file, const Sample& sample);
 /// Where no sizes are known: an input that has one name at two of its dimensions, in words with the cure; else empty.
 /// Names that inputs share at the same place, as a batch, are usual.
-std::string shared_names_text(const Model& file);
+std::optional<Note> shared_names_note(const Model& file);
 
 /// The options, for files that are made for `target`: "any" engine is one of that target's.
 /// Errors: Usage, where no engine that compiles is one of it.

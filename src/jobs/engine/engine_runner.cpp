@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "jobs/engine/host_files.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 namespace {
@@ -61,6 +63,11 @@ std::map<std::string, ShapeRange> profile(const Model& file, const std::map<std:
     for (const std::string& name : wanted) widen(ranges[name], sample.at(name).shape());
   }
   return ranges;
+}
+
+std::string hint_of_names(const Model& file, const std::map<std::string, ShapeRange>& shapes) {
+  const std::optional<Note> note = shared_names_note(file, shapes);
+  return note ? note_text(*note) : "";
 }
 
 }  // namespace
@@ -132,7 +139,7 @@ EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) 
   const std::string refused = opened.refusals.empty() ? misread_text(file, opened) : refusal_text(file, opened);
   if (!refused.empty()) {
     throw Error(ErrorKind::Backend, fmt::format("{} {}: {}", about_.name, about_.version, refused),
-                about_.name == "OpenVINO" ? "" : shared_names_text(file, request.shapes));
+                about_.name == "OpenVINO" ? "" : hint_of_names(file, request.shapes));
   }
   files.keep();
   if (!save.empty()) replace_file(options_.save_engine, read_text(save, std::numeric_limits<std::size_t>::max()));
@@ -200,6 +207,17 @@ std::vector<EngineFigures::OtherFormat> other_formats(const EngineReport& report
   std::vector<EngineFigures::OtherFormat> changed;
   for (auto& [formats, layers] : groups) changed.push_back({formats.first, formats.second, std::move(layers)});
   return changed;
+}
+
+std::vector<Note> other_format_notes(const std::string& engine,
+                                     const std::vector<EngineFigures::OtherFormat>& changed) {
+  std::vector<Note> notes;
+  for (const EngineFigures::OtherFormat& one : changed) {
+    notes.push_back(
+        {"engine-runs-other-format",
+         {{"engine", engine}, {"layers", one.layers}, {"runs_in", one.runs_in}, {"asked", format_name(one.asked)}}});
+  }
+  return notes;
 }
 
 std::string other_formats_text(const EngineReport& report) {

@@ -11,6 +11,7 @@
 #include "engines/hosts/find_engine.h"
 #include "model/model.h"
 #include "vernier/engine.h"
+#include "vernier/note.h"
 #include "vernier/report/engine.h"
 #include "vernier/report/figures.h"
 #include "vernier/samples.h"
@@ -73,5 +74,7 @@ class EngineRunner {
 std::vector<EngineFigures::OtherFormat> other_formats(const EngineReport& report);
 /// The same in a sentence; empty when nothing.
 std::string other_formats_text(const EngineReport& report);
+/// A note for each of them. `engine`: its name, with its version.
+std::vector<Note> other_format_notes(const std::string& engine, const std::vector<EngineFigures::OtherFormat>& changed);
 
 }  // namespace vernier

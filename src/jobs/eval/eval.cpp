@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "base/parallel.h"
@@ -128,7 +127,7 @@ class Evaluation {
     std::vector<std::unique_ptr<LiveRun>> runs;
     std::vector<std::unique_ptr<TaskTally>> tallies;
     for (std::size_t i = 0; i < run_.runners.size(); ++i) {
-      const Warn said = [&](const std::string& text) { warn(text); };
+      const Warn said = [&](const Note& note) { warn(note); };
       std::unique_ptr<EngineRunner> engine = engine_of(run_, run_.runners[i], sinks_, said);
       const std::string name = engine ? engine->text() : options_.on ? "onnxrt" : "sim";
       runs.push_back(make_live_run(run_, i, name, sources, said, std::move(engine)));
@@ -146,8 +145,7 @@ class Evaluation {
     const std::size_t threads = options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
     std::size_t batch = std::max<std::size_t>(1, options_.measure.batch);
     for (const auto& one : runs) {
-      batch =
-          std::min(batch, one->samples_at_once(options_.measure.batch, [&](const std::string& text) { warn(text); }));
+      batch = std::min(batch, one->samples_at_once(options_.measure.batch, [&](const Note& note) { warn(note); }));
     }
     double most = 0;
     parallel_ordered(
@@ -196,10 +194,10 @@ class Evaluation {
     run_.runners.push_back(runner);
   }
 
-  void warn(const std::string& text) {
-    if (!warned_.insert(text).second) return;
-    report_.warnings.push_back(text);
-    if (sinks_.warning) sinks_.warning(text);
+  void warn(const Note& note) {
+    if (std::ranges::find(report_.warnings, note) != report_.warnings.end()) return;
+    report_.warnings.push_back(note);
+    sinks_.warn(note);
   }
 
   void judge() {
@@ -224,7 +222,6 @@ class Evaluation {
   const JobSinks& sinks_;
   RunOptions run_;
   EvalReport report_;
-  std::set<std::string> warned_;
 };
 
 }  // namespace

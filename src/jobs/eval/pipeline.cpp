@@ -144,10 +144,10 @@ class Pipeline {
     run_.measure = options_.measure;
     run_.onnx_outputs.names = options_.measure.outputs;
     run_.engine = options_.engine;
-    const auto warn = [&](const std::string& text) {
-      if (!warned_.insert(text).second) return;
-      report_.warnings.push_back(text);
-      if (sinks_.warning) sinks_.warning(text);
+    const auto warn = [&](const Note& note) {
+      if (std::ranges::find(report_.warnings, note) != report_.warnings.end()) return;
+      report_.warnings.push_back(note);
+      sinks_.warn(note);
     };
     Sources sources(run_.measure, sinks_);
     for (const Stage& stage : options_.stages) {
@@ -244,10 +244,11 @@ class Pipeline {
     if (!readings) return;
     const OutputVerdict verdict = readings->verdict();
     if (!verdict.better) return;
-    report_.warnings.push_back(fmt::format(
-        "stage '{}', the first {}: {}", printable(report_.stages.front().name),
-        plural(std::min<std::size_t>(report_.samples, OutputReadings::kMostSamples), "sample"), verdict.answer));
-    if (sinks_.warning) sinks_.warning(report_.warnings.back());
+    report_.warnings.push_back({"stage-outputs-doubtful",
+                                {{"stage", report_.stages.front().name},
+                                 {"samples", std::min<std::size_t>(report_.samples, OutputReadings::kMostSamples)},
+                                 {"answer", verdict.answer}}});
+    sinks_.warn(report_.warnings.back());
   }
 
   const PipelineOptions& options_;
@@ -259,7 +260,6 @@ class Pipeline {
   bool sequence_ = false;
   PipelineReport report_;
   std::vector<PhaseTime> phases_;
-  std::set<std::string> warned_;
 };
 
 }  // namespace

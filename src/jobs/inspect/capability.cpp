@@ -196,16 +196,16 @@ class Job {
     const bool asked = list != nullptr && by_engine(*list);
     if (list == nullptr) by_runtime();
     if (list != nullptr && !asked) by_list(*list);
-    if (!asked && !options_.plugins.empty()) note("‹plugins› has no effect: TensorRT was not asked");
+    if (!asked && !options_.plugins.empty()) note({"plugins-without-effect", {}});
     report_.taken = static_cast<std::size_t>(std::count(taken_.begin(), taken_.end(), true));
     cut();
     return std::move(report_);
   }
 
  private:
-  void note(const std::string& text) {
-    report_.notes.push_back(text);
-    if (sinks_.warning) sinks_.warning(text);
+  void note(const Note& one) {
+    report_.notes.push_back(one);
+    sinks_.warn(one);
   }
 
   void take(const onnx::NodeProto& node, const OperatorVerdict& verdict) {
@@ -222,8 +222,7 @@ class Job {
     report_.source = list.source;
     const int opset = default_opset(model_.proto);
     if (opset < list.lowest_opset || opset > list.highest_opset) {
-      note(fmt::format("the model is of opset {}, and the list of opset {} to {}", opset, list.lowest_opset,
-                       list.highest_opset));
+      note({"opset-outside-list", {{"opset", opset}, {"lowest", list.lowest_opset}, {"highest", list.highest_opset}}});
     }
     const Judge judge(model_, list);
     for (const onnx::NodeProto& node : model_.proto.graph().node()) take(node, judge.of(node));
@@ -250,8 +249,7 @@ class Job {
     for (const EngineRefusal& refusal : support.refusals) {
       const std::vector<int> nodes = meant_by(refusal);
       if (nodes.empty() && refusal.index < 0 && openvino) {
-        note(fmt::format("{} {} refuses something and names no node of the file: {}", about.name, about.version,
-                         printable(refusal.text)));
+        note({"refusal-without-node", {{"engine", about.name + " " + about.version}, {"why", refusal.text}}});
         return false;
       }
       for (const int node : nodes) reasons.emplace(node, refusal.text);
@@ -345,7 +343,7 @@ class Job {
       take(model_.proto.graph().node(i), judge.of(i));
     }
     if (!judge.whole() && report_.refused.empty()) {
-      note("each node loads alone, but not all together: ‹vernier check lint› says more");
+      note({"nodes-load-alone-only", {}});
     }
   }
 
@@ -368,7 +366,7 @@ class Job {
     for (const std::string& name : boundary(model_, nodes)) {
       if (types.contains(name)) continue;
       types[name].mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
-      note(fmt::format("the type of tensor '{}' is not known: a float32 input of its part", printable(name)));
+      note({"part-input-type-unknown", {{"tensor", name}}});
     }
     const std::filesystem::path file =
         options_.output / fmt::format("{}_{}.onnx", part.taken ? "supported" : "unsupported", number);

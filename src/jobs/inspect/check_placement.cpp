@@ -28,6 +28,7 @@
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/report/check_placement.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 namespace {
@@ -132,10 +133,10 @@ void run_once(const std::shared_ptr<const Runtime>& runtime, const Model& file, 
   }
   // Of random inputs only what the optimizations change tells something.
   if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
-  PlacementFinding finding{std::string(kRefusedToRun),
-                           {},
-                           refusal_text(*check, runtime->version()),
-                           "fewer optimizations, or another form of these pairs"};
+  const std::optional<Note> note = refusal_note(*check, runtime->version());
+  if (!note) return;
+  PlacementFinding finding{
+      std::string(kRefusedToRun), {}, note_text(*note), "fewer optimizations, or another form of these pairs"};
   for (const onnx::NodeProto& node : file.proto.graph().node()) {
     const bool named = !node.name().empty() && check->refused.find("Name:'" + node.name() + "'") != std::string::npos;
     if (named) finding.node = node.name();
@@ -173,7 +174,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
   report.findings.insert(report.findings.begin(), std::make_move_iterator(refused.begin()),
                          std::make_move_iterator(refused.end()));
   if (options.target == Target::TensorRt) {
-    if (std::string text = shared_names_text(*given); !text.empty()) report.notes.push_back(std::move(text));
+    if (const auto note = shared_names_note(*given)) report.notes.push_back(*note);
   }
   if (compiler) report.compiled = compiler->compile(ModelFile(options.model).path());
   return report;

@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "model/raw_proto.h"
 #include "vernier/error.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 namespace {
@@ -30,7 +31,7 @@ EngineReport compiled_now(const InspectEngineOptions& options, const JobSinks& s
   throw Error(
       ErrorKind::Backend,
       fmt::format("{}: {} {}: {}", options.file.string(), report.engine.name, report.engine.version, report.refused),
-      report.notes.empty() ? "" : report.notes.front());  // on open dimensions, which are a likely reason
+      report.notes.empty() ? "" : note_text(report.notes.front()));  // on open dimensions, which are a likely reason
 }
 
 }  // namespace

@@ -143,9 +143,9 @@ class Calibration {
   const Subject& subject() const { return loaded_.subject; }
   const CalibrationChoice& choice() const { return options_.precision.calibration; }
 
-  void warn(const std::string& text) {
-    report_.warnings.push_back(text);
-    if (sinks_.warning) sinks_.warning(text);
+  void warn(const Note& note) {
+    report_.warnings.push_back(note);
+    sinks_.warn(note);
   }
 
   void keep_inputs_safe() const {
@@ -166,7 +166,7 @@ class Calibration {
     PrecisionOptions precision = options_.precision;
     precision.even_if_slower = true;  // the ranges are for whatever will be quantized with them
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision);
-    for (const std::string& text : assigned.warnings) warn(text);
+    for (const Note& note : assigned.warnings) warn(note);
     plan_ = std::move(assigned.plan);
     report_.command = options_.command;
     report_.vernier_version = vernier_version();
@@ -181,7 +181,7 @@ class Calibration {
   }
 
   void from_cache(const CachedCalibration& cached) {
-    for (const std::string& text : cached.warnings) warn(text);
+    for (const Note& note : cached.warnings) warn(note);
     report_.ranges_from = fmt::format("{} ({})", options_.measure.calibration_cache.string(), cached.cache.kind);
     report_.method = "as in the file";
     report_.scheme = scheme_text(options_.precision, cached.scheme_words);
@@ -199,7 +199,7 @@ class Calibration {
   }
 
   void from_samples() {
-    for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
+    for (const Note& note : loaded_.warnings) warn(note);  // of the samples, which a cache makes unnecessary
     check_method(choice(), quantized_);
     const std::filesystem::path& cache = options_.measure.calibration_cache;
     const bool to_file = !cache.empty() || !options_.output.empty();
@@ -210,16 +210,16 @@ class Calibration {
     Subject own = subject();
     own.samples = &noted;
     if (options_.measure.batch > 1) set_batch(own, options_.measure.batch);
-    own.one_by_one = [this](const std::string& text) { warn(text); };
+    own.one_by_one = [this](const Note& note) { warn(note); };
     const bool ends = to_count(choice(), tensors).empty();  // are all that the method looks at: a fifth of the work
     Reference reference =
         run_reference(own, observed, observed, ends ? Counting::Ends : Counting::All, loaded_.partial.get());
     report_.data_sha256 = reference.data_sha256;
-    if (const std::string text = input_warning(loaded_, sinks_, &reference.outputs); !text.empty()) warn(text);
+    if (const auto found = input_warning(loaded_, sinks_, &reference.outputs)) warn(*found);
     const LearnedRanges learned = learn_ranges(subject(), plan_, tensors, choice(), reference, loaded_.partial.get());
-    if (loaded_.partial && !loaded_.partial->text().empty()) report_.notes.push_back(loaded_.partial->text());
-    for (const std::string& text : learned.warnings) warn(text);
-    for (const std::string& text : learned.notes) report_.answer = text;
+    if (const auto resumed = resumed_note(loaded_)) report_.notes.push_back(*resumed);
+    for (const Note& note : learned.warnings) warn(note);
+    if (!learned.answer.empty()) report_.answer = "calibration by auto: " + learned.answer;
     for (const bool quantized : {true, false}) {
       for (const auto& [name, format] : tensors) {
         if (quantized_.contains(name) == quantized && learned.chosen.ranges.contains(name)) {
@@ -230,9 +230,9 @@ class Calibration {
     warn_of_nonfinite();
     report_.sufficiency =
         sufficiency_of(report_.tensors, report_.samples, noted.distinct(), loaded_.samples->is_random());
-    for (const std::string& text : write_calibration_cache(cache, *loaded_.original, quantized_, learned, choice(),
-                                                           loaded_.samples->is_random())) {
-      warn(text);
+    for (const Note& note : write_calibration_cache(cache, *loaded_.original, quantized_, learned, choice(),
+                                                    loaded_.samples->is_random())) {
+      warn(note);
     }
     if (!cache.empty() && !loaded_.samples->is_random()) report_.files["cache"] = cache.string();
     if (!options_.output.empty()) write_output(learned.chosen.ranges);
@@ -260,20 +260,19 @@ class Calibration {
   void warn_of_nonfinite() {
     for (const RangeRow& row : report_.tensors) {
       if (row.nonfinite == 0) continue;
-      warn(fmt::format("tensor '{}': {} of {} values are not finite and were left out of its range",
-                       printable(row.tensor), row.nonfinite, row.count));
+      warn({"values-not-finite", {{"tensor", row.tensor}, {"count", row.nonfinite}, {"of", row.count}}});
     }
   }
 
   void write_output(const Ranges& ranges) {
     if (loaded_.samples->is_random() && report_.ranges_from.empty()) {
-      warn(fmt::format("{}: holds ranges of random data, which calibrate nothing", options_.output.string()));
+      warn({"random-ranges-written", {{"file", options_.output.string()}}});
     }
     if (form_of(options_) == RangesForm::TensorRt) {
       const bool asymmetric =
           std::ranges::any_of(quantized_, [](const auto& tensor) { return is_unsigned(tensor.second); });
       if (asymmetric) {
-        warn(fmt::format("{}: TensorRT's cache holds symmetric steps only", options_.output.string()));
+        warn({"symmetric-output", {{"file", options_.output.string()}}});
       }
     }
     replace_file(options_.output, ranges_text(form_of(options_), ranges, choice(), *loaded_.original));

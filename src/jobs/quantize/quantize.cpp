@@ -102,14 +102,10 @@ std::vector<SkippedLayers> by_reason(const std::vector<SkippedLayer>& layers,
 }
 
 /// Why a conversion changed nothing.
-std::string nothing_low(std::size_t layers, Format high, const std::map<std::string, std::string>& other_types) {
-  if (other_types.empty()) {
-    return fmt::format("every layer is in {}: what was asked for leaves nothing in low precision", format_name(high));
-  }
-  return fmt::format(
-      "no layer is in low precision: {} of {} compute in {} in the file, and vernier only lowers float32 layers (pass "
-      "the float32 model that it was made from)",
-      std::min(other_types.size(), layers), plural(layers, "layer"), other_types.begin()->second);
+Note nothing_low(std::size_t layers, Format high, const std::map<std::string, std::string>& other_types) {
+  if (other_types.empty()) return {"nothing-low", {{"format", format_name(high)}}};
+  return {"layers-of-other-types",
+          {{"count", std::min(other_types.size(), layers)}, {"of", layers}, {"type", other_types.begin()->second}}};
 }
 
 /// A plan, and what was found on the way to it.
@@ -125,13 +121,12 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
                   const std::vector<Layer>& layers, const PrepareOptions& prepare_options,
                   const std::map<std::string, std::string>& other_types, Sources& sources, QuantizeResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
-  result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
+  append(result.warnings, assigned.warnings);
   result.skipped = by_reason(assigned.skipped, other_types);
   Planned planned{std::move(assigned.plan), {}, assigned.nothing_gains};
   Plan& plan = planned.plan;
   if (tensors_to_calibrate(model, layers, plan).empty()) {  // no samples needed, none are asked for
-    for (std::string& text : calibrate_plan(plan, model, layers, {}, progress_of(sources.sinks())))
-      result.warnings.push_back(std::move(text));
+    append(result.warnings, calibrate_plan(plan, model, layers, {}, progress_of(sources.sinks())));
     return planned;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
@@ -139,49 +134,41 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
   if (calibrate_from_cache(plan, model, layers, *sources.model(options.model), precision, cache, result.warnings,
                            samples_given ? Lacking::Allow : Lacking::Refuse)) {
     if (samples_given) {
-      result.notes.push_back(
-          fmt::format("the samples were not read: {} has the ranges (remove it, to calibrate anew)", cache.string()));
+      result.notes.push_back({"samples-not-read", {{"file", cache.string()}}});
     }
     return planned;
   }
   if (!cache.empty() && !samples_given) {
-    result.warnings.push_back(
-        fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
-                    "real data (‹data› SAMPLES)",
-                    cache.string()));
+    result.warnings.push_back({"ranges-of-random-inputs", {{"file", cache.string()}}});
   }
   if (precision.calibration.method != CalibrationMethod::Automatic) {
     sources.output_parts.emplace();  // outputs judge nothing
   }
   const Loaded& loaded = planned.calibrated.emplace(load_judged(options.model, prepare_options, sources));
-  result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
-  if (std::string text = input_warning(loaded, sources.sinks()); !text.empty())
-    result.warnings.push_back(std::move(text));
-  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
-    result.warnings.push_back(std::move(text));
+  append(result.warnings, loaded.warnings);
+  if (const auto found = input_warning(loaded, sources.sinks())) result.warnings.push_back(*found);
+  append(result.warnings, calibrate_on_samples(plan, model, layers, loaded, precision, cache));
   if (!cache.empty() && !loaded.samples->is_random()) {
-    result.notes.push_back(fmt::format("the ranges are kept in {}, for the next run", cache.string()));
+    result.notes.push_back({"ranges-kept", {{"file", cache.string()}}});
   }
   return planned;
 }
 
-/// A sentence where a file with kernels on codes is slower than the float model all the same, since kernel times are
-/// those of another machine; else empty, also where the two differ by less than a busy machine may make them differ.
-std::string slower_than_float(const Loaded& calibrated, const Plan& plan, const Model& typed) {
+/// A warning where a file with kernels on codes is slower than the float model all the same, since kernel times are
+/// those of another machine; else nothing, also where the two differ by less than a busy machine may make them differ.
+std::optional<Note> slower_than_float(const Loaded& calibrated, const Plan& plan, const Model& typed) {
   const bool on_codes = std::ranges::any_of(plan.layers, [&](const PlannedLayer& layer) {
     return needs_scale(layer.format) && scaled_scheme(plan.target, layer.format).integer_kernels;
   });
-  if (!on_codes) return {};
+  if (!on_codes) return std::nullopt;
   const Sample sample = calibrated.samples->at(0);
   const auto milliseconds = [&](const Model& model) {
     return median_latency_ms(calibrated.subject.runtime, model, sample, static_cast<int>(calibrated.subject.threads));
   };
   const double in_float = milliseconds(*calibrated.original);
   const double low = milliseconds(typed);
-  if (low < 1.1 * in_float || low < in_float + 0.2) return {};
-  return fmt::format(
-      "on this machine ONNX Runtime needs {:.3g} ms per sample for the output model, {:.3g} ms in float32", low,
-      in_float);
+  if (low < 1.1 * in_float || low < in_float + 0.2) return std::nullopt;
+  return Note{"slower-than-float", {{"ms", low}, {"float32_ms", in_float}}};
 }
 
 /// What ONNX Runtime says of the file that is written, for whoever tries it there.
@@ -195,14 +182,14 @@ void try_written(const Model& typed, const QuantizeOptions& options, Target targ
                             : samples_for(typed, given ? random : options.measure.data, sources.sinks());
   result.onnxruntime = try_on_runtime(sources.runtime(), typed, *samples);
   if (!result.onnxruntime) return;
-  const std::string text = refusal_text(*result.onnxruntime, sources.runtime()->version());
-  if (text.empty()) return;
+  const std::optional<Note> note = refusal_note(*result.onnxruntime, sources.runtime()->version());
+  if (!note) return;
   if (target != Target::OnnxRuntime) {
-    result.typed.notes.push_back(text);
+    result.typed.notes.push_back(*note);
     return;
   }
-  result.warnings.push_back(text);
-  if (sources.sinks().warning) sources.sinks().warning(text);
+  result.warnings.push_back(*note);
+  sources.sinks().warn(*note);
 }
 
 /// What the file does not need: where it fails, the file stands, and a warning says why.
@@ -212,8 +199,8 @@ void optionally(const std::string& phase, const JobSinks& sinks, QuantizeResult&
     body();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
-    result.warnings.push_back(fmt::format("{} failed, the output model stands: {}", phase, error.what()));
-    if (sinks.warning) sinks.warning(result.warnings.back());
+    result.warnings.push_back({"phase-failed-model-stands", {{"phase", phase}, {"error", error.what()}}});
+    sinks.warn(result.warnings.back());
   }
 }
 
@@ -245,10 +232,10 @@ class Conversion {
     }
     if (planned_.calibrated) {
       optionally("latency", sinks_, result_, [&] {
-        std::string text = slower_than_float(*planned_.calibrated, plan, typed.model);
-        if (text.empty()) return;
-        if (sinks_.warning) sinks_.warning(text);
-        result_.warnings.push_back(std::move(text));
+        const auto slower = slower_than_float(*planned_.calibrated, plan, typed.model);
+        if (!slower) return;
+        sinks_.warn(*slower);
+        result_.warnings.push_back(*slower);
       });
     }
     if (!options_.output.empty()) {
@@ -270,18 +257,18 @@ class Conversion {
   }
 
  private:
-  void warn(const std::string& text) { result_.warnings.push_back(text); }
+  void warn(const Note& note) { result_.warnings.push_back(note); }
 
   /// A script that makes the model takes its place.
   void run_script() {
     if (!is_model_script(options_.model)) return;
     keep_model_script(options_.output, options_.model.file());
     scripted_ = run_model_script(options_.model.file(), formats_named(options_.precision), options_.measure.data,
-                                 sinks_, [&](const std::string& text) { warn(text); });
+                                 sinks_, [&](const Note& note) { warn(note); });
     options_.model = scripted_.path;
     options_.precision.layer_settings = scripted_.settings;
     if (!options_.plan.empty() && !scripted_.settings.empty()) {
-      warn("the precisions that the script sets have no effect: the plan says which layer runs in which format");
+      warn({"script-precisions-without-effect", {}});
     }
   }
 
@@ -305,7 +292,7 @@ class Conversion {
     PrecisionOptions precision = asked;
     if (!given_) {
       precision = run_network_scripts(options_.model, precision, options_.measure.data, *sources_,
-                                      [&](const std::string& text) { warn(text); });
+                                      [&](const Note& note) { warn(note); });
     }
     PrepareOptions prepare = given_ ? preparation_of(*given_) : preparation_of(precision);
     if (given_) {
@@ -317,14 +304,11 @@ class Conversion {
     const std::shared_ptr<const Model> original = sources_->model(options_.model);
     result_.typed.original_weight_bytes = weight_bytes(*original);
     if (const std::size_t nodes = count_quantizers(*original); nodes > 0) {
-      warn(
-          fmt::format("the model already quantizes ({}): an engine that fuses these nodes runs the layers between them "
-                      "in their format, whatever format you choose",
-                      plural(nodes, "QuantizeLinear node")));
+      warn({"model-already-quantizes", {{"nodes", nodes}}});
     }
     prepared_ = sources_->prepared(options_.model, prepare);
     const Model& model = prepared_->model;
-    for (const PrepareNote& note : prepared_->notes) result_.notes.push_back(note.text);
+    for (const PrepareNote& done : prepared_->notes) result_.notes.push_back(done.note);
     const std::vector<Layer> layers = find_layers(model);
     other_types_ = layers_of_other_types(model, layers);
     if (given_) {
@@ -332,26 +316,22 @@ class Conversion {
       planned_.plan = *given_;
     } else {
       planned_ = make_plan(options_, precision, model, layers, prepare, other_types_, *sources_, result_);
-      if (planned_.calibrated && planned_.calibrated->partial && !planned_.calibrated->partial->text().empty()) {
-        result_.notes.push_back(planned_.calibrated->partial->text());
-      }
+      const auto resumed = planned_.calibrated ? resumed_note(*planned_.calibrated) : std::nullopt;
+      if (resumed) result_.notes.push_back(*resumed);
     }
     if (!options_.tensor_overrides.empty()) {
       override_tensors(planned_.plan, read_text(options_.tensor_overrides), options_.tensor_overrides.string());
     }
     if (planned_.plan.target == Target::TensorRt) {
-      const std::string refused = planned_.calibrated
-                                      ? shared_names_text(*original, planned_.calibrated->samples->at(0))
-                                      : shared_names_text(*original);
-      if (!refused.empty()) warn(refused);
+      const auto refused = planned_.calibrated ? shared_names_note(*original, planned_.calibrated->samples->at(0))
+                                               : shared_names_note(*original);
+      if (refused) warn(*refused);
     }
     const std::vector<PlannedLayer>& planned = planned_.plan.layers;
     const bool none_low =
         std::ranges::all_of(planned, [&](const PlannedLayer& layer) { return layer.format == precision.high; });
     if (none_low && !planned_.nothing_gains) warn(nothing_low(planned.size(), precision.high, other_types_));
-    for (const std::string& text : result_.warnings) {
-      if (sinks_.warning) sinks_.warning(text);
-    }
+    for (const Note& note : result_.warnings) sinks_.warn(note);
     result_.scheme = planned_.plan.scheme;
   }
 
@@ -406,12 +386,9 @@ void find_running(std::optional<Compiler>& compiler, const QuantizeOptions& opti
     }
   }
   refuse_unwritten(options.builder);
-  if (!sinks.warning) return;
-  sinks.warning(fmt::format(
-      "{}: this is a typed ONNX model, because TensorRT does not run on this machine ({}); ‹compile› builds an engine",
-      printable(options.output.string()), why));
+  sinks.warn({"typed-model-not-engine", {{"file", options.output.string()}, {"why", why}}});
   for (const auto& [setting, values] : options.builder) {
-    sinks.warning(fmt::format("‹{}› has no effect: no engine is built", setting));
+    sinks.warn({"builder-setting-without-effect", {{"setting", setting}}});
   }
 }
 

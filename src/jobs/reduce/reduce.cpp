@@ -67,7 +67,7 @@ class Job {
       : options_(options),
         sinks_(sinks),
         check_sinks_(check_sinks),
-        whole_(options, sinks_, [this](const std::string& text) { warn(text); }) {}
+        whole_(options, sinks_, [this](const Note& note) { warn(note); }) {}
 
   ReduceReport run() {
     const auto start = std::chrono::steady_clock::now();
@@ -106,10 +106,10 @@ class Job {
   void say(const std::string& text) const {
     if (check_sinks_.say) check_sinks_.say(text);
   }
-  void warn(const std::string& text) {
-    if (std::find(report_.warnings.begin(), report_.warnings.end(), text) != report_.warnings.end()) return;
-    report_.warnings.push_back(text);
-    if (sinks_.warning) sinks_.warning(text);
+  void warn(const Note& note) {
+    if (std::ranges::find(report_.warnings, note) != report_.warnings.end()) return;
+    report_.warnings.push_back(note);
+    sinks_.warn(note);
   }
 
   // A check that is a program, or a person.
@@ -350,12 +350,12 @@ class Job {
       write_data(result);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
-      warn(fmt::format("its inputs and outputs are not written: {}", error.what()));
+      warn({"part-data-not-written", {{"error", error.what()}}});
     }
     if (options_.min_good.empty()) return;
     const std::optional<Candidate> good = reducer_->nearest_good();
     if (!good) {
-      warn("‹min-good›: no part that was tried is good, so the file is not written");
+      warn({"no-good-part", {}});
       return;
     }
     report_.min_good = options_.min_good.string();

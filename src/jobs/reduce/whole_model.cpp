@@ -16,8 +16,7 @@
 
 namespace vernier {
 
-WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
-                       std::function<void(const std::string&)> warn)
+WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks, Warn warn)
     : options_(options),
       sinks_(sinks),
       warn_(std::move(warn)),
@@ -33,10 +32,7 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
   }
   if (!loads(model_, &load_failure_)) {
     checked_ = !checker_complaint(model_).has_value();
-    warn_(fmt::format("{} the model itself, so {}: {}",
-                      checked_ ? "ONNX Runtime does not load" : "neither ONNX Runtime nor ONNX's checker accepts",
-                      checked_ ? "candidates are checked by ONNX's checker only" : "every candidate goes to the check",
-                      load_failure_));
+    warn_({"model-does-not-load", {{"checked", checked_}, {"why", load_failure_}}});
   }
 }
 
@@ -81,9 +77,7 @@ TensorValues& WholeModel::values() {
   }
   samples_ = samples_for(model_, source, sinks_);
   if (samples_->is_random()) {
-    warn_(
-        "the inputs are random numbers: what is frozen or measured with them says little about real data (give "
-        "‹data›)");
+    warn_({"random-inputs-frozen", {}});
   }
   values_.emplace(runtime_, model_, *samples_);
   return *values_;
@@ -107,7 +101,7 @@ std::map<std::string, Tensor> WholeModel::frozen_values(const std::vector<std::s
     return values().of(names, 1).front();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
-    warn_(fmt::format("no values to freeze tensors to, so they become inputs: {}", error.what()));
+    warn_({"no-values-to-freeze", {{"error", error.what()}}});
     return {};
   }
 }

@@ -1,7 +1,6 @@
 // The model that is reduced, and the values inside it.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +22,7 @@ class WholeModel {
  public:
   /// Reads options.model. `options` and `sinks` must outlive it. `warn` gets what the user should know, perhaps more
   /// than once. Errors: Input, also for a model without nodes.
-  WholeModel(const ReduceOptions& options, const JobSinks& sinks, std::function<void(const std::string&)> warn);
+  WholeModel(const ReduceOptions& options, const JobSinks& sinks, Warn warn);
 
   /// Without nodes that are constants only, until unfold().
   const Model& model() const { return model_; }
@@ -53,7 +52,7 @@ class WholeModel {
 
   const ReduceOptions& options_;
   const JobSinks& sinks_;
-  std::function<void(const std::string&)> warn_;
+  Warn warn_;
   std::shared_ptr<const Runtime> runtime_;
   Model model_;
   std::optional<Model> unfolded_;

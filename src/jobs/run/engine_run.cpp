@@ -51,10 +51,7 @@ std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerO
   } else {
     failures.reasons.emplace_back("there is no NVIDIA driver");
   }
-  warn(
-      fmt::format("‹trt›: TensorRT does not run on this machine ({}): its documented rules are simulated (trt-sim), "
-                  "and nothing ran on TensorRT",
-                  fmt::join(failures.reasons, "; ")));
+  warn({"tensorrt-simulated", {{"why", fmt::format("{}", fmt::join(failures.reasons, "; "))}}});
   return nullptr;
 }
 

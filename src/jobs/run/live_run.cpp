@@ -91,7 +91,7 @@ bool find_nonfinite(const Tensor& tensor, NonFinite& counts) {
 
 std::size_t LiveRun::samples_at_once(std::size_t batch, const Warn& warn) const {
   if (batch > 1 && size() > 1) {
-    warn(one_by_one_text(batch, is_sequence() ? "each waits for the one before" : "its runner takes one at a time"));
+    warn(one_by_one_note(batch, is_sequence() ? "each waits for the one before" : "its runner takes one at a time"));
   }
   return 1;
 }
@@ -157,7 +157,7 @@ std::size_t SessionRun::samples_at_once(std::size_t batch, const Warn& warn) con
   for (std::size_t i = 0; i < most; ++i) first.push_back(samples().at(i));
   const std::string why = why_not_together(session_, model_, first, {});
   if (why.empty()) return most;
-  warn(one_by_one_text(batch, why));
+  warn(one_by_one_note(batch, why));
   return 1;
 }
 

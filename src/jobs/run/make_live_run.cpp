@@ -39,6 +39,7 @@
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
+#include "vernier/report/note_text.h"
 #include "vernier/run.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
@@ -53,8 +54,7 @@ bool any(const OutputChoice& choice) {
 
 void say_left_out(const std::vector<std::string>& names, const std::string& runner, const Warn& warn) {
   if (names.empty()) return;
-  warn(fmt::format("{}: not returned, because their type is unknown or they exist only as quantized values: {}", runner,
-                   list_some(names)));
+  warn({"tensors-not-returned", {{"runner", runner}, {"tensors", names}}});
 }
 
 /// Gives `model` the outputs that were chosen by the names of `named`, the model as the user knows it.
@@ -103,13 +103,13 @@ class Maker {
     if (engine_ != nullptr && is_built_engine(runner_.model)) return as_built();
     if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
-    if (runner_.precision.arithmetic != Arithmetic{}) say(kSumsEvidence);
+    if (runner_.precision.arithmetic != Arithmetic{}) say(note_text(sums_evidence()));
     Model model = as_typed_file(*sources_.model(runner_.model));
     SimulatedFile file = simulate_typed(model, runner_.precision.arithmetic);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
     if (runner_.weakly_typed && engine_ == nullptr) {
-      warn_("‹weakly-typed› has no effect in simulation: each layer has the format that the options say");
+      warn_({"weakly-typed-without-effect", {}});
     }
     if (engine_ != nullptr) return on_engine(std::move(model), typed);
     if (typed) return from_file(std::move(model), std::move(file));
@@ -126,10 +126,8 @@ class Maker {
     if (sinks_.info) sinks_.info(fmt::format("{}: {}", name_, text));
   }
 
-  void warn_random() const { warn_(kRandomInputs); }
-  void warn_low() const {
-    warn_("the model is float32 and no low format is given: nothing is in low precision (‹int8›, ‹fp16›, ...)");
-  }
+  void warn_random() const { warn_({kRandomInputs, {}}); }
+  void warn_low() const { warn_({"no-format-given", {}}); }
 
   std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session,
                                   std::shared_ptr<const SampleSource> samples) {
@@ -149,9 +147,7 @@ class Maker {
     session.level = options_.optimization;
     session.providers = options_.providers;
     if (session.level > GraphOptimization::EnableBasic && quantizes_to_float8(model)) {
-      warn_(
-          "ONNX Runtime cannot optimize FP8 files: 1.31 refuses them, and 1.32 drops a Relu in front of a "
-          "QuantizeLinear. Pass ‹graph-optimization-level› ORT_ENABLE_BASIC");
+      warn_({"fp8-not-optimized", {}});
     }
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     // Alone, a sample gets all threads; beside others, one.
@@ -190,8 +186,7 @@ class Maker {
 
   void say_typed() const {
     if (!says_formats(runner_.precision)) return;
-    warn_(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
-                      runner_.model.name()));
+    warn_({"formats-in-file", {{"model", runner_.model.name()}}});
   }
 
   std::unique_ptr<LiveRun> on_engine(Model file, bool typed) {
@@ -206,7 +201,7 @@ class Maker {
     } else if (says_formats(runner_.precision)) {
       const PlannedNetwork planned = plan();
       TypedModel lowered = lower_typed(planned.loaded.subject.model, planned.plan, /*strict=*/false);
-      for (const std::string& note : lowered.notes) say(note);
+      for (const Note& note : lowered.notes) say(note_text(note));
       file = std::move(lowered.model);
     }
     restore_tensor_names(file);
@@ -217,14 +212,15 @@ class Maker {
     auto run = std::make_unique<EngineRun>(name_, runner, std::move(file), samples, options_.measure.carries, &report);
     say(fmt::format("runs on {}: {}, built in {:.1f} s", engine, plural(report.kernels.size(), "kernel"),
                     report.seconds));
-    const std::string other = runner_.weakly_typed ? "" : other_formats_text(report);
-    if (!other.empty()) warn_(engine + ": " + other);
+    if (!runner_.weakly_typed) {
+      for (const Note& note : other_format_notes(engine, other_formats(report))) warn_(note);
+    }
     for (const std::string& words : report.words) say(words);
     if (unmarked) {
       double seconds = 0;
       const UnmarkedEngine::Changes changes = unmarked->changes(report, runner->run(samples->at(0), seconds));
-      const std::string text = fmt::format("{}: {}", engine, changes.text);
-      changes.outputs ? warn_(text) : say(text);
+      const Note note{"engine-without-marks", {{"engine", engine}, {"changes", changes.text}}};
+      changes.outputs ? warn_(note) : say(note_text(note));
     }
     return run;
   }
@@ -275,7 +271,7 @@ class Maker {
       return UnmarkedEngine(runner, file, samples);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Backend) throw;
-      warn_(fmt::format("without marked tensors it does not run: {}", error.what()));
+      warn_({"does-not-run-without-marks", {{"error", error.what()}}});
       return std::nullopt;
     }
   }
@@ -289,8 +285,7 @@ class Maker {
           "choose outputs where the engine is built, from the ONNX file");
     }
     if (says_formats(runner_.precision)) {
-      warn_(fmt::format("{}: precision options have no effect on an engine that is built",
-                        printable(runner_.model.name())));
+      warn_({"formats-in-engine", {{"model", runner_.model.name()}}});
     }
     Model ports;
     const EngineReport report = engine_->open_built(ModelFile(runner_.model).path(), ports);
@@ -304,7 +299,7 @@ class Maker {
   std::unique_ptr<LiveRun> from_file(Model typed, SimulatedFile file) {
     say("formats as the file says: " + formats_of(file.layers));
     say_typed();
-    for (const std::string& note : file.notes) say(note);
+    for (const Note& note : file.notes) say(note_text(note));
     // Its inputs are float32 where the file's are float16 or bfloat16: they are rounded inside.
     std::shared_ptr<const SampleSource> samples = sources_.samples(file.model);
     restore_tensor_names(typed);
@@ -325,7 +320,7 @@ class Maker {
     PlannedNetwork planned =
         plan_network(runner, measure, sources_, warn_, [&](const std::string& text) { say(text); });
     if (planned.calibrated_here && !planned.loaded.calibration) {
-      warn_("ranges are calibrated on the samples that are compared (‹calibration-data› chooses others)");
+      warn_({"calibrated-on-compared-samples", {}});
     }
     return planned;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "jobs/scripting/network_scripts.h"
 #include "plan/scheme.h"
 #include "vernier/format.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -32,19 +34,19 @@ std::string formats_of(const std::vector<PlannedLayer>& layers) {
 }
 
 PlannedNetwork plan_network(const RunnerOptions& runner, const MeasureOptions& measure, Sources& sources,
-                            const Warn& warn, const Warn& say) {
+                            const Warn& warn, const std::function<void(const std::string&)>& say) {
   const PrecisionOptions precision = run_network_scripts(runner.model, runner.precision, measure.data, sources, warn);
   PlannedNetwork planned{load(runner.model, preparation_of(precision), sources), {}, false};
   const Loaded& loaded = planned.loaded;
-  for (const std::string& text : loaded.warnings) warn(text);
-  for (const std::string& text : loaded.notes) say(text);
+  for (const Note& note : loaded.warnings) warn(note);
+  for (const Note& note : loaded.notes) say(note_text(note));
   const Subject& subject = loaded.subject;
   AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
-  for (const std::string& text : assigned.warnings) warn(text);
+  for (const Note& note : assigned.warnings) warn(note);
   planned.plan = std::move(assigned.plan);
-  for (const std::string& text : calibrate_on_samples(planned.plan, subject.model, subject.layers, loaded, precision,
-                                                      measure.calibration_cache)) {
-    warn(text);
+  for (const Note& note : calibrate_on_samples(planned.plan, subject.model, subject.layers, loaded, precision,
+                                               measure.calibration_cache)) {
+    warn(note);
   }
   say(planned.plan.scheme + "; " + formats_of(planned.plan.layers));
   const bool scaled = std::any_of(planned.plan.layers.begin(), planned.plan.layers.end(),

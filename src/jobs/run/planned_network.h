@@ -1,6 +1,7 @@
 // What the precision options of a runner make of its network.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,6 @@ struct PlannedNetwork {
 /// Assigns the formats and calibrates what has a scale. `say` gets what was done, line by line. Errors: whatever
 /// reading, scripts, formats and calibration refuse.
 PlannedNetwork plan_network(const RunnerOptions& runner, const MeasureOptions& measure, Sources& sources,
-                            const Warn& warn, const Warn& say);
+                            const Warn& warn, const std::function<void(const std::string&)>& say);
 
 }  // namespace vernier

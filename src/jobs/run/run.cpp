@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 
 #include "base/file.h"
 #include "base/parallel.h"
@@ -92,8 +91,10 @@ class Job {
   }
 
   void open_runs() {
-    const auto warn = [&](const std::string& text) {
-      if (warned_.insert(text).second && sinks_.warning) sinks_.warning(text);
+    const auto warn = [&](const Note& note) {
+      if (std::ranges::find(warned_, note) != warned_.end()) return;
+      warned_.push_back(note);
+      sinks_.warn(note);
     };
     const std::time_t now = std::time(nullptr);
     Sources sources(options_.measure, sinks_);
@@ -125,8 +126,7 @@ class Job {
     if (!options_.engine.shapes.empty()) names.emplace_back("shapes of a profile");
     if (!options_.engine.plugins.empty()) names.emplace_back("‹plugins›");
     if (names.empty()) return;
-    warn(fmt::format("{} {} no effect: nothing runs on an engine", fmt::join(names, ", "),
-                     names.size() == 1 ? "has" : "have"));
+    warn({"engine-options-without-effect", {{"options", names}}});
   }
 
   void check_sizes() const {
@@ -300,7 +300,7 @@ class Job {
   RunResult result_;
   std::vector<std::unique_ptr<Run>> runs_;
   std::vector<const LiveRun*> live_;  // the first of runs_
-  std::set<std::string> warned_;
+  std::vector<Note> warned_;
   std::optional<IterationScript> compare_script_, postprocess_script_;
   std::optional<RunWriter> outputs_;
   std::optional<InputWriter> inputs_;
@@ -317,9 +317,7 @@ std::unique_ptr<Run> open_runner(const RunOptions& options, std::size_t runner, 
   RunOptions resolved = options;
   resolved.measure.data = like_the_peer(options.measure.data);
   const std::vector<ScriptedModel> scripted = run_model_scripts(resolved, sinks);
-  const auto warn = [&](const std::string& text) {
-    if (sinks.warning) sinks.warning(text);
-  };
+  const auto warn = [&](const Note& note) { sinks.warn(note); };
   std::unique_ptr<EngineRunner> engine = engine_of(resolved, resolved.runners.at(runner), sinks, warn);
   const std::string name = runner_name(resolved.runners[runner], engine != nullptr, runner, std::time(nullptr));
   Sources sources(resolved.measure, sinks);

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <string>
 
 #include "plan/scheme.h"
 #include "vernier/format.h"
@@ -20,9 +19,8 @@ std::vector<ScriptedModel> run_model_scripts(RunOptions& options, const JobSinks
     for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
       if (!path.empty()) keep_model_script(path, script);
     }
-    models.push_back(run_model_script(script, formats, options.measure.data, sinks, [&](const std::string& text) {
-      if (sinks.warning) sinks.warning(text);
-    }));
+    models.push_back(
+        run_model_script(script, formats, options.measure.data, sinks, [&](const Note& note) { sinks.warn(note); }));
     for (RunnerOptions& runner : options.runners) {
       if (runner.model != script) continue;
       runner.model = models.back().path;

@@ -133,10 +133,7 @@ std::vector<LayerSetting> settings_of(const Json& set, const Json& network, cons
     settings.push_back(std::move(setting));
   }
   if (!moving.empty()) {
-    warn(
-        fmt::format("what a script sets of layers that only move data has no effect, because they follow their "
-                    "inputs: {}",
-                    list_some(moving)));
+    warn({"moving-layers-follow", {{"layers", moving}}});
   }
   return settings;
 }
@@ -156,11 +153,11 @@ PrecisionOptions run_network_scripts(const OnnxModel& source, PrecisionOptions p
     const Json said = run_script(location_of(script), network, running);
     precision.layer_settings = settings_of(said.at("set"), network, warn);
     for (const Json& ignored : said.at("ignored").items()) {
-      warn(fmt::format("{}: {} has no effect: {}", printable(script), printable(ignored.text()),
-                       reason_of(ignored.text())));
+      warn({"script-call-without-effect",
+            {{"script", script}, {"call", ignored.text()}, {"why", reason_of(ignored.text())}}});
     }
     if (precision.layer_settings == before) {
-      warn(fmt::format("{}: it changed the precision of no layer", printable(script)));
+      warn({"script-changed-nothing", {{"script", script}}});
     }
     if (!sinks.info) continue;
     sinks.info(fmt::format("{}: {} set", printable(script), plural(precision.layer_settings.size(), "layer")));

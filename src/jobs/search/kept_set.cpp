@@ -32,6 +32,7 @@
 #include "search/journal.h"
 #include "search/trials.h"
 #include "vernier/error.h"
+#include "vernier/report/note_text.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -113,11 +114,8 @@ class KeptSetSearch {
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !sinks_.is_interrupted())
       add_minimal(report);
     if (request_.options.pareto && !request_.external && !sinks_.is_interrupted()) add_pareto(report);
-    if (report.end == SearchEnd::Stopped && journal_ && journal_->writes() && sinks_.warning &&
-        !sinks_.is_interrupted()) {
-      sinks_.warning(
-          fmt::format("the search was stopped: the same command with ‹resume› goes on (its trials are in {})",
-                      printable(journal_->path().string())));
+    if (report.end == SearchEnd::Stopped && journal_ && journal_->writes() && !sinks_.is_interrupted()) {
+      sinks_.warn({"search-stopped", {{"journal", journal_->path().string()}}});
     }
     report.sample_inferences = sample_inferences_;
     return report;
@@ -136,16 +134,14 @@ class KeptSetSearch {
       std::error_code failure;
       std::filesystem::create_directories(request_.options.journal_folder, failure);
       if (failure) {
-        if (sinks_.warning) {
-          sinks_.warning(fmt::format("{}: {}: trials are not kept", printable(request_.options.journal_folder.string()),
-                                     failure.message()));
-        }
+        sinks_.warn({"no-folder-for-trials",
+                     {{"folder", request_.options.journal_folder.string()}, {"error", failure.message()}}});
         return;
       }
     }
     journal_.emplace(std::move(file), identity, units_.names(), request_.options.resume,
                      /*reader=*/!job_ranks().first());
-    for (const std::string& note : journal_->notes()) say(note);
+    for (const Note& note : journal_->notes()) say(note_text(note));
     if (journal_->writes()) say(fmt::format("trials: {}", printable(journal_->path().string())));
     say_lost();
     for (const RecordedTrial& known : journal_->trials()) ahead_.trials.skip(known.kept);
@@ -153,9 +149,9 @@ class KeptSetSearch {
 
   /// Once.
   void say_lost() {
-    if (said_lost_ || !journal_ || journal_->lost().empty()) return;
+    if (said_lost_ || !journal_ || !journal_->lost()) return;
     said_lost_ = true;
-    if (sinks_.warning) sinks_.warning(journal_->lost());
+    sinks_.warn(*journal_->lost());
   }
 
   const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }
@@ -269,9 +265,7 @@ class KeptSetSearch {
     try {
       replace_regular_file(file += ".best.json", [&](std::ostream& out) { out << plan; });
     } catch (const Error& error) {
-      if (!std::exchange(said_no_best_, true) && sinks_.warning) {
-        sinks_.warning(fmt::format("{}: the best plan so far is not kept", error.what()));
-      }
+      if (!std::exchange(said_no_best_, true)) sinks_.warn({"best-plan-not-kept", {{"error", error.what()}}});
     }
   }
 
@@ -326,8 +320,7 @@ class KeptSetSearch {
       ++asked;
       if (passes(again) == passed) return true;
       result.end = SearchEnd::Unstable;
-      result.notes.push_back(fmt::format("the check is unstable: it {} a set of {} first and then did not",
-                                         passed ? "passed" : "failed", plural(set.size(), "kept layer")));
+      result.notes.push_back({"check-unstable", {{"passed_first", passed}, {"kept", set.size()}}});
       return false;
     };
     for (const Certificate::Needed& needed : result.certificate.needed) {

@@ -191,22 +191,16 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   result.inserted = InsertedNode{node.name(), node.op_type()};
   // Said, not refused: engines have operators that ONNX does not know.
   if (const auto complaint = checker_complaint(model); complaint && !was_wrong) {
-    result.warnings.push_back(
-        fmt::format("ONNX's checker refuses the model with this node: {}", printable(first_line(*complaint))));
+    result.warnings.push_back({"checker-refuses-node", {{"error", first_line(*complaint)}}});
   }
   if (!is_needed(model, node.name())) {
-    std::vector<std::string> made;
-    for (const std::string& output : node.output()) made.push_back("'" + printable(output) + "'");
-    result.notes.push_back("no output of the model depends on it: nothing reads " + list_some(made));
+    const std::vector<std::string> made(node.output().begin(), node.output().end());
+    result.notes.push_back({"nothing-reads-it", {{"tensors", made}}});
   }
   // What was asked for stays, read or not.
-  for (std::string& note : passes::keep_nodes_for(model, {node.output().begin(), node.output().end()}).notes) {
-    result.notes.push_back(std::move(note));
-  }
+  append(result.notes, passes::keep_nodes_for(model, {node.output().begin(), node.output().end()}).notes);
   result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());
-  for (const std::string& text : result.warnings) {
-    if (sinks.warning) sinks.warning(text);
-  }
+  for (const Note& note : result.warnings) sinks.warn(note);
   result.model = given_model(std::move(model), options.output, options.external_data);
   return result;
 }

@@ -107,7 +107,7 @@ std::size_t inferred(const Model& model, const std::map<std::string, onnx::TypeP
 void write_data(const Model& whole, const Model& part, const ExtractOptions& options, const SampleSource& samples,
                 const std::shared_ptr<const Runtime>& runtime, SurgeonResult& result) {
   if (samples.is_random()) {
-    result.warnings.push_back("the inputs are random numbers: figures say little about real data (give samples)");
+    result.warnings.push_back({"random-part-inputs", {}});
   }
   std::vector<std::string> names = input_names(part);
   for (std::string& name : output_names(part)) names.push_back(std::move(name));
@@ -184,15 +184,13 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
   for (const std::string& name : inputs) {
     const bool is_weight = std::find(weights.begin(), weights.end(), name) != weights.end();
     if (!options.inputs.empty() && !used.contains(name) && !is_weight) {
-      result.warnings.push_back(fmt::format("‹inputs›: no output needs '{}': it is left out", printable(name)));
+      result.warnings.push_back({"input-left-out", {{"input", name}}});
     }
   }
   missing.put_back(part);
   result.model = given_model(part, options.output, options.external_data);
   if (options.with_data) write_data(model, part, options, *sources.samples(model), sources.runtime(), result);
-  for (const std::string& text : result.warnings) {
-    if (sinks.warning) sinks.warning(text);
-  }
+  for (const Note& note : result.warnings) sinks.warn(note);
   return result;
 }
 

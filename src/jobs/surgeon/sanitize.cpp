@@ -64,9 +64,7 @@ class Sanitizer {
     compare(original, model);
     missing_.put_back(model);
     result_.model = given_model(std::move(model), options_.output, options_.external_data);
-    for (const std::string& text : result_.warnings) {
-      if (sinks_.warning) sinks_.warning(text);
-    }
+    for (const Note& note : result_.warnings) sinks_.warn(note);
     return std::move(result_);
   }
 
@@ -88,7 +86,7 @@ class Sanitizer {
       if (const auto type = types.find(output.name()); type != types.end()) *output.mutable_type() = type->second;
     }
     if (!left_out.empty()) {
-      result_.warnings.push_back(fmt::format("not marked, because their type is unknown: {}", list_some(left_out)));
+      result_.warnings.push_back({"outputs-not-marked", {{"tensors", left_out}}});
     }
     changed_outputs_ = true;
   }
@@ -111,7 +109,7 @@ class Sanitizer {
       bound_size(model, tensor, bound->second);
       result_.bounded.emplace_back(tensor, bound->second);
     }
-    if (found.empty()) result_.warnings.push_back("‹set-unbounded-dds-upper-bound›: no size comes from data");
+    if (found.empty()) result_.warnings.push_back({"no-size-from-data", {}});
   }
 
   using Pass = passes::Outcome (*)(Model&, const passes::Context&);
@@ -119,7 +117,7 @@ class Sanitizer {
   bool apply(Model& model, Pass pass) {
     const std::size_t before = count(model);
     const passes::Outcome outcome = pass(model, {prepare_, evaluate_, default_opset(model.proto), limits_});
-    for (const std::string& text : outcome.notes) result_.notes.push_back(text);
+    append(result_.notes, outcome.notes);
     exact_ = exact_ && !outcome.changed_arithmetic;
     return count(model) < before;
   }
@@ -199,7 +197,7 @@ class Sanitizer {
     if (changed_outputs_ || !options_.size_bounds.empty()) return;  // other outputs, or meant to compute something else
     if (has_other_sizes(original, model)) return;
     if (missing_.any() && !options_.measure.data.is_random()) {
-      result_.warnings.push_back("not compared on these samples: the model has no weights");
+      result_.warnings.push_back({"not-compared-without-weights", {}});
       return;
     }
     try {
@@ -221,15 +219,14 @@ class Sanitizer {
       result_.compared = std::move(compared);
       if (result_.compared->identical) return;
       for (const std::string& name : off.changed) {
-        result_.warnings.push_back(fmt::format("output '{}' changed its values or its shape", printable(name)));
+        result_.warnings.push_back({"output-changed", {{"output", name}}});
       }
       if (exact_) {
-        result_.warnings.push_back(
-            "the outputs differ although only exact edits were made: please look at the figures");
+        result_.warnings.push_back({"exact-edits-differ", {}});
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
-      result_.warnings.push_back(fmt::format("not proven by running both: {}", error.what()));
+      result_.warnings.push_back({"not-proven-by-running", {{"error", error.what()}}});
     }
   }
 

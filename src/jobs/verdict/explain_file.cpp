@@ -71,7 +71,7 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
       merge_defects(report.defects, debug_loss(loss, quiet).defects);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Interrupted) throw;
-      report.notes.push_back(fmt::format("what its pairs lose was not measured: {}", first_line(error.what())));
+      report.notes.push_back({"pairs-not-measured", {{"error", first_line(error.what())}}});
     }
   }
   for (const Target target : kTargets) report.placements.push_back(placement_on(target, options, sinks));

@@ -42,14 +42,16 @@ bool is_worse(const RunFigures& there, const RunFigures& elsewhere) {
 
 }  // namespace
 
-std::string lost_by_default(const RunFigures& there, const RunFigures& simulated,
-                            const std::optional<SaturatedPairs>& saturated,
-                            const std::optional<Requirement>& requirement, const std::string& version) {
-  if (!is_worse(there, simulated)) return {};
-  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(there, saturated->figures)) return {};
-  return fmt::format(
-      "in ONNX Runtime {} with its default optimizations, the result on this machine is at {}, not {} (measured)",
-      printable(version), figure_text(there, requirement), figure_text(simulated, requirement));
+std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& simulated,
+                                    const std::optional<SaturatedPairs>& saturated,
+                                    const std::optional<Requirement>& requirement, const std::string& version) {
+  if (!is_worse(there, simulated)) return std::nullopt;
+  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(there, saturated->figures))
+    return std::nullopt;
+  return Note{"lost-by-default-optimizations",
+              {{"version", version},
+               {"there", figure_text(there, requirement)},
+               {"simulated", figure_text(simulated, requirement)}}};
 }
 
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
@@ -58,13 +60,13 @@ UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigur
   const std::string& version = loaded.subject.runtime->version();
   std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, sinks);
   if (there) {
-    std::string text = lost_by_default(*there, simulated, saturated, requirement, version);
-    if (text.empty()) there.reset();
-    return {std::move(text), std::move(there), false};
+    std::optional<Note> lost = lost_by_default(*there, simulated, saturated, requirement, version);
+    if (!lost) there.reset();
+    return {std::move(lost), std::move(there), false};
   }
   if (!holds_quantized_values(typed)) return {};
   const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
-  return {check ? refusal_text(*check, version) : "", {}, check && !check->refused.empty()};
+  return {check ? refusal_note(*check, version) : std::nullopt, {}, check && !check->refused.empty()};
 }
 
 }  // namespace vernier

@@ -7,6 +7,7 @@
 
 #include "jobs/common/load.h"
 #include "model/model.h"
+#include "vernier/note.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 #include "vernier/sinks.h"
@@ -21,13 +22,13 @@ std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& l
 /// Where `there` is worse than `simulated` for another reason than pairs that saturate: both figures in a sentence
 /// without its end, "in ONNX Runtime 1.31.1 with its default optimizations, the result on this machine is at 6.3 dB,
 /// not 31.2 dB (measured)". Empty: within 0.5 dB, or above 50.
-std::string lost_by_default(const RunFigures& there, const RunFigures& simulated,
-                            const std::optional<SaturatedPairs>& saturated,
-                            const std::optional<Requirement>& requirement, const std::string& version);
+std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& simulated,
+                                    const std::optional<SaturatedPairs>& saturated,
+                                    const std::optional<Requirement>& requirement, const std::string& version);
 
 struct UsersGet {
-  std::string text;                   // of lost_by_default(), or that ONNX Runtime refuses the file
-  std::optional<RunFigures> figures;  // where they are what `text` is about
+  std::optional<Note> note;           // of lost_by_default(), or that ONNX Runtime refuses the file
+  std::optional<RunFigures> figures;  // where they are what `note` is about
   bool refused = false;
 };
 /// Of a file that was given. Cost: as figures_by_default().

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
 
 #include "analysis/beside_known.h"
 #include "analysis/figures.h"
@@ -33,30 +34,27 @@ std::optional<BothOrders> measure_other_order(const Subject& subject, const Mode
   plain.optimize = false;
   const RunFigures other = figures_of_file(plain, typed, requirement, known);
   const bool other_is_worse = !(*other.damage <= *figures.damage);
-  BothOrders both{other_is_worse ? other : figures, "", ""};
-  const std::string pair = fmt::format("{} with kernels that sum in one order, {} in another",
-                                       figure_text(figures, *requirement), figure_text(other, *requirement));
-  if (other.passed != figures.passed) {
-    both.doubt = fmt::format("near the limit: {}; {} is met in one of them only, which counts as missed", pair,
-                             required_text(other, *requirement));
+  BothOrders both{other_is_worse ? other : figures, other.passed != figures.passed, std::nullopt};
+  const std::string one = figure_text(figures, *requirement), another = figure_text(other, *requirement);
+  if (both.doubtful) {
+    both.note =
+        Note{"near-the-limit", {{"one", one}, {"another", another}, {"required", required_text(other, *requirement)}}};
   } else if (std::abs(*other.damage - *figures.damage) > kSpread) {
-    both.spread = pair + ": the worse one counts";
+    both.note = Note{"orders-differ", {{"one", one}, {"another", another}}};
   }
   return both;
 }
 
 TestRow test_in_both_orders(const Subject& subject, const std::function<TestRow(const Subject&)>& test,
-                            std::string& doubt) {
+                            std::optional<Note>& doubt) {
   const TestRow row = test(subject);
   if (!subject.optimize || !(row.damage >= kNear && row.damage <= 1 / kNear)) return row;
   Subject plain = subject;
   plain.optimize = false;
   TestRow other = test(plain);
   if (other.verdict != row.verdict) {
-    doubt = fmt::format(
-        "near the limit: {:.4g} with kernels that sum in one order, {:.4g} in another; what is asked for "
-        "is met in one of them only, which counts as missed",
-        row.metric, other.metric);
+    doubt = Note{"test-near-the-limit",
+                 {{"one", fmt::format("{:.4g}", row.metric)}, {"another", fmt::format("{:.4g}", other.metric)}}};
   }
   return other.damage > row.damage ? other : row;
 }

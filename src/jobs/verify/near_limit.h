@@ -4,10 +4,10 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "analysis/output_store.h"
 #include "analysis/subject.h"
+#include "vernier/note.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/requirement.h"
@@ -15,9 +15,9 @@
 namespace vernier {
 
 struct BothOrders {
-  RunFigures worse;    // the figures that use more of the allowance
-  std::string doubt;   // when the two orders give different verdicts: both, in words
-  std::string spread;  // when they differ by more than a tenth of the allowance and agree: both, in words
+  RunFigures worse;          // the figures that use more of the allowance
+  bool doubtful = false;     // the two orders give different verdicts
+  std::optional<Note> note;  // where they do, and where they differ by more than a tenth of the allowance: both
 };
 
 /// Where `figures` of `typed` are within a factor of two of the limit, measures once more without the runtime's graph
@@ -29,7 +29,7 @@ std::optional<BothOrders> measure_other_order(const Subject& subject, const Mode
 /// The same of an objective: `test` measures it with a subject. The row that is worse; `doubt` says where the two give
 /// different verdicts. Cost: one more test, near the limit alone.
 TestRow test_in_both_orders(const Subject& subject, const std::function<TestRow(const Subject&)>& test,
-                            std::string& doubt);
+                            std::optional<Note>& doubt);
 
 /// What the outputs of `typed`, which stands beside the subject's model, are against those of that, over all samples.
 /// `known`: those, where an earlier run gave them. Cost: two plain runs; of `typed` alone where they are known.

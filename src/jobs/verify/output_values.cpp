@@ -73,10 +73,10 @@ std::string where_it_is_lost(const Subject& subject, const SimulatedFile& file, 
   OutputPart part{name, name, 0, 0, std::nullopt};
   if (known != subject.parts.end()) part = *known;
   const std::vector<HidingPair> hiding = pairs_hiding(file, part, sums);
-  if (!hiding.empty()) return "; " + hiding_text(hiding.back(), part);
+  if (!hiding.empty()) return hiding_text(hiding.back(), part);
   const GraphWalk walk(file.model);
   const onnx::NodeProto* maker = walk.maker(part.output);
-  return maker == nullptr ? "" : fmt::format("; '{}' gives it", printable(maker->name()));
+  return maker == nullptr ? "" : fmt::format("'{}' gives it", printable(maker->name()));
 }
 
 /// The values at each place along one axis of an output.
@@ -164,7 +164,7 @@ std::vector<std::size_t> hidden_channels(const Channels& typed, const Channels& 
 }
 
 /// Of outputs without parts: what lies between other channels is no part.
-void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std::vector<std::string>& sentences) {
+void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std::vector<Note>& notes) {
   std::vector<std::string> names = subject.judged;
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::any_of(subject.parts,
@@ -193,11 +193,14 @@ void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std:
         all.max = numbers.empty() ? channels.ranges[channel].max : std::max(all.max, channels.ranges[channel].max);
         numbers.push_back(std::to_string(channel));
       }
-      sentences.push_back(fmt::format(
-          "constant in the typed model: {} of {} places along axis {} of '{}' ({}). In the float model their values "
-          "are "
-          "from {:.3g} to {:.3g}: one scale for larger values hides them",
-          hidden.size(), channels.ranges.size(), channels.axis, printable(name), list_some(numbers), all.min, all.max));
+      notes.push_back({"places-constant",
+                       {{"count", hidden.size()},
+                        {"of", channels.ranges.size()},
+                        {"axis", channels.axis},
+                        {"output", name},
+                        {"places", numbers},
+                        {"min", all.min},
+                        {"max", all.max}}});
       break;
     }
   }
@@ -225,7 +228,7 @@ struct Moments {
 
 }  // namespace
 
-std::vector<std::string> offset_outputs(const Subject& subject, const RunFigures& figures) {
+std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures) {
   constexpr double kFar = 10;  // times the variance
   constexpr double kFewest = 2;
   std::vector<std::size_t> order = all_samples(subject);
@@ -245,7 +248,7 @@ std::vector<std::string> offset_outputs(const Subject& subject, const RunFigures
     }
     return one_may_be;
   });
-  std::vector<std::string> sentences;
+  std::vector<Note> notes;
   for (const std::string& name : names) {
     const Moments& moments = found.at(name);
     if (moments.count < kFewest || !moments.may_be_far()) continue;
@@ -253,14 +256,14 @@ std::vector<std::string> offset_outputs(const Subject& subject, const RunFigures
     if (!(variance > 1e-9 * energy) || energy <= kFar * variance) continue;
     const OutputFigure& figure = *std::ranges::find(figures.outputs, name, &OutputFigure::name);
     if (!std::isfinite(figure.sqnr_db)) continue;
-    sentences.push_back(
-        fmt::format("'{}' lies around {:.4g} with a spread of {:.2g}, and SQNR counts the {:.4g} as signal: that of "
-                    "the spread alone "
-                    "is {:.1f} dB, not {:.1f}",
-                    printable(name), moments.mean(), std::sqrt(variance), moments.mean(),
-                    figure.sqnr_db - 10 * std::log10(1 + energy / variance), figure.sqnr_db));
+    notes.push_back({"output-offset",
+                     {{"output", name},
+                      {"mean", moments.mean()},
+                      {"spread", std::sqrt(variance)},
+                      {"spread_db", figure.sqnr_db - 10 * std::log10(1 + energy / variance)},
+                      {"db", figure.sqnr_db}}});
   }
-  return sentences;
+  return notes;
 }
 
 std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const SimulatedFile& file) {
@@ -284,26 +287,27 @@ std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const Sim
   return rows;
 }
 
-std::vector<std::string> constant_outputs(const Subject& subject, const SimulatedFile& file,
-                                          const std::map<std::string, OutputStats>& sums) {
+std::vector<Note> constant_outputs(const Subject& subject, const SimulatedFile& file,
+                                   const std::map<std::string, OutputStats>& sums) {
   std::vector<std::string> suspects;
   for (const auto& [name, range] : ranges_of(subject, file.model, subject.judged, /*until_they_vary=*/true)) {
     if (range.count > 1 && range.min == range.max) suspects.push_back(name);
   }
-  std::vector<std::string> sentences;
-  add_hidden_channels(subject, file, sentences);
-  if (suspects.empty()) return sentences;
+  std::vector<Note> notes;
+  add_hidden_channels(subject, file, notes);
+  if (suspects.empty()) return notes;
   const std::map<std::string, RangeStats> reference =
       ranges_of(subject, subject.model, suspects, /*until_they_vary=*/false);
   for (const std::string& name : suspects) {
     const RangeStats& range = reference.at(name);
     if (range.empty() || !(range.max - range.min > kVaries * range.absmax())) continue;
-    sentences.push_back(fmt::format(
-        "'{}' is one constant in the typed model; in the float model its values are from "
-        "{:.3g} to {:.3g}{}",
-        printable(name), range.min, range.max, where_it_is_lost(subject, file, name, sums.at(name).pooled)));
+    notes.push_back({"output-constant",
+                     {{"output", name},
+                      {"min", range.min},
+                      {"max", range.max},
+                      {"where", where_it_is_lost(subject, file, name, sums.at(name).pooled)}}});
   }
-  return sentences;
+  return notes;
 }
 
 }  // namespace vernier

@@ -8,6 +8,7 @@
 
 #include "analysis/subject.h"
 #include "plan/simulate_typed.h"
+#include "vernier/note.h"
 #include "vernier/report/verify.h"
 
 namespace vernier {
@@ -20,13 +21,13 @@ std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const Sim
 /// in the float model; and for places along an axis that have, between others that are ten times as large. `sums`: of
 /// the judged outputs. Cost: at most eight samples through each model; one sample through the typed one where nothing
 /// is constant.
-std::vector<std::string> constant_outputs(const Subject& subject, const SimulatedFile& file,
-                                          const std::map<std::string, OutputStats>& sums);
+std::vector<Note> constant_outputs(const Subject& subject, const SimulatedFile& file,
+                                   const std::map<std::string, OutputStats>& sums);
 
-/// A sentence for each judged output whose values lie around one that is far larger than their spread: with m their
+/// A note for each judged output whose values lie around one that is far larger than their spread: with m their
 /// mean over all elements and s^2 their variance, m^2 is more than 10 s^2. SQNR counts m as signal: that of the spread
 /// alone is 10 log10(1 + m^2 / s^2) dB less. Cost: one sample through the float model; at most eight where an output
 /// looks so.
-std::vector<std::string> offset_outputs(const Subject& subject, const RunFigures& figures);
+std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures);
 
 }  // namespace vernier

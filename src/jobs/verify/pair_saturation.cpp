@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "analysis/beside_known.h"
@@ -57,10 +58,7 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
   if (!has_int8_weights(file)) return {};
   PairSaturation result;
   if (bytes_beside(typed) > kLargeWeights) {
-    result.note = fmt::format(
-        "the weights take more than 1 GiB: what an x86 CPU without VNNI makes of their products in {} was not "
-        "simulated",
-        name_of(runtime));
+    result.note = Note{"saturation-not-simulated", {{"runtime", name_of(runtime)}}};
     return result;
   }
   SaturatingFile saturating;
@@ -77,11 +75,7 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
     saturating = saturating_pairs(file, of_layers(kernels, file));
   }
   if (!saturating.not_simulated.empty()) {
-    for (std::string& name : saturating.not_simulated) name = fmt::format("'{}'", printable(name));
-    result.note = fmt::format(
-        "{} multiplies uint8 data by int8 weights in {}. On an x86 CPU without VNNI their sums may saturate, which is "
-        "not simulated: the result there may be worse",
-        name_of(runtime), list_some(saturating.not_simulated));
+    result.note = Note{"sums-may-saturate", {{"runtime", name_of(runtime)}, {"layers", saturating.not_simulated}}};
   }
   if (saturating.layers.empty()) return result;
   std::optional<OutputStore> own;
@@ -113,24 +107,28 @@ bool is_worth_a_warning(const SaturatedPairs& found, const RunFigures& exact, Ta
                              });
 }
 
-std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact,
-                            const std::optional<Requirement>& requirement, bool in_sample) {
+Note saturation_note(const SaturatedPairs& found, const RunFigures& exact,
+                     const std::optional<Requirement>& requirement, bool in_sample) {
   const SaturatedPairs::Layer& worst = found.layers.front();
   const std::string there = figure_text(found.figures, requirement), elsewhere = figure_text(exact, requirement);
   const bool any_signed = std::ranges::any_of(found.layers, is_signed);
-  std::string text = fmt::format(
-      "on x86 CPUs without VNNI, {} {}adds products in pairs of 16 bits: in '{}', {} of {} pairs saturate{}, and the "
-      "result{} is at {}, {} (simulated)",
-      name_of(found.runtime), any_signed ? "makes int8 data uint8 and " : "", printable(worst.name), worst.saturated,
-      worst.pairs,
-      found.layers.size() == 1 ? "" : fmt::format(", and pairs in {}", plural(found.layers.size() - 1, "more layer")),
-      in_sample ? " on its calibration samples" : "", there, there == elsewhere ? "as elsewhere" : "not " + elsewhere);
-  if (!found.reduced && any_signed && found.runtime == Target::OnnxRuntime) {
-    return text + ". Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime";
+  Note note{"pairs-saturate",
+            {{"runtime", name_of(found.runtime)},
+             {"signed", any_signed},
+             {"layer", worst.name},
+             {"saturated", worst.saturated},
+             {"pairs", worst.pairs},
+             {"in_sample", in_sample},
+             {"there", there},
+             {"alike", there == elsewhere},
+             {"elsewhere", there == elsewhere ? "" : elsewhere}}};
+  if (found.layers.size() > 1) note.fields.emplace_back("more", found.layers.size() - 1);
+  if (found.reduced) {
+    note.fields.emplace_back("reduced", figure_text(*found.reduced, requirement));
+  } else {
+    note.fields.emplace_back("needs_target", any_signed && found.runtime == Target::OnnxRuntime);
   }
-  if (!found.reduced) return text + ". ‹reduce-range› avoids it: weights in 7 bits";
-  return text + fmt::format(". ‹reduce-range› avoids it: weights in 7 bits give {} on every CPU (measured)",
-                            figure_text(*found.reduced, requirement));
+  return note;
 }
 
 }  // namespace vernier

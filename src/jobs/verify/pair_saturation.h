@@ -2,12 +2,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "analysis/output_store.h"
 #include "analysis/subject.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
+#include "vernier/note.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 #include "vernier/target.h"
@@ -16,7 +16,7 @@ namespace vernier {
 
 struct PairSaturation {
   std::optional<SaturatedPairs> found;  // absent: no pair of products saturates on the samples
-  std::string note;                     // what was not simulated; empty: nothing
+  std::optional<Note> note;             // what was not simulated
 };
 
 /// Of `typed` over all samples, in OpenVINO where that is the target, else in ONNX Runtime; `file` is its simulation,
@@ -32,7 +32,7 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
 bool is_worth_a_warning(const SaturatedPairs& found, const RunFigures& exact, Target target);
 
 /// The warning: which layer, how many pairs, and both figures; `in_sample`: of samples that calibrated the file.
-std::string saturation_text(const SaturatedPairs& found, const RunFigures& exact,
-                            const std::optional<Requirement>& requirement, bool in_sample = false);
+Note saturation_note(const SaturatedPairs& found, const RunFigures& exact,
+                     const std::optional<Requirement>& requirement, bool in_sample = false);
 
 }  // namespace vernier

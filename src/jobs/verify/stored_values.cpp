@@ -389,18 +389,14 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
   }
 }
 
-void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
-                           std::vector<std::string>& notes) {
+void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures, std::vector<Note>& notes) {
   constexpr double kAgrees = 15;  // dB
   const auto scaled = std::ranges::count_if(defects, &FoundDefect::scaled);
   const bool agrees =
       std::ranges::all_of(figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kAgrees; });
   if (scaled == 0 || figures.outputs.empty() || !agrees) return;
   std::erase_if(defects, &FoundDefect::scaled);
-  notes.push_back(
-      fmt::format("{} the values of the float model times a factor for each channel, as equalization leaves "
-                  "them",
-                  scaled == 1 ? "1 weight has" : fmt::format("{} weights have", scaled)));
+  notes.push_back({"weights-equalized", {{"count", scaled}}});
 }
 
 void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found) {

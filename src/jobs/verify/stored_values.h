@@ -9,6 +9,7 @@
 #include "jobs/verify/float_twins.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
+#include "vernier/note.h"
 #include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 
@@ -42,8 +43,7 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
 /// Drops weights that are `scaled` where all outputs of the file agree with the float model, and says so in a note: the
 /// factors of one layer undo those of another, as equalization leaves them. A scale that is wrong would show in
 /// outputs.
-void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
-                           std::vector<std::string>& notes);
+void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures, std::vector<Note>& notes);
 
 /// `found` in the place of those of `defects` that are about the same node and of the same kind.
 void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -104,23 +105,20 @@ std::optional<std::pair<std::string, double>> large_whole_numbers(const Subject&
 
 }  // namespace
 
-std::string tf32_reads_text(const Subject& subject, const SimulateWith& simulate, const RunFigures& plain,
-                            const RunFigures& figures, const OutputStore* known) {
+std::optional<Note> tf32_reads(const Subject& subject, const SimulateWith& simulate, const RunFigures& plain,
+                               const RunFigures& figures, const OutputStore* known) {
   const double all = noise_of(figures);
-  if (all < kHarmless || all <= kApart * noise_of(plain)) return {};  // both may be infinite
+  if (all < kHarmless || all <= kApart * noise_of(plain)) return std::nullopt;  // both may be infinite
   std::optional<OutputStore> own;
   if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
   const auto noise = [&](Model model) {
     return noise_of(figures_of(subject, run_beside_known(subject, std::move(model), *known, {}).outputs, nullptr));
   };
   const Model sums_alone = simulate({Accumulate::Float16, /*tf32=*/false});
-  if (noise(sums_alone) * kApart >= all) return {};  // the sums make it
+  if (noise(sums_alone) * kApart >= all) return std::nullopt;  // the sums make it
   const std::vector<std::string> readers = readers_of_tf32(simulate(kMeasuredArithmetic), sums_alone);
-  if (readers.empty()) return {};
-  std::string text = "TF32 makes the difference, not FP16 accumulation";
-  if (readers.size() > kMostLayers) {
-    return text + fmt::format(": {} in float32 read it", plural(readers.size(), "layer"));
-  }
+  if (readers.empty()) return std::nullopt;
+  if (readers.size() > kMostLayers) return Note{"tf32-decides", {{"readers", readers.size()}}};
   std::string worst;
   double most = 0;
   for (const std::string& reader : readers) {
@@ -129,13 +127,14 @@ std::string tf32_reads_text(const Subject& subject, const SimulateWith& simulate
     most = one;
     worst = reader;
   }
-  if (worst.empty()) return text;
-  text += fmt::format(": with '{}' alone reading it the result is at {} dB", printable(worst), db_text(db_of(most)));
+  if (worst.empty()) return Note{"tf32-decides", {}};
+  Note note{"tf32-decides", {{"layer", worst}, {"db", db_text(db_of(most))}}};
   if (const auto numbers = large_whole_numbers(subject, sums_alone, worst)) {
-    text += fmt::format(". '{}' holds whole numbers (positions) up to {:g}, and TF32 knows them all up to {:g} only",
-                        printable(numbers->first), numbers->second, kExact);
+    note.fields.emplace_back("input", numbers->first);
+    note.fields.emplace_back("largest", numbers->second);
+    note.fields.emplace_back("exact_up_to", kExact);
   }
-  return text + ". Keep its inputs smaller, or switch TF32 off where the engine is built (trtexec --noTF32)";
+  return note;
 }
 
 }  // namespace vernier

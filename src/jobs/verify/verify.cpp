@@ -59,6 +59,7 @@
 #include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
@@ -194,17 +195,19 @@ std::optional<HiddenNonfinite> hidden_nonfinite(const VerifyReport& report) {
   return hidden.layers == 0 ? std::nullopt : std::optional(hidden);
 }
 
-/// Where the engine's verdict is not the simulation's, in words; else empty.
-std::string disagreement(const VerifyReport& report) {
+/// Where the engine's verdict is not the simulation's.
+std::optional<Note> disagreement(const VerifyReport& report) {
+  std::string there, simulated;
   if (report.engine_test) {
-    if (report.test->verdict == report.engine_test->verdict) return "";
-    return fmt::format("{:.4g} on the engine, {:.4g} simulated; the figure of the engine counts",
-                       report.engine_test->metric, report.test->metric);
+    if (report.test->verdict == report.engine_test->verdict) return std::nullopt;
+    there = fmt::format("{:.4g}", report.engine_test->metric);
+    simulated = fmt::format("{:.4g}", report.test->metric);
+  } else {
+    if (!report.requirement || report.figures.passed == report.engine->figures.passed) return std::nullopt;
+    there = figure_text(report.engine->figures, *report.requirement);
+    simulated = figure_text(report.figures, *report.requirement);
   }
-  if (!report.requirement || report.figures.passed == report.engine->figures.passed) return "";
-  return fmt::format("{} on the engine, {} simulated; the figure of the engine counts",
-                     figure_text(report.engine->figures, *report.requirement),
-                     figure_text(report.figures, *report.requirement));
+  return Note{"engine-disagrees", {{"engine", report.engine->engine}, {"there", there}, {"simulated", simulated}}};
 }
 
 /// For TensorRT, which is measured to sum otherwise than simulations assume.
@@ -279,27 +282,30 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
     // An engine may refuse the file for what is wrong with it: then that is the answer.
     if (error.kind() != ErrorKind::Backend || std::ranges::none_of(defects, &FoundDefect::refused)) throw Error(fault);
     report = described(typed, options, sources);
-    report.notes.push_back("not measured, the file does not run: " + first_line(fault.what()));
+    report.notes.push_back({"file-does-not-run", {{"error", first_line(fault.what())}}});
   }
   if (holds_quantized_values(*reference) && !options.task.labels) not_judged(report);
   merge_defects(defects, std::move(report.defects));
   report.defects = std::move(defects);
   excuse_scaled_weights(report.defects, report.figures, report.notes);
   for (const FoundDefect& defect : report.defects) {
-    if (sinks.warning) sinks.warning(fmt::format("'{}': {}", printable(defect.node), defect.text));
+    sinks.warn({"file-defect", {{"node", defect.node}, {"text", defect.text}}});
   }
+  const auto warn = [&](const Note& note) {
+    report.warnings.push_back(note);
+    sinks.warn(note);
+  };
   if (report.saturated_pairs && is_worth_a_warning(*report.saturated_pairs, report.figures, options.target)) {
-    report.warnings.push_back(saturation_text(*report.saturated_pairs, report.figures, report.requirement));
-    if (sinks.warning) sinks.warning(report.warnings.back());
+    warn(saturation_note(*report.saturated_pairs, report.figures, report.requirement));
   }
   const bool seen =
       std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
   if (seen || any_low(simulate_typed(typed))) return report;
-  report.warnings.push_back(
-      reference_low ? fmt::format("{} is in low precision and {} is not: are the two swapped?",
-                                  printable(options.float_model.name()), printable(options.typed_model.name()))
-                    : fmt::format("{} has no layer in low precision", printable(options.typed_model.name())));
-  if (sinks.warning) sinks.warning(report.warnings.back());
+  if (reference_low) {
+    warn({"models-swapped", {{"reference", options.float_model.name()}, {"file", options.typed_model.name()}}});
+  } else {
+    warn({"no-layer-low", {{"file", options.typed_model.name()}}});
+  }
   return report;
 }
 
@@ -316,13 +322,12 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const Subject& subject = loaded.subject;
   loaded.subject.labelled = options.task.labels.has_value();
   if (options.measure.batch > 1) set_batch(loaded.subject, options.measure.batch);
-  const auto warn = [&](const std::string& text) {
-    report.warnings.push_back(text);
-    if (sinks.warning) sinks.warning(text);
+  const auto warn = [&](const Note& note) {
+    if (std::ranges::find(report.warnings, note) != report.warnings.end()) return;
+    report.warnings.push_back(note);
+    sinks.warn(note);
   };
-  loaded.subject.one_by_one = [&](const std::string& text) {
-    if (std::ranges::find(report.warnings, text) == report.warnings.end()) warn(text);
-  };
+  loaded.subject.one_by_one = warn;
 
   report.float_sha256 = loaded.original->sha256;
   report.data = loaded.samples->description();
@@ -330,10 +335,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   report.random_data = loaded.samples->is_random();
   report.warnings = loaded.warnings;
   report.notes = simulated.notes;
-  report.notes.insert(report.notes.end(), loaded.output_notes.begin(), loaded.output_notes.end());
-  for (const std::string& text : report.warnings) {
-    if (sinks.warning) sinks.warning(text);
-  }
+  append(report.notes, loaded.output_notes);
+  for (const Note& note : report.warnings) sinks.warn(note);
 
   watch.phase("lock-step comparison");
   // Before minutes of measuring: a script that cannot be loaded ends it here.
@@ -354,17 +357,13 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   report.figures = figures_of(subject, measured.outputs, requirement);
   if (const auto both = measure_other_order(subject, simulated.model, report.figures, requirement, known)) {
     report.figures = both->worse;
-    report.doubt = both->doubt;
-    for (const std::string& text : {both->doubt, both->spread}) {
-      if (!text.empty()) warn(text);
-    }
+    if (both->doubtful) report.doubt = note_text(*both->note);
+    if (both->note) warn(*both->note);
   }
 
   if (options.target == Target::TensorRt) {
-    std::vector<std::string> texts;
-    if (!simulated.lost_limits.empty()) texts.push_back(lost_limits_text(simulated.lost_limits));
-    if (!simulated.half_steps.empty()) texts.push_back(half_steps_text(simulated.half_steps));
-    for (const std::string& text : texts) warn(text);
+    if (!simulated.lost_limits.empty()) warn({"lost-limits", {{"layers", simulated.lost_limits}}});
+    if (!simulated.half_steps.empty()) warn({"half-steps", {{"layers", simulated.half_steps}}});
   }
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
@@ -377,16 +376,12 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
         bring_beside(loaded, typed, file.model);
         return std::move(file.model);
       };
-      const std::string tf32 = tf32_reads_text(subject, simulate, decides ? report.other_sums->figures : report.figures,
-                                               decides ? report.figures : report.other_sums->figures, known);
-      if (!tf32.empty()) {
-        report.warnings.push_back(tf32);
-        if (sinks.warning) sinks.warning(tf32);
-      }
+      const auto tf32 = tf32_reads(subject, simulate, decides ? report.other_sums->figures : report.figures,
+                                   decides ? report.figures : report.other_sums->figures, known);
+      if (tf32) warn(*tf32);
     } catch (const Error& error) {
       if (decides || error.kind() != ErrorKind::Backend) throw;
-      report.warnings.push_back(fmt::format("other sums failed, the rest of the answer stands: {}", error.what()));
-      if (sinks.warning) sinks.warning(report.warnings.back());
+      warn({"phase-failed", {{"phase", "other sums"}, {"error", error.what()}}});
     }
     watch.stop();
     if (decides && requirement && !(*report.other_sums->figures.damage <= *report.figures.damage)) {
@@ -395,44 +390,40 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     }
   }
 
-  if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.emplace_back(kSumsEvidence);
+  if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.push_back(sums_evidence());
 
   // A job's own file for TensorRT is run there.
   if (options.target != Target::TensorRt || known == nullptr) {
     watch.phase("saturated pairs");
     PairSaturation saturation = measure_pair_saturation(subject, typed, simulated, options.target, requirement, known);
-    if (!saturation.note.empty()) report.notes.push_back(std::move(saturation.note));
+    if (saturation.note) report.notes.push_back(*saturation.note);
     report.saturated_pairs = std::move(saturation.found);
     watch.stop();
   }
 
   if (as_users_run_it && !options.on) {
     watch.phase("ONNX Runtime");
-    auto [text, there, refused] =
+    auto [note, there, refused] =
         what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement, sinks);
     watch.stop();
     if (options.target == Target::OnnxRuntime) report.by_default = std::move(there);
     if (refused && options.target == Target::OnnxRuntime) {
-      report.defects.push_back({"refused-run", printable(options.typed_model.name()), text, "", /*refused=*/true});
-    } else if (!text.empty() && options.target == Target::OnnxRuntime) {
-      report.warnings.push_back(text);
-      if (sinks.warning) sinks.warning(text);
-    } else if (!text.empty()) {
-      report.notes.push_back(text);
+      report.defects.push_back({"refused-run", options.typed_model.name(), note_text(*note), "", /*refused=*/true});
+    } else if (note && options.target == Target::OnnxRuntime) {
+      warn(*note);
+    } else if (note) {
+      report.notes.push_back(*note);
     }
   }
 
   if (objective) {
     watch.phase("task");
     report.objective = objective->text();
-    std::string doubt;
+    std::optional<Note> doubt;
     report.test = test_in_both_orders(
         subject, [&](const Subject& which) { return test_by(*objective, labels, which, simulated.model, known); },
         doubt);
-    if (!doubt.empty()) {
-      report.warnings.push_back(doubt);
-      if (sinks.warning) sinks.warning(doubt);
-    }
+    if (doubt) warn(*doubt);
     watch.stop();
   }
 
@@ -446,26 +437,22 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
       if (labels != nullptr) say_share(*report.engine_test, report.test->reference, labels->min_share);
     }
     watch.stop();
-    for (const std::string& text : {report.engine->other_formats, disagreement(report)}) {
-      if (text.empty()) continue;
-      report.warnings.push_back(report.engine->engine + ": " + text);
-      if (sinks.warning) sinks.warning(report.warnings.back());
-    }
+    for (const Note& note : other_format_notes(report.engine->engine, report.engine->changed_formats)) warn(note);
+    if (const auto note = disagreement(report)) warn(*note);
   }
 
   watch.phase("output values");
   report.exact_outputs = compare_exact_outputs(subject, simulated);
   for (const ExactOutput& output : report.exact_outputs) {
     if (output.equal == output.samples) continue;
-    report.warnings.push_back(
-        fmt::format("output '{}' ({}) is not part of the requirement, and differs from the float model's in {} of {}",
-                    printable(output.name), printable(output.what), output.samples - output.equal,
-                    plural(output.samples, "sample")));
-    if (sinks.warning) sinks.warning(report.warnings.back());
+    warn({"exact-output-differs",
+          {{"output", output.name},
+           {"what", output.what},
+           {"differing", output.samples - output.equal},
+           {"samples", output.samples}}});
   }
-  std::vector<std::string> told = constant_outputs(subject, simulated, measured.outputs);
-  std::ranges::move(offset_outputs(subject, report.figures), std::back_inserter(told));
-  for (const std::string& text : told) warn(text);
+  for (const Note& note : constant_outputs(subject, simulated, measured.outputs)) warn(note);
+  for (const Note& note : offset_outputs(subject, report.figures)) warn(note);
   watch.stop();
 
   std::map<std::string, Format> formats;
@@ -488,8 +475,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   }
   report.figures.nonfinite_inside = hidden_nonfinite(report);
   if (report.figures.nonfinite_inside) {
-    report.warnings.push_back(nonfinite_text(*report.figures.nonfinite_inside));
-    if (sinks.warning) sinks.warning(report.warnings.back());
+    const HiddenNonfinite& hidden = *report.figures.nonfinite_inside;
+    warn({"nonfinite-inside", {{"layers", hidden.layers}, {"first", hidden.first}, {"operator", hidden.op_type}}});
   }
   report.compared = report.layers.size();
   report.not_compared = matches.missing;

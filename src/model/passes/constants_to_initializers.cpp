@@ -77,8 +77,7 @@ Outcome constants_to_initializers(Model& model, const Context& context) {
   });
 
   Outcome outcome;
-  if (constants > 0)
-    outcome.notes.push_back(plural(static_cast<std::size_t>(constants), "Constant node") + " made initializers");
+  if (constants > 0) outcome.notes.push_back({"constants-made-initializers", {{"count", constants}}});
   return outcome;
 }
 

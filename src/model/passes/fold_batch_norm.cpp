@@ -163,14 +163,11 @@ Outcome fold_batch_norm(Model& model, const Context& context) {
   });
   Outcome outcome;
   if (!left.empty()) {
-    outcome.notes.push_back(
-        fmt::format("{} not folded into the layer before ({}): its weight would lose accuracy when it is rounded",
-                    plural(left.size(), "BatchNormalization node"), list_some(left)));
+    outcome.notes.push_back({"batch-norms-not-folded", {{"nodes", left}}});
   }
   if (count == 0) return outcome;
   remove_leftovers(model);
-  outcome.notes.push_back(plural(static_cast<std::size_t>(count), "BatchNormalization node") +
-                          " folded into the layer before");
+  outcome.notes.push_back({"batch-norms-folded", {{"count", count}}});
   outcome.changed_arithmetic = true;
   return outcome;
 }

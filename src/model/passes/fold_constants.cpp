@@ -195,8 +195,7 @@ Outcome fold_constants(Model& model, const Context& context) {
         apart = true;
         continue;
       }
-      outcome.notes.push_back(
-          fmt::format("{} not folded: {}", plural(part.nodes.size(), "constant node"), failure.what()));
+      outcome.notes.push_back({"constants-not-folded", {{"count", part.nodes.size()}, {"error", failure.what()}}});
       break;
     }
     if (values.size() != part.values.size()) {
@@ -210,19 +209,16 @@ Outcome fold_constants(Model& model, const Context& context) {
       remove_nodes(graph, [&](const onnx::NodeProto& node) { return part.nodes.contains(node.name()); });
     });
     if (context.fold.rounds > 0) {  // who limits the passes wants to know what each of them did
-      outcome.notes.push_back(fmt::format("Pass {}: {} folded", round, plural(part.nodes.size(), "constant node")));
+      outcome.notes.push_back({"constants-folded-in-pass", {{"pass", round}, {"count", part.nodes.size()}}});
     }
     folded += static_cast<int>(part.nodes.size());
   }
   for (const std::string& name : stuck) {
-    outcome.notes.push_back(fmt::format("node '{}' cannot be evaluated and was not folded", printable(name)));
+    outcome.notes.push_back({"node-not-folded", {{"node", name}}});
   }
   remove_leftovers(model);
-  if (shapes > 0)
-    outcome.notes.push_back(plural(static_cast<std::size_t>(shapes), "Shape node") +
-                            " of tensors of fixed shape folded");
-  if (folded > 0 && context.fold.rounds == 0)
-    outcome.notes.push_back(plural(static_cast<std::size_t>(folded), "constant node") + " folded");
+  if (shapes > 0) outcome.notes.push_back({"shapes-folded", {{"count", shapes}}});
+  if (folded > 0 && context.fold.rounds == 0) outcome.notes.push_back({"constants-folded", {{"count", folded}}});
   return outcome;
 }
 

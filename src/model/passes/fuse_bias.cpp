@@ -69,7 +69,7 @@ Outcome fuse_bias(Model& model, const Context&) {
   remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });
   remove_leftovers(model);
   Outcome outcome;
-  if (!gone.empty()) outcome.notes.push_back(plural(gone.size(), "Add") + " became a bias");
+  if (!gone.empty()) outcome.notes.push_back({"adds-made-biases", {{"count", gone.size()}}});
   outcome.changed_arithmetic = !gone.empty();
   return outcome;
 }

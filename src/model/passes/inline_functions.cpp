@@ -29,7 +29,7 @@ Outcome inline_functions(Model& model, const Context&) {
   } catch (const Error& error) {
     throw Error(ErrorKind::Input, error.what());  // what a function's body holds was not looked at before
   }
-  return {{plural(static_cast<std::size_t>(count), "function") + " inlined"}};
+  return {.notes = {{"functions-inlined", {{"count", count}}}}};
 }
 
 }  // namespace vernier::passes

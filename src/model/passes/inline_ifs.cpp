@@ -92,7 +92,7 @@ int inline_constant_ifs(Model& model) {
 }
 
 /// The Ifs of the main graph whose condition is the same for all samples, inlined; one note each.
-std::vector<std::string> inline_steady_ifs(Model& model, const Context& context) {
+std::vector<Note> inline_steady_ifs(Model& model, const Context& context) {
   const onnx::GraphProto& graph = model.proto.graph();
   std::vector<std::string> conditions;
   for (const onnx::NodeProto& node : graph.node()) {
@@ -117,14 +117,13 @@ std::vector<std::string> inline_steady_ifs(Model& model, const Context& context)
       seen[conditions[i]].insert(truth_of(values.at(i), *reader));
     }
   }
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
     if (!is_if(node) || !seen.contains(node.input(0)) || seen[node.input(0)].size() != 1) continue;
     const bool taken = *seen[node.input(0)].begin();
-    notes.push_back(fmt::format(
-        "If '{}': '{}' is {} for {}, its {} branch was inlined", printable(node.name()), printable(node.input(0)),
-        taken, samples == 1 ? "the sample" : fmt::format("all {} samples", samples), taken ? "then" : "else"));
+    notes.push_back(
+        {"if-inlined", {{"node", node.name()}, {"condition", node.input(0)}, {"taken", taken}, {"samples", samples}}});
     splice(model, *model.proto.mutable_graph(), i, taken);
     --i;
   }
@@ -158,21 +157,20 @@ Outcome inline_ifs(Model& model, const Context& context) {
   for (;;) {
     const int now = inline_constant_ifs(model);
     constant += now;
-    std::vector<std::string> steady;
+    std::vector<Note> steady;
     if (now == 0 && context.options.inline_ifs && context.options.samples > 0) {
       steady = inline_steady_ifs(model, context);
     }
     if (now == 0 && steady.empty()) break;
-    outcome.notes.insert(outcome.notes.end(), steady.begin(), steady.end());
+    append(outcome.notes, steady);
     outcome.changed_arithmetic = outcome.changed_arithmetic || !steady.empty();
     // A branch brings constants and nodes that the condition made constant: what decides the next If may be among them.
     for (const auto pass : {constants_to_initializers, fold_constants}) {
       const Outcome folded = pass(model, context);
-      outcome.notes.insert(outcome.notes.end(), folded.notes.begin(), folded.notes.end());
+      append(outcome.notes, folded.notes);
     }
   }
-  if (constant > 0)
-    outcome.notes.push_back(plural(static_cast<std::size_t>(constant), "If node") + " of constant condition inlined");
+  if (constant > 0) outcome.notes.push_back({"constant-ifs-inlined", {{"count", constant}}});
   if (!outcome.notes.empty()) {
     make_range_constants_scalar(model);
     remove_leftovers(model);

@@ -77,7 +77,7 @@ Outcome merge_equal_nodes(Model& model, const Context&) {
   remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });
   remove_leftovers(model);
   Outcome outcome;
-  if (!gone.empty()) outcome.notes.push_back(plural(gone.size(), "node") + " that another one repeats merged");
+  if (!gone.empty()) outcome.notes.push_back({"equal-nodes-merged", {{"count", gone.size()}}});
   return outcome;
 }
 

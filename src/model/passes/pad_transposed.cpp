@@ -80,8 +80,7 @@ Outcome pad_transposed(Model& model, const Context& /*context*/) {
     names.push_back(node.name());
   }
   if (names.empty()) return {};
-  return {{fmt::format("the output_shape of {} written as paddings, which all engines read alike", list_some(names))},
-          false};
+  return {.notes = {{"output-shapes-as-paddings", {{"nodes", names}}}}};
 }
 
 }  // namespace vernier::passes

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/prepare.h"
+#include "vernier/note.h"
 
 namespace vernier::passes {
 
@@ -28,7 +29,7 @@ struct Context {
 };
 
 struct Outcome {
-  std::vector<std::string> notes;   // empty: nothing was done
+  std::vector<Note> notes;          // empty: nothing was done
   bool changed_arithmetic = false;  // the graph may now compute other bits, or holds for some inputs only
 };
 

@@ -259,9 +259,8 @@ Outcome raise_opset(Model& model, const Context& context) {
   }
   model.proto.set_ir_version(std::max<std::int64_t>(model.proto.ir_version(), ir_version_of_opset(to)));
   remove_leftovers(model);
-  return {{fmt::format("opset raised from {} to {}, {} converted", from, to,
-                       plural(static_cast<std::size_t>(converted), "node"))},
-          true};
+  return {.notes = {{"opset-raised", {{"from", from}, {"to", to}, {"converted", converted}}}},
+          .changed_arithmetic = true};
 }
 
 }  // namespace vernier::passes

@@ -26,7 +26,7 @@ Outcome keep_nodes_for(Model& model, std::set<std::string> wanted) {
   }
   remove_leftovers(model);
   Outcome outcome;
-  if (dead > 0) outcome.notes.push_back("removed " + plural(dead, "node") + " that no output needs");
+  if (dead > 0) outcome.notes.push_back({"dead-nodes-removed", {{"count", dead}}});
   return outcome;
 }
 

@@ -190,9 +190,9 @@ Outcome remove_idle_nodes(Model& model, const Context& context) {
   }
   remove_leftovers(model);
   Outcome outcome;
-  if (transposes > 0) outcome.notes.push_back(plural(transposes, "Transpose") + " joined with the one before");
-  if (slices > 0) outcome.notes.push_back(plural(slices, "Slice") + " joined with the one before");
-  if (removed > 0) outcome.notes.push_back(plural(removed, "node") + " that did nothing removed");
+  if (transposes > 0) outcome.notes.push_back({"transposes-joined", {{"count", transposes}}});
+  if (slices > 0) outcome.notes.push_back({"slices-joined", {{"count", slices}}});
+  if (removed > 0) outcome.notes.push_back({"idle-nodes-removed", {{"count", removed}}});
   return outcome;
 }
 

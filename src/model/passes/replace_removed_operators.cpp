@@ -137,8 +137,7 @@ Outcome replace_removed_operators(Model& model, const Context&) {
   });
   Outcome outcome;
   for (const auto& [op_type, count] : counts) {
-    outcome.notes.push_back(fmt::format("{} of the removed operator {} replaced",
-                                        plural(static_cast<std::size_t>(count), "node"), op_type));
+    outcome.notes.push_back({"removed-operators-replaced", {{"count", count}, {"operator", op_type}}});
     outcome.changed_arithmetic = true;
   }
   return outcome;

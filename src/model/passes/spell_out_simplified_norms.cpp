@@ -64,8 +64,7 @@ Outcome spell_out_simplified_norms(Model& model, const Context& /*context*/) {
   });
   Outcome outcome;
   if (count == 0) return outcome;
-  outcome.notes.push_back(plural(count, "SimplifiedLayerNormalization") +
-                          " of ONNX Runtime spelled out in ONNX's operators");
+  outcome.notes.push_back({"simplified-norms-spelled-out", {{"count", count}}});
   outcome.changed_arithmetic = true;
   return outcome;
 }

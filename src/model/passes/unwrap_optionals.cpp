@@ -58,7 +58,7 @@ Outcome unwrap_optionals(Model& model, const Context&) {
     });
   });
   if (removed == 0) return {};
-  return {.notes = {fmt::format("{} of a value that always exists removed", plural(removed, "Optional"))}};
+  return {.notes = {{"optionals-removed", {{"count", removed}}}}};
 }
 
 }  // namespace vernier::passes

@@ -19,6 +19,7 @@
 #include "vernier/report/debug_accuracy.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/lint.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/run.h"
 
 namespace vernier {
@@ -80,7 +81,7 @@ Gate gate_of_failure(const std::string& suite, const std::string& error) {
 Gate gate_of(const DiffReport& report) {
   Gate gate;
   gate.suite = "vernier data diff";
-  gate.warnings = report.warnings;
+  gate.warnings = note_texts(report.warnings);
   for (const DiffRow& row : report.rows) {
     GateCase one;
     one.name = fmt::format("output '{}'", printable(row.name));
@@ -100,7 +101,7 @@ Gate gate_of(const DiffReport& report) {
 Gate gate_of(const DebugAccuracyReport& report) {
   Gate gate;
   gate.suite = "vernier debug accuracy";
-  gate.warnings = report.warnings;
+  gate.warnings = note_texts(report.warnings);
   for (const AccuracyRow& row : report.layers) {
     const bool starts = row.role == ErrorRole::First || row.role == ErrorRole::Adds;
     const bool output = row.role == ErrorRole::Within;

@@ -22,6 +22,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/verify.h"
@@ -122,7 +123,7 @@ Gate gate_of(const DiagnoseReport& report) {
   gate.suite = program_of(report);
   gate.answer = answer_of(report).sentence;
   gate.seconds = seconds_of(report.phases);
-  gate.warnings = report.warnings;
+  gate.warnings = note_texts(report.warnings);
   const std::string objective = report.kept ? report.kept->objective : std::string();
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::NotVerified || outcome == Outcome::NoFloatModel) {
@@ -150,7 +151,7 @@ Gate gate_of(const VerifyReport& report) {
   gate.answer = fmt::format("{}: {}{}", printable(report.typed_file), figure_text(figures, report.requirement),
                             report.engine ? " on " + printable(report.engine->engine) : "");
   gate.seconds = seconds_of(report.phases);
-  gate.warnings = report.warnings;
+  gate.warnings = note_texts(report.warnings);
   gate.cases = cases_of(figures, report.requirement, report.objective);
   if (const TestRow* test = deciding_test(report)) {
     const bool met = test->verdict == Verdict::Good;
@@ -186,7 +187,7 @@ Gate gate_of(const PipelineReport& report) {
   gate.suite = "vernier pipeline";
   gate.answer = told(report.answer);
   gate.seconds = report.seconds.value_or(0);
-  gate.warnings = report.warnings;
+  gate.warnings = note_texts(report.warnings);
   for (const StageReport& stage : report.stages) {
     if (!stage.step_db) continue;
     const bool good = *stage.step_db >= report.min_sqnr_db;

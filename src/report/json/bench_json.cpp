@@ -6,6 +6,7 @@
 
 #include "report/json/document.h"
 #include "vernier/report/bench.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -70,8 +71,8 @@ struct Fields<BenchReport> {
                                           Field{"random_data", &R::random_data},
                                           Field{"warm_up_ms", &R::warm_up_ms},
                                           Field{"rows", &R::rows},
-                                          Prose{"warnings", &R::warnings},
-                                          Prose{"notes", &R::notes}};
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts}};
 };
 
 std::string report_to_json(const BenchReport& report) { return to_document(ReportKind::Bench, report); }

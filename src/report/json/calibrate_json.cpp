@@ -4,6 +4,7 @@
 
 #include "report/json/document.h"
 #include "vernier/report/calibrate.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -62,8 +63,8 @@ struct Fields<CalibrateReport> {
                                           Field{"sufficiency", &R::sufficiency},
                                           Field{"files", &R::files},
                                           Field{"seconds", &R::seconds},
-                                          Prose{"warnings", &R::warnings},
-                                          Prose{"notes", &R::notes},
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts},
                                           Field{"tensors", &R::tensors}};
 };
 

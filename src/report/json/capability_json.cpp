@@ -4,6 +4,7 @@
 
 #include "report/json/document.h"
 #include "vernier/report/capability.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -38,7 +39,7 @@ struct Fields<CapabilityReport> {
                                           Field{"conditions", &R::conditions},
                                           Field{"parts", &R::parts},
                                           Prose{"differences", &R::differences},
-                                          Prose{"notes", &R::notes}};
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts}};
 };
 
 std::string report_to_json(const CapabilityReport& report) {

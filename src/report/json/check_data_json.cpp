@@ -4,6 +4,7 @@
 
 #include "report/json/document.h"
 #include "vernier/report/check_data.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -46,14 +47,21 @@ struct Fields<OutputVerdict> {
 template <>
 struct Fields<CheckDataReport> {
   using R = CheckDataReport;
-  static constexpr auto list = std::tuple{Field{"version", &R::version},  Prose{"answer", &R::answer},
-                                          Field{"file", &R::file},        Field{"data", &R::data},
-                                          Field{"samples", &R::samples},  Field{"decided_by", &R::decided_by},
-                                          Field{"better", &R::better},    Field{"undecided", &R::undecided},
-                                          Field{"perhaps", &R::perhaps},  Field{"unlike_training", &R::unlike_training},
-                                          Field{"inputs", &R::inputs},    Field{"readings", &R::readings},
-                                          Field{"norms", &R::norms},      Field{"outputs", &R::outputs},
-                                          Prose{"warnings", &R::warnings}};
+  static constexpr auto list = std::tuple{Field{"version", &R::version},
+                                          Prose{"answer", &R::answer},
+                                          Field{"file", &R::file},
+                                          Field{"data", &R::data},
+                                          Field{"samples", &R::samples},
+                                          Field{"decided_by", &R::decided_by},
+                                          Field{"better", &R::better},
+                                          Field{"undecided", &R::undecided},
+                                          Field{"perhaps", &R::perhaps},
+                                          Field{"unlike_training", &R::unlike_training},
+                                          Field{"inputs", &R::inputs},
+                                          Field{"readings", &R::readings},
+                                          Field{"norms", &R::norms},
+                                          Field{"outputs", &R::outputs},
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts}};
 };
 
 std::string report_to_json(const CheckDataReport& report) { return to_document(ReportKind::CheckData, report); }

@@ -7,6 +7,7 @@
 #include "report/json/document.h"
 #include "report/json/fields_engine.h"
 #include "vernier/report/check_placement.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 namespace {
@@ -51,7 +52,7 @@ struct Fields<CheckPlacementReport> {
                                           Field{"findings", &R::findings},
                                           Derived{"left", left},
                                           Field{"compiled", &R::compiled},
-                                          Prose{"notes", &R::notes, noted}};
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts, noted}};
 };
 
 std::string report_to_json(const CheckPlacementReport& report) {

@@ -7,6 +7,7 @@
 #include "report/export/csv.h"
 #include "report/json/document.h"
 #include "vernier/report/data_diff.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -39,7 +40,7 @@ struct Fields<DiffReport> {
                                           Field{"passed", &R::passed},
                                           Field{"all_bad", &R::all_bad},
                                           Prose{"not_compared", &R::not_compared},
-                                          Prose{"warnings", &R::warnings},
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
                                           Field{"rows", &R::rows}};
 };
 

@@ -8,6 +8,7 @@
 #include "report/json/fields_figures.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 namespace {
@@ -83,8 +84,8 @@ struct Fields<DebugLossReport> {
                                           Field{"quantizers", &R::quantizers},
                                           Field{"matched_by_structure", &R::matched_by_structure},
                                           Prose{"not_compared", &R::not_compared},
-                                          Prose{"warnings", &R::warnings},
-                                          Prose{"notes", &R::notes}};
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts}};
 };
 
 std::string report_to_json(const DebugLossReport& report) { return to_document(ReportKind::DebugLoss, report); }

@@ -17,6 +17,7 @@
 #include "vernier/report/alternatives.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/pictures.h"
 #include "vernier/report/schema.h"
@@ -44,7 +45,7 @@ struct Fields<TypedReport> {
                                           Field{"lowered", &TypedReport::lowered, counts_layers},
                                           Field{"refused", &TypedReport::refused, counts_refused},
                                           Field{"onnxruntime", &TypedReport::onnxruntime},
-                                          Prose{"notes", &TypedReport::notes}};
+                                          Remarks{"notes", "note_codes", &TypedReport::notes, note_texts}};
 };
 
 template <>
@@ -269,8 +270,8 @@ struct Fields<DiagnoseReport> {
       Field{"latency", &R::latency},
       Field{"compiled", &R::compiled},
       Field{"phases", &R::phases},
-      Prose{"warnings", &R::warnings},
-      Prose{"notes", &R::notes},
+      Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
+      Remarks{"notes", "note_codes", &R::notes, note_texts},
       Field{"files", &R::files},
       Field{"curve", &R::curve},
       Field{"layers", &R::layers},

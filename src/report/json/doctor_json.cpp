@@ -6,6 +6,7 @@
 #include "vernier/bundle.h"
 #include "vernier/marks.h"
 #include "vernier/report/doctor.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -58,7 +59,7 @@ std::string result_to_json(const BundleResult& result) {
                                     {"layer", result.layer},
                                     {"files", Json::Array(result.files.begin(), result.files.end())},
                                     {"command", result.command},
-                                    {"warnings", in_command_words(json_of(result.warnings))}});
+                                    {"warnings", in_command_words(json_of(note_texts(result.warnings)))}});
 }
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 
 #include "report/json/document.h"
 #include "vernier/report/eval.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -34,7 +35,7 @@ struct Fields<EvalReport> {
                                           Field{"max_abs_error_people_start_from", &R::preset},
                                           Derived{"passed", [](const R& report) { return report.missed.empty(); }},
                                           Prose{"missed", &R::missed},
-                                          Prose{"warnings", &R::warnings}};
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts}};
 };
 
 std::string report_to_json(const EvalReport& report) { return to_document(ReportKind::Eval, report); }

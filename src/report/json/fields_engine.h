@@ -6,6 +6,7 @@
 
 #include "report/json/document.h"
 #include "vernier/report/engine.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/typed.h"
 
 namespace vernier {
@@ -93,7 +94,7 @@ struct Fields<EngineReport> {
                                           Field{"helpers", &R::helpers},
                                           Field{"float16_kernels", &R::float16_kernels},
                                           Prose{"words", &R::words},
-                                          Prose{"notes", &R::notes}};
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts}};
 };
 
 }  // namespace vernier

@@ -5,6 +5,7 @@
 
 #include "json/fields.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 
@@ -143,7 +144,7 @@ struct Fields<KeptSetReport> {
                                           Field{"file_test", &R::file_test},
                                           Field{"engine_test", &R::engine_test},
                                           Field{"pareto", &R::pareto, traded},
-                                          Prose{"notes", &R::notes}};
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts}};
 };
 
 }  // namespace vernier

@@ -10,6 +10,7 @@
 
 #include "report/json/document.h"
 #include "vernier/format.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/pipeline.h"
 
 namespace vernier {
@@ -57,7 +58,7 @@ struct Fields<PipelineReport> {
                                           Field{"seconds", &R::seconds},
                                           Field{"stages", &R::stages},
                                           Field{"next", &R::next},
-                                          Prose{"warnings", &R::warnings},
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
                                           Field{"files", &R::files}};
 };
 

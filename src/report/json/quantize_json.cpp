@@ -1,9 +1,11 @@
 // What `vernier convert` and `vernier quantize` wrote, as JSON.
+#include <optional>
 #include <string>
 #include <tuple>
 
 #include "report/json/document.h"
 #include "report/json/fields_engine.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/quantize.h"
 
 namespace vernier {
@@ -19,23 +21,27 @@ struct Fields<SkippedLayers> {
 template <>
 struct Fields<QuantizeResult> {
   using R = QuantizeResult;
-  static constexpr auto list =
-      std::tuple{Derived{"version", [](const R&) { return 1; }},
-                 Derived{"file", [](const R& result) { return result.typed.file; }},
-                 Field{"scheme", &R::scheme},
-                 Field{"layers_by_format", &R::layers_by_format},
-                 Derived{"casts", [](const R& result) { return result.typed.casts; }},
-                 Derived{"quantize_pairs", [](const R& result) { return result.typed.quantize_pairs; }},
-                 Derived{"weight_bytes", [](const R& result) { return result.typed.weight_bytes; }},
-                 Derived{"original_weight_bytes", [](const R& result) { return result.typed.original_weight_bytes; }},
-                 Derived{"float_weights", [](const R& result) { return json_of(result.typed.float_weights); }},
-                 Field{"skipped", &R::skipped},
-                 Prose{"notes", &R::notes},
-                 Derived{"typed_notes", [](const R& result) { return in_command_words(json_of(result.typed.notes)); }},
-                 Prose{"warnings", &R::warnings},
-                 Field{"onnxruntime", &R::onnxruntime},
-                 Field{"compiled", &R::compiled},
-                 Field{"is_engine", &R::is_engine}};
+  static constexpr auto list = std::tuple{
+      Derived{"version", [](const R&) { return 1; }},
+      Derived{"file", [](const R& result) { return result.typed.file; }},
+      Field{"scheme", &R::scheme},
+      Field{"layers_by_format", &R::layers_by_format},
+      Derived{"casts", [](const R& result) { return result.typed.casts; }},
+      Derived{"quantize_pairs", [](const R& result) { return result.typed.quantize_pairs; }},
+      Derived{"weight_bytes", [](const R& result) { return result.typed.weight_bytes; }},
+      Derived{"original_weight_bytes", [](const R& result) { return result.typed.original_weight_bytes; }},
+      Derived{"float_weights", [](const R& result) { return json_of(result.typed.float_weights); }},
+      Field{"skipped", &R::skipped},
+      Remarks{"notes", "note_codes", &R::notes, note_texts},
+      Derived{"typed_notes", [](const R& result) { return in_command_words(json_of(note_texts(result.typed.notes))); }},
+      Derived{"typed_note_codes",
+              [](const R& result) {
+                return result.typed.notes.empty() ? std::nullopt : std::optional(result.typed.notes);
+              }},
+      Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
+      Field{"onnxruntime", &R::onnxruntime},
+      Field{"compiled", &R::compiled},
+      Field{"is_engine", &R::is_engine}};
 };
 
 std::string result_to_json(const QuantizeResult& result) { return to_document(ReportKind::Convert, result); }

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "report/json/document.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/reduce.h"
 
 namespace vernier {
@@ -40,7 +41,7 @@ struct Fields<ReduceReport> {
                                           Field{"timed_out", &R::timed_out},
                                           Field{"sqnr_db", &R::sqnr_db},
                                           Field{"seconds", &R::seconds},
-                                          Prose{"warnings", &R::warnings}};
+                                          Remarks{"warnings", "warning_codes", &R::warnings, note_texts}};
 };
 
 std::string report_to_json(const ReduceReport& report) { return to_document(ReportKind::DebugReduce, report); }

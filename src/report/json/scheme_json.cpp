@@ -5,6 +5,7 @@
 #include "report/export/csv.h"
 #include "report/json/document.h"
 #include "vernier/marks.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/scheme.h"
 
 namespace vernier {
@@ -34,7 +35,7 @@ struct Fields<SchemeReport> {
                                           Field{"formats", &R::formats},
                                           Field{"layers", &R::layers},
                                           Field{"open_dimensions", &R::open_dimensions},
-                                          Prose{"notes", &R::notes},
+                                          Remarks{"notes", "note_codes", &R::notes, note_texts},
                                           Field{"fused_pairs", &R::fused_pairs},
                                           Field{"standalone_pairs", &R::standalone_pairs},
                                           Field{"stored_constants", &R::stored_constants},

@@ -6,6 +6,7 @@
 #include "report/json/fields_engine.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/verify.h"
 
@@ -72,8 +73,8 @@ struct Fields<VerifyReport> {
       Field{"compared", &R::compared},
       Prose{"not_compared", &R::not_compared},
       Field{"phases", &R::phases},
-      Prose{"warnings", &R::warnings},
-      Prose{"notes", &R::notes},
+      Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
+      Remarks{"notes", "note_codes", &R::notes, note_texts},
       Field{"files", &R::files, written},
       Field{"layers", &R::layers},
   };

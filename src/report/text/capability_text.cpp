@@ -46,7 +46,7 @@ std::string report_to_text(const CapabilityReport& report, const TextOptions& op
   if (!report.refused.empty()) text += "\nnot taken\n" + groups_text(report.refused, options);
   if (!report.conditions.empty())
     text += "\ntaken, as far as the file shows\n" + groups_text(report.conditions, options);
-  text += remarks({}, report.differences, options);
+  text += remarks({}, {report.differences.begin(), report.differences.end()}, options);
   if (all) return text;
   text += fmt::format("\n{}\n", plural(report.parts.size(), "part"));
   for (std::size_t i = 0; i < report.parts.size() && (options.top == 0 || i < kMostParts); ++i) {

@@ -322,8 +322,8 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   text += minimal_section(report, options);
   text += grounds_section(report, options);
   text += pareto_table(kept, options);
-  std::vector<std::string> notes = report.notes;
-  notes.insert(notes.end(), kept.notes.begin(), kept.notes.end());
+  std::vector<Note> notes = report.notes;
+  append(notes, kept.notes);
   return text + remarks(report.warnings, notes, options);
 }
 

@@ -249,8 +249,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   if (!report.kept || (report.kept->layers.empty() && report.kept->notes.empty())) return {};
   const KeptSetReport& kept = *report.kept;
   if (outcome_of(report) == Outcome::Impossible) {  // all of them, and it does not help
-    std::string notes;
-    for (const std::string& note : kept.notes) notes += wrap(told(note), options.width, "  note: ");
+    const std::string notes = notes_text(kept.notes, options, "  note: ");
     return notes.empty() ? notes : "\n" + notes;
   }
   std::string text = kept.ladder ? heading("Formats", options.color) + rungs_table(kept, options)
@@ -303,7 +302,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   }
   text += certificate_table(report, options);
   if (const std::string minimum = minimum_text(report); !minimum.empty()) text += wrap(minimum, options.width, "  ");
-  for (const std::string& note : kept.notes) text += wrap(told(note), options.width, "  note: ");
+  text += notes_text(kept.notes, options, "  note: ");
   return text;
 }
 
@@ -324,7 +323,7 @@ std::string final_section(const DiagnoseReport& report, const TextOptions& optio
   const Paint paint = report.final_figures->passed == false ? Paint::Bad : Paint::Bold;
   text = "\n" + painted(wrap(text, options.width), paint, options.color);
   if (report.typed) {
-    for (const std::string& note : report.typed->notes) text += wrap(told(note), options.width, "  note: ");
+    text += notes_text(report.typed->notes, options, "  note: ");
   }
   return text;
 }

@@ -174,7 +174,7 @@ std::string report_to_text(const EngineReport& report, const TextOptions& option
   }
   if (!all.empty()) text += heading("Layers", options.color) + layers_table(report, all, options);
   text += heading("Kernels, in the order in which they run", options.color) + kernels_table(report, options);
-  return text + remarks(report.words, report.notes, options);
+  return text + remarks({report.words.begin(), report.words.end()}, report.notes, options);
 }
 
 }  // namespace vernier

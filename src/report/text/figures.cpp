@@ -112,13 +112,6 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   return text;
 }
 
-std::string nonfinite_text(const HiddenNonfinite& hidden) {
-  return fmt::format(
-      "{} of the low precision network {} values that are not finite, first '{}' ({}); what is behind makes numbers of "
-      "them, which another engine need not do",
-      plural(hidden.layers, "layer"), hidden.layers == 1 ? "gives" : "give", printable(hidden.first), hidden.op_type);
-}
-
 std::string nonfinite_clause(const RunFigures& run) {
   if (!run.nonfinite_inside) return {};
   return fmt::format(", but '{}' ({}) overflows inside", printable(run.nonfinite_inside->first),

@@ -25,8 +25,7 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
 /// "24.3 dB" of the deciding output; ", output 'scores'" follows when the run has several. "not measured" without one.
 std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement);
 
-/// The warning of such layers, and the clause that stands next to a verdict; empty: there are none.
-std::string nonfinite_text(const HiddenNonfinite& hidden);
+/// The clause that stands next to a verdict for layers with values that are not finite; empty: there are none.
 std::string nonfinite_clause(const RunFigures& run);
 
 /// The requirement is missed on x86 CPUs without VNNI. Files with int8 data alone, as TensorRT takes them, do not

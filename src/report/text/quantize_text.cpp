@@ -62,9 +62,7 @@ std::string result_to_text(const QuantizeResult& result, const TextOptions& opti
                options.width);
   text += labelled("Weights", weights_text(result.typed), options.width);
   for (const SkippedLayers& group : result.skipped) text += wrap(skipped_text(group), options.width, "skipped: ");
-  for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
-    for (const std::string& note : *notes) text += wrap(told(note), options.width, "note: ");
-  }
+  text += notes_text(result.typed.notes, options, "note: ") + notes_text(result.notes, options, "note: ");
   if (result.compiled) text += engine_section(*result.compiled, options);
   return text;
 }

@@ -12,6 +12,7 @@
 #include "report/text/numbers.h"
 #include "report/text/runtime_line.h"
 #include "report/told.h"
+#include "vernier/report/note_text.h"
 
 namespace vernier {
 namespace {
@@ -135,13 +136,18 @@ std::string defects_section(const std::vector<FoundDefect>& defects, const TextO
   return text;
 }
 
-std::string remarks(const std::vector<std::string>& warnings, const std::vector<std::string>& notes,
-                    const TextOptions& options) {
+std::string notes_text(const std::vector<Note>& notes, const TextOptions& options, const std::string& label) {
   std::string text;
-  for (const std::string& warning : warnings) {
-    text += painted(wrap(told(warning), options.width, "warning: "), Paint::Warning, options.color);
+  for (const Note& note : notes) text += wrap(told(note_text(note)), options.width, label);
+  return text;
+}
+
+std::string remarks(const std::vector<Note>& warnings, const std::vector<Note>& notes, const TextOptions& options) {
+  std::string text;
+  for (const Note& warning : warnings) {
+    text += painted(wrap(told(note_text(warning)), options.width, "warning: "), Paint::Warning, options.color);
   }
-  for (const std::string& note : notes) text += wrap(told(note), options.width, "note: ");
+  text += notes_text(notes, options, "note: ");
   return text.empty() ? text : "\n" + text;
 }
 

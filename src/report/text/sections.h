@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/layout.h"
+#include "vernier/note.h"
 #include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
@@ -49,8 +50,10 @@ std::string weights_text(const TypedReport& typed);
 /// Mistakes in Q/DQ pairs, each with its node and its cure; empty without any.
 std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options);
 
+/// Each a wrapped paragraph behind its label.
+std::string notes_text(const std::vector<Note>& notes, const TextOptions& options, const std::string& label);
+
 /// Warnings, then notes, each a wrapped paragraph.
-std::string remarks(const std::vector<std::string>& warnings, const std::vector<std::string>& notes,
-                    const TextOptions& options);
+std::string remarks(const std::vector<Note>& warnings, const std::vector<Note>& notes, const TextOptions& options);
 
 }  // namespace vernier

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/told.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/surgeon.h"
 
 namespace vernier {
@@ -67,7 +68,7 @@ std::string result_to_text(const SurgeonResult& result) {
     say({fmt::format("inserted {} ({})", printable(result.inserted->name), printable(result.inserted->op_type))});
   }
   if (result.weights) say(lines_of(*result.weights));
-  say(result.notes);
+  say(note_texts(result.notes));
   if (result.samples) say(lines_of(*result.samples));
   if (result.compared) say(lines_of(*result.compared));
   return text;

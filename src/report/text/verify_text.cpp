@@ -172,7 +172,7 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
   if (!report.placements.empty()) text += wrap(placement_evidence(report), options.width, "  ");
   if (report.compiled) {
     text += engine_section(*report.compiled, options);
-    text += remarks(report.compiled->words, report.compiled->notes, options);
+    text += remarks({report.compiled->words.begin(), report.compiled->words.end()}, report.compiled->notes, options);
   }
   const Answer answer = answer_of(report);
   if (answer.commands.empty()) return text;

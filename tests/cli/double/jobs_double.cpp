@@ -39,6 +39,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/quantize.h"
 #include "vernier/report/scheme.h"
 #include "vernier/report/text.h"
@@ -105,6 +106,10 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
+void append(std::vector<Note>& notes, const std::vector<std::string>& lines) {
+  notes.insert(notes.end(), lines.begin(), lines.end());
+}
+
 /// Ends as the model's name says, if it says so.
 void act(const OnnxModel& model, const JobSinks& sinks) {
   const std::string name = model.file().stem().string();
@@ -119,7 +124,7 @@ void act(const OnnxModel& model, const JobSinks& sinks) {
   }
   if (name == "talkative") {
     sinks.info("a phase begins");
-    sinks.warning("something is odd");
+    sinks.warn(Note("something is odd"));
   }
   if (name == "slow") {
     // Half a minute at most, so that a test that fails to interrupt ends too.
@@ -153,9 +158,10 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   DiagnoseReport report;
   report.requirement = options.measure.requirement;
   report.command = options.command;
-  report.notes = {fmt::format("model={} output={} latency={} max_evaluations={}", options.model.name(),
-                              options.output.string(), options.latency, options.search.max_evaluations),
-                  "command=" + options.command};
+  append(report.notes,
+         std::vector{fmt::format("model={} output={} latency={} max_evaluations={}", options.model.name(),
+                                 options.output.string(), options.latency, options.search.max_evaluations),
+                     "command=" + options.command});
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
   const std::string name = options.model.file().stem().string();
@@ -171,7 +177,7 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
 }
 
 std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions&) {
-  return report.notes.empty() ? "" : report.notes.front();
+  return report.notes.empty() ? "" : note_text(report.notes.front());
 }
 std::string pareto_to_csv(const KeptSetReport&) { return ""; }
 std::string pareto_to_svg(const KeptSetReport&) { return ""; }
@@ -179,7 +185,8 @@ std::string pareto_to_svg(const KeptSetReport&) { return ""; }
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   act(options.typed_model, sinks);
   VerifyReport report;
-  report.notes = {fmt::format("float={} typed={}", options.float_model.name(), options.typed_model.name())};
+  append(report.notes,
+         std::vector{fmt::format("float={} typed={}", options.float_model.name(), options.typed_model.name())});
   append(report.notes, describe(options.measure));
   report.requirement = options.measure.requirement;
   if (options.measure.requirement) report.figures.passed = options.typed_model.file().stem() != "missed";
@@ -191,7 +198,8 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
   QuantizeResult result;
   result.typed.file = options.output.string();
-  result.notes = {fmt::format("plan={} external_data={}", options.plan.string(), options.external_data.wanted)};
+  append(result.notes,
+         std::vector{fmt::format("plan={} external_data={}", options.plan.string(), options.external_data.wanted)});
   append(result.notes, describe(options.precision));
   append(result.notes, describe(options.measure));
   return result;
@@ -201,8 +209,9 @@ CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks
   act(options.model, sinks);
   CalibrateReport report;
   report.command = options.command;
-  report.notes = {fmt::format("model={} output={} form={}", options.model.name(), options.output.string(),
-                              options.output_form ? word_of(*options.output_form) : "")};
+  append(report.notes,
+         std::vector{fmt::format("model={} output={} form={}", options.model.name(), options.output.string(),
+                                 options.output_form ? word_of(*options.output_form) : "")});
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
   return report;
@@ -323,20 +332,20 @@ std::string report_to_json(const DiagnoseReport& report) {
 std::string report_to_json(const VerifyReport& report) { return fmt::format("{{\"notes\": {}}}", report.notes.size()); }
 std::string report_to_text(const DiagnoseReport& report, const TextOptions& options) {
   return fmt::format("width={} top={} color={}\n{}\n", options.width, options.top, options.color,
-                     fmt::join(report.notes, "\n"));
+                     fmt::join(note_texts(report.notes), "\n"));
 }
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   return fmt::format("width={} top={} color={}\n{}\n", options.width, options.top, options.color,
-                     fmt::join(report.notes, "\n"));
+                     fmt::join(note_texts(report.notes), "\n"));
 }
 std::string report_to_json(const CalibrateReport& report) {
   return fmt::format("{{\"notes\": {}}}", report.notes.size());
 }
 std::string report_to_text(const CalibrateReport& report, const TextOptions& options) {
-  return fmt::format("width={} top={}\n{}\n", options.width, options.top, fmt::join(report.notes, "\n"));
+  return fmt::format("width={} top={}\n{}\n", options.width, options.top, fmt::join(note_texts(report.notes), "\n"));
 }
 std::string result_to_text(const QuantizeResult& result, const TextOptions&) {
-  return fmt::format("file={}\n{}\n", result.typed.file, fmt::join(result.notes, "\n"));
+  return fmt::format("file={}\n{}\n", result.typed.file, fmt::join(note_texts(result.notes), "\n"));
 }
 
 }  // namespace vernier

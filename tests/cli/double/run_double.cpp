@@ -18,6 +18,7 @@
 #include "vernier/report/bench.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/report/debug_accuracy.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/text.h"
 #include "vernier/run.h"
 #include "vernier/sinks.h"
@@ -113,28 +114,29 @@ BenchReport bench(const BenchOptions& options, const JobSinks& sinks) {
   act(options.runners.front().model, sinks);
   BenchReport report;
   for (const RunnerOptions& runner : options.runners) {
-    report.notes.push_back(fmt::format("runner {} model={} use={} device={} {}", words(runner.kind),
-                                       runner.model.name(), static_cast<int>(runner.use), runner.device,
-                                       fmt::join(describe(runner.precision), " ")));
+    report.notes.emplace_back(fmt::format("runner {} model={} use={} device={} {}", words(runner.kind),
+                                          runner.model.name(), static_cast<int>(runner.use), runner.device,
+                                          fmt::join(describe(runner.precision), " ")));
   }
   append(report.notes, describe(options.measure));
   for (const auto& [name, shape] : options.measure.data.shapes)
-    report.notes.push_back(fmt::format("shape {} {}", name, shape));
+    report.notes.emplace_back(fmt::format("shape {} {}", name, shape));
   for (const auto& [name, range] : options.engine.shapes) {
-    report.notes.push_back(fmt::format("profile {} {} {} {}", name, range.min, range.opt, range.max));
+    report.notes.emplace_back(fmt::format("profile {} {} {} {}", name, range.min, range.opt, range.max));
   }
   for (const auto& [name, values] : options.engine.settings)
-    report.notes.push_back(fmt::format("setting {}={}", name, values));
-  report.notes.push_back(fmt::format("batches={} warm_up={} iterations={} seconds={} percentiles={}", options.batches,
-                                     options.warm_up_ms, options.iterations, options.seconds, options.percentiles));
-  report.notes.push_back(fmt::format("copies={} graph={} layers={} save_engine={}", options.copies, options.cuda_graph,
-                                     options.layers, options.engine.save_engine.string()));
+    report.notes.emplace_back(fmt::format("setting {}={}", name, values));
+  report.notes.emplace_back(fmt::format("batches={} warm_up={} iterations={} seconds={} percentiles={}",
+                                        options.batches, options.warm_up_ms, options.iterations, options.seconds,
+                                        options.percentiles));
+  report.notes.emplace_back(fmt::format("copies={} graph={} layers={} save_engine={}", options.copies,
+                                        options.cuda_graph, options.layers, options.engine.save_engine.string()));
   report.rows.emplace_back();
   return report;
 }
 
 std::string report_to_text(const BenchReport& report, const TextOptions& options, bool kernels) {
-  return fmt::format("{}\ntop={} kernels={}\n", fmt::join(report.notes, "\n"), options.top, kernels);
+  return fmt::format("{}\ntop={} kernels={}\n", fmt::join(note_texts(report.notes), "\n"), options.top, kernels);
 }
 std::string report_to_json(const BenchReport&) { return "{\"kind\": \"bench\"}"; }
 std::string bench_markdown(const BenchReport&, std::size_t top) { return fmt::format("| table | {} |\n", top); }

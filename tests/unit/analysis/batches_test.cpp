@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "analysis/lockstep.h"
@@ -60,13 +61,13 @@ Samples uneven() {
 struct Seen {
   std::vector<std::size_t> order;
   std::vector<SampleResult> results;
-  std::vector<std::string> told;
+  std::vector<Note> told;
 };
 
 Seen run_with(Subject subject, std::size_t batch, const Recorder& recorder = {}) {
   Seen seen;
   subject.batch = batch;
-  subject.one_by_one = [&](const std::string& text) { seen.told.push_back(text); };
+  subject.one_by_one = [&](const Note& note) { seen.told.push_back(note); };
   const Session session = subject.session(subject.model);
   run_samples(subject, session, all_samples(subject), recorder, "test", [&](SampleResult result) {
     seen.order.push_back(result.index);
@@ -82,7 +83,7 @@ TEST(Batches, GiveWhatSingleSamplesDo) {
   const Seen alone = run_with(subject, 1);
   for (const std::size_t batch : {2U, 3U, 4U, 32U}) {
     const Seen together = run_with(subject, batch);
-    EXPECT_EQ(together.told, std::vector<std::string>());
+    EXPECT_TRUE(together.told.empty());
     EXPECT_EQ(together.order, alone.order);
     for (std::size_t i = 0; i < alone.results.size(); ++i) {
       EXPECT_TRUE(same_bits(alone.results[i].outputs[0], together.results[i].outputs[0])) << batch << " " << i;
@@ -95,12 +96,12 @@ TEST(Batches, AreSeenSampleBySample) {
   const Samples samples = bell_samples("x", {1, 4, 5}, 23, 1.1F);
   Subject subject = subject_of(open_network(), samples);
   const Reference alone = run_reference(subject, {"x", "a"}, {"x", "a"});
-  std::vector<std::string> told;
+  std::vector<Note> told;
   subject.batch = 5;
   subject.threads = 2;
-  subject.one_by_one = [&](const std::string& text) { told.push_back(text); };
+  subject.one_by_one = [&](const Note& note) { told.push_back(note); };
   const Reference together = run_reference(subject, {"x", "a"}, {"x", "a"});
-  EXPECT_EQ(told, std::vector<std::string>());
+  EXPECT_TRUE(told.empty());
   EXPECT_EQ(together.ranges, alone.ranges);
   EXPECT_EQ(together.early, alone.early);
   EXPECT_EQ(together.histograms, alone.histograms);
@@ -114,7 +115,7 @@ TEST(Batches, AreSeenSampleBySample) {
   const Lockstep in_batches = lockstep(subject, other, match_layer_outputs(subject));
   subject.batch = 1;
   const Lockstep one_by_one = lockstep(subject, other, match_layer_outputs(subject));
-  EXPECT_EQ(told, std::vector<std::string>());
+  EXPECT_TRUE(told.empty());
   EXPECT_EQ(in_batches.errors, one_by_one.errors);
   EXPECT_EQ(in_batches.sample_noise, one_by_one.sample_noise);
 }
@@ -184,10 +185,8 @@ TEST(Batches, AreRefusedWhereSamplesMeet) {
   const Samples samples = bell_samples("x", {1, 5}, 6);
   const Seen together = run_with(subject_of(model_of(kMeeting), samples), 4);
   ASSERT_EQ(together.told.size(), 1U);
-  EXPECT_TRUE(
-      together.told[0].starts_with("‹batch› 4: samples run one by one: output 'y' differs where 4 samples run "
-                                   "together ("))
-      << together.told[0];
+  const std::string why = std::get<std::string>(*together.told[0].find("why"));
+  EXPECT_TRUE(why.starts_with("output 'y' differs where 4 samples run together (")) << why;
   const Seen alone = run_with(subject_of(model_of(kMeeting), samples), 1);
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_TRUE(same_bits(alone.results[i].outputs[0], together.results[i].outputs[0]));
@@ -203,12 +202,12 @@ TEST(Batches, AreRefusedWhereATensorInsideIsOneForAll) {
     })",
                                {{"v", bell({5, 7}, 6)}, {"w", bell({7, 3}, 7)}});
   Subject subject = subject_of(model, samples);
-  std::vector<std::string> told;
+  std::vector<Note> told;
   subject.batch = 2;
-  subject.one_by_one = [&](const std::string& text) { told.push_back(text); };
+  subject.one_by_one = [&](const Note& note) { told.push_back(note); };
   const Reference together = run_reference(subject, {"a"}, {"a"});
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_NE(told[0].find("one by one"), std::string::npos) << told[0];
+  EXPECT_EQ(told[0].code, "samples-one-by-one");
   subject.batch = 1;
   EXPECT_EQ(together.ranges, run_reference(subject, {"a"}, {"a"}).ranges);
 }
@@ -220,14 +219,13 @@ TEST(Batches, AreRefusedForStatesAndWhereNoTwoAreAlike) {
     with_state.push_back({{"x", steps.at(i).at("x")}, {"h", Tensor(Dtype::Float32, {1, 6})}});
   const Samples sequence(std::move(with_state));
   EXPECT_EQ(run_with(subject_of(model_of(kRecurrentNet, recurrent_net_weights()), sequence, {{"h2", "h"}}), 2).told,
-            std::vector<std::string>{"‹batch› 2: samples run one by one: each waits for the state of the one before"});
+            (std::vector{one_by_one_note(2, "each waits for the state of the one before")}));
 
   std::vector<Sample> widths;
   for (const std::int64_t rows : {1, 2, 1}) widths.push_back({{"x", bell({rows, 4, 5}, 3)}});
   const Samples different(std::move(widths));
-  EXPECT_EQ(
-      run_with(subject_of(open_network(), different), 3).told,
-      std::vector<std::string>{"‹batch› 3: samples run one by one: no two neighbours of the first 3 have one shape"});
+  EXPECT_EQ(run_with(subject_of(open_network(), different), 3).told,
+            (std::vector{one_by_one_note(3, "no two neighbours of the first 3 have one shape")}));
 }
 
 }  // namespace

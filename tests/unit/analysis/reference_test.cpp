@@ -110,7 +110,7 @@ TEST_F(PartialReference, GoesOnFromWhereItWasCutAndSaysTheSame) {
     const Reference got = run(&partial, again, counting);
     expect_same(got, expected);
     EXPECT_GT(again.least, 1U) << "samples that an earlier run had are not run again";
-    EXPECT_NE(partial.text().find("of 900"), std::string::npos) << partial.text();
+    EXPECT_NE(partial.resumed_at().find("of 900"), std::string::npos) << partial.resumed_at();
     partial.done();
     EXPECT_EQ(files(), 0U);
   }
@@ -129,7 +129,7 @@ TEST_F(PartialReference, BeginsAnewOnOtherSamples) {
   Told again;
   expect_same(run(&partial, again), expected);
   EXPECT_EQ(again.least, 1U);
-  EXPECT_EQ(partial.text(), "");
+  EXPECT_EQ(partial.resumed_at(), "");
 }
 
 TEST_F(PartialReference, BeginsAnewWhereTheFileIsBroken) {

@@ -22,7 +22,7 @@ class Loops : public ::testing::Test {
     options_.save_replay = folder_ / "replay.json";
     // Good while the candidate says so.
     options_.command = {"grep", "-q", "good", options_.candidate};
-    sinks_.warning = [this](const std::string& text) { warnings_ += text + "\n"; };
+    sinks_.warning = [this](const Note& note) { warnings_.push_back(note); };
     console_.say = [this](const std::string& text) { said_ += text; };
   }
   static std::function<void(const fs::path&)> writes(const std::string& text) {
@@ -34,7 +34,8 @@ class Loops : public ::testing::Test {
   CheckOptions options_;
   JobSinks sinks_;
   CheckSinks console_;
-  std::string warnings_, said_;
+  std::vector<Note> warnings_;
+  std::string said_;
 };
 
 TEST_F(Loops, JudgesCandidateByCandidate) {
@@ -103,7 +104,7 @@ TEST_F(Loops, MissingArtifactsAreSaidOnce) {
   CheckLoop loop(options_, kIdentity, sinks_, console_);
   loop.check({}, "", writes("good"));
   loop.check({}, "", writes("good"));
-  EXPECT_EQ(warnings_, "‹artifacts› " + (folder_ / "none").string() + ": missing after a check\n");
+  EXPECT_EQ(warnings_, (std::vector<Note>{{"artifact-missing", {{"file", (folder_ / "none").string()}}}}));
 }
 
 TEST_F(Loops, AFileThatIsThereIsNotOverwritten) {
@@ -139,7 +140,7 @@ TEST_F(Loops, AMistypedCommandInAShellIsSaid) {
   options_.command = {"sh", "-c", "no-such-command-here 2>/dev/null"};
   CheckLoop loop(options_, kIdentity, sinks_, console_);
   EXPECT_EQ(loop.check({}, "", writes("x")).verdict, Verdict::Bad);
-  EXPECT_NE(warnings_.find("cannot start a program"), std::string::npos);
+  EXPECT_EQ(warnings_, (std::vector<Note>{{"check-like-missing-program", {}}}));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/file.h"
 #include "temp_files.h"
 #include "vernier/error.h"
@@ -32,10 +34,10 @@ class ReplayFiles : public ::testing::Test {
   }
   std::string loading(const CheckIdentity& identity) {
     Replay replay(identity);
-    return error_of([&] { replay.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; }); });
+    return error_of([&] { replay.load(folder_ / "replay.json", [&](const Note& note) { warned_ = note; }); });
   }
   const TempFolder folder_;
-  std::string warned_;
+  Note warned_;
 };
 
 TEST_F(ReplayFiles, VerdictsComeBack) {
@@ -73,7 +75,8 @@ TEST_F(ReplayFiles, AnotherCheckIsAWarning) {
   CheckIdentity other = kReplayIdentity;
   other.check = "true";
   EXPECT_EQ(loading(other), "");
-  EXPECT_NE(warned_.find("another check: python check.py"), std::string::npos);
+  EXPECT_EQ(warned_.code, "replay-of-another-check");
+  EXPECT_EQ(*warned_.find("check"), NoteValue("python check.py"));
 }
 
 TEST_F(ReplayFiles, AnotherCandidateIsRefused) {
@@ -92,14 +95,14 @@ TEST_F(ReplayFiles, ThePeersFileIsBelievedWithAWarning) {
   CheckIdentity repeated = kReplayIdentity;
   repeated.command = "debug repeat";
   Replay replay(repeated);
-  replay.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; });
+  replay.load(folder_ / "replay.json", [&](const Note& note) { warned_ = note; });
   EXPECT_EQ(replay.find("_N0_outputs", Json::Object{{"num_nodes", 3}}), Verdict::Good);
-  EXPECT_NE(warned_.find("does not say which model"), std::string::npos);
+  EXPECT_EQ(warned_.code, "replay-of-unknown-model");
   // Its search of a smaller model asks about other parts.
   Replay reduced(kReplayIdentity);
-  reduced.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; });
+  reduced.load(folder_ / "replay.json", [&](const Note& note) { warned_ = note; });
   EXPECT_EQ(reduced.find("_N0_outputs", Json::Object{{"num_nodes", 3}}), std::nullopt);
-  EXPECT_NE(warned_.find("every check runs"), std::string::npos);
+  EXPECT_EQ(warned_.code, "replay-of-polygraphy");
 }
 
 TEST_F(ReplayFiles, BrokenFilesAreRefused) {
@@ -110,7 +113,7 @@ TEST_F(ReplayFiles, BrokenFilesAreRefused) {
 }
 
 TEST_F(ReplayFiles, ForeignFilesAreNotOverwritten) {
-  const auto warn = [this](const std::string& text) { warned_ = text; };
+  const auto warn = [this](const Note& note) { warned_ = note; };
   const std::filesystem::path path = saved();
   keep_foreign_replay(path, kReplayIdentity, warn);
   CheckIdentity other = kReplayIdentity;
@@ -118,7 +121,7 @@ TEST_F(ReplayFiles, ForeignFilesAreNotOverwritten) {
   keep_foreign_replay(path, other, warn);
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "replay.json.1"));
-  EXPECT_NE(warned_.find("net.onnx: moved to"), std::string::npos);
+  EXPECT_EQ(warned_.code, "replay-moved");
   write_file(path, "my notes");
   EXPECT_NE(error_of([&] { keep_foreign_replay(path, kReplayIdentity, warn); }).find("is not a debug replay"),
             std::string::npos);

@@ -74,8 +74,8 @@ TEST(FormerFiles, AJournalGoesOn) {
 
 TEST(FormerFiles, AReplayIsBelieved) {
   Replay replay({"debug reduce", "net.onnx", kModelSha, "mode=bisect outputs=true inputs=true", "false"});
-  std::vector<std::string> warnings;
-  replay.load(former("replay.json"), [&](const std::string& text) { warnings.push_back(text); });
+  std::vector<Note> warnings;
+  replay.load(former("replay.json"), [&](const Note& note) { warnings.push_back(note); });
   EXPECT_TRUE(warnings.empty());
   EXPECT_EQ(replay.find("_N0_whole", Json::Object{{"num_nodes", 4}, {"graph", "0d56e86cf86a6524"}}), Verdict::Bad);
 }

@@ -106,7 +106,7 @@ TEST(FoldConstants, FailingEvaluatorIsNotedAndTheNodesStay) {
   const Prepared done = prepared(kConstantPart, kFloat, failing);
   EXPECT_EQ(node_names(done.model), (Names{"a", "b", "c", "d"}));
   ASSERT_EQ(done.notes.size(), 1U);
-  EXPECT_EQ(done.notes[0].text, "3 constant nodes not folded: no kernel");
+  EXPECT_EQ(done.notes[0].note, (Note{"constants-not-folded", {{"count", 3}, {"error", "no kernel"}}}));
 }
 
 TEST(FoldConstants, LeavesRandomAndQuantizedAndGrowingNodesAlone) {
@@ -171,7 +171,8 @@ TEST(InlineIfs, TakesTheBranchThatAllSamplesTake) {
   EXPECT_EQ(node_names(done.model), (Names{"Relu_0", "p", "q", "last"}));
   EXPECT_FALSE(done.unchanged) << "it is right for such inputs only";
   ASSERT_EQ(done.notes.size(), 1U);
-  EXPECT_EQ(done.notes[0].text, "If 'i': 'c' is false for all 3 samples, its else branch was inlined");
+  EXPECT_EQ(done.notes[0].note,
+            (Note{"if-inlined", {{"node", "i"}, {"condition", "c"}, {"taken", false}, {"samples", 3}}}));
   options.sample_at = [](std::size_t index) { return Sample{{"c", truth(index == 2)}}; };
   EXPECT_EQ(node_names(prepare(model_of(kIf), options, table.evaluator()).model), (Names{"Relu_0", "i", "last"}));
 }

@@ -38,7 +38,7 @@ TEST(Calibrate, ActivationsAreSymmetricPerTensorAndWeightsPerOutputChannel) {
   const std::vector<Layer> layers = find_layers(model);
   Plan plan = planned(model, layers, Format::Int8);
   EXPECT_EQ(tensors_to_calibrate(model, layers, plan), (std::set<std::string>{"x", "c"}));
-  const std::vector<std::string> warnings =
+  const std::vector<Note> warnings =
       calibrate_plan(plan, model, layers, {{"x", range_of({-12.7F, 1})}, {"c", range_of({0, 254})}});
   EXPECT_TRUE(warnings.empty());
   EXPECT_EQ(plan.tensors.at("x").scale, std::vector<float>{12.7F / 127});
@@ -65,10 +65,10 @@ TEST(Calibrate, ValuesThatAreNotFiniteAreLeftOutOfTheRangeWithAWarning) {
   const Model model = net();
   const std::vector<Layer> layers = find_layers(model);
   Plan plan = planned(model, layers, Format::Int8);
-  const std::vector<std::string> warnings = calibrate_plan(
+  const std::vector<Note> warnings = calibrate_plan(
       plan, model, layers, {{"x", range_of({1, std::numeric_limits<float>::infinity()})}, {"c", range_of({1})}});
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(warnings[0], "tensor 'x': 1 of 2 values are not finite and were left out of its range");
+  EXPECT_EQ(warnings[0], (Note{"values-not-finite", {{"tensor", "x"}, {"count", 1}, {"of", 2}}}));
 }
 
 TEST(Calibrate, ATensorWithoutARangeIsAnError) {

@@ -100,9 +100,7 @@ TEST(LowerToCodes, AKeptLayerBetweenCodesIsShieldedFromTheEnginesOwnQuantization
   EXPECT_EQ(node_named(typed.model, "two_stays_float").op_type(), "Sum");
   EXPECT_EQ(inputs_of(typed.model, "two")[0], outputs_of(typed.model, "two_stays_float")[0]);
   ASSERT_EQ(typed.notes.size(), 1U);
-  EXPECT_EQ(typed.notes[0],
-            "1 float32 layer between quantized tensors, with a Sum of one input in front: ONNX Runtime would quantize "
-            "the weights otherwise");
+  EXPECT_EQ(typed.notes[0], (Note{"float-layers-shielded", {{"count", 1}}}));
   EXPECT_TRUE(lower_typed(codes_net(), net_plan({"one", "two", "three"}), true).notes.empty());
 }
 
@@ -119,8 +117,11 @@ TEST(LowerToCodes, ALayerWhoseResultHasNoRangeStaysFloatOrIsAnError) {
   const TypedModel typed = lower_typed(codes_net(), plan, /*strict=*/false);
   EXPECT_TRUE(names_of(typed.model.proto.graph(), "QuantizeLinear").empty());
   ASSERT_EQ(typed.notes.size(), 1U);
-  EXPECT_EQ(typed.notes[0],
-            "layer 'three' (Conv) cannot run in uint8: the plan has no range for its result; it stays in float32");
+  EXPECT_EQ(typed.notes[0], (Note{"layer-not-lowered",
+                                  {{"layer", "three"},
+                                   {"operator", "Conv"},
+                                   {"format", "uint8"},
+                                   {"reason", "the plan has no range for its result"}}}));
   EXPECT_THROW(lower_typed(codes_net(), plan, /*strict=*/true), Error);
   EXPECT_THROW(simulated(codes_net(), plan), Error);
 }

@@ -188,8 +188,11 @@ TEST(LowerTyped, ALayerWithoutARangeStaysFloat32OrIsRefused) {
   const Plan plan = plan_of({{"one", Format::Int8}}, {{"w", params_of(Format::Int8, {1.0F})}});
   const TypedModel typed = lower_typed(parse_model(kTwoReaders), plan, false);
   ASSERT_EQ(typed.notes.size(), 1U);
-  EXPECT_EQ(typed.notes[0],
-            "layer 'one' (MatMul) cannot run in int8: the plan has no range for its input 'a'; it stays in float32");
+  EXPECT_EQ(typed.notes[0], (Note{"layer-not-lowered",
+                                  {{"layer", "one"},
+                                   {"operator", "MatMul"},
+                                   {"format", "int8"},
+                                   {"reason", "the plan has no range for its input 'a'"}}}));
   EXPECT_EQ(typed.quantize_pairs, 0);
   EXPECT_THROW(lower_typed(parse_model(kTwoReaders), plan, true), Error);
 }

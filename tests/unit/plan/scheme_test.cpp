@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <variant>
 
 #include "simulated_graph.h"
 #include "vernier/error.h"
@@ -75,7 +76,11 @@ TEST(Scheme, PreferKeepsALayerThatCannotAndSaysSo) {
   const AssignedFormats result = assigned(precision({Format::Int8}, {{"act", Format::Int8}}));
   EXPECT_EQ(formats_of(result.plan)[1], Format::Float32);
   ASSERT_EQ(result.warnings.size(), 1U);
-  EXPECT_EQ(result.warnings[0], "layer 'act' runs in float32, not int8: Relu is not an operator of the scheme");
+  EXPECT_EQ(result.warnings[0], (Note{"format-not-taken",
+                                      {{"format", "float32"},
+                                       {"asked", "int8"},
+                                       {"reason", "Relu is not an operator of the scheme"},
+                                       {"layer", "act"}}}));
 }
 
 TEST(Scheme, ObeyRefusesALayerThatCannot) {
@@ -93,7 +98,7 @@ TEST(Scheme, NoneIgnoresExceptionsAndListsThem) {
       assigned(precision({Format::Int8}, {{"fc1", Format::Float32}}, PrecisionConstraints::None));
   EXPECT_EQ(formats_of(result.plan)[0], Format::Int8);
   ASSERT_EQ(result.warnings.size(), 1U);
-  EXPECT_EQ(result.warnings[0], "‹layer-precisions› fc1:float32 is ignored (‹precision-constraints› none)");
+  EXPECT_EQ(result.warnings[0], (Note{"layer-precision-ignored", {{"layer", "fc1"}, {"asked", "float32"}}}));
 }
 
 TEST(Scheme, WhatAScriptSetsWinsAndItsNamesAreNoPatterns) {
@@ -102,15 +107,16 @@ TEST(Scheme, WhatAScriptSetsWinsAndItsNamesAreNoPatterns) {
   const AssignedFormats result = assigned(options);
   EXPECT_EQ(formats_of(result.plan), (std::vector{Format::Float32, Format::BFloat16, Format::BFloat16}));
   ASSERT_EQ(result.warnings.size(), 1U);
-  EXPECT_EQ(result.warnings[0].substr(0, 43), "what was set for fc?, [a]ct has no effect: ");
+  EXPECT_EQ(result.warnings[0], (Note{"settings-of-absent-layers", {{"layers", Names{"fc?", "[a]ct"}}}}));
 }
 
 TEST(Scheme, WhatAScriptSetsOfManyLayersIsRefusedInOneLine) {
   PrecisionOptions options = precision({Format::Float16});
   for (const char* name : {"fc1", "act", "fc2"}) options.layer_settings.push_back({name, Format::Float32, {}});
   options.constraints = PrecisionConstraints::None;
-  EXPECT_EQ(assigned(options).warnings,
-            (Names{"layers fc1, act, fc2 run as if no script had said float32 (‹precision-constraints› none)"}));
+  EXPECT_EQ(
+      assigned(options).warnings,
+      (std::vector<Note>{{"script-format-ignored", {{"asked", "float32"}, {"layers", Names{"fc1", "act", "fc2"}}}}}));
 }
 
 TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
@@ -118,8 +124,8 @@ TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
   options.layer_settings = {{"fc1", {}, {Format::Float32}}, {"act", {}, {Format::Float32}}};
   EXPECT_EQ(
       assigned(options).warnings,
-      (Names{"layer 'act' runs in float16: its output is float16, not float32 as the script says: an output has the "
-             "format of its layer, which layer.precision sets"}));
+      (std::vector<Note>{{"output-type-without-effect",
+                          {{"format", "float16"}, {"given", "float16"}, {"asked", "float32"}, {"layer", "act"}}}}));
   options.constraints = PrecisionConstraints::Obey;
   EXPECT_THROW(assigned(options), Error);
   options.layer_settings[1].precision = Format::Float32;
@@ -129,9 +135,10 @@ TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
 TEST(Scheme, ANameThatMatchesNothingIsAMistake) {
   try {
     PrecisionOptions options = precision({Format::Int8}, {{"fc3", Format::Float32}});
-    const Names warned = assigned(options).warnings;
+    const std::vector<Note> warned = assigned(options).warnings;
     ASSERT_EQ(warned.size(), 1U) << "one that is preferred may be another export's";
-    EXPECT_TRUE(warned.front().starts_with("‹layer-precisions›: no layer is named 'fc3'; nearest: fc1"));
+    EXPECT_EQ(warned.front().code, "no-such-layer");
+    EXPECT_EQ(std::get<Names>(*warned.front().find("nearest")).front(), "fc1");
     options.constraints = PrecisionConstraints::Obey;
     assigned(options);
     FAIL() << "an unknown layer went through";
@@ -270,7 +277,7 @@ TEST(Scheme, OnOnnxruntimeOnlyWhatGainsTimeIsQuantized) {
   const AssignedFormats small = assign_formats(model, find_layers(model), options);
   EXPECT_TRUE(small.nothing_gains);
   EXPECT_TRUE(small.candidates.empty());
-  ASSERT_EQ(small.warnings.size(), 1U);
+  EXPECT_EQ(small.warnings, (std::vector<Note>{{"nothing-faster-in-int8", {}}}));
   EXPECT_EQ(small.skipped.front().reason, "ONNX Runtime saves no time with it in this place");
   // Who names a layer or an operator has chosen.
   options.selection.op_types = {"MatMul"};

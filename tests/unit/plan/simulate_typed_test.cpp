@@ -171,7 +171,7 @@ TEST(SimulateTyped, OperatorsOfUnknownTypeBehindLowTensorsAreNoted) {
   set_opset(model.proto, "com.microsoft", 1);
   const SimulatedFile file = simulate_typed(model);
   ASSERT_EQ(file.notes.size(), 1U);
-  EXPECT_EQ(file.notes[0], "the type of what com.microsoft.Exp 'k' makes is not known: it is not rounded");
+  EXPECT_EQ(file.notes[0], (Note{"type-not-known", {{"operator", "com.microsoft.Exp"}, {"node", "k"}}}));
 }
 
 TEST(SimulateTyped, SaysThatTheInsideOfARecurrentLayerIsNotSimulated) {
@@ -186,8 +186,7 @@ TEST(SimulateTyped, SaysThatTheInsideOfARecurrentLayerIsNotSimulated) {
       [high] z = LSTM<hidden_size = 1>(x, w, r)
     })"));
   EXPECT_EQ(simulated.notes,
-            std::vector<std::string>{"layer 'low' (LSTM) is rounded at its inputs and outputs only: its intermediate "
-                                     "values are not simulated"});
+            (std::vector<Note>{{"recurrence-not-simulated", {{"layer", "low"}, {"operator", "LSTM"}}}}));
 }
 
 }  // namespace

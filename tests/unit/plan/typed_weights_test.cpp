@@ -57,10 +57,12 @@ TEST(TypedWeights, CountsAllValuesThatOverflowAndNamesTheLargest) {
   TypedWeights weights(model, names, Target::TensorRt);
   weights.in_format("w", Format::Float16, "a");
   weights.in_format("w", Format::Float16, "b");
-  EXPECT_EQ(weights.take_notes(),
-            (std::vector<std::string>{
-                "layer 'a': 3 of 4 values of initializer 'w' become infinite in float16 (worst -900000)",
-                "layer 'b': 3 of 4 values of initializer 'w' become infinite in float16 (worst -900000)"}));
+  const auto overflow = [](const char* layer) {
+    return Note{
+        "weight-overflows",
+        {{"count", 3}, {"of", 4}, {"initializer", "w"}, {"format", "float16"}, {"worst", -900000.0}, {"layer", layer}}};
+  };
+  EXPECT_EQ(weights.take_notes(), (std::vector{overflow("a"), overflow("b")}));
 }
 
 TEST(TypedWeights, CodesHaveScaleAndZeroPointBesideThem) {

@@ -115,8 +115,8 @@ DiagnoseReport requirement_met() {
       LatencyReport{12.34, 8.12, 8.4, 2, "the INT8 kernels are ONNX Runtime's own; they are not what TensorRT runs"};
   report.phases.push_back({"verify", 1.52});
   report.warnings = {
-      "11 of 20 samples reach the absolute maximum of features.0's input: more samples may widen its range"};
-  report.notes = {"35 BatchNormalization nodes were folded into the layers before them"};
+      Note("11 of 20 samples reach the absolute maximum of features.0's input: more samples may widen its range")};
+  report.notes = {Note("35 BatchNormalization nodes were folded into the layers before them")};
   report.files = {{"model", "out/model.onnx"},
                   {"plan", "out/plan.json"},
                   {"report", "out/report.json"},
@@ -164,7 +164,7 @@ DiagnoseReport impossible() {
   report.kept = KeptSetReport{};
   report.kept->end = SearchEnd::Impossible;
   report.kept->evaluations = 2;
-  report.warnings = {"the inputs are random: use ‹data› to measure what matters"};
+  report.warnings = {Note("the inputs are random: use ‹data› to measure what matters")};
   return report;
 }
 
@@ -209,7 +209,7 @@ DiagnoseReport hostile() {
   report.final_figures->outputs.back().top1_agreement.reset();
   report.model_file = "my models/it's \"mine\".onnx";
   report.files["model"] = "out dir/model.onnx";
-  report.warnings = {"layer " + names[0] + " has a long name"};
+  report.warnings = {Note("layer " + names[0] + " has a long name")};
   for (LayerRow& row : report.layers) {
     row.overflowed = 1'234'567'890;
     row.saturated = 99'999;

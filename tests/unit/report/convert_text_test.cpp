@@ -13,10 +13,10 @@ TEST(ConvertText, SaysWhatWasWritten) {
   result.typed.quantize_pairs = 3;
   result.typed.weight_bytes = 80'530;
   result.typed.original_weight_bytes = 310'840;
-  result.typed.notes = {"a note of the lowering"};
-  result.notes = {"2 constant nodes folded"};
+  result.typed.notes = {Note("a note of the lowering")};
+  result.notes = {Note("2 constant nodes folded")};
   result.layers_by_format = {{"float32", 1}, {"int8", 4}};
-  result.warnings = {"told elsewhere"};
+  result.warnings = {Note("told elsewhere")};
   EXPECT_EQ(result_to_text(result, {}),
             "Written       out/typed.onnx, strongly typed\n"
             "Scheme        int8: symmetric per tensor\n"

@@ -59,7 +59,7 @@ TEST(Gate, TakesTheLimitOfTheOutputBeforeTheOneForAll) {
 
 TEST(Gate, JunitHoldsHostileNamesAsText) {
   DiagnoseReport report = hostile();
-  report.warnings = {"]]></system-err><testcase/>&\x01"};
+  report.warnings = {Note("]]></system-err><testcase/>&\x01")};
   const std::string xml = gate_to_junit(gate_of(report));
   EXPECT_EQ(xml.find("<testcase/>"), std::string::npos);
   EXPECT_EQ(xml.find('\x01'), std::string::npos);

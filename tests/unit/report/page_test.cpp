@@ -124,7 +124,7 @@ TEST(Page, HostileNamesStayData) {
   report.layers[0].name = name;
   report.network = {{name, "<b>", {}}};
   report.model_file = name;
-  report.warnings = {name};
+  report.warnings = {Note(name)};
   const std::string page = report_to_html(report);
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);
   EXPECT_EQ(page.find("\xE2\x80\xA8"), std::string::npos);

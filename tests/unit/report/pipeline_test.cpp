@@ -42,7 +42,7 @@ PipelineReport three_stages() {
   report.lost_at = "low";
   report.answer = "Accuracy is lost at stage 'low': values that are not finite against 'float'.";
   report.next = {"vernier verify f.onnx l.onnx"};
-  report.warnings = {"one"};
+  report.warnings = {Note("one")};
   report.files = {{"page", "out/report.html"}};
   return report;
 }
@@ -88,7 +88,7 @@ TEST(PipelineReport, HostileNamesStayData) {
   const std::string name = "</script><script>alert(1)</script>\xE2\x80\xAE'\"&{{script}}\xFF";
   report.stages[1].name = name;
   report.stages[1].file = name;
-  report.warnings = {name};
+  report.warnings = {Note(name)};
   const std::string page = report_to_html(report);
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);
   EXPECT_EQ(page.find("\xE2\x80\xAE"), std::string::npos);

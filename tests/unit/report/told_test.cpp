@@ -25,12 +25,13 @@ TEST(Told, IsInWordsOfTheCommandAndPrintable) {
 
 DiagnoseReport marked() {
   DiagnoseReport report = requirement_met();
-  const std::vector<std::string> notes{"‹int8› of ‹vernier fix›"};
+  const std::vector<std::string> texts{"‹int8› of ‹vernier fix›"};
+  const std::vector<Note> notes(texts.begin(), texts.end());
   report.warnings = notes;
   report.notes = notes;
   report.kept->notes = notes;
-  report.kept->assumed = notes;
-  report.kept->proven = notes;
+  report.kept->assumed = texts;
+  report.kept->proven = texts;
   report.kept->decided_by = DecidedBy::Labels;
   report.kept->objective = "‹min-top1› 0.9 by the labels of l.npy";
   return report;
@@ -55,7 +56,7 @@ TEST(Told, AreAllFormsOfAReport) {
 
 TEST(Told, AreReportsThatWereReadAgain) {
   const DiagnoseReport again = diagnose_report_from_json(report_to_json(marked()), "report.json");
-  EXPECT_EQ(again.warnings.front(), "--int8 of vernier fix") << "as it stands in the file";
+  EXPECT_EQ(again.warnings.front().text, "--int8 of vernier fix") << "as it stands in the file";
   EXPECT_EQ(report_to_text(again, {}), report_to_text(marked(), {}));
 }
 

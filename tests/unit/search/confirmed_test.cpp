@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <variant>
 
 #include "toy_oracles.h"
 
@@ -56,10 +57,12 @@ TEST(SearchConfirmed, SearchesAgainWithLessAllowanceWhenTheJudgeRefuses) {
   EXPECT_EQ(judge.asked, 2U);
   EXPECT_NEAR(result.room, 1.05, 0.01);
   ASSERT_EQ(result.minimal.notes.size(), 2U);
-  EXPECT_EQ(result.minimal.notes[0],
-            "a set of 1 kept items used 0.990 of the allowance in the search but 1.040 when it was confirmed: searched "
-            "again with less allowance");
-  EXPECT_EQ(result.minimal.notes[1], "certified for 5.0 % less allowance than was asked for");
+  EXPECT_EQ(result.minimal.notes[0].code, "set-not-confirmed");
+  EXPECT_NEAR(std::get<double>(*result.minimal.notes[0].find("claimed")), 0.99, 1e-3);
+  EXPECT_NEAR(std::get<double>(*result.minimal.notes[0].find("measured")), 1.04, 1e-3);
+  EXPECT_EQ(result.minimal.notes[1].code, "less-allowance");
+  EXPECT_EQ(*result.minimal.notes[1].find("certified"), NoteValue(true));
+  EXPECT_NEAR(std::get<double>(*result.minimal.notes[1].find("percent")), 5, 0.05);
 }
 
 TEST(SearchConfirmed, ReportsDamagesAsTheOracleGaveThem) {
@@ -155,7 +158,8 @@ TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereALaterRoundIsCutShort) {
   EXPECT_LE(result.room * toys::damage_of(toy, result.minimal.kept), 1);
   EXPECT_LT(result.minimal.kept.size(), toy.items.size()) << "the rounds before know a smaller one than all";
   EXPECT_FALSE(result.minimal.certificate.complete);
-  EXPECT_TRUE(result.minimal.notes.back().starts_with("searched for ")) << result.minimal.notes.back();
+  EXPECT_EQ(result.minimal.notes.back().code, "less-allowance");
+  EXPECT_EQ(*result.minimal.notes.back().find("certified"), NoteValue(false));
 }
 
 // Single elements decide: the first set is confirmed three times worse than the search has it, all others are not.

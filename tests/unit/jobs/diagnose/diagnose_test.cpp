@@ -17,6 +17,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
@@ -160,7 +161,7 @@ TEST(Diagnose, WarnsOfABatchThatCountsAsOneSample) {
   const DiagnoseReport report = diagnose(options);
   EXPECT_EQ(report.samples, 1U);
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_EQ(report.warnings.front(), "the data are one sample, a batch of 6: ‹split-batch› makes them 6 samples");
+  EXPECT_EQ(report.warnings.front(), (Note{"batch-as-one-sample", {{"batch", 6}}}));
   options.measure.data.split_batch = true;
   EXPECT_TRUE(diagnose(options).warnings.empty());
 }
@@ -169,7 +170,7 @@ TEST(Diagnose, WarnsOfAFormatThatNoLayerRunsIn) {
   const NetFiles files;
   const DiagnoseReport report = diagnose(files.diagnose_options({Format::Float16, Format::BFloat16}));
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_EQ(report.warnings.front(), "no layer runs in bfloat16: the others are taken first");
+  EXPECT_EQ(report.warnings.front(), (Note{"format-without-layers", {{"format", "bfloat16"}}}));
 }
 
 TEST(Diagnose, TakesABranchForGrantedOnlyWhenAllSamplesTakeIt) {
@@ -185,8 +186,7 @@ TEST(Diagnose, TakesABranchForGrantedOnlyWhenAllSamplesTakeIt) {
     return Samples(samples);
   };
   const auto inlined = [](const DiagnoseReport& report) {
-    return std::any_of(report.notes.begin(), report.notes.end(),
-                       [](const std::string& note) { return note.find("was inlined") != std::string::npos; });
+    return std::ranges::find(report.notes, "if-inlined", &Note::code) != report.notes.end();
   };
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   write_npy(files.data_file(), samples_of({1, 1, 1}), "x");
@@ -404,9 +404,9 @@ TEST(Diagnose, InterruptedKeepsItsRecord) {
     EXPECT_TRUE(report.interrupted);
     EXPECT_FALSE(report.kept.has_value()) << at;
     ASSERT_FALSE(report.warnings.empty()) << at;
-    EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent");
-    const auto says_older = [](const std::string& text) { return text.ends_with("are of an earlier run"); };
-    EXPECT_EQ(std::ranges::any_of(report.warnings, says_older), ran_before) << at;
+    EXPECT_EQ(note_text(report.warnings.back()), "interrupted: what was not measured is absent");
+    const bool older = std::ranges::find(report.warnings, "older-files", &Note::code) != report.warnings.end();
+    EXPECT_EQ(older, ran_before) << at;
     ASSERT_FALSE(report.layers.empty());
     EXPECT_TRUE(report.layers.front().own_sqnr_db.has_value()) << at;
   }
@@ -454,9 +454,8 @@ TEST(Diagnose, InterruptedBeforeTheFileWasMeasuredClaimsNothingOfIt) {
   EXPECT_NE(deploy.find("Not verified: whether the output model meets"), std::string::npos);
   EXPECT_NE(deploy.find("| verify of the output model | not made |"), std::string::npos);
   ASSERT_FALSE(report->warnings.empty());
-  EXPECT_TRUE(report->warnings.back().find("to resume, run again with ‹resume› (its trials are in ") !=
-              std::string::npos)
-      << report->warnings.back();
+  const std::string last = note_text(report->warnings.back());
+  EXPECT_NE(last.find("to resume, run again with ‹resume› (its trials are in "), std::string::npos) << last;
 }
 
 TEST(Diagnose, InterruptedBeforeItMeasuredAnythingLeavesTheFolderAsItWas) {
@@ -480,11 +479,11 @@ TEST(Diagnose, InterruptedSaysThatItGoesOnWhereItKeepsWhatItMeasured) {
   options.cache_folder = files / "cache";
   EXPECT_EQ(error_of([&] { diagnose(options, ending.sinks); }).kind(), ErrorKind::Interrupted);
   const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
-  EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent; run again to resume");
+  EXPECT_EQ(note_text(report.warnings.back()), "interrupted: what was not measured is absent; run again to resume");
   const DiagnoseReport again = diagnose(options);
-  EXPECT_TRUE(std::ranges::any_of(again.notes, [](const std::string& note) {
-    return note.find("same network and samples: local errors, everything low (") != std::string::npos;
-  })) << "what it says was not measured again";
+  const auto reused = std::ranges::find(again.notes, "measurements-reused", &Note::code);
+  ASSERT_NE(reused, again.notes.end());
+  EXPECT_EQ(*reused->find("what"), NoteValue("local errors, everything low"));
 }
 
 TEST(Diagnose, SaysWhyNothingIsKeptForLaterRuns) {
@@ -492,9 +491,10 @@ TEST(Diagnose, SaysWhyNothingIsKeptForLaterRuns) {
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.cache_folder = files / "a file";
   std::ofstream(options.cache_folder) << "no folder";
-  EXPECT_TRUE(std::ranges::any_of(diagnose(options).notes, [](const std::string& note) {
-    return note.starts_with("nothing of this run is kept for later ones: ") && note.ends_with("Not a directory");
-  }));
+  const std::vector<Note> notes = diagnose(options).notes;
+  const auto why = std::ranges::find(notes, "nothing-kept", &Note::code);
+  ASSERT_NE(why, notes.end());
+  EXPECT_TRUE(std::get<std::string>(*why->find("why")).ends_with("Not a directory"));
 }
 
 TEST(Diagnose, WhereAFileCannotBeWrittenItGivesWhatItMeasured) {
@@ -577,7 +577,8 @@ TEST(Diagnose, ObeyRefusesWhatALayerCannotTakeAndPreferWarns) {
   options.precision.constraints = PrecisionConstraints::Prefer;
   const DiagnoseReport report = diagnose(options);
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_EQ(report.warnings.front(), "layer 'relu1' runs in float32, not int8: Relu is not an operator of the scheme");
+  EXPECT_EQ(note_text(report.warnings.front()),
+            "layer 'relu1' runs in float32, not int8: Relu is not an operator of the scheme");
 }
 
 TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {
@@ -588,7 +589,7 @@ TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {
   const DiagnoseReport report = diagnose(options);
   EXPECT_EQ(row_named(report.layers, "conv2").format, Format::Int8);
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_EQ(report.warnings.front(), "‹layer-precisions› conv2:float32 is ignored (‹precision-constraints› none)");
+  EXPECT_EQ(report.warnings.front(), (Note{"layer-precision-ignored", {{"layer", "conv2"}, {"asked", "float32"}}}));
 }
 
 TEST(Diagnose, OffersTheNearestNameForAnUnknownLayer) {
@@ -661,9 +662,7 @@ TEST(Diagnose, MeasuresAFileInLowPrecisionAgainstTheNetworkBehindIt) {
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.model = files / "converted.onnx";
   const DiagnoseReport report = diagnose(options);
-  EXPECT_TRUE(std::ranges::any_of(report.notes, [](const std::string& text) {
-    return text.starts_with("the file is already in low precision (");
-  }));
+  EXPECT_NE(std::ranges::find(report.notes, "file-already-low", &Note::code), report.notes.end());
   EXPECT_EQ(report.reference.outputs.front().sqnr_db, std::numeric_limits<double>::infinity());
   EXPECT_LT(report.all_low.outputs.front().sqnr_db, 60);
 }

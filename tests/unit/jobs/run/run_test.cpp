@@ -68,8 +68,8 @@ TEST(Run, MarkingChangesNothingThatIsComputed) {
     marked.onnx_outputs.names = {"*"};
     const JobSinks sinks;
     Sources sources(plain.measure, sinks);
-    const auto without = make_live_run(plain, 0, "plain", sources, [](const std::string&) {});
-    const auto with = make_live_run(marked, 0, "marked", sources, [](const std::string&) {});
+    const auto without = make_live_run(plain, 0, "plain", sources, [](const Note&) {});
+    const auto with = make_live_run(marked, 0, "marked", sources, [](const Note&) {});
     for (std::size_t i = 0; i < without->size(); ++i) {
       const auto all = tensors_at(*with, i);
       EXPECT_GT(all.size(), 1U);

@@ -40,18 +40,19 @@ TEST_F(NearLimit, WhatIsMetInOneOrderOnlyIsMissed) {
   ASSERT_TRUE(both);
   EXPECT_EQ(both->worse.passed, false);
   EXPECT_EQ(both->worse.damage, 1.1);
-  EXPECT_NE(both->doubt.find("the required 20 dB is met in one of them only, which counts as missed"),
-            std::string::npos)
-      << both->doubt;
-  EXPECT_EQ(both->spread, "");
+  EXPECT_TRUE(both->doubtful);
+  ASSERT_TRUE(both->note);
+  EXPECT_EQ(both->note->code, "near-the-limit");
+  EXPECT_EQ(*both->note->find("required"), NoteValue("the required 20 dB"));
 }
 
 TEST_F(NearLimit, TheWorseOrderCountsWhereBothAgree) {
   const auto both = beside_exact(0.9);
   ASSERT_TRUE(both);
   EXPECT_EQ(both->worse.damage, 0.9);
-  EXPECT_EQ(both->doubt, "");
-  EXPECT_NE(both->spread.find("the worse one counts"), std::string::npos) << both->spread;
+  EXPECT_FALSE(both->doubtful);
+  ASSERT_TRUE(both->note);
+  EXPECT_EQ(both->note->code, "orders-differ");
 }
 
 TEST_F(NearLimit, IsNotMeasuredFarFromIt) {

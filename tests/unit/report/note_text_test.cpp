@@ -1,0 +1,101 @@
+#include "vernier/report/note_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/fields.h"
+#include "json/json.h"
+#include "report/json/document.h"
+#include "report/text/note_catalogue.h"
+#include "vernier/note.h"
+#include "vernier/report/verify.h"
+
+namespace vernier {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(NoteText, PutsFieldsInPlace) {
+  EXPECT_EQ(note_text({"values-not-finite", {{"tensor", "x"}, {"count", 1}, {"of", 2}}}),
+            "tensor 'x': 1 of 2 values are not finite and were left out of its range");
+  EXPECT_EQ(note_text({"if-inlined", {{"node", "i"}, {"condition", "c"}, {"taken", false}, {"samples", 3}}}),
+            "If 'i': 'c' is false for all 3 samples, its else branch was inlined");
+  EXPECT_EQ(note_text({"ranking-poor", {{"tests", 7}, {"ratio", 12.3456}}}).substr(0, 76),
+            "the ranking is poor: after 7 guided tests the measured damage is 12.3 times ");
+}
+
+TEST(NoteText, CountsListsAndNamesSomeOfThem) {
+  EXPECT_EQ(note_text({"lost-limits", {{"layers", Names{"a"}}}}).substr(0, 43),
+            "TensorRT-RTX 1.6.1 loses a limit of 1 Clip ");
+  EXPECT_EQ(note_text({"layers-in-bodies-left", {{"layers", Names{"a", "b"}}, {"format", "float32"}}}),
+            "2 layers inside bodies of If, Loop or Scan: left in float32: 'a', 'b'");
+  EXPECT_EQ(note_text({"pairs-added", {{"pairs", Names{"a", "b", "c", "d", "e", "f", "g"}}, {"target", "openvino"}}}),
+            "7 pairs that the file does not have stand under target openvino: a, b, c, d, e and 2 more");
+}
+
+TEST(NoteText, LeavesOutWhatIsNotThere) {
+  EXPECT_EQ(note_text({"no-such-layer", {{"pattern", "fc3"}, {"nearest", Names{"fc1"}}}}),
+            "‹layer-precisions›: no layer is named 'fc3'; nearest: fc1");
+  EXPECT_EQ(note_text({"no-such-layer", {{"pattern", "fc3"}, {"nearest", Names{}}}}),
+            "‹layer-precisions›: no layer is named 'fc3'");
+  EXPECT_EQ(note_text({"job-interrupted", {{"journal", ""}}}), "interrupted: what was not measured is absent");
+}
+
+TEST(NoteText, NamesCanNeitherMoveTheCursorNorPlaceMarks) {
+  EXPECT_EQ(note_text({"output-changed", {{"output", "a\n‹int8›"}}}),
+            "output 'a\\x0a\\u{2039}int8\\u{203A}' changed its values or its shape");
+}
+
+TEST(NoteText, OfAnotherVersionIsWhatItsReportHas) {
+  Note note{"of-a-later-version", {{"count", 3}}};
+  note.text = "three of them";
+  EXPECT_EQ(note_text(note), "three of them");
+  EXPECT_EQ(note_text(Note(std::string("a sentence"))), "a sentence");
+}
+
+TEST(NoteCatalogue, IsInOrderAndWellFormed) {
+  const auto templates = note_templates();
+  EXPECT_TRUE(std::ranges::is_sorted(templates, std::ranges::less_equal{}, &NoteTemplate::code)) << "one of each";
+  for (const auto& [code, text] : templates) {
+    EXPECT_EQ(std::ranges::count(text, '{'), std::ranges::count(text, '}')) << code;
+    EXPECT_EQ(std::ranges::count(text, '['), std::ranges::count(text, ']')) << code;
+    EXPECT_EQ(code.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string_view::npos) << code;
+  }
+}
+
+TEST(NoteJson, HasSentencesAndWhatTheyAreMadeOf) {
+  VerifyReport report;
+  report.warnings = {{"pairs-added", {{"pairs", Names{"a"}}, {"target", "openvino"}}}};
+  report.notes = {Note(std::string("of an earlier version"))};
+  const std::string text = report_to_json(report);
+  const Json json = parse_json(text, "report.json");
+  EXPECT_EQ(json.at("warnings").at(0).text(), "1 pair that the file does not have stands under target openvino: a");
+  EXPECT_EQ(json_text(json.at("warning_codes")), R"([{"code":"pairs-added","pairs":["a"],"target":"openvino"}])");
+  EXPECT_EQ(json.at("notes").at(0).text(), "of an earlier version");
+  EXPECT_FALSE(json.contains("note_codes"));
+
+  const VerifyReport again = verify_report_from_json(text, "report.json");
+  ASSERT_EQ(again.warnings.size(), 1U);
+  EXPECT_EQ(again.warnings[0].code, "pairs-added");
+  EXPECT_EQ(again.warnings[0].fields, report.warnings[0].fields);
+  EXPECT_EQ(report_to_json(again), text);
+}
+
+TEST(NoteJson, OfEarlierVersionsHasSentencesAlone) {
+  Json json = parse_json(report_to_json(VerifyReport()), "report.json");
+  json["warnings"] = Json::Array{"something is odd"};
+  const VerifyReport report = verify_report_from_json(json_text(json), "report.json");
+  EXPECT_EQ(report.warnings, std::vector{Note(std::string("something is odd"))});
+}
+
+TEST(NoteJson, KeepsFieldsOfEveryKind) {
+  const Note note{"a", {{"truth", true}, {"count", -3}, {"figure", 0.5}, {"word", "w"}, {"words", Names{"x", "y"}}}};
+  EXPECT_EQ(parse_as<Note>(json_text(json_of(note)), "note"), note);
+}
+
+}  // namespace
+}  // namespace vernier
