@@ -70,7 +70,7 @@ def test_weights_that_were_equalized_are_no_other_values(undone, target, folder)
     vernier("quantize", "equalized.onnx", "--int8", "--target", target, "--data", "x.npz", "-o", "quantized.onnx",
             *(["--even-if-slower"] if target == "onnxruntime" else []), folder=folder)
     found = verdict(folder)
-    assert ("other-values" in kinds(found)) == (not undone)
+    assert ("weight-scale" in kinds(found)) == (not undone)
     assert any("times a factor for each channel" in note for note in found["notes"]) == undone
 
 
@@ -87,7 +87,7 @@ def test_one_channel_of_another_scale_is_no_equalization(folder):
         files.write(folder, model)
         found = verdict(folder)
         agreeing += found["figures"]["outputs"][0]["sqnr_db"] >= 15
-        assert "other-values" in kinds(found), channel
+        assert "weight-scale" in kinds(found), channel
         assert not any("times a factor for each channel" in note for note in found["notes"]), channel
     assert agreeing > 0
 

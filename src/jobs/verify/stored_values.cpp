@@ -34,6 +34,8 @@ namespace {
 
 constexpr double kLostEnergy = 0.25;
 constexpr double kOffValues = 0.1;
+/// What no rounding to eight bits takes from a channel: then factors and cut off values are looked for.
+constexpr double kNoticedEnergy = 0.01;
 /// Quantizers that learn how to round take the next step, never the one behind it.
 constexpr double kNextStep = 1.5;
 /// Of the largest bias: what exporters that fold other constants into it may change.
@@ -52,7 +54,7 @@ std::string readers_of(const Model& file, const std::string& tensor) {
 
 /// One channel of a constant, counted: how far its stored values are off.
 struct Channel {
-  double energy = 0, error = 0;
+  double energy = 0, error = 0, product = 0;
   double steps = 0, squared_steps = 0;  // sums of the signed differences
   std::size_t values = 0, off = 0;      // off: by more than a step
   float worst = 0, reference = 0, stored = 0;
@@ -60,6 +62,7 @@ struct Channel {
     const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
     energy += static_cast<double>(a) * static_cast<double>(a);
     error += difference * difference;
+    product += static_cast<double>(a) * static_cast<double>(b);
     const double in_steps = (static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step);
     steps += in_steps;
     squared_steps += in_steps * in_steps;
@@ -78,9 +81,34 @@ struct Channel {
     const double variance = squared_steps / static_cast<double>(values) - mean * mean;
     return values >= kFewest && std::abs(mean) > kNextStep && variance < 0.5 ? mean : 0;
   }
-  bool wrong() const {
-    return error > kLostEnergy * energy && static_cast<double>(off) > kOffValues * static_cast<double>(values);
+  bool off_by_more_than(double share) const {
+    return error > share * energy && static_cast<double>(off) > kOffValues * static_cast<double>(values);
   }
+  bool wrong() const { return off_by_more_than(kLostEnergy); }
+  bool noticed() const { return off_by_more_than(kNoticedEnergy); }
+  /// Of the stored values to those of the float model, by least squares.
+  double factor() const { return energy > 0 ? product / energy : 1; }
+};
+
+/// Values of one channel that are cut off at the largest and the smallest that it stores.
+struct CutOff {
+  float low = std::numeric_limits<float>::max(), high = std::numeric_limits<float>::lowest();  // stored
+  float worst = 0;  // of the float model, the farthest beyond them
+  double lost = 0, energy = 0;
+  std::size_t beyond = 0, values = 0;
+  bool rounded = true;  // all that lies between them is what rounding gives
+
+  void add(float wanted, float held, float step) {
+    ++values;
+    energy += static_cast<double>(wanted) * static_cast<double>(wanted);
+    const double difference = static_cast<double>(wanted) - static_cast<double>(std::clamp(wanted, low, high));
+    if (std::abs(std::clamp(wanted, low, high) - held) > kNextStep * step) rounded = false;
+    if (std::abs(difference) <= kNextStep * static_cast<double>(step)) return;
+    ++beyond;
+    lost += difference * difference;
+    if (std::abs(wanted) > std::abs(worst)) worst = wanted;
+  }
+  bool any() const { return rounded && high > low && beyond > 0 && lost > kNoticedEnergy * energy; }
 };
 
 /// Codes of a whole constant that rounding cannot give, among others that are what it gives. Quantizers that change
@@ -115,14 +143,15 @@ class FarCodes {
   std::size_t values_ = 0, count_ = 0, between_ = 0, worst_index_ = 0;
 };
 
-/// The weight with a positive factor for each index of its first two dimensions, nearest to `held` by least squares;
-/// empty where factors would fit anything, or one is not positive.
-std::vector<float> with_factors(const Shape& shape, std::span<const float> weight, std::span<const float> held) {
+/// The weight with a positive factor for each index of its first two dimensions, or of one of them, nearest to `held`
+/// by least squares; empty where factors would fit anything, or one is not positive.
+std::vector<float> with_factors(const Shape& shape, std::span<const float> weight, std::span<const float> held,
+                                bool of_rows, bool of_columns) {
   if (shape.size() < 2) return {};
   const auto rows = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
-  if (weight.size() < 4 * (rows + columns)) return {};
+  if (weight.size() < 4 * ((of_rows ? rows : 0) + (of_columns ? columns : 0))) return {};
   const std::size_t places = weight.size() / rows / columns;
-  std::vector<double> of_row(rows, 1), of_column(columns, 1);
+  std::vector<double> row_factors(rows, 1), column_factors(columns, 1);
   const auto fit = [&](std::vector<double>& factors, const auto& index, const auto& other) {
     std::vector<double> products(factors.size()), squares(factors.size());
     for (std::size_t i = 0; i < weight.size(); ++i) {
@@ -134,15 +163,16 @@ std::vector<float> with_factors(const Shape& shape, std::span<const float> weigh
   };
   const auto row = [&](std::size_t i) { return i / places / columns; };
   const auto column = [&](std::size_t i) { return i / places % columns; };
-  for (int pass = 0; pass < 10; ++pass) {
-    fit(of_row, row, [&](std::size_t i) { return of_column[column(i)]; });
-    fit(of_column, column, [&](std::size_t i) { return of_row[row(i)]; });
+  const int passes = of_rows && of_columns ? 10 : 1;
+  for (int pass = 0; pass < passes; ++pass) {
+    if (of_rows) fit(row_factors, row, [&](std::size_t i) { return column_factors[column(i)]; });
+    if (of_columns) fit(column_factors, column, [&](std::size_t i) { return row_factors[row(i)]; });
   }
   const auto positive = [](double factor) { return factor > 0; };
-  if (!std::ranges::all_of(of_row, positive) || !std::ranges::all_of(of_column, positive)) return {};
+  if (!std::ranges::all_of(row_factors, positive) || !std::ranges::all_of(column_factors, positive)) return {};
   std::vector<float> values(weight.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(static_cast<double>(weight[i]) * of_row[row(i)] * of_column[column(i)]);
+    values[i] = static_cast<float>(static_cast<double>(weight[i]) * row_factors[row(i)] * column_factors[column(i)]);
   }
   return values;
 }
@@ -284,6 +314,30 @@ class Comparison {
            "quantize the float model again, or write the zero point of the quantized values"});
       return;
     }
+    if (add_cut_off(node, params, stored, weight, where, part)) return;
+    const auto noticed = std::ranges::count_if(channels, &Channel::noticed);
+    const auto fits_with = [&](bool of_rows, bool of_columns) {
+      const std::vector<float> factored = with_factors(stored.shape(), wanted, held, of_rows, of_columns);
+      std::vector<Channel> with(channels.size());
+      for (std::size_t i = 0; i < factored.size(); ++i) {
+        with[channel_of(i)].add(factored[i], held[i], params.scale[channel_of(i)]);
+      }
+      return !factored.empty() && std::ranges::none_of(with, &Channel::noticed);
+    };
+    const bool scaled = noticed > 0 && (fits_with(true, false) || fits_with(false, true) || fits_with(true, true));
+    if (scaled && !is_layer) scaled_layers_.insert(readers_of(file_, node.output(0)));
+    if (scaled) {
+      const auto other = std::ranges::find_if(channels, &Channel::noticed);
+      const std::string what = channels.size() == 1 ? std::string("values")
+                                                    : fmt::format("{0} of {1} {2}s, first {2} {3},", noticed,
+                                                                  channels.size(), part, other - channels.begin());
+      defects_.push_back(
+          {"weight-scale", node.name(),
+           fmt::format("{} of {} are those of the float model times {:.3g}: {:g} in the float model, {:g} in the file",
+                       what, where, other->factor(), other->reference, other->stored),
+           kCure, /*refused=*/false, scaled});
+      return;
+    }
     if (wrong == 0) {
       if (far.any()) {
         add_wrong_codes(node, far, where, weight.values, stored,
@@ -292,13 +346,6 @@ class Comparison {
       }
       return;
     }
-    const std::vector<float> factored = with_factors(stored.shape(), wanted, held);
-    std::vector<Channel> with(channels.size());
-    for (std::size_t i = 0; i < factored.size(); ++i) {
-      with[channel_of(i)].add(factored[i], held[i], params.scale[channel_of(i)]);
-    }
-    const bool scaled = !factored.empty() && std::ranges::none_of(with, &Channel::wrong);
-    if (scaled && !is_layer) scaled_layers_.insert(readers_of(file_, node.output(0)));
     const auto first = std::ranges::find_if(channels, &Channel::wrong);
     const auto index = static_cast<std::size_t>(first - channels.begin());
     defects_.push_back(
@@ -309,7 +356,38 @@ class Comparison {
                          ? std::string("in ")
                          : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", wrong, channels.size(), part, index),
                      where, first->off, first->values, params.scale[index], first->reference, first->stored),
-         kCure, /*refused=*/false, scaled});
+         kCure});
+  }
+
+  /// Whether values are cut off in front of where the float model's end, and all others are rounded correctly.
+  bool add_cut_off(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
+                   const FloatWeight& weight, const std::string& where, const char* part) {
+    const std::span<const float> wanted = weight.values.floats(), held = stored.floats();
+    std::vector<CutOff> channels(params.scale.size());
+    const auto channel_of = [&](std::size_t i) { return scale_index(params, stored.shape(), i); };
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      CutOff& channel = channels[channel_of(i)];
+      channel.low = std::min(channel.low, held[i]);
+      channel.high = std::max(channel.high, held[i]);
+    }
+    const bool even = is_integer(params.format);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const float scale = params.scale[channel_of(i)];
+      channels[channel_of(i)].add(wanted[i], held[i], even ? scale : std::abs(held[i]) / 8 + scale);
+    }
+    const auto cut = std::ranges::count_if(channels, &CutOff::any);
+    if (cut == 0 || bits_of(params.format) == 4) return false;
+    const auto first = std::ranges::find_if(channels, &CutOff::any);
+    const std::string place = channels.size() == 1 ? std::string()
+                                                   : fmt::format(" in {0} of {1} {2}s, first {2} {3}", cut,
+                                                                 channels.size(), part, first - channels.begin());
+    defects_.push_back(
+        {"clipped-weight", node.name(),
+         fmt::format(
+             "values of {} are cut off{}: {} of {} lie beyond {:g} to {:g}, where its quantized values end, up to {:g}",
+             where, place, first->beyond, first->values, first->low, first->high, first->worst),
+         "store the weight again with a range that holds its values"});
+    return true;
   }
 
   static constexpr const char* kCure =
@@ -389,14 +467,20 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
   }
 }
 
-void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures, std::vector<Note>& notes) {
+std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
+                                            std::vector<Note>& notes) {
   constexpr double kAgrees = 15;  // dB
   const auto scaled = std::ranges::count_if(defects, &FoundDefect::scaled);
   const bool agrees =
       std::ranges::all_of(figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kAgrees; });
-  if (scaled == 0 || figures.outputs.empty() || !agrees) return;
+  if (scaled == 0 || figures.outputs.empty() || !agrees) return {};
+  std::set<std::string> excused;
+  for (const FoundDefect& defect : defects) {
+    if (defect.scaled) excused.insert(defect.node);
+  }
   std::erase_if(defects, &FoundDefect::scaled);
   notes.push_back({"weights-equalized", {{"count", scaled}}});
+  return excused;
 }
 
 void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found) {

@@ -2,6 +2,7 @@
 // its Q/DQ pairs, as reports name them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,9 @@ std::string read_name(std::string tensor);
 ///   clipped-bias   an int32 bias that is more than 2^31 steps of its scale in the float model
 ///   other-values   more than a tenth of a channel's values is off by more than a step, and a quarter of its energy is
 ///                  lost; rounding to the scale explains at most half a step
-///   wrong-codes    a few codes are many steps off, and nearly all others are what rounding gives
+///   weight-scale   the same values times a factor for each channel: another scale, or factors that another layer
+///   undoes clipped-weight values are cut off in front of where the float model's end, and a hundredth of the energy is
+///   lost wrong-codes    a few codes are many steps off, and nearly all others are what rounding gives
 ///
 /// Each names the layer, the channel, and both values. `file`, as normalized_file() gives it, and `simulated` are one
 /// file; `weights`: what float_weights() found behind its constants.
@@ -42,8 +45,9 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
 
 /// Drops weights that are `scaled` where all outputs of the file agree with the float model, and says so in a note: the
 /// factors of one layer undo those of another, as equalization leaves them. A scale that is wrong would show in
-/// outputs.
-void excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures, std::vector<Note>& notes);
+/// outputs. Returns the nodes of those that it dropped.
+std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
+                                            std::vector<Note>& notes);
 
 /// `found` in the place of those of `defects` that are about the same node and of the same kind.
 void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found);
