@@ -66,7 +66,7 @@ GridLoss grid_loss(const QuantParams& params, std::span<const float> values, std
 }
 
 std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile& file,
-                                    const std::map<std::string, Bounds>& activations) {
+                                    const std::map<std::string, Bounds>& activations, bool rounded) {
   Model model = file.model;
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   std::map<std::string, onnx::NodeProto*> rounds;  // by what they write
@@ -104,7 +104,8 @@ std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile&
     const auto [low, high] = end_tensors(quantized);
     clamped(y + "/seen", y + "/clipped", low, high);
     added.push_back(compare_node(y + "/clipped", y + "/rounded", y + "/clipped/on", y + "/on", 2 * slot));
-    added.push_back(compare_node(y + "/seen", y + "/on", y + "/seen/on", y, 2 * slot + 1));
+    added.push_back(compare_node(y + "/seen", y + "/on", rounded ? y + "/seen/on" : y, rounded ? y : y + "/rounded/on",
+                                 2 * slot + 1));
   }
   if (measured.empty()) return losses;
   for (onnx::NodeProto& node : added) *graph.add_node() = std::move(node);
@@ -117,11 +118,11 @@ std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile&
   });
   for (std::size_t s = 0; s < measured.size(); ++s) {
     GridLoss& loss = losses[measured[s]];
-    const ErrorStats& rounded = total.errors[2 * s];
+    const ErrorStats& within = total.errors[2 * s];
     const ErrorStats& both = total.errors[2 * s + 1];
     loss.energy = both.ref_energy;
-    loss.round_energy = rounded.error_energy;
-    loss.clip_energy = std::max(0.0, both.error_energy - rounded.error_energy);
+    loss.round_energy = within.error_energy;
+    loss.clip_energy = std::max(0.0, both.error_energy - within.error_energy);
     loss.count = both.count;
     loss.range = total.ranges[s];
   }

@@ -31,9 +31,10 @@ using Bounds = std::pair<float, float>;
 
 /// Runs all samples through `file` and looks at its activations in `quantized`, one entry for each. Constants stay
 /// empty (count 0), and so do activations per channel whose rank is not known. `activations`, by what a quantizer
-/// gives: values outside are no loss.
+/// gives: values outside are no loss. `rounded`: whether pairs hand on what they round, so that the pairs behind see
+/// its error; else each sees exact values.
 std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile& file,
-                                    const std::map<std::string, Bounds>& activations);
+                                    const std::map<std::string, Bounds>& activations, bool rounded = true);
 
 /// Smallest and largest value of a grid, under its scale `index`, as float32 has them.
 std::pair<float, float> ends_of(const QuantParams& params, std::size_t index = 0);

@@ -9,12 +9,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "analysis/figures.h"
@@ -23,11 +25,16 @@
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
 #include "analysis/quantizer_loss.h"
+#include "analysis/some_samples.h"
 #include "base/text.h"
 #include "jobs/common/invalid_nodes.h"
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
+#include "jobs/debug/exact_network.h"
 #include "jobs/debug/lost_layers.h"
+#include "jobs/debug/lost_pairs.h"
+#include "jobs/debug/other_operators.h"
+#include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/pair_saturation.h"
@@ -68,8 +75,6 @@ double sqnr_of(double signal, double noise) {
   return 10 * std::log10(signal / noise);
 }
 
-std::size_t codes_in(Format format) { return std::size_t{1} << static_cast<unsigned>(bits_of(format)); }
-
 QuantizerLoss described(const QuantizedTensor& quantized) {
   QuantizerLoss row;
   row.tensor = quantized.tensor;
@@ -84,24 +89,6 @@ QuantizerLoss described(const QuantizedTensor& quantized) {
   row.axis = quantized.params.axis;
   row.block = quantized.params.block;
   return row;
-}
-
-void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& loss) {
-  row.values = loss.count;
-  if (loss.count == 0) return;
-  const double noise = loss.clip_energy + loss.round_energy;
-  row.sqnr_db = sqnr_of(loss.energy, noise);
-  if (noise > 0) row.clip_share = loss.clip_energy / noise;
-  if (params.scale.size() != 1 || loss.range.empty()) return;
-  const auto [low, high] = ends_of(params);
-  const double wanted = std::max(loss.range.max, 0.0F) - std::min(loss.range.min, 0.0F);
-  // A one-sided range on a symmetric grid is judged on its own side.
-  const double given = (loss.range.max > 0 ? high : 0.0F) - (loss.range.min < 0 ? low : 0.0F);
-  if (wanted > 0) row.coverage = given / wanted;
-  if (!is_integer(params.format) || row.weight) return;
-  const float step = params.scale.front();
-  const double span = std::round((std::min(loss.range.max, high) - std::max(loss.range.min, low)) / step) + 1;
-  row.used_codes = std::clamp(span / static_cast<double>(codes_in(params.format)), 0.0, 1.0);
 }
 
 /// Share of the codes that a constant uses.
@@ -153,6 +140,108 @@ void add_hiding_pairs(const SimulatedFile& file, const Subject& subject,
   }
 }
 
+/// A file beside its float model, and what was found of both.
+struct Examined {
+  const Model& normalized;
+  const SimulatedFile& simulated;
+  const FloatWeights& weights;
+  const LayerMatches& matches;
+  const std::set<std::string>& equalized;  // nodes of weights whose factors undo each other
+};
+
+/// Tensors of the file that hold the values of the float model times a factor, or constants that do.
+std::set<std::string> scaled_constants(const Examined& file) {
+  std::set<std::string> constants;
+  for (const onnx::NodeProto& node : file.normalized.proto.graph().node()) {
+    if (!file.equalized.contains(node.name())) continue;
+    constants.insert(node.output(0));
+    constants.insert(node.output(0) + "/unrounded");
+  }
+  return constants;
+}
+
+bool has_defect(const std::vector<FoundDefect>& defects, std::string_view kind, const std::string& node) {
+  return std::ranges::any_of(defects,
+                             [&](const FoundDefect& defect) { return defect.kind == kind && defect.node == node; });
+}
+
+/// Drops "bias-scale" of biases whose values are right, if the pair of the layer's input is what is wrong: its scale
+/// was changed, and that of the bias was not.
+void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defects) {
+  const Makers made_by = makers_in(file.normalized);
+  std::set<std::string> innocent;  // dequantizers of such biases
+  for (const onnx::NodeProto& layer : file.normalized.proto.graph().node()) {
+    if (layer.input_size() < 3) continue;
+    const auto data = made_by.find(layer.input(0)), bias = made_by.find(layer.input(2));
+    if (data == made_by.end() || bias == made_by.end() || data->second->input_size() == 0) continue;
+    const auto quantizer = made_by.find(data->second->input(0));
+    if (quantizer == made_by.end()) continue;
+    const std::string& node = quantizer->second->name();
+    if (has_defect(defects, "lost-pair", node) || has_defect(defects, "unused-levels", node)) {
+      innocent.insert(bias->second->name());
+    }
+  }
+  std::map<std::string, std::size_t> count;
+  for (const FoundDefect& defect : defects) ++count[defect.node];
+  std::erase_if(defects, [&](const FoundDefect& defect) {
+    return defect.kind == "bias-scale" && innocent.contains(defect.node) && count.at(defect.node) == 1;
+  });
+}
+
+/// Defects that the data show: other operators, then wrong constants, pairs, and layers, each only where those before
+/// do not explain it. `stored`: what is wrong with constants. A few samples tell.
+void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
+                       std::vector<FoundDefect>& stored, DebugLossReport& report) {
+  constexpr std::size_t kFewSamples = 8;
+  constexpr double kAgreesDb = 30;
+  const FewSamples few(whole, kFewSamples);
+  Subject subject = whole;
+  subject.samples = &few;
+  subject.ranks = nullptr;
+  const SimulatedFile& simulated = file.simulated;
+  const auto& quantized = simulated.quantized;
+  const FloatValues values = float_values(file.normalized, simulated, file.weights, file.equalized, dropped);
+  const auto errors_with = [&](const std::function<bool(std::size_t)>& stays) {
+    return isolated_errors(subject, with_float_values(simulated, values, stays), file.matches.pairs);
+  };
+  std::set<std::string> skipped = scaled_constants(file);
+  const bool agree = std::ranges::all_of(report.figures.outputs,
+                                         [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; });
+  const OtherOperators other = find_other_operators(subject, simulated, file.weights, file.matches,
+                                                    errors_with([](std::size_t) { return false; }), skipped, agree);
+  merge_defects(report.defects, other.defects);
+  merge_defects(report.defects, std::move(stored));
+
+  SimulatedFile exact = simulated;
+  exact.model = with_float_constants(simulated, values, [](std::size_t) { return false; });
+  const std::vector<GridLoss> grids = measure_grids(whole, exact, values.activations, /*rounded=*/false);
+  std::vector<QuantizerLoss> losses = report.quantizers;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    if (losses[i].weight) continue;
+    losses[i] = with_loss(losses[i], quantized[i].params, grids[i]);
+    if (other.behind.contains(quantized[i].tensor)) continue;
+    if (std::optional<FoundDefect> defect = absurd_scale(losses[i])) merge_defects(report.defects, {*defect});
+  }
+  std::vector<FoundDefect> pairs = find_lost_pairs(subject, simulated, values, grids, report.quantizers, other.behind);
+  std::erase_if(pairs, [&](const FoundDefect& pair) { return has_defect(report.defects, "unused-levels", pair.node); });
+  merge_defects(report.defects, std::move(pairs));
+  drop_scales_of_biases(file, report.defects);
+
+  const bool lost = std::ranges::any_of(
+      report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kLostLayerDb; });
+  LayerErrors errors;
+  if (lost) {
+    const auto of_inputs = errors_with([&](std::size_t i) { return !report.quantizers[i].weight; });
+    const auto of_weights = errors_with([&](std::size_t i) { return report.quantizers[i].weight; });
+    for (std::size_t i = 0; i < file.matches.pairs.size(); ++i) {
+      if (!of_inputs[i] || !of_weights[i]) continue;
+      errors[file.matches.pairs[i].ref] = {sqnr_db(*of_inputs[i]), sqnr_db(*of_weights[i])};
+    }
+  }
+  skipped.insert(other.layers.begin(), other.layers.end());
+  merge_defects(report.defects, find_lost_layers(simulated, report, errors, losses, skipped));
+}
+
 /// The figures, and the defects that only these show.
 void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
   Sources sources(options.measure, sinks);
@@ -201,12 +290,13 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   }
   std::ranges::stable_sort(report.tensors, {}, &TensorLoss::sqnr_db);
 
-  const std::vector<GridLoss> grids =
-      measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
+  const std::map<std::string, Bounds> dropped = dropped_activations(subject, simulated.model, matches);
+  const std::vector<GridLoss> grids = measure_grids(subject, simulated, dropped);
   const FloatWeights weights = float_weights(subject, simulated.model, matches);
   const Model normalized = normalized_pairs(typed);
-  merge_defects(report.defects, find_other_values(normalized, simulated, weights));
-  doubt_scaled_weights(report.defects, normalized, subject, simulated, weights);
+  std::vector<FoundDefect> stored = find_other_values(normalized, simulated, weights);
+  doubt_scaled_weights(stored, normalized, subject, simulated, weights);
+  const std::set<std::string> equalized = excuse_scaled_weights(stored, report.figures, report.notes);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];
     QuantizerLoss row = described(quantized);
@@ -219,11 +309,11 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
       if (const auto weight = weights.found.find(read); weight != weights.found.end()) {
         row.tensor = weight->second.name;
         const std::span<const float> original = weight->second.values.floats();
-        add_loss(row, quantized.params, grid_loss(quantized.params, original, constant->floats()));
+        row = with_loss(row, quantized.params, grid_loss(quantized.params, original, constant->floats()));
       } else if (const auto held = initializer(simulated.model, quantized.tensor);
                  held && !quantized.quantizer.empty()) {
         // The file itself holds it in float, of another shape or scale than the float model perhaps.
-        add_loss(row, quantized.params, grid_loss(quantized.params, held->floats(), constant->floats()));
+        row = with_loss(row, quantized.params, grid_loss(quantized.params, held->floats(), constant->floats()));
       } else {
         const auto why = weights.why_not.find(read);
         row.not_measured = why != weights.why_not.end()
@@ -231,16 +321,18 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
                                : "no layer that reads it was matched with one of the float model";
       }
     } else {
-      add_loss(row, quantized.params, grids[i]);
+      row = with_loss(row, quantized.params, grids[i]);
       if (!row.sqnr_db) row.not_measured = unmeasured_pair(quantized);
     }
-    if (std::optional<FoundDefect> defect = absurd_scale(row)) report.defects.push_back(std::move(*defect));
     report.quantizers.push_back(std::move(row));
   }
+  if (std::ranges::none_of(report.defects, &FoundDefect::refused)) {
+    const Examined file{normalized, simulated, weights, matches, equalized};
+    find_what_is_lost(subject, file, dropped, stored, report);
+  } else {
+    merge_defects(report.defects, std::move(stored));
+  }
   add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
-  excuse_scaled_weights(report.defects, report.figures, report.notes);
-  if (std::ranges::any_of(report.defects, &FoundDefect::refused)) return;  // no figure of such a file is worth anything
-  merge_defects(report.defects, find_lost_layers(normalized_pairs(typed), simulated, report));
 }
 
 }  // namespace

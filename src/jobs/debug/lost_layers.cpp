@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "jobs/debug/pair_reasons.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
 #include "vernier/format.h"
@@ -21,25 +22,23 @@
 namespace vernier {
 namespace {
 
-/// Three percent of the energy is noise: far below what eight bits leave of a layer on exact inputs (25 dB and more).
-constexpr double kLostDb = 15;
 constexpr double kLostDbOfInt4 = 5;
-constexpr double kExplainsWithinDb = 30;
-constexpr double kMostlyClipped = 0.5;
-constexpr double kFarTooWide = 4;  // two bits of eight
+/// Inputs or weights that alone leave a layer so much more than both together make less than half of its error.
+constexpr double kExplainsWithinDb = 4;
 /// A channel that uses fewer levels on each side of zero has lost its values, and so many of such channels the layer.
 constexpr double kFewLevels = 8;
 constexpr double kManyStarved = 0.1;
 constexpr double kLostOutputDb = 20;
 
-/// The pairs that a node reads, through operators that only move values.
+/// The pairs that take part in a layer's local error.
 class Feeding {
  public:
-  explicit Feeding(const SimulatedFile& file) {
+  Feeding(const SimulatedFile& file, const DebugLossReport& report) {
     for (const onnx::NodeProto& node : file.model.proto.graph().node()) {
       for (const std::string& output : node.output()) makers_[output] = &node;
     }
     for (std::size_t i = 0; i < file.quantized.size(); ++i) pairs_[file.quantized[i].output] = i;
+    for (const TensorLoss& layer : report.tensors) matched_.insert(layer.quantized_tensor);
   }
 
   /// The node that computes `tensor`, in front of the pair that makes its values an activation. Null: an input.
@@ -49,27 +48,27 @@ class Feeding {
     return computes(found->second->input(0));
   }
 
-  std::set<std::size_t> behind(const onnx::NodeProto& node) const {
+  /// Those between `tensor` and the tensors that are compared in front of it, each with its own pair.
+  std::set<std::size_t> behind(const std::string& tensor) const {
     std::set<std::size_t> found;
-    for (const std::string& input : node.input()) collect(input, found);
+    std::set<std::string> seen;
+    std::vector<std::string> open = {tensor};
+    while (!open.empty()) {
+      const std::string next = open.back();
+      open.pop_back();
+      if (next.empty() || !seen.insert(next).second) continue;
+      if (const auto pair = pairs_.find(next); pair != pairs_.end()) found.insert(pair->second);
+      const auto maker = makers_.find(next);
+      if (maker == makers_.end() || (next != tensor && matched_.contains(next))) continue;
+      open.insert(open.end(), maker->second->input().begin(), maker->second->input().end());
+    }
     return found;
   }
 
  private:
-  void collect(std::string tensor, std::set<std::size_t>& found) const {
-    while (!tensor.empty()) {
-      if (const auto pair = pairs_.find(tensor); pair != pairs_.end()) {
-        found.insert(pair->second);
-        return;
-      }
-      const auto maker = makers_.find(tensor);
-      if (maker == makers_.end() || !traits_of(*maker->second).any(kFollows)) return;
-      tensor = maker->second->input(0);
-    }
-  }
-
   std::map<std::string, const onnx::NodeProto*> makers_;
   std::map<std::string, std::size_t> pairs_;  // by what they make
+  std::set<std::string> matched_;
 };
 
 /// Of a weight with one scale: the output channels that use few of its levels.
@@ -96,40 +95,15 @@ Starved starved_channels(const SimulatedFile& file, const onnx::NodeProto& node,
   return found;
 }
 
-struct Reason {
-  std::string why, cure;
-};
-
-Reason reason_of(const QuantizerLoss& pair, const Starved& starved) {
-  if (starved.many()) {
-    return {fmt::format("one scale serves all of its channels, and {} of {} use fewer than {:g} levels",
-                        starved.starved, starved.channels, kFewLevels),
-            "give each output channel a scale of its own (per channel)"};
-  }
-  if (pair.clip_share && *pair.clip_share >= kMostlyClipped) {
-    return {fmt::format("its range is too narrow: {:.0f} % of the noise is values that it cuts off",
-                        100 * *pair.clip_share),
-            pair.weight ? "store the weight again with a range that holds its values"
-                        : "calibrate again with samples, or a method, that keep the largest values"};
-  }
-  if (pair.coverage && *pair.coverage >= kFarTooWide) {
-    return {fmt::format("its range is {:.3g} times as wide as its values", *pair.coverage),
-            "calibrate again: the range was learned on other values"};
-  }
-  return {fmt::format("{} has too few levels for its values", format_name(pair.format)),
-          pair.weight ? "keep the layer in a higher format"
-                      : "keep the layer in a higher format, or let ‹vernier fix› bring its channels together (smooth)"};
+PairReason reason_of(const QuantizerLoss& pair, const Starved& starved) {
+  if (!starved.many()) return reason_of_loss(pair);
+  return {fmt::format("one scale serves all of its channels, and {} of {} use fewer than {:g} levels", starved.starved,
+                      starved.channels, kFewLevels),
+          "give each output channel a scale of its own (per channel)"};
 }
 
-/// Tensors that a node with a defect makes, moved perhaps: they explain what their readers lose.
-std::set<std::string> made_wrong(const Model& given, const DebugLossReport& report) {
-  std::set<std::string> nodes, tensors;
-  for (const FoundDefect& defect : report.defects) nodes.insert(defect.node);
-  for (const onnx::NodeProto& node : given.proto.graph().node()) {
-    const bool moved = has(node, Trait::Moves) && node.input_size() > 0 && tensors.contains(node.input(0));
-    if (moved || nodes.contains(node.name())) tensors.insert(node.output().begin(), node.output().end());
-  }
-  return tensors;
+const std::string& node_of_pair(const QuantizerLoss& pair) {
+  return pair.quantizer.empty() ? pair.dequantizer : pair.quantizer;
 }
 
 /// A pooled error shows large channels. Small ones that are lost show only where a layer behind evens them out, so that
@@ -149,7 +123,7 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
     const auto is_here = [&](const FoundDefect& defect) { return defect.node == where; };
     if (!starved.many() || std::ranges::any_of(found, is_here) || std::ranges::any_of(report.defects, is_here))
       continue;
-    const Reason reason = reason_of({}, starved);
+    const PairReason reason = reason_of({}, starved);
     found.push_back({"starved-channels", where,
                      fmt::format("layer '{}' ({}): {}", printable(node.name()), node.op_type(), reason.why),
                      reason.cure});
@@ -158,32 +132,37 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
 
 }  // namespace
 
-std::vector<FoundDefect> find_lost_layers(const Model& given, const SimulatedFile& file,
-                                          const DebugLossReport& report) {
+std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const DebugLossReport& report,
+                                          const LayerErrors& errors, const std::vector<QuantizerLoss>& losses,
+                                          const std::set<std::string>& skipped) {
   std::vector<FoundDefect> found;
-  const Feeding feeding(file);
-  const std::set<std::string> wrong = made_wrong(given, report);
+  const Feeding feeding(file, report);
+  std::set<std::string> known;
+  for (const FoundDefect& defect : report.defects) known.insert(defect.node);
   for (const TensorLoss& layer : report.tensors) {
-    if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kLostDb) continue;
+    if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kLostLayerDb) continue;
     const onnx::NodeProto* node = feeding.computes(layer.quantized_tensor);
-    if (node == nullptr) continue;
-    if (std::ranges::any_of(node->input(), [&](const std::string& input) { return wrong.contains(input); })) continue;
+    const auto measured = errors.find(layer.tensor);
+    if (node == nullptr || measured == errors.end() || skipped.contains(layer.quantized_tensor)) continue;
+    if (std::ranges::any_of(node->input(), [&](const std::string& input) { return skipped.contains(input); })) continue;
+    const double most = *layer.own_sqnr_db + kExplainsWithinDb;
     const QuantizerLoss* worst = nullptr;
     Starved starved;
-    for (const std::size_t i : feeding.behind(*node)) {
-      const QuantizerLoss& pair = report.quantizers[i];
+    bool explained = false;
+    for (const std::size_t i : feeding.behind(layer.quantized_tensor)) {
+      const QuantizerLoss& pair = losses[i];
+      explained = explained || known.contains(node_of_pair(pair));
       const Starved channels = starved_channels(file, *node, file.quantized[i]);
       if (starved.many() || !pair.sqnr_db) continue;
+      if (!((pair.weight ? measured->second.of_weights : measured->second.of_inputs) <= most)) continue;
       if (channels.many() || worst == nullptr || *pair.sqnr_db < *worst->sqnr_db) worst = &pair;
       if (channels.many()) starved = channels;
     }
-    // A pair that keeps far more than its layer does not explain the loss.
-    const bool explains =
-        worst != nullptr && (starved.many() || *worst->sqnr_db < *layer.own_sqnr_db + kExplainsWithinDb);
-    if (!explains || (bits_of(worst->format) == 4 && *layer.own_sqnr_db >= kLostDbOfInt4)) continue;
-    const Reason reason = reason_of(*worst, starved);
+    if (worst == nullptr || explained) continue;
+    if (bits_of(worst->format) == 4 && *layer.own_sqnr_db >= kLostDbOfInt4) continue;
+    const PairReason reason = reason_of(*worst, starved);
     found.push_back(
-        {"lost-layer", worst->quantizer.empty() ? worst->dequantizer : worst->quantizer,
+        {"lost-layer", node_of_pair(*worst),
          fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, for {} '{}' ({:.1f} dB): {}",
                      printable(layer.layer), layer.op_type, *layer.own_sqnr_db,
                      worst->weight ? "its weight" : "its input", printable(worst->tensor), *worst->sqnr_db, reason.why),

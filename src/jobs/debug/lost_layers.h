@@ -2,20 +2,33 @@
 // what a table of figures shows to those who know how to read one.
 #pragma once
 
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
-#include "model/model.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/debug_loss.h"
 
 namespace vernier {
 
+/// Three percent of the energy is noise: far below what eight bits leave of a layer on exact inputs (25 dB and more).
+inline constexpr double kLostLayerDb = 15;
+
+/// What a layer keeps on exact inputs, in dB, if only its activations are quantized, or only its weights.
+struct LayerError {
+  double of_inputs = 0, of_weights = 0;
+};
+using LayerErrors = std::map<std::string, LayerError>;  // by the tensor of the float model
+
 /// One defect of kind "lost-layer" for each layer whose local error, on exact inputs, holds 3 % of its energy or more
-/// (below 15 dB; with INT4 below 5 dB): the worst of the pairs that it reads, what is wrong there, and the cure. Of a
-/// file with an output below 20 dB also one of kind "starved-channels" for each weight whose one scale leaves many of
-/// its channels few levels. A layer behind a defect that `report` has is not named again. `given`: the file,
-/// normalized; `report`: with its tensors and quantizers, these in the order of `file.quantized`. Cost: linear in nodes
-/// and weights.
-std::vector<FoundDefect> find_lost_layers(const Model& given, const SimulatedFile& file, const DebugLossReport& report);
+/// (below 15 dB; with INT4 below 5 dB): the worst of the pairs that it reads and that make its error, what is wrong
+/// there, and the cure. Of a file with an output below 20 dB also one of kind "starved-channels" for each weight whose
+/// one scale leaves many of its channels few levels. A layer with a pair that has a defect in `report` is not named
+/// again. `report`: with its tensors; `losses`: of the pairs on exact values, in the order of `file.quantized`;
+/// `skipped`: tensors of the file that stand for other values. Cost: linear in nodes and weights.
+std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const DebugLossReport& report,
+                                          const LayerErrors& errors, const std::vector<QuantizerLoss>& losses,
+                                          const std::set<std::string>& skipped);
 
 }  // namespace vernier

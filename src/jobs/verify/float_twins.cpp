@@ -186,16 +186,31 @@ std::map<std::string, Bounds> dropped_activations(const Subject& subject, const 
   const Makers made_by = makers_in(simulated);
   constexpr float kLargest = std::numeric_limits<float>::max();
   std::map<std::string, Bounds> activations;
+  const auto add = [&](const std::string& rounded, const onnx::NodeProto& node) {
+    if (node.op_type() == "Relu") activations[rounded] = {0.0F, kLargest};
+    if (node.op_type() != "Clip") return;
+    activations[rounded] = {bound(subject.model, node, 1, "min", -kLargest),
+                            bound(subject.model, node, 2, "max", kLargest)};
+  };
+  std::map<std::string, std::string> twins;  // by the tensor of the float model
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    twins.emplace(matches.pairs[i].ref, matches.pairs[i].low);
     const auto node = nodes.find(matches.layers[i]->name);
     const auto round = made_by.find(matches.pairs[i].low);
     if (node == nodes.end() || round == made_by.end() || round->second->op_type() != "Round") continue;
     const auto source = made_by.find(round->second->input(0));
     if (source == made_by.end() || source->second->op_type() == node->second->op_type()) continue;
-    if (node->second->op_type() == "Relu") activations[matches.pairs[i].low] = {0.0F, kLargest};
-    if (node->second->op_type() != "Clip") continue;
-    activations[matches.pairs[i].low] = {bound(subject.model, *node->second, 1, "min", -kLargest),
-                                         bound(subject.model, *node->second, 2, "max", kLargest)};
+    add(matches.pairs[i].low, *node->second);
+  }
+  // One whose result is matched with nothing: pairs behind what it reads do its work.
+  std::map<std::string, const onnx::NodeProto*> lost;  // by the twin of what it reads
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+    if (!has(node, Trait::Clips) || twins.contains(node.output(0))) continue;
+    if (const auto twin = twins.find(node.input(0)); twin != twins.end()) lost[twin->second] = &node;
+  }
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (node.op_type() != "Round") continue;
+    if (const auto found = lost.find(node.input(0)); found != lost.end()) add(node.output(0), *found->second);
   }
   return activations;
 }

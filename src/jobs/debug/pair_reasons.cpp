@@ -1,0 +1,60 @@
+#include "jobs/debug/pair_reasons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "numerics/grid.h"
+#include "vernier/format.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kMostlyClipped = 0.5;
+constexpr double kFarTooWide = 4;  // two bits of eight
+
+}  // namespace
+
+std::size_t codes_in(Format format) { return std::size_t{1} << static_cast<unsigned>(bits_of(format)); }
+
+QuantizerLoss with_loss(QuantizerLoss row, const QuantParams& params, const GridLoss& loss) {
+  row.sqnr_db.reset();
+  row.clip_share.reset();
+  row.coverage.reset();
+  row.values = loss.count;
+  if (loss.count == 0) return row;
+  const double noise = loss.clip_energy + loss.round_energy;
+  row.sqnr_db = noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(loss.energy / noise);
+  if (noise > 0) row.clip_share = loss.clip_energy / noise;
+  if (params.scale.size() != 1 || loss.range.empty()) return row;
+  const auto [low, high] = ends_of(params);
+  const double wanted = std::max(loss.range.max, 0.0F) - std::min(loss.range.min, 0.0F);
+  // A one-sided range on a symmetric grid is judged on its own side.
+  const double given = (loss.range.max > 0 ? high : 0.0F) - (loss.range.min < 0 ? low : 0.0F);
+  if (wanted > 0) row.coverage = given / wanted;
+  if (!is_integer(params.format) || row.weight) return row;
+  const float step = params.scale.front();
+  const double span = std::round((std::min(loss.range.max, high) - std::max(loss.range.min, low)) / step) + 1;
+  row.used_codes = std::clamp(span / static_cast<double>(codes_in(params.format)), 0.0, 1.0);
+  return row;
+}
+
+PairReason reason_of_loss(const QuantizerLoss& pair) {
+  if (pair.clip_share && *pair.clip_share >= kMostlyClipped) {
+    return {fmt::format("its range is too narrow: {:.0f} % of the noise is values that it cuts off",
+                        100 * *pair.clip_share),
+            pair.weight ? "store the weight again with a range that holds its values"
+                        : "calibrate again with samples, or a method, that keep the largest values"};
+  }
+  if (pair.coverage && *pair.coverage >= kFarTooWide) {
+    return {fmt::format("its range is {:.3g} times as wide as its values", *pair.coverage),
+            "calibrate again: the range was learned on other values"};
+  }
+  return {fmt::format("{} has too few levels for its values", format_name(pair.format)),
+          pair.weight ? "keep the layer in a higher format"
+                      : "keep the layer in a higher format, or let ‹vernier fix› bring its channels together (smooth)"};
+}
+
+}  // namespace vernier

@@ -1,0 +1,152 @@
+"""`vernier debug loss FLOAT QUANTIZED` on files with one pair, one weight or one float layer that is wrong: that one is named,
+and nothing else."""
+import functools
+import json
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import helper
+
+import quantized_files as files
+from networks import FLOAT
+from test_traits import vernier
+
+CHANNELS = 6
+ACTIVATIONS = ["x", "one.relu", "pooled", "leaky", "gate", "joined", "flat", "y"]
+
+
+def samples():
+    return {"x": np.random.default_rng(91).standard_normal((12, 1, 3, 16, 16)).astype(np.float32)}
+
+
+@functools.cache
+def ranges_of_float():
+    model = network()
+    for name in ACTIVATIONS[1:-1]:
+        model.graph.output.append(helper.make_empty_tensor_value_info(name))
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    seen = [[x, *session.run(ACTIVATIONS[1:], {"x": x})] for x in samples()["x"]]
+    return {name: (min(values.min() for values in every), max(values.max() for values in every))
+            for name, every in zip(ACTIVATIONS, zip(*seen))}
+
+
+def network(kind=None, narrow=None, **changed):
+    """Convolutions with activations, a gate, a Concat and a product; with a `kind` quantized, `narrow` cut off at a quarter."""
+    b = files.Quantizer(90)
+    ranges = ranges_of_float() if kind else {}
+    def pair(name, values=None):
+        if not kind:
+            return name
+        values = values or name
+        size = 0.25 if values == narrow else 1
+        low, high = (size * end for end in ranges[values])
+        return b.pair(name, *((min(low, 0), high) if kind == np.uint8 else (-max(-low, high), max(-low, high))), kind)
+    def weight(name, *shape):
+        values = b.random.normal(0, 1.4 / np.sqrt(np.prod(shape[1:])), shape).astype(np.float32)
+        values = changed.get(name, lambda v: v)(values) if not kind else values
+        if not kind:
+            return b.constant(name, values)
+        steps = np.abs(values).max(axis=tuple(range(1, len(shape)))) / 127
+        codes = np.clip(np.round(values / steps.reshape(-1, *[1] * (len(shape) - 1))), -127, 127).astype(np.int8)
+        codes, steps = changed.get(name, lambda c, s: (c, s))(codes, steps)
+        return b.stored(name, codes, steps, axis=0)
+    def activation(op_type, source, name, **attributes):
+        attributes |= changed.get(name, {})
+        return source if changed.get(name) == {"lost": True} else b.add(op_type, [source], name, **attributes)
+    b.add("Conv", [pair("x"), weight("one.weight", CHANNELS, 3, 3, 3)], "one", pads=changed.get("one", [1] * 4))
+    first = activation("Relu", "one", "one.relu")
+    b.add("MaxPool", [pair(first, "one.relu")], "pooled", kernel_shape=[2, 2], strides=[2, 2])
+    pooled = pair("pooled")
+    b.add("Conv", [pooled, weight("two.weight", CHANNELS, CHANNELS, 3, 3)], "two", pads=[1] * 4)
+    activation("LeakyRelu", "two", "leaky", alpha=0.1)
+    b.add("Conv", [pooled, weight("three.weight", CHANNELS, CHANNELS, 1, 1)], "three")
+    b.add("Sigmoid", ["three"], "gate")
+    b.add("Concat", [pair("leaky"), pair("gate")], "joined", axis=1)
+    b.add("ReduceMean", [pair("joined")], "flat", axes=[2, 3], keepdims=0)
+    b.add("Gemm", [pair("flat"), weight("head.weight", 5, 2 * CHANNELS)], "product" if kind else "y", transB=1)
+    if kind:
+        b.add("Identity", [pair("product", "y")], "y")
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("y", FLOAT, [1, 5])])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    files.write(tmp_path, network(), samples(), "float.onnx")
+    return tmp_path
+
+
+def found(folder, model, code=1):
+    files.write(folder, model)
+    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=folder, codes=(code,))
+    report = json.loads(done.stdout)
+    return [(defect["kind"], defect["node"]) for defect in report["defects"]], report
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_a_sound_file_has_no_defect(folder, kind):
+    assert found(folder, network(kind), code=0)[0] == []
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize("narrow", ACTIVATIONS)
+def test_a_pair_that_cuts_off_values_is_named_whoever_reads_it(folder, kind, narrow):
+    """In front of an output, a Concat, a pooling or a gate as well as in front of a weighted layer; pairs behind it see few values."""
+    names, report = found(folder, network(kind, narrow))
+    assert names == [("lost-pair", f"{'product' if narrow == 'y' else narrow}.codes")], report["defects"]
+
+
+def scaled(channels, factor):
+    def change(codes, steps):
+        steps = steps.copy()
+        steps[channels] *= factor
+        return codes, steps
+    return change
+
+
+@pytest.mark.parametrize("layer", ["one.weight", "two.weight"])
+@pytest.mark.parametrize("channels, factor", [(slice(None), 1.3), (slice(None), 0.8), (slice(2, 3), 1.5)])
+def test_a_weight_of_another_scale_is_named(folder, layer, channels, factor):
+    names, report = found(folder, network(np.int8, **{layer: scaled(channels, factor)}))
+    assert names == [("weight-scale", f"{layer}.values")] and f"times {factor:g}" in report["defects"][0]["text"]
+
+
+@pytest.mark.parametrize("layer", ["one.weight", "two.weight", "head.weight"])
+def test_quantized_values_that_were_cut_off_are_named(folder, layer):
+    names, _ = found(folder, network(np.int8, **{layer: lambda codes, steps: (np.clip(codes, -60, 60), steps)}))
+    assert names == [("clipped-weight", f"{layer}.values")]
+
+
+@pytest.mark.parametrize("changed, said", [
+    ({"one.relu": {"lost": True}}, "has no Relu behind 'one'"), ({"leaky": {"alpha": 0.5}}, "has alpha 0.5, in the float model 0.1"),
+    ({"one": [0, 0, 2, 2]}, "has pads [0, 0, 2, 2], in the float model [1, 1, 1, 1]")])
+def test_a_float_layer_that_computes_something_else_comes_before_pairs(folder, changed, said):
+    names, report = found(folder, network(np.int8, **changed))
+    assert [kind for kind, _ in names] == ["other-operator"] and said in report["defects"][0]["text"], report["defects"]
+
+
+def test_a_relu_that_a_pair_stands_for_is_not_lost(folder):
+    """Its grid starts at zero, as ONNX Runtime's quantizer leaves it."""
+    assert found(folder, network(np.uint8, **{"one.relu": {"lost": True}}), code=0)[0] == []
+
+
+@pytest.mark.parametrize("factors", [np.full(CHANNELS, 4), np.geomspace(0.5, 2, CHANNELS), np.geomspace(0.7, 1.4, CHANNELS)])
+def test_factors_that_another_layer_undoes_are_no_defect(tmp_path, factors):
+    """As equalization leaves them, large ones and small ones, in weights of few values as well."""
+    random = np.random.default_rng(92)
+    first, second = (random.normal(0, 0.3, shape).astype(np.float32) for shape in ((CHANNELS, 3, 3, 3), (4, CHANNELS, 1, 1)))
+    factors = factors.astype(np.float32)
+    def model(quantized):
+        b = files.Quantizer(93)
+        def weight(name, values):
+            if not quantized:
+                return b.constant(name, values)
+            steps = np.abs(values).max(axis=(1, 2, 3)) / 127
+            return b.stored(name, np.round(values / steps.reshape(-1, 1, 1, 1)).astype(np.int8), steps, axis=0)
+        one, two = (first * factors.reshape(-1, 1, 1, 1), second / factors.reshape(1, -1, 1, 1)) if quantized else (first, second)
+        b.add("Conv", [b.pair("x", -4, 4, np.int8) if quantized else "x", weight("one.weight", one)], "one", pads=[1] * 4)
+        b.add("Relu", ["one"], "relu")
+        b.add("Conv", [b.pair("relu", -40, 40, np.int8) if quantized else "relu", weight("two.weight", two)], "y")
+        return b.model([("x", FLOAT, [1, 3, 8, 8])], [("y", FLOAT, [1, 4, 8, 8])])
+    files.write(tmp_path, model(False), {"x": random.standard_normal((8, 1, 3, 8, 8)).astype(np.float32)}, "float.onnx")
+    assert found(tmp_path, model(True), code=0)[0] == []
