@@ -6,7 +6,7 @@ import json
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 import quantized_files as files
 from networks import FLOAT
@@ -150,3 +150,55 @@ def test_factors_that_another_layer_undoes_are_no_defect(tmp_path, factors):
         return b.model([("x", FLOAT, [1, 3, 8, 8])], [("y", FLOAT, [1, 4, 8, 8])])
     files.write(tmp_path, model(False), {"x": random.standard_normal((8, 1, 3, 8, 8)).astype(np.float32)}, "float.onnx")
     assert found(tmp_path, model(True), code=0)[0] == []
+
+
+def branching(quantized=False, weight_size=1, range_size=1):
+    """A product inside of both branches of an If."""
+    b = files.Quantizer(94)
+    b.linear("x", "first", 16, 16)
+    b.add("ReduceSum", ["x"], "sum", keepdims=0)
+    b.add("Greater", ["sum", b.constant("zero", np.float32(0))], "positive")
+    def branch(name):
+        inner = files.Quantizer(95)
+        weight = b.random.normal(0, 0.3, (16, 8)).astype(np.float32)
+        if quantized:
+            source, step = inner.pair("first", -4 * range_size, 4 * range_size, np.int8, name), np.abs(weight).max() / 127
+            inner.stored(f"{name}.weight", np.round(weight / step).astype(np.int8), step * weight_size)
+            inner.nodes[-1].output[0] = f"{name}.weight"
+        else:
+            source = "first"
+            inner.constant(f"{name}.weight", weight)
+        inner.add("MatMul", [source, f"{name}.weight"], f"{name}.product")
+        return helper.make_graph(inner.nodes, name, [], [helper.make_tensor_value_info(f"{name}.product", FLOAT, None)], inner.initializers)
+    b.add("If", ["positive"], "y", then_branch=branch("then"), else_branch=branch("else"))
+    return b.model([("x", FLOAT, [2, 16])], [("y", FLOAT, [2, 8])])
+
+
+@pytest.mark.parametrize("weight_size, range_size, code", [(2, 1, 1), (1, 0.05, 0), (1, 1, 0)])
+def test_what_lies_in_a_body_is_compared_or_said_not_to_be_measured(tmp_path, weight_size, range_size, code):
+    samples = {"x": np.random.default_rng(96).standard_normal((8, 2, 16)).astype(np.float32)}
+    files.write(tmp_path, branching(), samples, "float.onnx")
+    names, _ = found(tmp_path, branching(True, weight_size, range_size), code)
+    assert names == ([("weight-scale", f"{name}.weight.values") for name in ("else", "then")] if weight_size == 2 else []), names
+    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", folder=tmp_path, codes=(code,))
+    assert ("No defect found" in done.stdout) == (weight_size == range_size == 1)
+    assert ("Not measured: 2 of 4 Q/DQ pairs" in done.stdout) == (range_size < 1)
+
+
+@pytest.mark.parametrize("size", [1, 0.25])
+def test_an_fp8_pair_that_does_not_saturate_is_named_if_it_overflows(tmp_path, size):
+    random = np.random.default_rng(97)
+    def model(quantized):
+        b = files.Quantizer(98, 19)
+        source = "x"
+        if quantized:
+            b.constant("step", np.float32(5 * size / 448))
+            b.initializers.append(helper.make_tensor("zero", TensorProto.FLOAT8E4M3FN, [], [0.0]))
+            b.add("QuantizeLinear", ["x", "step", "zero"], "codes", saturate=0)
+            source = b.add("DequantizeLinear", ["codes", "step", "zero"], "values")
+        b.add("Softplus", [source], "y")
+        return b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])])
+    samples = {"x": np.clip(random.standard_normal((8, 4, 16)), -4.5, 4.5).astype(np.float32)}
+    files.write(tmp_path, model(False), samples, "float.onnx")
+    names, _ = found(tmp_path, model(True), code=int(size < 1))
+    assert names == ([("overflowing-pair", "codes")] if size < 1 else [])

@@ -35,6 +35,7 @@
 #include "jobs/debug/lost_pairs.h"
 #include "jobs/debug/other_operators.h"
 #include "jobs/debug/pair_reasons.h"
+#include "jobs/debug/unsaturated_pairs.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/pair_saturation.h"
@@ -207,8 +208,9 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   std::set<std::string> skipped = scaled_constants(file);
   const bool agree = std::ranges::all_of(report.figures.outputs,
                                          [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; });
-  const OtherOperators other = find_other_operators(subject, simulated, file.weights, file.matches,
-                                                    errors_with([](std::size_t) { return false; }), skipped, agree);
+  const auto of_nothing = errors_with([](std::size_t) { return false; });
+  const OtherOperators other =
+      find_other_operators(subject, simulated, file.weights, file.matches, of_nothing, skipped, agree);
   merge_defects(report.defects, other.defects);
   merge_defects(report.defects, std::move(stored));
 
@@ -222,6 +224,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     if (other.behind.contains(quantized[i].tensor)) continue;
     if (std::optional<FoundDefect> defect = absurd_scale(losses[i])) merge_defects(report.defects, {*defect});
   }
+  merge_defects(report.defects, find_overflowing_pairs(subject, file.normalized, simulated.model));
   std::vector<FoundDefect> pairs = find_lost_pairs(subject, simulated, values, grids, report.quantizers, other.behind);
   std::erase_if(pairs, [&](const FoundDefect& pair) { return has_defect(report.defects, "unused-levels", pair.node); });
   merge_defects(report.defects, std::move(pairs));
@@ -234,8 +237,8 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     const auto of_inputs = errors_with([&](std::size_t i) { return !report.quantizers[i].weight; });
     const auto of_weights = errors_with([&](std::size_t i) { return report.quantizers[i].weight; });
     for (std::size_t i = 0; i < file.matches.pairs.size(); ++i) {
-      if (!of_inputs[i] || !of_weights[i]) continue;
-      errors[file.matches.pairs[i].ref] = {sqnr_db(*of_inputs[i]), sqnr_db(*of_weights[i])};
+      if (!of_inputs[i] || !of_weights[i] || !of_nothing[i]) continue;
+      errors[file.matches.pairs[i].ref] = {sqnr_db(*of_inputs[i]), sqnr_db(*of_weights[i]), sqnr_db(*of_nothing[i])};
     }
   }
   skipped.insert(other.layers.begin(), other.layers.end());

@@ -39,9 +39,11 @@ FloatValues float_values(const Model& given, const SimulatedFile& file, const Fl
                          const std::set<std::string>& equalized, std::map<std::string, Bounds> dropped) {
   FloatValues values;
   std::map<std::string, std::string> dequantizers;  // by what they make
-  for (const onnx::NodeProto& node : given.proto.graph().node()) {
-    if (is_quantization(node, "DequantizeLinear")) dequantizers[node.output(0)] = node.name();
-  }
+  for_each_graph(given.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (is_quantization(node, "DequantizeLinear")) dequantizers[node.output(0)] = node.name();
+    }
+  });
   for (const auto& [constant, weight] : weights.found) {
     const auto stored = dequantizers.find(read_name(constant));
     if (stored == dequantizers.end() || equalized.contains(stored->second)) continue;
@@ -62,9 +64,9 @@ Model with_float_constants(const SimulatedFile& file, const FloatValues& values,
     if (stays(i)) stored.insert(read_name(file.quantized[i].output));
   }
   for (const auto& [constant, value] : values.constants) {
-    if (!stored.contains(read_name(constant))) {
-      set_initializer(model, *model.proto.mutable_graph(), constant, value);
-    }
+    if (stored.contains(read_name(constant))) continue;
+    if (onnx::GraphProto* owner = owner_of_initializer(model, constant))
+      set_initializer(model, *owner, constant, value);
   }
   return model;
 }

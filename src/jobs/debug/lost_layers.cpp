@@ -146,6 +146,7 @@ std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const Debug
     if (node == nullptr || measured == errors.end() || skipped.contains(layer.quantized_tensor)) continue;
     if (std::ranges::any_of(node->input(), [&](const std::string& input) { return skipped.contains(input); })) continue;
     const double most = *layer.own_sqnr_db + kExplainsWithinDb;
+    if (measured->second.of_nothing <= most) continue;  // no pair makes it
     const QuantizerLoss* worst = nullptr;
     Starved starved;
     bool explained = false;

@@ -15,9 +15,9 @@ namespace vernier {
 /// Three percent of the energy is noise: far below what eight bits leave of a layer on exact inputs (25 dB and more).
 inline constexpr double kLostLayerDb = 15;
 
-/// What a layer keeps on exact inputs, in dB, if only its activations are quantized, or only its weights.
+/// What a layer keeps on exact inputs, in dB, if only its activations are quantized, or only its weights, or nothing.
 struct LayerError {
-  double of_inputs = 0, of_weights = 0;
+  double of_inputs = 0, of_weights = 0, of_nothing = 0;
 };
 using LayerErrors = std::map<std::string, LayerError>;  // by the tensor of the float model
 

@@ -114,6 +114,30 @@ float bound(const Model& model, const onnx::NodeProto& clip, int index, const ch
   return value && value->dtype() == Dtype::Float32 && value->count() == 1 ? value->floats().front() : fallback;
 }
 
+/// Weights of layers inside bodies of If, Loop and Scan, whose nodes have the same names in both files.
+void add_weights_of_bodies(const Model& model, const Model& simulated, FloatWeights& weights) {
+  std::map<std::string, const onnx::NodeProto*> layers;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    if (&graph == &model.proto.graph()) return;
+    for (const onnx::NodeProto& node : graph.node()) layers.emplace(node.name(), &node);
+  });
+  if (layers.empty()) return;
+  for_each_graph(simulated.proto.graph(), [&](const onnx::GraphProto& graph) {
+    if (&graph == &simulated.proto.graph()) return;
+    for (const onnx::NodeProto& node : graph.node()) {
+      const auto twin = layers.find(node.name());
+      if (twin == layers.end() || twin->second->op_type() != node.op_type()) continue;
+      for (int k = 0; k < node.input_size() && k < twin->second->input_size(); ++k) {
+        const auto held = initializer(simulated, node.input(k));
+        const auto wanted = held ? initializer(model, twin->second->input(k)) : std::nullopt;
+        if (!wanted || wanted->dtype() != Dtype::Float32 || held->dtype() != Dtype::Float32) continue;
+        if (wanted->shape() != held->shape()) continue;
+        weights.found.emplace(node.input(k), FloatWeight{twin->second->input(k), *wanted});
+      }
+    }
+  });
+}
+
 }  // namespace
 
 FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches) {
@@ -177,6 +201,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       add(ref->input(k), low->input(swapped ? 1 - k : k), /*is_bias=*/false);
     }
   }
+  add_weights_of_bodies(subject.model, simulated, weights);
   return weights;
 }
 

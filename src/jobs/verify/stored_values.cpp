@@ -21,6 +21,7 @@
 #include "analysis/quantizer_loss.h"
 #include "analysis/some_samples.h"
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
@@ -460,7 +461,8 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
     Model changed = simulated.model;
     for (const FoundDefect* defect : found) {
       const std::string& constant = constants.at(defect->node);
-      set_initializer(changed, *changed.proto.mutable_graph(), constant, weights.found.at(constant).values);
+      onnx::GraphProto* owner = owner_of_initializer(changed, constant);
+      if (owner != nullptr) set_initializer(changed, *owner, constant, weights.found.at(constant).values);
     }
     if (!(noise(std::move(changed)) <= given)) continue;
     for (FoundDefect* defect : found) defect->scaled = false;

@@ -40,6 +40,22 @@ std::string figures_line(const DebugLossReport& report) {
   return text;
 }
 
+/// Of a file without a defect. Where an output is bad: what nothing was measured of.
+std::string nothing_found(const DebugLossReport& report) {
+  constexpr double kGoodDb = 20;
+  if (report.quantizers.empty()) return "There is no Q/DQ pair to measure";
+  const bool good =
+      std::ranges::all_of(report.figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kGoodDb; });
+  if (good) return "No defect found in its Q/DQ pairs";
+  const auto unknown =
+      std::ranges::count_if(report.quantizers, [](const QuantizerLoss& row) { return !row.not_measured.empty(); });
+  std::vector<std::string> gaps;
+  if (unknown > 0) gaps.push_back(fmt::format("{} of {} Q/DQ pairs", unknown, report.quantizers.size()));
+  if (!report.not_compared.empty()) gaps.push_back(plural(report.not_compared.size(), "layer"));
+  return gaps.empty() ? std::string("No single defect explains the loss")
+                      : fmt::format("The loss is not explained. Not measured: {}", list_some(gaps));
+}
+
 std::string tensor_table(const DebugLossReport& report, const TextOptions& options) {
   Table table;
   table.flexible_column("layer");
@@ -123,9 +139,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
 std::string report_to_text(const DebugLossReport& report, const TextOptions& options) {
   std::string answer =
       report.defects.empty()
-          ? fmt::format("{}. {}.",
-                        report.quantizers.empty() ? "There is no Q/DQ pair" : "No defect found in its Q/DQ pairs",
-                        figures_line(report))
+          ? fmt::format("{}. {}.", nothing_found(report), figures_line(report))
           : fmt::format("{} in the Q/DQ pairs. {}.", plural(report.defects.size(), "defect"), figures_line(report));
   std::string text =
       painted(wrap(answer, options.width), report.defects.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
