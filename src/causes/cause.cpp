@@ -91,6 +91,21 @@ double energy_of(const Distribution& values) {
 
 double usual_noise(Format format) { return definition_of(format).usual_noise; }
 
+double step_at(Format format, double scale, double magnitude) {
+  const FormatDefinition& definition = definition_of(format);
+  if (definition.floats == nullptr) return scale;
+  if (!(magnitude >= 0) || scale <= 0) return 0;
+  const auto least = double(definition.floats->min_exponent);
+  const double exponent = magnitude > 0 ? std::max(std::floor(std::log2(magnitude / scale)), least) : least;
+  return scale * std::exp2(exponent - definition.floats->mantissa_bits);
+}
+
+double noise_at(Format format, double scale, double magnitude) {
+  if (!(magnitude > 0)) return 0;
+  const double step = step_at(format, scale, magnitude);
+  return std::min(1.0, step * step / 12 / (magnitude * magnitude));
+}
+
 double gaussian_peak(std::size_t count) {
   if (count < 2) return 1;
   // The median of the largest of `count` magnitudes: (2 Phi(x) - 1)^count = 1/2.

@@ -61,6 +61,10 @@ double energy_of(const Distribution& values);
 /// Noise over signal of a layer that rounds well-behaved data, with a few bits to spare: what the format costs
 /// anywhere.
 double usual_noise(Format format);
+/// Distance of neighbouring values of a grid at a magnitude; at 0 the least. Floats have wider steps further out.
+double step_at(Format format, double scale, double magnitude);
+/// Noise over signal of rounding values of that magnitude, 1 at most; 0: the magnitude is 0.
+double noise_at(Format format, double scale, double magnitude);
 /// max^2 over mean square that `count` Gaussian values have, on average.
 double gaussian_peak(std::size_t count);
 /// Noise of `values` on the grid, clipped and rounded values apart, over their energy.

@@ -13,9 +13,17 @@
 namespace vernier::causes {
 namespace {
 
-double levels_used(const TensorFacts& tensor) {
-  const double step = static_cast<double>(tensor.grid->scale.front());
-  return (static_cast<double>(tensor.values.max) - static_cast<double>(tensor.values.min)) / step;
+/// Steps from zero to the ends of the values, on the sides of zero that they have, and those of the grid there.
+struct Levels {
+  double used = 0, given = 0;
+};
+
+Levels levels_of(const TensorFacts& tensor) {
+  const auto step = static_cast<double>(tensor.grid->scale.front());
+  const GridEnds ends = grid_ends(*tensor.grid, 0);
+  const double low = std::min(static_cast<double>(tensor.values.min), 0.0);
+  const double high = std::max(static_cast<double>(tensor.values.max), 0.0);
+  return {(high - low) / step, ((high > 0 ? ends.high : 0) - (low < 0 ? ends.low : 0)) / step};
 }
 
 }  // namespace
@@ -165,6 +173,12 @@ Finding range_per_sample(const LayerFacts& layer) {
   double variance = 0;
   for (const float sample : data->samples) variance += std::pow(static_cast<double>(sample) - mean, 2) / count;
   if (mean <= 0 || std::sqrt(variance) < mean) return {};
+  std::vector<float> sorted = data->samples;
+  std::ranges::sort(sorted);
+  const double ordinary = static_cast<double>(sorted[sorted.size() / 2]) / 3;  // of values that reach so far
+  // The steps of floats shrink with the values.
+  const bool fine = noise_at(data->grid->format, static_cast<double>(data->grid->scale.front()), ordinary) < kPoorNoise;
+  if (!is_integer(data->grid->format) && fine) return {};
   return of(
       layer, data->name, 0.65, {{"spread of the samples' largest values", 100 * std::sqrt(variance) / mean, "%"}},
       fmt::format("the largest value of '{}' differs from sample to sample by {:.0f} percent: one range for all is "
@@ -174,14 +188,15 @@ Finding range_per_sample(const LayerFacts& layer) {
 }
 
 Finding unused_levels(const LayerFacts& layer) {
+  constexpr double kFew = 64;
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || data->grid->format == Format::Float8E4M3FN || !activations_to_blame(layer)) return {};
-  const double levels = levels_used(*data);
-  if (levels >= 64) return {};
+  if (data == nullptr || !is_integer(data->grid->format) || !activations_to_blame(layer)) return {};
+  const auto [used, given] = levels_of(*data);
+  if (used >= kFew || given < 4 * used) return {};
   return of(
-      layer, data->name, levels < 16 ? 0.94 : 0.75, {{"steps used", levels, ""}, {"steps there are", 255, ""}},
-      fmt::format("the values of '{}' span {:.0f} of the 255 steps of its grid: its range is {:.0f} times too wide",
-                  printable(data->name), levels, 255 / std::max(levels, 1.0)),
+      layer, data->name, used < kFew / 4 ? 0.94 : 0.75, {{"steps used", used, ""}, {"steps there are", given, ""}},
+      fmt::format("the values of '{}' take {:.0f} of the {:.0f} steps of its grid: its range is {:.0f} times too wide",
+                  printable(data->name), used, given, given / std::max(used, 1.0)),
       {"range"});
 }
 
@@ -207,7 +222,7 @@ Finding small_negative_tail(const LayerFacts& layer) {
   const bool tail = low > -0.4 && static_cast<double>(data->values.max) > -4 * low;
   std::int64_t negative = 0;
   std::int64_t lost = 0;
-  const double half_step = static_cast<double>(data->grid->scale.front()) / 2;
+  const double half_step = step_at(data->grid->format, static_cast<double>(data->grid->scale.front()), 0) / 2;
   for (const Bin& bin : data->values.bins) {
     if (!(bin.middle() < 0)) continue;
     negative += bin.count;

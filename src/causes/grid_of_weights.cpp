@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format_definition.h"
 #include "causes/cause.h"
 
 namespace vernier::causes {
@@ -84,6 +85,11 @@ Finding weight_channel_spread(const LayerFacts& layer) {
   if (!weights_to_blame(layer)) return {};
   const auto [most, least] = most_unequal(*weight);
   if (!(least > 0) || most < 30 * least) return {};
+  // The steps of floats shrink with the values.
+  const Format format = weight->grid->format;
+  const FormatDefinition& definition = definition_of(format);
+  const double scale = definition.floats == nullptr ? 0 : most / static_cast<double>(definition.floats->max_finite);
+  if (scale > 0 && noise_at(format, scale, least / 3) < kPoorNoise) return {};
   return of(
       layer, weight->name, most > 100 * least ? 0.92 : 0.8,
       {{"largest channel", most, ""}, {"smallest channel", least, ""}, {"spread", most / least, "x"}},

@@ -1,6 +1,8 @@
 // Places in a network that are known to be delicate.
 #include <algorithm>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "causes/cause.h"
@@ -21,24 +23,29 @@ Finding residual_scales(const LayerFacts& layer) {
   const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30);
   if (ratio < 8 || ratio > 1e20) return {};
   if (layer.inputs[0].mask || layer.inputs[1].mask) return {};  // of which the range takes no notice
+  // The steps of floats depend on the values, and not on the range.
+  std::vector<std::string> repairs;
+  if (is_integer(layer.format)) repairs.emplace_back("range");
   return of(layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
             fmt::format("adds two branches, one {:.0f} times as large as the other: in the result's format the small "
                         "one has few steps",
                         ratio),
-            {"range"});
+            std::move(repairs));
 }
 
 Finding attention_probabilities(const LayerFacts& layer) {
   if (!is_scaled(layer) || layer.op_type != "MatMul" || !made_by(layer, "Softmax")) return {};
   for (const TensorFacts& input : layer.inputs) {
     if (input.constant || input.values.empty() || input.values.min < 0 || input.values.max > 1.001F) continue;
+    if (!input.grid || input.grid->scale.size() != 1) continue;
     const double half = magnitude_at(input.values, 0.5);
-    if (half > 1.0 / 256) continue;
-    return of(
-        layer, input.name, 0.7, {{"half of the probabilities are below", half, ""}},
-        fmt::format("half of the probabilities in '{}' are below {:.2g}, less than a step of 1/127: they become zero",
-                    printable(input.name), half),
-        {});
+    const double step = step_at(input.grid->format, static_cast<double>(input.grid->scale.front()), 0);
+    if (half > step / 2) continue;
+    return of(layer, input.name, 0.7, {{"half of the probabilities are below", half, ""}, {"step", step, ""}},
+              fmt::format("half of the probabilities in '{}' are below {:.2g}, less than half a step of {:.2g}: they "
+                          "become zero",
+                          printable(input.name), half, step),
+              {});
   }
   return {};
 }

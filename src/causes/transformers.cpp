@@ -16,24 +16,13 @@
 namespace vernier::causes {
 namespace {
 
-/// Distance of neighbouring values of the grid at a magnitude; 0: not known.
-double step_at(Format format, double scale, double magnitude) {
-  const FormatDefinition& definition = definition_of(format);
-  if (definition.floats == nullptr) return scale;
-  if (magnitude <= 0) return 0;
-  const double exponent = std::max(std::floor(std::log2(magnitude / scale)), double(definition.floats->min_exponent));
-  return scale * std::exp2(exponent - definition.floats->mantissa_bits);
-}
-
 /// Noise over signal of a value a third as large as `typical`, in a block whose scale `largest` sets.
 double noise_in_block(Format format, double typical, double largest) {
   const FormatDefinition& definition = definition_of(format);
   const double highest = definition.floats != nullptr ? static_cast<double>(definition.floats->max_finite)
                                                       : static_cast<double>(definition.integers.highest);
   if (highest <= 0 || typical <= 0) return 0;
-  const double value = typical / 3;
-  const double step = step_at(format, largest / highest, value);
-  return std::min(1.0, step * step / 12 / (value * value));
+  return noise_at(format, largest / highest, typical / 3);
 }
 
 bool is_softmax(std::string_view op_type) { return op_type == "Softmax" || op_type == "LogSoftmax"; }

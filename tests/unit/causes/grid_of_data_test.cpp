@@ -20,6 +20,28 @@ TEST(GridOfData, ARangeThatIsTooWideLeavesStepsUnused) {
   EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 2))), "");
 }
 
+TEST(GridOfData, ValuesAwayFromZeroUseTheStepsBelowThem) {
+  std::vector<float> values = ramp(0.13F);
+  for (float& value : values) value += 0.45F;
+  EXPECT_FALSE(names(conv(on_grid(tensor("x", values), 0.59F)), "unused-levels"));
+  EXPECT_TRUE(names(conv(on_grid(tensor("x", values), 6)), "unused-levels"));
+}
+
+TEST(GridOfData, StepsOfFloatsShrinkWithTheValues) {
+  std::vector<float> silu(900, -0.002F);
+  for (const float value : ramp(20, 200)) silu.push_back(std::abs(value));
+  LayerFacts facts = conv(on_grid(tensor("x", silu), 20));
+  EXPECT_TRUE(names(facts, "small-negative-tail"));
+  facts.inputs[0].samples = {1, 1, 1, 1, 1, 1, 1, 30};
+  EXPECT_TRUE(names(facts, "range-per-sample"));
+  facts.format = Format::Float8E4M3FN;
+  facts.inputs[0].grid = QuantParams{Format::Float8E4M3FN, {20.0F / 448}, {}, -1, 0, 0};
+  EXPECT_FALSE(names(facts, "small-negative-tail"));
+  EXPECT_FALSE(names(facts, "range-per-sample"));
+  facts.inputs[0].samples = {1e-5F, 1e-5F, 1e-5F, 1e-5F, 1e-5F, 1e-5F, 1e-5F, 30};
+  EXPECT_TRUE(names(facts, "range-per-sample")) << "below the smallest normal value of the grid";
+}
+
 TEST(GridOfData, AFewLargeValuesAreOutliersNotAWideRange) {
   std::vector<float> values = ramp(1, 100000);
   values[5] = 60;

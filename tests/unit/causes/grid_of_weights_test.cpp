@@ -17,6 +17,18 @@ TEST(GridOfWeights, WeightsOnAnotherGrid) {
   EXPECT_EQ(first_cause(with_weight(weight, 0.007F * 127)), "");
 }
 
+TEST(GridOfWeights, SmallChannelsKeepTheirDigitsInFloats) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.channels = {1, 0.5F, 0.02F};
+  LayerFacts facts = with_weight(weight, 1);
+  EXPECT_TRUE(names(facts, "weight-channel-spread"));
+  facts.format = Format::Float8E4M3FN;
+  facts.inputs[0].grid = QuantParams{Format::Float8E4M3FN, {1.0F / 448}, {}, -1, 0, 0};
+  EXPECT_FALSE(names(facts, "weight-channel-spread"));
+  facts.inputs[0].channels[2] = 1e-5F;
+  EXPECT_TRUE(names(facts, "weight-channel-spread")) << "below the smallest normal value of the grid";
+}
+
 TEST(GridOfWeights, WeightsOnAnotherGridInSmallChannels) {
   TensorFacts weight = tensor("w", ramp(1));
   weight.lattice = 0.007;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "made_up_facts.h"
@@ -17,8 +18,25 @@ TEST(Patterns, ProbabilitiesBelowAStep) {
   facts.own_noise = 1e-3;
   const std::vector<Cause> causes = causes_of(facts);
   EXPECT_TRUE(std::ranges::any_of(causes, [](const Cause& c) { return c.id == "attention-probabilities"; }));
+  facts.inputs[0].grid->scale = {1e-3F};
+  EXPECT_FALSE(names(facts, "attention-probabilities")) << "the step of its own scale";
+  facts.format = Format::Float8E4M3FN;
+  facts.inputs[0].grid = QuantParams{Format::Float8E4M3FN, {0.9F / 448}, {}, -1, 0, 0};
+  EXPECT_FALSE(names(facts, "attention-probabilities")) << "floats have smaller steps there";
+  facts.inputs = {on_grid(tensor("p", probabilities), 0.9F)};
+  facts.format = Format::Int8;
+  ASSERT_TRUE(names(facts, "attention-probabilities"));
   facts.made_by = {"Relu"};
   for (const Cause& cause : causes_of(facts)) EXPECT_NE(cause.id, "attention-probabilities");
+}
+
+TEST(Patterns, ARangeIsNoCureForSumsInFloats) {
+  LayerFacts facts = layer("Add", Format::Float8E4M3FN);
+  facts.inputs = {tensor("large", ramp(90)), tensor("small", ramp(1))};
+  const std::vector<Cause> causes = causes_of(facts);
+  const auto found = std::ranges::find(causes, "residual-scales", &Cause::id);
+  ASSERT_NE(found, causes.end());
+  EXPECT_EQ(found->repairs, std::vector<std::string>{"keep-high"});
 }
 
 TEST(Patterns, BranchesOfAnAddOfVeryDifferentSize) {
