@@ -2,7 +2,7 @@
 import json
 import sys
 
-OTHERWISE = ("phases", "command", "files", "notes", "plan")
+OTHERWISE = ("phases", "command", "files", "notes", "note_codes", "plan")
 
 
 def figures(path):

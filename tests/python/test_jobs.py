@@ -165,8 +165,10 @@ def test_runs_give_arrays(model, images):
 
 def test_progress_and_warnings(model, images):
     told = []
-    with pytest.warns(vernier.VernierWarning, match="random numbers"):
-        vernier.diagnose(model, None, low="float16", progress=lambda text, done, total: told.append((text, done, total)))
+    with pytest.warns(vernier.VernierWarning, match="random numbers") as warned:
+        report = vernier.diagnose(model, None, low="float16", progress=lambda text, done, total: told.append((text, done, total)))
+    assert "random-inputs" in [each.message.code for each in warned]
+    assert "random-inputs" in [each.code for each in report.warning_codes]
     assert told and all(0 <= done <= max(total, done) for _, done, total in told)
 
 
