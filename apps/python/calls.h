@@ -13,10 +13,10 @@
 
 namespace vernier::python {
 
-/// Runs `job` and returns when it has ended. `listener`: None, or called as listener(kind, text, done, total, code) with
-/// kind "progress", "warning", "info" or "step"; only a warning has a code. Ctrl-C, and what `listener` raises, ends the
-/// job; it is raised again when the job has ended, and what the job throws then is dropped. What the job throws
-/// otherwise is thrown here.
+/// Runs `job` and returns when it has ended. `listener`: None, or called as listener(kind, text, done, total, code)
+/// with kind "progress", "warning", "info" or "step"; only a warning has a code. Ctrl-C, and what `listener` raises,
+/// ends the job; it is raised again when the job has ended, and what the job throws then is dropped. What the job
+/// throws otherwise is thrown here.
 void call(const nanobind::object& listener, const std::function<void(const JobSinks&)>& job);
 
 /// What `job` gives. Errors: as call().

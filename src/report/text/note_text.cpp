@@ -62,10 +62,12 @@ std::string value_text(const NoteValue& value, std::string_view how) {
   if (how.starts_with('?')) return one_of_two(how.substr(1), value);
   if (const auto* text = std::get_if<std::string>(&value)) return how == "text" ? *text : printable(*text);
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return list_text(*list, how);
-  const std::string form = fmt::format("{{:{}}}", how);
-  if (const auto* figure = std::get_if<double>(&value)) return fmt::format(fmt::runtime(form), *figure);
-  if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format(fmt::runtime(form), *count);
-  return std::get<bool>(value) ? "true" : "false";
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  const auto* count = std::get_if<std::int64_t>(&value);
+  if (count != nullptr && how.empty()) return std::to_string(*count);
+  // A figure that is a whole number may come from a file as an integer.
+  const double figure = count != nullptr ? static_cast<double>(*count) : std::get<double>(value);
+  return fmt::format(fmt::runtime(fmt::format("{{:{}}}", how)), figure);
 }
 
 bool says_nothing(const NoteValue* value) {

@@ -28,6 +28,14 @@ TEST(NoteText, PutsFieldsInPlace) {
             "the ranking is poor: after 7 guided tests the measured damage is 12.3 times ");
 }
 
+TEST(NoteText, BearsFieldsOfOtherTypesInAFile) {
+  EXPECT_EQ(note_text({"everything-costs-no-more", {{"cost", 12}, {"found", "inf"}}}),
+            "keeping everything costs no more than the set that was found: 12, inf");
+  EXPECT_EQ(note_text({"lost-limits", {{"layers", "a"}}}).substr(0, 44),
+            "TensorRT-RTX 1.6.1 loses a limit of 0 Clips ");
+  EXPECT_EQ(note_text({"lost-limits", {}}), "");
+}
+
 TEST(NoteText, CountsListsAndNamesSomeOfThem) {
   EXPECT_EQ(note_text({"lost-limits", {{"layers", Names{"a"}}}}).substr(0, 43),
             "TensorRT-RTX 1.6.1 loses a limit of 1 Clip ");
