@@ -131,11 +131,11 @@ def test_the_library_names_arguments_and_not_options():
 
 # Literals that are no prose of ours, by file: identifiers, other programs' words, and forms of a text, not its meaning.
 NO_PROSE = {
-    "src/report/text/sections.cpp": ["trt-sim", " (cuda:"],  # a runner's name, and the device in a version
+    "src/report/text/sections.cpp": ["trt-sim"],  # a runner's name
     "src/report/text/doctor_text.cpp": ["TensorRT"],  # an engine's own name
     "src/report/text/bench_text.cpp": [" on "],  # what an engine is called, cut before its device
     # A command line is repeated with another option, which the row of the option has to name.
-    "src/report/text/alternatives_text.cpp": ["--output=", "--target", "--target=", "--low="],
+    "src/report/text/alternatives_text.cpp": ["--output=", "--target=", "--low="],
     "src/report/text/commands.cpp": ["--"],
     "src/report/html/page.cpp": ["{{", "}}"],  # the template
     "src/report/html/words.cpp": [". "],  # the first sentence stands apart

@@ -12,6 +12,7 @@
 #include "vernier/export.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
+#include "vernier/target.h"
 #include "vernier/words.h"
 
 namespace vernier {
@@ -41,7 +42,8 @@ struct Alternative {
   /// others, as texts mark them (marks.h):
   /// "‹target› openvino".
   std::string change;
-  std::vector<Format> low;  // what is tried
+  std::vector<Format> low;         // what is tried
+  std::optional<Target> target{};  // of another engine
   AlternativeEnd end = AlternativeEnd::NotMeasured;
   std::string why;          // not measured: why; else empty
   std::size_t kept = 0;     // layers in the high format

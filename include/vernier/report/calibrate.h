@@ -58,6 +58,7 @@ struct Sufficiency {
 struct CalibrateReport {
   int version = 1;
   std::string command, vernier_version, onnxruntime_version;
+  bool on_gpu = false;  // the networks ran on a GPU, which onnxruntime_version names
   std::string model_file, model_sha256, data, data_sha256, scheme, method, answer;
   std::size_t samples = 0;
   std::string ranges_from;                   // a cache that was read instead of samples

@@ -56,6 +56,7 @@ struct DiagnoseReport {
   DiagnosisJob job = DiagnosisJob::Diagnose;
   std::string command;  // as typed
   std::string vernier_version, onnxruntime_version, onnx_version;
+  bool on_gpu = false;  // the networks ran on a GPU, which onnxruntime_version names
   std::string machine;  // CPU model and cores
   std::string model_file, model_sha256;
   std::string data;         // description of the source

@@ -39,6 +39,7 @@ struct VerifyReport {
   int version = 1;
   std::string command;
   std::string vernier_version, onnxruntime_version, onnx_version;
+  bool on_gpu = false;  // the networks ran on a GPU, which onnxruntime_version names
   std::string machine;
   std::string float_file, float_sha256;
   std::string typed_file, typed_sha256;

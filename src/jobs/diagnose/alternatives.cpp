@@ -34,6 +34,7 @@ struct Candidate {
   std::string change;
   DiagnoseOptions options;
   bool repairs = false;
+  std::optional<Target> target{};  // other than the one asked for
 };
 
 std::vector<Target> other_targets(Target target) {
@@ -75,7 +76,7 @@ std::vector<Candidate> candidates(const DiagnoseOptions& asked, const DiagnoseRe
   same.search.pareto = false;
   const bool scaled = std::ranges::any_of(asked.precision.low, needs_scale);
   const auto add_target = [&](Target target) {
-    Candidate other{fmt::format("‹target› {}", word_of(target)), same, false};
+    Candidate other{fmt::format("‹target› {}", word_of(target)), same, false, target};
     other.options.precision.target = target;
     other.options.precision.arithmetic = {};
     all.push_back(std::move(other));
@@ -155,6 +156,7 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
   quiet.interrupted = [&] { return sinks.is_interrupted() || std::chrono::steady_clock::now() > end; };
   Alternative row;
   row.change = candidate.change;
+  row.target = candidate.target;
   constexpr const char* kInterrupted = "interrupted before it was measured";
   if (sinks.is_interrupted()) {
     row.why = kInterrupted;
@@ -167,6 +169,7 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
     row.why = error.kind() == ErrorKind::Interrupted ? "stopped at the time limit" : error.what();
   }
   if (row.end == AlternativeEnd::NotMeasured && sinks.is_interrupted()) row.why = kInterrupted;
+  row.target = candidate.target;
   row.seconds = seconds_since(start);
   return row;
 }

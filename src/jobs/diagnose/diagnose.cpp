@@ -302,6 +302,7 @@ void Diagnosis::load_model() {
   loaded_.subject.labelled = options_.search.task.labels.has_value();
   sources_.forget_prepared();  // repairs change it: the old weights are not to stay
   report_.onnxruntime_version = subject().runtime->version();
+  report_.on_gpu = subject().runtime->gpu() != nullptr;
   report_.model_file = options_.model.name();
   report_.model_sha256 = loaded_.original->sha256;
   report_.data = loaded_.samples->description();

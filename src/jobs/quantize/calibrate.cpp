@@ -171,6 +171,7 @@ class Calibration {
     report_.command = options_.command;
     report_.vernier_version = vernier_version();
     report_.onnxruntime_version = subject().runtime->version();
+    report_.on_gpu = subject().runtime->gpu() != nullptr;
     report_.model_file = options_.model.name();
     report_.model_sha256 = loaded_.original->sha256;
     report_.data = loaded_.samples->description();

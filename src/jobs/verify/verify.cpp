@@ -244,6 +244,7 @@ VerifyReport described(const Model& typed, const VerifyOptions& options, Sources
   report.vernier_version = vernier_version();
   report.onnx_version = onnx_version();
   report.onnxruntime_version = sources.runtime()->version();
+  report.on_gpu = sources.runtime()->gpu() != nullptr;
   report.machine = machine_text();
   report.float_file = options.float_model.name();
   report.typed_file = options.typed_model.name();

@@ -325,7 +325,7 @@ std::string record(const DiagnoseReport& report) {
     line("weights", fmt::format("{}, were {}", bytes_text(report.typed->weight_bytes),
                                 bytes_text(report.typed->original_weight_bytes)));
   }
-  line("figures rest on", markdown_text(runner_text(report.runner)));
+  line("figures rest on", markdown_text(runner_text(report.runner, report.on_gpu)));
   line("versions", fmt::format("vernier {}, ONNX Runtime {}, onnx {}", markdown_text(report.vernier_version),
                                markdown_text(report.onnxruntime_version), markdown_text(report.onnx_version)));
   line("machine", markdown_text(report.machine));

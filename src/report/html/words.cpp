@@ -117,7 +117,7 @@ Json page_words(const DiagnoseReport& report) {
     words["margins"] = margins;
   }
   words["metric"] = report.requirement ? std::string(word_of(report.requirement->metric)) : "SQNR dB";
-  words["runner"] = runner_text(report.runner);
+  words["runner"] = runner_text(report.runner, report.on_gpu);
   words["same_samples"] =
       report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);
   if (!report.alternatives.empty()) {

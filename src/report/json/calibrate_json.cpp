@@ -51,6 +51,7 @@ struct Fields<CalibrateReport> {
                                           Field{"command", &R::command},
                                           Field{"vernier_version", &R::vernier_version},
                                           Field{"onnxruntime_version", &R::onnxruntime_version},
+                                          Field{"on_gpu", &R::on_gpu, ran_on_gpu<R>},
                                           Field{"model_file", &R::model_file},
                                           Field{"model_sha256", &R::model_sha256},
                                           Field{"data", &R::data},

@@ -168,6 +168,7 @@ struct Fields<Alternative> {
   static constexpr bool (*is_adopted)(const R&) = [](const R& row) { return row.adopted; };
   static constexpr auto list = std::tuple{Prose{"change", &R::change},
                                           Field{"low", &R::low},
+                                          Field{"target", &R::target},
                                           Field{"end", &R::end},
                                           Prose{"why", &R::why},
                                           Field{"kept", &R::kept},
@@ -232,6 +233,7 @@ struct Fields<DiagnoseReport> {
       Field{"command", &R::command},
       Field{"vernier_version", &R::vernier_version},
       Field{"onnxruntime_version", &R::onnxruntime_version},
+      Field{"on_gpu", &R::on_gpu, ran_on_gpu<R>},
       Field{"onnx_version", &R::onnx_version},
       Field{"machine", &R::machine},
       Field{"model_file", &R::model_file},

@@ -13,6 +13,12 @@ struct DiagnoseReport;
 struct PipelineReport;
 struct VerifyReport;
 
+/// For Field::present.
+template <class Report>
+constexpr bool ran_on_gpu(const Report& report) {
+  return report.on_gpu;
+}
+
 /// {"kind": ...} before the members of `report`, which must be an object.
 Json document_of(ReportKind kind, Json report);
 /// The text of the same.

@@ -46,6 +46,7 @@ struct Fields<VerifyReport> {
       Field{"command", &R::command},
       Field{"vernier_version", &R::vernier_version},
       Field{"onnxruntime_version", &R::onnxruntime_version},
+      Field{"on_gpu", &R::on_gpu, ran_on_gpu<R>},
       Field{"onnx_version", &R::onnx_version},
       Field{"machine", &R::machine},
       Field{"float_file", &R::float_file},

@@ -93,7 +93,7 @@ void rename_output(std::vector<std::string>& words, const std::string& change) {
   }
 }
 
-std::string command_with(const std::string& command, const std::string& change) {
+std::string command_with(const std::string& command, const std::string& change, bool target) {
   std::vector<std::string> words = words_in(command);
   rename_output(words, change);
   if (change == "fix") {
@@ -101,7 +101,6 @@ std::string command_with(const std::string& command, const std::string& change) 
     if (verb != words.end()) *verb = "fix";
     return fmt::format("{}", fmt::join(words, " "));
   }
-  const bool target = change.starts_with("--target");
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -145,9 +144,10 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
     text += fmt::format(", instead of {}", found.kept);
     if (both_work && best->kept > 0) text += fmt::format(" with {}", share_text(found));
   }
-  if (told(best->change).starts_with("--target")) text += ", where that engine is an option";
+  if (best->target) text += ", where that engine is an option";
   answer.advice.insert(answer.advice.begin(), text + " (the first command below).");
-  answer.commands.insert(answer.commands.begin(), command_with(printable(report.command), told(best->change)));
+  answer.commands.insert(answer.commands.begin(),
+                         command_with(printable(report.command), told(best->change), best->target.has_value()));
 }
 
 std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {

@@ -15,8 +15,8 @@ namespace vernier {
 std::string alternative_text(const DiagnoseReport& report, const Alternative& alternative);
 
 /// A command with what an alternative changes: "vernier diagnose m.onnx --int8" and "--fp16" give
-/// "vernier diagnose m.onnx --fp16".
-std::string command_with(const std::string& command, const std::string& change);
+/// "vernier diagnose m.onnx --fp16". `target`: it is another target; else other formats, or the command "fix".
+std::string command_with(const std::string& command, const std::string& change, bool target);
 
 /// Says that the answer is a repaired network, if an option was adopted, and what would be kept without repairs.
 void say_adopted(const DiagnoseReport& report, Answer& answer);

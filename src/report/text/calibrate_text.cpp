@@ -11,7 +11,6 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/numbers.h"
-#include "report/text/runtime_line.h"
 #include "report/text/sections.h"
 #include "report/told.h"
 #include "vernier/report/calibrate.h"
@@ -76,7 +75,7 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
     text +=
         labelled("Ranges", "those of " + printable(report.ranges_from) + "; no sample was looked at", options.width);
   }
-  text += runtime_line(report.onnxruntime_version, options.width);
+  text += labelled("ONNX Runtime", report.on_gpu ? printable(report.onnxruntime_version) : "", options.width);
   text += labelled("Method", printable(report.method), options.width);
   text += labelled("Answer", told(report.answer), options.width);
   for (const auto& [what, file] : report.files) text += labelled("Written", printable(file), options.width);

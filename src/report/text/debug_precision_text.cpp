@@ -306,10 +306,10 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   text += labelled("Data", printable(report.data), options.width);
   text += labelled("Wanted", wanted_text(report), options.width);
   text += labelled("Scheme", report.scheme, options.width);
-  text += labelled(
-      "Runner",
-      report.engine ? printable(report.engine->engine) + ", which ran every trial" : runner_text(report.runner),
-      options.width);
+  text += labelled("Runner",
+                   report.engine ? printable(report.engine->engine) + ", which ran every trial"
+                                 : runner_text(report.runner, report.on_gpu),
+                   options.width);
   text += labelled(
       "Search",
       fmt::format("{}{}: {}", word_of(kept.mode), kept.direction == SearchDirection::Reverse ? ", reverse" : "",

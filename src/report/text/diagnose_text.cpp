@@ -20,7 +20,6 @@
 #include "report/text/figures.h"
 #include "report/text/minimum_text.h"
 #include "report/text/numbers.h"
-#include "report/text/runtime_line.h"
 #include "report/text/sections.h"
 #include "report/told.h"
 #include "vernier/report/diagnose.h"
@@ -62,8 +61,8 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
       labelled("Model", printable(report.model_file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
   text += labelled("Data", data, options.width);
   text += labelled("Scheme", printable(report.scheme), options.width);
-  text += labelled("Runner", runner_text_on(report.onnxruntime_version, report.runner), options.width);
-  text += runtime_line(report.onnxruntime_version, options.width);
+  text += labelled("Runner", runner_text(report.runner, report.on_gpu), options.width);
+  text += labelled("ONNX Runtime", report.on_gpu ? printable(report.onnxruntime_version) : "", options.width);
   if (report.engine) {
     text += labelled("Confirmed on", printable(report.engine->engine) + ", which ran the output model", options.width);
   }

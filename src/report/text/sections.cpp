@@ -6,11 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "base/text.h"
 #include "report/text/numbers.h"
-#include "report/text/runtime_line.h"
 #include "report/told.h"
 #include "vernier/report/note_text.h"
 
@@ -31,9 +29,6 @@ constexpr std::array<EventKind, 5> kEvents{{
     {"underflow", "under", &LayerRow::flushed, "underflow: became zero"},
     {"NaN", "NaN", &LayerRow::nan, "NaN: became not a number"},
 }};
-
-/// "1.31.1 on NVIDIA H200 (cuda:0)" (Runtime::version)
-bool names_gpu(const std::string& version) { return version.find(" (cuda:") != std::string::npos; }
 
 bool occurs(const std::vector<LayerRow>& rows, const EventKind& kind) {
   return std::any_of(rows.begin(), rows.end(), [&](const LayerRow& row) { return row.*(kind.count) != 0; });
@@ -92,24 +87,10 @@ std::string time_text(const std::vector<PhaseTime>& phases) {
   return phases.empty() ? parts : fmt::format("{:.1f} s: {}", total, parts);
 }
 
-std::string runtime_line(const std::string& version, std::size_t width) {
-  return names_gpu(version) ? labelled("ONNX Runtime", printable(version), width) : "";
-}
-
-std::string runner_text_on(const std::string& version, const std::string& runner) {
-  std::string text = runner_text(runner);
-  constexpr std::string_view kCpu = "on the CPU";
-  const std::size_t place = text.find(kCpu);
-  if (names_gpu(version) && place != std::string::npos) text.replace(place, kCpu.size(), "on a GPU");
-  return text;
-}
-
-std::string runner_text(const std::string& runner) {
-  if (runner.starts_with("trt-sim")) {
-    return printable(runner) + ": simulated on the CPU, documented TensorRT rules, not run on TensorRT";
-  }
-  if (runner.find("sim") != std::string::npos) return printable(runner) + ": simulated on the CPU";
-  return printable(runner);
+std::string runner_text(const std::string& runner, bool on_gpu) {
+  if (runner.find("sim") == std::string::npos) return printable(runner);
+  return fmt::format("{}: simulated on {}{}", printable(runner), on_gpu ? "a GPU" : "the CPU",
+                     runner.starts_with("trt-sim") ? ", documented TensorRT rules, not run on TensorRT" : "");
 }
 
 std::string short_hash(const std::string& sha256) { return printable(sha256.substr(0, 12)); }

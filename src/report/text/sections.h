@@ -39,7 +39,7 @@ std::string event_legend(const std::vector<LayerRow>& rows);
 std::string time_text(const std::vector<PhaseTime>& phases);
 
 /// The runner's name with what its figures rest on.
-std::string runner_text(const std::string& runner);
+std::string runner_text(const std::string& runner, bool on_gpu);
 
 /// "1f2e3d4c5b6a", the first digits of a hash; empty stays empty.
 std::string short_hash(const std::string& sha256);

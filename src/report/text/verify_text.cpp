@@ -16,7 +16,6 @@
 #include "report/text/engine_section.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
-#include "report/text/runtime_line.h"
 #include "report/text/sections.h"
 #include "report/text/verify_answer.h"
 #include "report/told.h"
@@ -56,7 +55,7 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
                                  report.engine->kernels > 0 ? ": " + plural(report.engine->kernels, "kernel") : ""),
                      options.width);
   }
-  text += runtime_line(report.onnxruntime_version, options.width);
+  text += labelled("ONNX Runtime", report.on_gpu ? printable(report.onnxruntime_version) : "", options.width);
   if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
   return text;
 }

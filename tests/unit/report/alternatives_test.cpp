@@ -20,6 +20,7 @@ namespace {
 Alternative row(std::string change, AlternativeEnd end, std::size_t kept, std::int64_t macs) {
   Alternative row;
   row.change = std::move(change);
+  if (row.change == "‹target› openvino") row.target = Target::OpenVino;
   row.low = {row.change == "‹fp16›" ? Format::Float16 : Format::Int8};
   row.end = end;
   row.kept = kept;
@@ -79,19 +80,20 @@ TEST(Alternatives, AnotherCostDecidesWhereItWasAskedFor) {
 
 TEST(Alternatives, TheCommandIsTheReportsWithWhatChanges) {
   const std::string command = "vernier diagnose 'a net --int8 .onnx' --int8 --target tensorrt --min-sqnr 24";
-  EXPECT_EQ(command_with(command, "fix"), "vernier fix 'a net --int8 .onnx' --int8 --target tensorrt --min-sqnr 24");
-  EXPECT_EQ(command_with(command, "--target openvino"),
+  EXPECT_EQ(command_with(command, "fix", false),
+            "vernier fix 'a net --int8 .onnx' --int8 --target tensorrt --min-sqnr 24");
+  EXPECT_EQ(command_with(command, "--target openvino", true),
             "vernier diagnose 'a net --int8 .onnx' --int8 --min-sqnr 24 --target openvino");
-  EXPECT_EQ(command_with(command, "--fp16"),
+  EXPECT_EQ(command_with(command, "--fp16", false),
             "vernier diagnose 'a net --int8 .onnx' --target tensorrt --min-sqnr 24 --fp16");
-  EXPECT_EQ(command_with("vernier diagnose m --low int8", "--fp16"), "vernier diagnose m --fp16");
+  EXPECT_EQ(command_with("vernier diagnose m --low int8", "--fp16", false), "vernier diagnose m --fp16");
 }
 
 TEST(Alternatives, HaveAFolderOfTheirOwn) {
-  EXPECT_EQ(command_with("vernier diagnose m --int8 -o out", "fix"), "vernier fix m --int8 -o out-fix");
-  EXPECT_EQ(command_with("vernier diagnose m --int8 -o out/", "--target openvino"),
+  EXPECT_EQ(command_with("vernier diagnose m --int8 -o out", "fix", false), "vernier fix m --int8 -o out-fix");
+  EXPECT_EQ(command_with("vernier diagnose m --int8 -o out/", "--target openvino", true),
             "vernier diagnose m --int8 -o out-openvino --target openvino");
-  EXPECT_EQ(command_with("vernier diagnose m --int8 --output='my out'", "--fp16"),
+  EXPECT_EQ(command_with("vernier diagnose m --int8 --output='my out'", "--fp16", false),
             "vernier diagnose m --output='my out-fp16' --fp16");
 }
 

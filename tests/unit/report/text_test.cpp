@@ -368,5 +368,18 @@ TEST(DiagnoseText, NamesTheOutputThatDecides) {
   EXPECT_NE(text.find("30.0 dB at output 'boxes\\x09tab', the required 30 dB is met"), std::string::npos) << text;
 }
 
+TEST(DiagnoseText, SaysOnWhichGpuTheNetworksRan) {
+  DiagnoseReport report = requirement_met();
+  report.runner = "trt-sim";
+  report.onnxruntime_version = "1.31.1 on NVIDIA H200 (cuda:0)";
+  report.on_gpu = true;
+  const std::string text = report_to_text(report, {});
+  EXPECT_NE(text.find("trt-sim: simulated on a GPU, documented TensorRT rules"), std::string::npos) << text;
+  EXPECT_NE(text.find("ONNX Runtime  1.31.1 on NVIDIA H200 (cuda:0)"), std::string::npos) << text;
+  EXPECT_TRUE(diagnose_report_from_json(report_to_json(report), "report.json").on_gpu);
+  report.on_gpu = false;
+  EXPECT_EQ(report_to_text(report, {}).find("H200"), std::string::npos) << "the version alone decides nothing";
+}
+
 }  // namespace
 }  // namespace vernier
