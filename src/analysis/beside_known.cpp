@@ -1,9 +1,12 @@
 #include "analysis/beside_known.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "analysis/compared_run.h"
 #include "analysis/run_tensors.h"
 #include "analysis/surgery.h"
 #include "analysis/trials.h"
@@ -29,23 +32,13 @@ BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStor
       [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots++); });
   give_tensors(subject, subject.judged, low);
   const Session session = subject.session(low);
-  const Digest compare = [&](SampleResult& sample) {
-    sample.outcomes = outcomes_of(subject, known.get(sample.index), sample.outputs);
-    sample.outputs.clear();
-  };
-  BesideKnown result;
-  result.events.resize(event_slots);
-  const auto take = [&](const SampleResult& sample) {
-    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      stats_of(result.outputs, subject, subject.judged[i]).add(sample.index, sample.outcomes[i]);
-    }
-    for (std::size_t i = 0; i < event_slots; ++i) result.events[i] += sample.recorder.events[i];
-    for (const RangeStats& range : sample.recorder.ranges) result.finite = result.finite && range.nonfinite == 0;
-    return true;
-  };
-  run_samples(subject, session, all_samples(subject), Recorder(0, static_cast<std::size_t>(slots), event_slots),
-              "low precision", take, {.digest = compare});
-  return result;
+  ComparedRun run = run_compared(subject, session, Recorder(0, static_cast<std::size_t>(slots), event_slots),
+                                 "low precision", [&](SampleResult& sample) {
+                                   sample.outcomes = outcomes_of(subject, known.get(sample.index), sample.outputs);
+                                   sample.outputs.clear();
+                                 });
+  const bool finite = std::ranges::all_of(run.seen.ranges, [](const RangeStats& seen) { return seen.nonfinite == 0; });
+  return {std::move(run.outputs), std::move(run.sample_noise), finite, std::move(run.seen.events)};
 }
 
 }  // namespace vernier

@@ -21,6 +21,7 @@ OutputStore outputs_of_float(const Subject& subject);
 
 struct BesideKnown {
   std::map<std::string, OutputStats> outputs;  // judged ones
+  std::vector<double> sample_noise;            // as Lockstep has it
   bool finite = true;                          // so was every value of the tensors looked at
   std::vector<RoundEvents> events;             // by slot of the nodes that count into one
 };
@@ -29,6 +30,6 @@ struct BesideKnown {
 /// them, in the order of Subject::judged. `looked_at`: float32 tensors of the main graph of `low`.
 /// Cost: a plain run, and a look at these tensors.
 BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStore& known,
-                             const std::set<std::string>& looked_at, std::size_t event_slots = 0);
+                             const std::set<std::string>& looked_at = {}, std::size_t event_slots = 0);
 
 }  // namespace vernier

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/output_store.h"
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
 #include "analysis/surgery.h"
@@ -37,10 +36,6 @@ class LockstepRun {
 /// Runs all samples through both. `matches` pairs tensors of subject.model and `low`.
 /// Cost: about 4 plain inferences a sample. Memory: does not grow with layers or samples.
 Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Match>& matches);
-
-/// The same of outputs alone, where those of the float model are known: no errors. Cost: a plain inference of `low` a
-/// sample.
-Lockstep beside_known_outputs(const Subject& subject, Model low, const OutputStore& known);
 
 /// Pairs of equal names: the outputs of all layers that do arithmetic.
 std::vector<Match> match_layer_outputs(const Subject& subject);

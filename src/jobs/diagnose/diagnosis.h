@@ -248,7 +248,7 @@ class Diagnosis {
   void saturation();
 
   void try_on_onnxruntime();
-  std::optional<Note> what_onnxruntime_loses() const;
+  std::optional<Note> what_onnxruntime_loses();
   void latency();
   void compile();
   void alternatives();

@@ -35,9 +35,9 @@ void Diagnosis::try_on_onnxruntime() {
 }
 
 /// On the samples that the file was calibrated on. Saturating pairs have a warning of their own.
-std::optional<Note> Diagnosis::what_onnxruntime_loses() const {
+std::optional<Note> Diagnosis::what_onnxruntime_loses() {
   const RunFigures& simulated = report_.in_sample ? *report_.in_sample : *report_.final_figures;
-  const std::optional<RunFigures> there = figures_by_default(typed_->model(), loaded_, requirement(), sinks_);
+  const std::optional<RunFigures> there = typed_->by_default(*measured_);
   if (!there) return std::nullopt;
   std::optional<Note> note =
       lost_by_default(*there, simulated, report_.saturated_pairs, report_.requirement, subject().runtime->version());

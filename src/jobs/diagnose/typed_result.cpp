@@ -11,6 +11,7 @@
 #include "jobs/common/typed_file.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set_report.h"
+#include "jobs/verify/default_optimizations.h"
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/verify.h"
 #include "model/contents.h"
@@ -162,10 +163,29 @@ VerifyReport TypedResult::verify(Measured& measured) const {
   const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
   const auto measure = [&] { return verify_model(written, options, sources_, quiet, known); };
   if (!measured.keeps() || options.task.labels || options.on) return measure();
-  std::string name = "file " + content_sha256(written);
+  const auto words = [&] { return json_text(json_of(FileFigures(measure()))); };
+  return read_figures(measured.words(record_name(written), words));
+}
+
+std::string TypedResult::record_name(const Model& written, const std::string& what) const {
+  std::string name = "file " + content_sha256(written) + what;
   if (options_.measure.requirement) name += " for " + json_text(json_of(*options_.measure.requirement));
-  const std::string words = measured.words(name, [&] { return json_text(json_of(FileFigures(measure()))); });
-  return read_figures(words);
+  return name;
+}
+
+std::optional<RunFigures> TypedResult::by_default(Measured& measured) const {
+  const Requirement* const requirement = options_.measure.requirement ? &*options_.measure.requirement : nullptr;
+  const auto measure = [&] { return figures_by_default(typed_, loaded_, requirement, &experiment_.reference.outputs); };
+  if (!measured.keeps()) return measure();
+  const std::string words = measured.words(record_name(typed_, " by default"), [&]() -> std::string {
+    const std::optional<RunFigures> figures = measure();
+    return figures ? json_text(json_of(*figures)) : "";
+  });
+  if (words.empty()) return std::nullopt;
+  const std::string place = "kept figures";
+  RunFigures figures;
+  read_json(parse_json(words, place), Place(place), figures);
+  return figures;
 }
 
 VerifyReport TypedResult::measured(const Plan& plan) {

@@ -44,6 +44,9 @@ class TypedResult {
   /// claimed is true of it; the float model and the samples are those that the job has read. Where an earlier run
   /// measured just these bytes on just these samples, its figures are taken from `measured`.
   VerifyReport verify(Measured& measured) const;
+  /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run; absent as
+  /// figures_by_default().
+  std::optional<RunFigures> by_default(Measured& measured) const;
   /// Says in the file that was written last what it was made for and what came out, as `claims` has them: key of the
   /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.
   OnnxModel sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);
@@ -58,6 +61,8 @@ class TypedResult {
   const Model& model() const { return typed_; }
 
  private:
+  /// The record of what was written last, for the requirement of the job; `what` tells records of one file apart.
+  std::string record_name(const Model& written, const std::string& what = {}) const;
   VerifyOptions verify_options() const;
   const Model& exported();
   /// For files beside the result: its own external data keep their name.

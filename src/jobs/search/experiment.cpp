@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analysis/beside_known.h"
 #include "analysis/known_trials.h"
 #include "distributed/ranks.h"
 #include "model/graph_edit.h"
@@ -162,8 +163,9 @@ LockstepRun Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
 }
 
 Lockstep Experiment::outputs_of_all_low() {
-  return beside_known_outputs(subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights),
-                              reference.outputs);
+  BesideKnown run = run_beside_known(subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights),
+                                     reference.outputs);
+  return {{}, std::move(run.outputs), std::move(run.sample_noise)};
 }
 
 void Experiment::set_all_low(Lockstep measured) {

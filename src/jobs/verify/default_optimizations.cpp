@@ -3,27 +3,76 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <utility>
+#include <vector>
 
+#include "analysis/beside_known.h"
+#include "analysis/compared_run.h"
 #include "analysis/figures.h"
+#include "analysis/subject.h"
+#include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
 #include "jobs/common/runtime_check.h"
 #include "jobs/verify/on_engine.h"
 #include "model/contents.h"
 #include "report/text/figures.h"
 #include "vernier/error.h"
 #include "vernier/report/typed.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 
+namespace {
+
+/// With the inputs and the judged outputs of the float model, and behind these the states.
+Model marked_beside(const Model& typed, const Loaded& loaded) {
+  Model marked = typed;
+  fit_beside(marked, loaded);
+  const std::map<std::string, ValueType> types = infer_types(marked);
+  std::vector<std::string> names = loaded.subject.judged;
+  for (const Carry& carry : loaded.subject.carries) {
+    if (std::ranges::find(names, carry.output) == names.end()) names.push_back(carry.output);
+  }
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  for (const std::string& name : names) outputs.emplace_back(name, types.at(name).dtype);
+  set_outputs(marked, outputs);
+  return marked;
+}
+
+std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const Loaded& loaded,
+                                                      const OutputStore& known) {
+  Subject subject = loaded.subject;
+  subject.ranks = nullptr;  // the first one alone asks
+  set_batch(subject, 1);
+  const Session session(subject.runtime, marked_beside(typed, loaded), {.integer_kernels = true, .ir_as_given = true});
+  const auto compare = [&](SampleResult& sample) {
+    const std::vector<Tensor> references = known.get(sample.index);
+    std::vector<Tensor> given;
+    for (std::size_t i = 0; i < references.size(); ++i) {
+      given.push_back(as_float32(sample.outputs[i]));
+      if (given[i].shape() == references[i].shape()) continue;
+      throw Error(ErrorKind::Backend, fmt::format("'{}' came back as {}, not {}", printable(subject.judged[i]),
+                                                  shape_text(given[i].shape()), shape_text(references[i].shape())));
+    }
+    sample.outcomes = outcomes_of(subject, references, given);
+    sample.outputs.clear();
+  };
+  return run_compared(subject, session, {}, "ONNX Runtime", compare).outputs;
+}
+
+}  // namespace
+
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
-                                             const JobSinks& sinks) {
+                                             const OutputStore* known) {
   if (!holds_quantized_values(typed) || bytes_beside(typed) > kLargeWeights) return std::nullopt;
-  JobSinks quiet;
-  quiet.interrupted = sinks.interrupted;
+  std::optional<OutputStore> own;
   try {
-    return figures_of(loaded.subject, outputs_on_engine(typed, loaded, nullptr, nullptr, quiet), requirement);
+    if (known == nullptr) known = &own.emplace(outputs_of_float(loaded.subject));
+    return figures_of(loaded.subject, outputs_by_default(typed, loaded, *known), requirement);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
     return std::nullopt;  // whoever looks at placements says why
@@ -55,10 +104,10 @@ std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& s
 }
 
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement,
-                        const JobSinks& sinks) {
+                        const std::optional<SaturatedPairs>& saturated,
+                        const std::optional<Requirement>& requirement) {
   const std::string& version = loaded.subject.runtime->version();
-  std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, sinks);
+  std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr);
   if (there) {
     std::optional<Note> lost = lost_by_default(*there, simulated, saturated, requirement, version);
     if (!lost) there.reset();

@@ -5,19 +5,20 @@
 #include <optional>
 #include <string>
 
+#include "analysis/output_store.h"
 #include "jobs/common/load.h"
 #include "model/model.h"
 #include "vernier/note.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
-#include "vernier/sinks.h"
 
 namespace vernier {
 
 /// Figures of `typed` over all samples. Absent: nothing in it is quantized, its weights take more than 1 GiB, or ONNX
-/// Runtime does not run it. `loaded`: of the float model. Cost: a session, and a run of both models a sample.
+/// Runtime does not run it. `loaded`: of the float model. `known`: its judged outputs on these samples, where the job
+/// has run it already. Cost: a session, and a run of `typed` a sample; of the float model too where nothing is known.
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
-                                             const JobSinks& sinks);
+                                             const OutputStore* known = nullptr);
 
 /// Where `there` is worse than `simulated` for another reason than pairs that saturate: both figures in a sentence
 /// without its end, "in ONNX Runtime 1.31.1 with its default optimizations, the result on this machine is at 6.3 dB,
@@ -33,7 +34,6 @@ struct UsersGet {
 };
 /// Of a file that was given. Cost: as figures_by_default().
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement,
-                        const JobSinks& sinks);
+                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement);
 
 }  // namespace vernier

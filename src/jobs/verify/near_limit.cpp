@@ -22,7 +22,7 @@ RunFigures figures_of_file(const Subject& subject, const Model& typed, const Req
                            const OutputStore* known) {
   std::optional<OutputStore> own;
   if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
-  return figures_of(subject, run_beside_known(subject, typed, *known, {}).outputs, requirement);
+  return figures_of(subject, run_beside_known(subject, typed, *known).outputs, requirement);
 }
 
 std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,

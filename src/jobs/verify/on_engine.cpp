@@ -29,7 +29,6 @@
 #include "vernier/tensor.h"
 
 namespace vernier {
-namespace {
 
 Tensor as_float32(const Tensor& tensor) {
   if (tensor.dtype() == Dtype::Float32) return tensor;
@@ -41,6 +40,8 @@ Tensor as_float32(const Tensor& tensor) {
   }
   return Tensor::of(tensor.shape(), values);
 }
+
+namespace {
 
 /// A tensor of the engine's and the one of the reference that it stands for.
 struct Pair {

@@ -15,8 +15,12 @@
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
 #include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
+
+/// Numbers of any type as float32; those are passed on.
+Tensor as_float32(const Tensor& tensor);
 
 /// Runs `typed` on the engine over all samples: as it is, for its outputs, and with `layers` a second time, with the
 /// tensors of `matches` marked as outputs, layer by layer, which changes what the engine can fuse. An engine that

@@ -453,9 +453,7 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
   own.samples = &few;
   own.ranks = nullptr;
   const OutputStore known = outputs_of_float(own);
-  const auto noise = [&](Model model) {
-    return noise_share(run_beside_known(own, std::move(model), known, {}).outputs);
-  };
+  const auto noise = [&](Model model) { return noise_share(run_beside_known(own, std::move(model), known).outputs); };
   const double given = noise(simulated.model);
   for (const auto& [layer, found] : scaled) {
     Model changed = simulated.model;

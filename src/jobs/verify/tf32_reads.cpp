@@ -112,7 +112,7 @@ std::optional<Note> tf32_reads(const Subject& subject, const SimulateWith& simul
   std::optional<OutputStore> own;
   if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
   const auto noise = [&](Model model) {
-    return noise_of(figures_of(subject, run_beside_known(subject, std::move(model), *known, {}).outputs, nullptr));
+    return noise_of(figures_of(subject, run_beside_known(subject, std::move(model), *known).outputs, nullptr));
   };
   const Model sums_alone = simulate({Accumulate::Float16, /*tf32=*/false});
   if (noise(sums_alone) * kApart >= all) return std::nullopt;  // the sums make it

@@ -405,7 +405,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   if (as_users_run_it && !options.on) {
     watch.phase("ONNX Runtime");
     auto [note, there, refused] =
-        what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement, sinks);
+        what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement);
     watch.stop();
     if (options.target == Target::OnnxRuntime) report.by_default = std::move(there);
     if (refused && options.target == Target::OnnxRuntime) {
