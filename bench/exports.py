@@ -18,6 +18,7 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,8 @@ IN_A_PROCESS = concurrent.futures.ProcessPoolExecutor  # so that no session stay
 
 
 def plain_pass(model, data):
-    """CPU seconds of one pass, two samples side by side: the best of three, as vernier runs them."""
+    """CPU seconds of one pass, two samples side by side: the best of three, as vernier runs them. And the bytes that this took."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     plain, feeds = session(model, True), feeds_of(data)
     times = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -77,7 +79,7 @@ def plain_pass(model, data):
             start = time.process_time()
             list(pool.map(lambda feed: plain.run(None, feed), feeds))
             times.append(time.process_time() - start)
-    return min(times)
+    return min(times), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
 
 
 def judged_by_onnxruntime(model, typed, data):
@@ -151,8 +153,8 @@ def measure(program, name, folder, wanted, rows):
             all_low = claim_of(folder)["all_low_db"] if first["exit"] in (0, 1, 5) else 0
         limits = {"EASY": f"{(all_low or 0) - EASY:.1f}", "HARD": f"{(all_low or 0) + EASY:.1f}"}
         words = [words[0], model.name, "--data", data.name, *(limits.get(word, word) for word in words[1:])]
-        plain = apart(plain_pass, model, data)
-        row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain, **run([program, *words], folder)}
+        plain, plain_bytes = apart(plain_pass, model, data)
+        row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain, "plain_bytes": plain_bytes, **run([program, *words], folder)}
         row["memory"], row["passes"] = row["peak_bytes"] / weights, row["cpu_seconds"] / plain
         if row["exit"] in (0, 1, 5):
             if written == "out/model.onnx":
@@ -164,8 +166,8 @@ def measure(program, name, folder, wanted, rows):
     for job, method in PEERS.items():
         if (wanted and not any(word in job for word in wanted)) or importlib.util.find_spec(NEEDS[method]) is None:
             continue
-        plain = apart(plain_pass, model, data)
-        row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain,
+        plain, plain_bytes = apart(plain_pass, model, data)
+        row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain, "plain_bytes": plain_bytes,
                **run([sys.executable, str(ROOT / "bench/export_peers.py"), method, str(model), str(data), str(folder / "peer.onnx")], folder)}
         row["memory"], row["passes"] = row["peak_bytes"] / weights, row["cpu_seconds"] / plain
         if row["exit"] == 0:
@@ -196,6 +198,8 @@ def page(results):
         lines.append(filled(f"- {name}: {weights / 4e6:.0f} M weights. {' '.join((export_shapes.SHAPES[name][0].__doc__ or '').split())}"))
     lines += ["",
               filled(f"- *memory*: the largest resident set, mapped files included, divided by the FP32 weights. The goal is {MEMORY}."),
+              filled("- *ONNX Runtime*: the same of a session of ONNX Runtime alone that runs the float model, two samples side by side, without "
+                     "the program around it."),
               filled(f"- *passes*: CPU seconds of the whole process divided by those of one FP32 pass over the samples in ONNX Runtime. The goal of "
                      f"`diagnose --int8` is {NOTHING_KEPT} if it keeps nothing and {KEPT} if it keeps layers."),
               filled("- *file*: the output model, as a share of the FP32 weights."),
@@ -208,15 +212,16 @@ def page(results):
         most = NOTHING_KEPT if "nothing" in job else KEPT if "some" in job else None
         title = f"## {job}" if job in PEERS else "## `" + job.replace(",", "`,", 1) if "," in job else f"## `{job}`"
         lines += [title, "",
-                  "| network | memory, times | passes | layers kept | file, share | claim, dB | ONNX Runtime, dB |", "|---|---:|---:|---:|---:|---:|---:|"]
+                  "| network | memory, times | ONNX Runtime, times | passes | layers kept | file, share | claim, dB | ONNX Runtime, dB |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
         for row in of_job:
+            alone = number(row["plain_bytes"] / row["weights_bytes"], 1) if "plain_bytes" in row else "-"
             if row["stopped"] or row["exit"] not in (0, 1, 5):
                 why = f"not done after {row['seconds']:.0f} s" if row["stopped"] else f"failed: exit code {row['exit']}"
-                lines.append(f"| {row['shape']} | {shown(row['memory'], MEMORY)} | {why} | - | - | - | - |")
+                lines.append(f"| {row['shape']} | {shown(row['memory'], MEMORY)} | {alone} | {why} | - | - | - | - |")
                 continue
             share = number(row["file_bytes"] / row["weights_bytes"], 2) if "file_bytes" in row else "-"
             judged = row.get("onnxruntime_db", "-")
-            lines.append(f"| {row['shape']} | {shown(row['memory'], MEMORY)} | {shown(row['passes'], most, 0)} | {row.get('kept', '-')} | {share} | "
+            lines.append(f"| {row['shape']} | {shown(row['memory'], MEMORY)} | {alone} | {shown(row['passes'], most, 0)} | {row.get('kept', '-')} | {share} | "
                          f"{number(row.get('claim_db'), 1)} | {'does not run' if isinstance(judged, str) and judged != '-' else number(judged, 1)} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"

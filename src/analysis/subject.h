@@ -55,7 +55,7 @@ struct Subject {
   std::shared_ptr<const std::set<Shape>> taking_turns;  // in batches of that size (Recorder::taking_turns)
   Warn one_by_one;
   bool optimize =
-      true;  // graph optimizations of every session; never beyond 256 MiB of weights, 5,000 nodes or 256 outputs
+      true;  // graph optimizations of every session; never beyond 64 MiB of weights, 5,000 nodes or 256 outputs
   Progress progress;
   Ranks* ranks = nullptr;  // null: alone
 

@@ -28,7 +28,7 @@ namespace vernier {
 class SwitchedRuns {
  public:
   /// For the plans between `ends` of the subject's model. Null where one session cannot serve them: layers inside
-  /// bodies, an engine's own sums, constants that the optimizer folds together, more than 256 MiB of weights,
+  /// bodies, an engine's own sums, constants that the optimizer folds together, more than 64 MiB of weights,
   /// more nodes or outputs than are optimized (Subject::optimizes). `shapes`: of its tensors, as a reference run saw
   /// them; there is a part for each `part_bytes` of them, twelve at most.
   static std::unique_ptr<SwitchedRuns> of(const Subject& subject, const std::vector<Plan>& ends,

@@ -6,7 +6,8 @@
 namespace vernier {
 
 /// Of more bytes of weights, no rounded or decoded copies are kept, and sessions run without optimizations, which copy
-/// and pack them: several sessions alive take six times the weights otherwise (docs/records/exports.md).
-inline constexpr std::size_t kOneCopyAbove = std::size_t{256} << 20U;
+/// and pack them: a job takes 5 to 9 times the weights otherwise. Cost, 25 M weights of convolutions: none where few
+/// samples run, since sessions are built sooner, and a sixth more CPU time in a search (docs/records/exports.md).
+inline constexpr std::size_t kOneCopyAbove = std::size_t{64} << 20U;
 
 }  // namespace vernier

@@ -244,6 +244,7 @@ struct Session::State {
   OwnedMemoryInfo memory, on_gpu;  // the latter empty: runs on the CPU
   std::vector<Part> parts;         // one after the other
   bool all_numbers = true;         // between them
+  bool trims = false;              // gives freed blocks back to the system
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::vector<std::string> open_inputs;  // "x [?, 3, ?, ?]": those whose sizes the model leaves open
@@ -351,13 +352,17 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
                             });
     }
   }
-  // Optimizing leaves several times the weights in freed blocks, which the C library would keep. Small ones the next
-  // session takes again, which costs less than asking the system for them.
-  const bool small = bytes_beside(model) < kTrimmedBytes && model.proto.graph().node_size() < kTrimmedNodes;
-  if (!small) ::malloc_trim(0);
+  // Optimizing leaves several times the weights in freed blocks, which the C library would keep, and so does the end of
+  // a session. Small ones the next session takes again, which costs less than asking the system for them.
+  state_->trims = bytes_beside(model) >= kTrimmedBytes || model.proto.graph().node_size() >= kTrimmedNodes;
+  if (state_->trims) ::malloc_trim(0);
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  const bool trims = state_ != nullptr && state_->trims;
+  state_.reset();
+  if (trims) ::malloc_trim(0);
+}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 

@@ -1,7 +1,9 @@
 // Weights of which no rounded copies are kept: every measurement says what it says with such copies.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +19,7 @@
 #include "plan/simulate_typed.h"
 #include "tiny_networks.h"
 #include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {
@@ -101,6 +104,21 @@ TEST_P(LargeWeights, OfATypedFileMayStayCodes) {
   const std::vector<Match> matches = match_layer_outputs(subject);
   expect_near(lockstep(subject, usual.model, matches).outputs.at("y").pooled,
               lockstep(subject, in_runs.model, matches).outputs.at("y").pooled, "lock-step");
+}
+
+TEST(LargeWeights, AreKeptOnceFrom64MiBOn) {
+  for (const std::int64_t rows : {3500, 4500}) {
+    const Model model = model_of(fmt::format("g (float[1,{0}] x) => (float[1,4096] y) {{ y = MatMul (x, a) }}", rows),
+                                 {{"a", Tensor(Dtype::Float32, {rows, 4096})}}, 21);
+    const Samples samples = bell_samples("x", {1, rows}, 1);
+    const Subject subject = subject_of(model, samples);
+    const bool once = bytes_beside(model) > std::size_t{64} << 20U;
+    EXPECT_EQ(once, rows == 4500);
+    EXPECT_EQ(small_enough_to_optimize(model), !once) << "an optimized session copies the weights and packs them";
+    RoundedWeights weights;
+    const Model low = lower_simulated(subject.model, subject.layers, plan_all(subject, Format::Float16), weights);
+    EXPECT_EQ(bytes_beside(low) == bytes_beside(model), once) << "they are rounded in the graph, not ahead";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, LargeWeights,
