@@ -100,8 +100,9 @@ const std::vector<Repair>& table() {
        .rounds = 2,
        .propose = outlier_channel_splitting},
       {.id = "range",
-       .text =
-           "a few large values are clipped, by least squared error or percentile, so that the others keep more digits",
+       .text = "a few large values are clipped, by least squared error or percentile, so that the others keep more "
+               "digits; a "
+               "range that clips many is widened",
        .rounds = 3,
        .propose = swap_ranges},
       {.id = "round-weights",

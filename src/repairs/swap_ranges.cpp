@@ -1,6 +1,7 @@
-// Another range for a tensor: a few large values are clipped so that all others are resolved better. Which range is
-// better is not the tensor's to say but the layers' behind it, so several are tried. Rounds: activations by squared
-// error, activations without their largest 0.01 percent, weights by squared error.
+// Another range for a tensor: a few large values are clipped so that all others are resolved better, or a given range
+// that clips many is widened. Which range is better is not the tensor's to say but the layers' behind it, so several
+// are tried. Rounds: activations by squared error, activations without their largest 0.01 percent, weights by squared
+// error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,6 +33,24 @@ double energy_of_error(const QuantParams& grid, const Shape& shape, std::span<co
   return energy;
 }
 
+/// Energy of the error of these values on a grid of one scale.
+double energy_of_error(const QuantParams& grid, const Distribution& values) {
+  std::vector<float> middles, rounded(values.bins.size());
+  for (const Bin& bin : values.bins) middles.push_back(bin.middle());
+  round_to(grid, middles, rounded);
+  double energy = 0;
+  for (std::size_t i = 0; i < rounded.size(); ++i) {
+    const double error = static_cast<double>(middles[i]) - static_cast<double>(rounded[i]);
+    energy += static_cast<double>(values.bins[i].count) * error * error;
+  }
+  return energy;
+}
+
+/// Ranges that differ by less are the same.
+constexpr float kSameRange = 0.02F;
+/// What the error of a wider one has to fall to: a given range may clip on purpose.
+constexpr double kWorthWidening = 0.8;
+
 std::vector<Proposal> activations(const Network& network, const CalibrationChoice& method) {
   std::map<std::string, std::vector<std::string>> readers;  // of each activation
   for (const WeightedLayer& layer : weighted_layers(network)) readers[layer.data].push_back(layer.layer->name);
@@ -48,7 +67,10 @@ std::vector<Proposal> activations(const Network& network, const CalibrationChoic
     Distribution values = distribution_of(all);
     take_mask(values);
     const QuantParams chosen = activation_params(grid->second.format, range_by(method, values, grid->second.format));
-    if (!(chosen.scale.front() < grid->second.scale.front() * 0.98F)) continue;  // the same, or wider
+    const float ratio = chosen.scale.front() / grid->second.scale.front();
+    const bool wider = ratio > 1 + kSameRange;
+    if (!wider && !(ratio < 1 - kSameRange)) continue;
+    if (wider && energy_of_error(chosen, values) > kWorthWidening * energy_of_error(grid->second, values)) continue;
     proposal.what = fmt::format("'{}' by {}: step {:.4g} in place of {:.4g}", tensor, method_name(method.method),
                                 chosen.scale.front(), grid->second.scale.front());
     proposal.grids[tensor] = chosen;

@@ -315,3 +315,20 @@ def test_nodes_without_names_are_found_by_what_they_make(folder):
     report, layers, model = fixed(folder, "--target", "onnxruntime")
     assert any(tensor.name == "second.weight" for tensor in model.graph.initializer)
     assert any(tensor.name.startswith("first.weight") and tensor.data_type == onnx.TensorProto.INT8 for tensor in model.graph.initializer)
+
+
+@pytest.mark.parametrize("tensor", ["x", "first.relu"])
+def test_a_range_of_the_file_that_clips_is_widened(folder, tensor):
+    model = files.quantized(np.int8)
+    given = {}
+    for kept in model.graph.initializer:
+        if kept.name == f"{tensor}.step":
+            given[tensor] = numpy_helper.to_array(kept) / 4
+            kept.CopyFrom(numpy_helper.from_array(given[tensor].astype(np.float32), kept.name))
+    files.write(folder, model)
+    report, _, written = fixed(folder, "--min-sqnr", "30", "--target", "onnxruntime", "--even-if-slower")
+    assert report["kept"]["layers"] == []
+    constants = {kept.name: kept for kept in written.graph.initializer}
+    steps = [numpy_helper.to_array(constants[node.input[1]]) for node in written.graph.node
+             if node.op_type == "QuantizeLinear" and node.input[0].removesuffix("_unquantized") == tensor]
+    assert steps and all(step > 1.5 * given[tensor] for step in steps), (steps, given)
