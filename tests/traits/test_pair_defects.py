@@ -4,12 +4,14 @@ import functools
 import json
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import quantized_files as files
 from networks import FLOAT
+from test_given_files import n_bits
 from test_traits import vernier
 
 CHANNELS = 6
@@ -202,3 +204,18 @@ def test_an_fp8_pair_that_does_not_saturate_is_named_if_it_overflows(tmp_path, s
     files.write(tmp_path, model(False), samples, "float.onnx")
     names, _ = found(tmp_path, model(True), code=int(size < 1))
     assert names == ([("overflowing-pair", "codes")] if size < 1 else [])
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("factor", [1, 2])
+def test_a_wrong_scale_of_a_packed_weight_is_no_equalization(tmp_path, bits, factor):
+    """Of one output channel: nothing undoes it, and the output agrees at 15 dB all the same."""
+    n_bits(tmp_path, bits, damaged=False, zero_points=True, transposed=False)
+    model = onnx.load(tmp_path / "packed.onnx")
+    for kept in model.graph.initializer:
+        if kept.name == "scale":
+            scale = numpy_helper.to_array(kept).copy()
+            scale.reshape(24, -1)[3] *= factor
+            kept.CopyFrom(numpy_helper.from_array(scale, "scale"))
+    names, report = found(tmp_path, model, code=int(factor != 1))
+    assert names == ([("weight-scale", "product")] if factor != 1 else []) and not any("equalization" in note for note in report["notes"])

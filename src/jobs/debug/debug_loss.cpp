@@ -39,6 +39,7 @@
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/pair_saturation.h"
+#include "jobs/verify/scaled_weights.h"
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/verify.h"
 #include "model/operator_traits.h"

@@ -42,17 +42,6 @@ constexpr double kNextStep = 1.5;
 /// Of the largest bias: what exporters that fold other constants into it may change.
 constexpr float kBiasShare = 1e-3F;
 
-/// Layers of the file that read `tensor`.
-std::string readers_of(const Model& file, const std::string& tensor) {
-  std::vector<std::string> names;
-  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (std::ranges::find(node.input(), tensor) != node.input().end()) names.push_back(printable(node.name()));
-    }
-  });
-  return list_some(names);
-}
-
 /// One channel of a constant, counted: how far its stored values are off.
 struct Channel {
   double energy = 0, error = 0, product = 0;
@@ -419,6 +408,16 @@ std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant,
   return found;
 }
 
+std::string readers_of(const Model& file, const std::string& tensor) {
+  std::vector<std::string> names;
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (std::ranges::find(node.input(), tensor) != node.input().end()) names.push_back(printable(node.name()));
+    }
+  });
+  return list_some(names);
+}
+
 std::string read_name(std::string tensor) {
   if (tensor.ends_with("/unrounded")) tensor.resize(tensor.size() - std::string_view("/unrounded").size());
   return tensor;
@@ -427,60 +426,6 @@ std::string read_name(std::string tensor) {
 std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
                                            const FloatWeights& weights) {
   return Comparison(file, simulated, weights).run();
-}
-
-void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
-                          const SimulatedFile& simulated, const FloatWeights& weights) {
-  constexpr std::size_t kMostLayers = 16, kFewSamples = 8;
-  std::map<std::string, std::string> constants;  // of the simulation, by their dequantizer
-  std::map<std::string, std::string> layers;     // that read them, by their dequantizer
-  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (!is_quantization(node, "DequantizeLinear")) continue;
-      for (const auto& [constant, weight] : weights.found) {
-        if (read_name(constant) == node.output(0)) constants[node.name()] = constant;
-      }
-      if (constants.contains(node.name())) layers[node.name()] = readers_of(file, node.output(0));
-    }
-  });
-  std::map<std::string, std::vector<FoundDefect*>> scaled;  // by layer: its weight and its bias have the same factors
-  for (FoundDefect& defect : defects) {
-    if (defect.scaled && layers.contains(defect.node)) scaled[layers.at(defect.node)].push_back(&defect);
-  }
-  if (scaled.empty() || scaled.size() > kMostLayers) return;
-  const FewSamples few(subject, kFewSamples);
-  Subject own = subject;
-  own.samples = &few;
-  own.ranks = nullptr;
-  const OutputStore known = outputs_of_float(own);
-  const auto noise = [&](Model model) { return noise_share(run_beside_known(own, std::move(model), known).outputs); };
-  const double given = noise(simulated.model);
-  for (const auto& [layer, found] : scaled) {
-    Model changed = simulated.model;
-    for (const FoundDefect* defect : found) {
-      const std::string& constant = constants.at(defect->node);
-      onnx::GraphProto* owner = owner_of_initializer(changed, constant);
-      if (owner != nullptr) set_initializer(changed, *owner, constant, weights.found.at(constant).values);
-    }
-    if (!(noise(std::move(changed)) <= given)) continue;
-    for (FoundDefect* defect : found) defect->scaled = false;
-  }
-}
-
-std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
-                                            std::vector<Note>& notes) {
-  constexpr double kAgrees = 15;  // dB
-  const auto scaled = std::ranges::count_if(defects, &FoundDefect::scaled);
-  const bool agrees =
-      std::ranges::all_of(figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kAgrees; });
-  if (scaled == 0 || figures.outputs.empty() || !agrees) return {};
-  std::set<std::string> excused;
-  for (const FoundDefect& defect : defects) {
-    if (defect.scaled) excused.insert(defect.node);
-  }
-  std::erase_if(defects, &FoundDefect::scaled);
-  notes.push_back({"weights-equalized", {{"count", scaled}}});
-  return excused;
 }
 
 void merge_defects(std::vector<FoundDefect>& defects, std::vector<FoundDefect> found) {

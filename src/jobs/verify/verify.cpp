@@ -42,6 +42,7 @@
 #include "jobs/verify/on_engine.h"
 #include "jobs/verify/output_values.h"
 #include "jobs/verify/pair_saturation.h"
+#include "jobs/verify/scaled_weights.h"
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/tf32_reads.h"
 #include "model/contents.h"
