@@ -104,8 +104,7 @@ std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& s
 }
 
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                        const std::optional<SaturatedPairs>& saturated,
-                        const std::optional<Requirement>& requirement) {
+                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement) {
   const std::string& version = loaded.subject.runtime->version();
   std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr);
   if (there) {
