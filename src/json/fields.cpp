@@ -160,6 +160,14 @@ bool json_detail::any_code(const std::vector<Note>& notes) {
   return std::ranges::any_of(notes, [](const Note& note) { return !note.code.empty(); });
 }
 
+Json json_detail::codes_of(const std::vector<Note>& notes) {
+  Json codes = json_of(notes);
+  for (Json& note : codes.items()) {
+    for (Json::Member& member : note.members()) member.value = in_command_words(std::move(member.value));
+  }
+  return codes;
+}
+
 void json_detail::read_codes(const Json& codes, const Place& place, std::vector<Note>& notes) {
   std::vector<Note> coded;
   read_json(codes, place, coded);

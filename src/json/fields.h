@@ -122,6 +122,8 @@ Json json_of(const std::pair<First, Second>& values);
 namespace json_detail {
 
 bool any_code(const std::vector<Note>& notes);
+/// Their texts in words of the command.
+Json codes_of(const std::vector<Note>& notes);
 
 // The owner of a field may be a base of the struct.
 template <class Struct, class Owner, class Value>
@@ -153,7 +155,7 @@ void put(Json& object, const Struct& owner, const Remarks<Owner>& field) {
   if (field.present != nullptr && !field.present(owner)) return;
   const std::vector<Note>& notes = owner.*(field.member);
   object.add(field.key, in_command_words(json_of(field.texts(notes))));
-  if (any_code(notes)) object.add(field.codes, json_of(notes));
+  if (any_code(notes)) object.add(field.codes, codes_of(notes));
 }
 
 template <class Owner, class Function>

@@ -388,7 +388,7 @@ void find_running(std::optional<Compiler>& compiler, const QuantizeOptions& opti
   refuse_unwritten(options.builder);
   sinks.warn({"typed-model-not-engine", {{"file", options.output.string()}, {"why", why}}});
   for (const auto& [setting, values] : options.builder) {
-    sinks.warn({"builder-setting-without-effect", {{"setting", setting}}});
+    sinks.warn({"builder-setting-without-effect", {{"setting", fmt::format("‹{}›", setting)}}});
   }
 }
 

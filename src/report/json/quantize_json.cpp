@@ -36,7 +36,8 @@ struct Fields<QuantizeResult> {
       Derived{"typed_notes", [](const R& result) { return in_command_words(json_of(note_texts(result.typed.notes))); }},
       Derived{"typed_note_codes",
               [](const R& result) {
-                return result.typed.notes.empty() ? std::nullopt : std::optional(result.typed.notes);
+                return result.typed.notes.empty() ? std::nullopt
+                                                  : std::optional(json_detail::codes_of(result.typed.notes));
               }},
       Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
       Field{"onnxruntime", &R::onnxruntime},

@@ -23,7 +23,7 @@ constexpr NoteTemplate kNotes[] = {
      "{nodes:#BatchNormalization node} not folded into the layer before ({nodes}): its weight would lose "
      "accuracy when it is rounded"},
     {"best-plan-not-kept", "{error:text}: the best plan so far is not kept"},
-    {"builder-setting-without-effect", "‹{setting}› has no effect: no engine is built"},
+    {"builder-setting-without-effect", "{setting:text} has no effect: no engine is built"},
     {"cache-states-not-measured",
      "{outputs:#output} ({outputs:2}) {outputs:?is a state|are states} of a cache and not measured: ‹outputs› "
      "chooses the measured outputs"},

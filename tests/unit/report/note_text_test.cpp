@@ -93,6 +93,14 @@ TEST(NoteJson, HasSentencesAndWhatTheyAreMadeOf) {
   EXPECT_EQ(report_to_json(again), text);
 }
 
+TEST(NoteJson, IsInWordsOfTheCommand) {
+  VerifyReport report;
+  report.warnings = {{"not-proven-by-running", {{"error", "‹data› is needed"}}}};
+  const Json json = parse_json(report_to_json(report), "report.json");
+  EXPECT_EQ(json.at("warnings").at(0).text(), "not proven by running both: --data is needed");
+  EXPECT_EQ(json.at("warning_codes").at(0).at("error").text(), "--data is needed");
+}
+
 TEST(NoteJson, OfEarlierVersionsHasSentencesAlone) {
   Json json = parse_json(report_to_json(VerifyReport()), "report.json");
   json["warnings"] = Json::Array{"something is odd"};
