@@ -3,18 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "analysis/beside_known.h"
 #include "analysis/figures.h"
 #include "analysis/output_store.h"
+#include "analysis/run_tensors.h"
 #include "base/text.h"
 #include "jobs/debug/pair_reasons.h"
 #include "numerics/grid.h"
 #include "numerics/metrics.h"
+#include "numerics/tensor_grid.h"
 #include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -27,6 +32,73 @@ constexpr double kShareOfNoise = 0.25;
 double lost_below(Format format) {
   if (bits_of(format) == 4) return 8;
   return format == Format::Float8E5M2 ? 12 : 20;
+}
+
+/// Channels of an activation, with a scale for each, that are cut off.
+struct CutChannels {
+  std::size_t lost = 0, all = 0, first = 0;
+  float largest = 0, end = 0;  // of the first: its values, and its range
+};
+
+/// Of one channel over the samples.
+struct ChannelSums {
+  double energy = 0, cut_off = 0;
+  float largest = 0;
+};
+
+/// By the pair's place in `file.quantized`. `exact`: the file's model with float values everywhere.
+std::map<std::size_t, CutChannels> find_cut_channels(const Subject& subject, const SimulatedFile& file,
+                                                     const Model& exact, const std::set<std::string>& skipped) {
+  std::vector<std::size_t> pairs;
+  std::vector<std::string> tensors;
+  for (std::size_t i = 0; i < file.quantized.size(); ++i) {
+    const QuantizedTensor& pair = file.quantized[i];
+    if (pair.quantizer.empty() || pair.params.scale.size() < 2 || pair.params.block > 0 || pair.params.axis < 0)
+      continue;
+    if (pair.rank <= pair.params.axis || skipped.contains(pair.tensor)) continue;
+    if (std::ranges::find(tensors, pair.tensor) != tensors.end()) continue;
+    pairs.push_back(i);
+    tensors.push_back(pair.tensor);
+  }
+  if (pairs.empty()) return {};
+  std::vector<std::vector<ChannelSums>> sums;
+  for (const std::size_t pair : pairs) sums.emplace_back(file.quantized[pair].params.scale.size());
+  run_tensors(subject, exact, tensors, all_samples(subject), [&](std::size_t, const std::vector<Tensor>& got) {
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const QuantParams& params = file.quantized[pairs[k]].params;
+      if (got[k].dtype() != Dtype::Float32 || !scales_fit(params, got[k].shape())) continue;
+      const std::span<const float> values = got[k].floats();
+      const AxisGeometry along = geometry_along(got[k].shape(), params.axis);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t c = i / static_cast<std::size_t>(along.inner) % static_cast<std::size_t>(along.channels);
+        const auto [low, high] = ends_of(params, c);
+        const double beyond = static_cast<double>(values[i]) - static_cast<double>(std::clamp(values[i], low, high));
+        ChannelSums& channel = sums[k][c];
+        channel.energy += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+        channel.cut_off += beyond * beyond;
+        channel.largest = std::max(channel.largest, std::abs(values[i]));
+      }
+    }
+    return true;
+  });
+  std::map<std::size_t, CutChannels> found;
+  for (std::size_t k = 0; k < pairs.size(); ++k) {
+    const QuantParams& params = file.quantized[pairs[k]].params;
+    const double limit = noise_of_db(lost_below(params.format));
+    CutChannels cut;
+    cut.all = sums[k].size();
+    for (std::size_t c = 0; c < sums[k].size(); ++c) {
+      const ChannelSums& channel = sums[k][c];
+      if (!(channel.cut_off > limit * channel.energy)) continue;
+      if (cut.lost++ > 0) continue;
+      const auto [low, high] = ends_of(params, c);
+      cut.first = c;
+      cut.largest = channel.largest;
+      cut.end = std::max(-low, high);
+    }
+    if (cut.lost > 0) found[pairs[k]] = cut;
+  }
+  return found;
 }
 
 using Outputs = std::map<std::string, OutputStats>;
@@ -48,11 +120,14 @@ const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, c
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
                                          const std::set<std::string>& skipped) {
+  const auto none = [](std::size_t) { return false; };
+  const std::map<std::size_t, CutChannels> cut =
+      find_cut_channels(subject, file, with_float_values(file, values, none), skipped);
   std::vector<std::pair<double, std::size_t>> lossy;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i].count == 0 || skipped.contains(file.quantized[i].tensor)) continue;
     const QuantizerLoss own = with_loss(rows[i], file.quantized[i].params, losses[i]);
-    if (!own.sqnr_db || *own.sqnr_db >= lost_below(own.format)) continue;
+    if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !cut.contains(i))) continue;
     lossy.emplace_back(*own.sqnr_db, i);
   }
   if (lossy.empty()) return {};
@@ -68,7 +143,13 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     const auto* output = damaged(alone, all);
     if (output == nullptr) continue;
     const QuantizerLoss own = with_loss(rows[pair], file.quantized[pair].params, losses[pair]);
-    const PairReason reason = reason_of_loss(own);
+    PairReason reason = reason_of_loss(own);
+    if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
+      const CutChannels& some = channels->second;
+      reason.why =
+          fmt::format("{} of {} channels cut off: the range of channel {} ends at {:.4g}, and its values reach {:.4g}",
+                      some.lost, some.all, some.first, some.end, some.largest);
+    }
     found.emplace(pair,
                   FoundDefect{"lost-pair", own.quantizer,
                               fmt::format("'{}' keeps {:.1f} dB: {}. With all else exact, output '{}' is at {:.1f} dB",
