@@ -167,20 +167,25 @@ bool has_defect(const std::vector<FoundDefect>& defects, std::string_view kind, 
                              [&](const FoundDefect& defect) { return defect.kind == kind && defect.node == node; });
 }
 
-/// Drops "bias-scale" of biases whose values are right, if the pair of the layer's input is what is wrong: its scale
-/// was changed, and that of the bias was not.
+/// Drops "bias-scale" of biases whose values are right, if the scale of the layer's input or weight is what is wrong:
+/// that one was changed, and the bias was not.
 void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defects) {
   const Makers made_by = makers_in(file.normalized);
+  const auto maker = [&](const std::string& tensor) {
+    const auto found = made_by.find(tensor);
+    return found == made_by.end() ? nullptr : found->second;
+  };
   std::set<std::string> innocent;  // dequantizers of such biases
   for (const onnx::NodeProto& layer : file.normalized.proto.graph().node()) {
-    if (layer.input_size() < 3) continue;
-    const auto data = made_by.find(layer.input(0)), bias = made_by.find(layer.input(2));
-    if (data == made_by.end() || bias == made_by.end() || data->second->input_size() == 0) continue;
-    const auto quantizer = made_by.find(data->second->input(0));
-    if (quantizer == made_by.end()) continue;
-    const std::string& node = quantizer->second->name();
-    if (has_defect(defects, "lost-pair", node) || has_defect(defects, "unused-levels", node)) {
-      innocent.insert(bias->second->name());
+    const onnx::NodeProto* bias = layer.input_size() < 3 ? nullptr : maker(layer.input(2));
+    if (bias == nullptr) continue;
+    const onnx::NodeProto* data = maker(layer.input(0));
+    const onnx::NodeProto* quantizer = data == nullptr || data->input_size() == 0 ? nullptr : maker(data->input(0));
+    const onnx::NodeProto* weight = maker(layer.input(1));
+    const bool wrong_data = quantizer != nullptr && (has_defect(defects, "lost-pair", quantizer->name()) ||
+                                                     has_defect(defects, "unused-levels", quantizer->name()));
+    if (wrong_data || (weight != nullptr && has_defect(defects, "weight-scale", weight->name()))) {
+      innocent.insert(bias->name());
     }
   }
   std::map<std::string, std::size_t> count;
