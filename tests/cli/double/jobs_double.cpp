@@ -107,7 +107,7 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
 }
 
 void append(std::vector<Note>& notes, const std::vector<std::string>& lines) {
-  notes.insert(notes.end(), lines.begin(), lines.end());
+  for (const std::string& line : lines) notes.emplace_back(line);
 }
 
 /// Ends as the model's name says, if it says so.
