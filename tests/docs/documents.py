@@ -31,7 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("VERNIER_PROGRAM", ROOT / "build/release/apps/vernier/vernier")).resolve()
 SECONDS = 300  # for one block
 TOLERANCE = 0.2 + 1e-9  # dB, and per cent, of which one of 500 samples is as much: ONNX Runtime's kernels differ in the last bits between machines
-RELATIVE = 0.02  # of counts and of errors, for the same reason
+RELATIVE = 0.025  # of counts and of errors, for the same reason
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("examples/*/README.md"))]
 RUNNABLE = ("console", "sh", "python")
 
