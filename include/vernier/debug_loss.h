@@ -9,6 +9,7 @@
 #include "vernier/onnx_model.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/sinks.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -17,7 +18,8 @@ struct DebugLossOptions {
   OnnxModel quantized_model;
   MeasureOptions measure;
   std::string command;
-  bool checked = false;  // verify() has looked at its nodes, and at what saturates
+  bool checked = false;                 // verify() has looked at its nodes, and at what saturates
+  Target target = Target::OnnxRuntime;  // what it alone refuses ends nothing here
 };
 
 /// Errors: Input, Backend; Usage for a file whose operators are quantized themselves (QLinearConv), with what to do.

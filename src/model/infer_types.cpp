@@ -78,8 +78,8 @@ bool give_codes_a_type(onnx::GraphProto& graph) {
   return told;
 }
 
-/// ONNX's inference says nothing of some operators that are functions (GroupNormalization). Their schemas tell which
-/// outputs have the type of an input; that one keeps its shape, too. True when it told a new type, as above.
+/// ONNX's inference says nothing of some operators that are functions. Their schemas tell which outputs have the type
+/// of an input. True when it told a new type, as above.
 bool give_types_of_schemas(onnx::GraphProto& graph, int opset) {
   std::map<std::string, const onnx::TypeProto*> types;
   for (const auto* values : {&graph.input(), &graph.output(), &std::as_const(graph).value_info()}) {
@@ -89,7 +89,7 @@ bool give_types_of_schemas(onnx::GraphProto& graph, int opset) {
   }
   std::vector<onnx::ValueInfoProto> told;
   for (const onnx::NodeProto& node : graph.node()) {
-    if (!of_onnx(node) || node.output_size() == 0 || types.contains(node.output(0))) continue;
+    if (!of_onnx(node) || node.output_size() == 0 || node.output(0).empty() || types.contains(node.output(0))) continue;
     const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, onnx::ONNX_DOMAIN);
     if (schema == nullptr || schema->outputs().empty()) continue;
     for (std::size_t i = 0; i < std::min<std::size_t>(schema->inputs().size(), std::size_t(node.input_size())); ++i) {
@@ -98,7 +98,7 @@ bool give_types_of_schemas(onnx::GraphProto& graph, int opset) {
       onnx::ValueInfoProto& output = told.emplace_back();
       output.set_name(node.output(0));
       *output.mutable_type() = *type->second;
-      if (node.op_type() != "GroupNormalization") output.mutable_type()->mutable_tensor_type()->clear_shape();
+      output.mutable_type()->mutable_tensor_type()->clear_shape();
       break;
     }
   }
@@ -113,6 +113,7 @@ void infer_inside(onnx::ModelProto& proto,
   // what nobody could infer. Stubs keep type and
   // dims, which is all that inference needs of large weights.
   register_tensorrt_operators();
+  infer_group_normalizations();
   for_each_graph(*proto.mutable_graph(), keep_custom_types);
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);

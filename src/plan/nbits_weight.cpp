@@ -1,5 +1,6 @@
 #include "plan/nbits_weight.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -68,7 +69,7 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
       } else if (zero) {
         zero_point = float_zeros[n * blocks + b];
       }
-      weight.params.scale[b * outputs + n] = step;
+      weight.params.scale[b * outputs + n] = std::abs(step);  // whose sign the values have
       if (float_zeros.empty()) weight.params.zero_point[b * outputs + n] = static_cast<int>(zero_point) - moved;
       for (std::size_t k = b * block; k < inputs && k < (b + 1) * block; ++k) {
         values[k * outputs + n] = (static_cast<float>(unpacked(row, k, bits)) - zero_point) * step;

@@ -354,7 +354,7 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   report.command = options.command;
   report.float_file = options.float_model.name();
   report.quantized_file = options.quantized_model.name();
-  report.defects = defects_of_pairs(normalized_pairs(typed), /*perhaps_meant=*/true);
+  report.defects = defects_of_pairs(normalized_pairs(typed), /*perhaps_meant=*/true, options.target);
   if (!options.checked && std::ranges::none_of(report.defects, &FoundDefect::refused)) {
     merge_defects(report.defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }

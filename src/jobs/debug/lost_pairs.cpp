@@ -47,18 +47,22 @@ struct ChannelSums {
 };
 
 /// By the pair's place in `file.quantized`. `exact`: the file's model with float values everywhere.
+/// Of pairs that `losses` has values of, which bodies and constants do not.
 std::map<std::size_t, CutChannels> find_cut_channels(const Subject& subject, const SimulatedFile& file,
-                                                     const Model& exact, const std::set<std::string>& skipped) {
-  std::vector<std::size_t> pairs;
+                                                     const Model& exact, const std::vector<GridLoss>& losses,
+                                                     const std::set<std::string>& skipped) {
+  std::vector<std::size_t> pairs, places;  // places: of `tensors`
   std::vector<std::string> tensors;
   for (std::size_t i = 0; i < file.quantized.size(); ++i) {
     const QuantizedTensor& pair = file.quantized[i];
     if (pair.quantizer.empty() || pair.params.scale.size() < 2 || pair.params.block > 0 || pair.params.axis < 0)
       continue;
     if (pair.rank <= pair.params.axis || skipped.contains(pair.tensor)) continue;
-    if (std::ranges::find(tensors, pair.tensor) != tensors.end()) continue;
+    if (losses[i].count == 0 || is_initializer(exact, pair.tensor)) continue;
+    const auto place = std::ranges::find(tensors, pair.tensor) - tensors.begin();
+    if (std::cmp_equal(place, tensors.size())) tensors.push_back(pair.tensor);
     pairs.push_back(i);
-    tensors.push_back(pair.tensor);
+    places.push_back(static_cast<std::size_t>(place));
   }
   if (pairs.empty()) return {};
   std::vector<std::vector<ChannelSums>> sums;
@@ -66,9 +70,10 @@ std::map<std::size_t, CutChannels> find_cut_channels(const Subject& subject, con
   run_tensors(subject, exact, tensors, all_samples(subject), [&](std::size_t, const std::vector<Tensor>& got) {
     for (std::size_t k = 0; k < pairs.size(); ++k) {
       const QuantParams& params = file.quantized[pairs[k]].params;
-      if (got[k].dtype() != Dtype::Float32 || !scales_fit(params, got[k].shape())) continue;
-      const std::span<const float> values = got[k].floats();
-      const AxisGeometry along = geometry_along(got[k].shape(), params.axis);
+      const Tensor& tensor = got[places[k]];
+      if (tensor.dtype() != Dtype::Float32 || !scales_fit(params, tensor.shape())) continue;
+      const std::span<const float> values = tensor.floats();
+      const AxisGeometry along = geometry_along(tensor.shape(), params.axis);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const std::size_t c = i / static_cast<std::size_t>(along.inner) % static_cast<std::size_t>(along.channels);
         const auto [low, high] = ends_of(params, c);
@@ -122,7 +127,7 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
                                          const std::set<std::string>& skipped) {
   const auto none = [](std::size_t) { return false; };
   const std::map<std::size_t, CutChannels> cut =
-      find_cut_channels(subject, file, with_float_values(file, values, none), skipped);
+      find_cut_channels(subject, file, with_float_values(file, values, none), losses, skipped);
   std::vector<std::pair<double, std::size_t>> lossy;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i].count == 0 || skipped.contains(file.quantized[i].tensor)) continue;

@@ -7,10 +7,13 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/run_tensors.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/normalized_file.h"
 #include "vernier/tensor.h"
@@ -20,22 +23,24 @@ namespace {
 
 struct Unsaturated {
   const onnx::NodeProto* node = nullptr;
-  float largest = 0;  // that its grid holds
-  float seen = 0;     // of the values, in magnitude
+  float limit = 0;  // of a scale of 1: from here on values become NaN or infinite
+  std::vector<float> scales;
+  int axis = 1;
+  float beyond = 0, end = 0;  // the largest value beyond its limit, and that limit
 };
 
-/// Of the float8 type of a zero point; 0: another type.
-float largest_float8(const onnx::GraphProto& graph, const std::string& zero_point) {
+/// Where the float8 type of a zero point overflows: half a step behind its largest value. 0: another type.
+float limit_of_float8(const onnx::GraphProto& graph, const std::string& zero_point) {
   for (const onnx::TensorProto& tensor : graph.initializer()) {
     if (tensor.name() != zero_point) continue;
     switch (tensor.data_type()) {
       case onnx::TensorProto::FLOAT8E4M3FN:
-        return 448;
+        return 464;
       case onnx::TensorProto::FLOAT8E4M3FNUZ:
-        return 240;
+        return 248;
       case onnx::TensorProto::FLOAT8E5M2:
       case onnx::TensorProto::FLOAT8E5M2FNUZ:
-        return 57344;
+        return 61440;
       default:
         return 0;
     }
@@ -56,31 +61,42 @@ std::vector<FoundDefect> find_overflowing_pairs(const Subject& subject, const Mo
   std::vector<std::string> tensors;
   for (const onnx::NodeProto& node : graph.node()) {
     if (!is_quantization(node, "QuantizeLinear") || attribute_int(node, "saturate", 1) != 0) continue;
-    const float largest = node.input_size() > 2 ? largest_float8(graph, node.input(2)) : 0;
+    const float limit = node.input_size() > 2 ? limit_of_float8(graph, node.input(2)) : 0;
     const auto scale = initializer(given, node.input(1));
-    if (largest == 0 || !scale || !known.contains(node.input(0))) continue;
-    const std::vector<float> scales = scales_of(*scale);
+    if (limit == 0 || !scale || !known.contains(node.input(0))) continue;
+    std::vector<float> scales = scales_of(*scale);
     if (scales.empty()) continue;
-    pairs.push_back({&node, largest * std::ranges::max(scales), 0});
+    pairs.push_back({&node, limit, std::move(scales), static_cast<int>(attribute_int(node, "axis", 1)), 0, 0});
     if (std::ranges::find(tensors, node.input(0)) == tensors.end()) tensors.push_back(node.input(0));
   }
   if (pairs.empty()) return {};
   run_tensors(subject, simulated, tensors, all_samples(subject), [&](std::size_t, const std::vector<Tensor>& got) {
     for (Unsaturated& pair : pairs) {
       const auto place = std::ranges::find(tensors, pair.node->input(0)) - tensors.begin();
-      for (const float value : got[static_cast<std::size_t>(place)].floats()) {
-        if (std::isfinite(value)) pair.seen = std::max(pair.seen, std::abs(value));
+      const Tensor& tensor = got[static_cast<std::size_t>(place)];
+      const int rank = static_cast<int>(tensor.shape().size());
+      const int axis = pair.axis < 0 ? pair.axis + rank : pair.axis;
+      if (pair.scales.size() > 1 && (axis < 0 || axis >= rank)) continue;
+      const AxisGeometry along =
+          pair.scales.size() > 1 ? geometry_along(tensor.shape(), axis) : AxisGeometry{1, tensor.count()};
+      if (pair.scales.size() > 1 && !std::cmp_equal(along.channels, pair.scales.size())) continue;
+      for (std::size_t i = 0; i < tensor.floats().size(); ++i) {
+        const float value = std::abs(tensor.floats()[i]);
+        const std::size_t channel =
+            i / static_cast<std::size_t>(along.inner) % static_cast<std::size_t>(along.channels);
+        const float end = pair.limit * pair.scales[channel];
+        if (std::isfinite(value) && value > end && value > pair.beyond) pair.beyond = value, pair.end = end;
       }
     }
     return true;
   });
   std::vector<FoundDefect> defects;
   for (const Unsaturated& pair : pairs) {
-    if (!(pair.seen > pair.largest)) continue;
+    if (!(pair.beyond > 0)) continue;
     defects.push_back({"overflowing-pair", pair.node->name(),
                        fmt::format("'{}' reaches {:.4g}, its range ends at {:.4g}, and with saturate=0 values beyond "
                                    "become NaN or infinite",
-                                   printable(pair.node->input(0)), pair.seen, pair.largest),
+                                   printable(pair.node->input(0)), pair.beyond, pair.end),
                        "remove saturate=0, and calibrate again with samples that reach the largest values"});
   }
   return defects;

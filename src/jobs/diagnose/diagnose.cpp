@@ -469,7 +469,9 @@ void Diagnosis::causes() {
   how.missed = requirement() != nullptr && report_.all_low.passed == false;
   for (const OutputFigure& output : report_.all_low.outputs) {
     if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
-    if (halves_) how.unseen_noise = std::max(how.unseen_noise, noise_of_db(output.sqnr_db));
+  }
+  for (const OutputFigure& output : unseen_low_ ? unseen_low_->outputs : std::vector<OutputFigure>{}) {
+    how.unseen_noise = std::max(how.unseen_noise, noise_of_db(output.sqnr_db));
   }
   how.lost_limits = lost_limits();
   report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);

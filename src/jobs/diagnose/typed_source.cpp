@@ -70,9 +70,10 @@ void keep_high(const std::set<std::string>& layers, PrecisionOptions& precision)
   }
 }
 
-/// What an engine refuses has no figures.
+/// What all engines refuse has no figures.
 void require_usable_pairs(const OnnxModel& source, const Model& model) {
-  for (const FoundDefect& defect : defects_of_pairs(normalized_file(model), /*perhaps_meant=*/false)) {
+  for (const FoundDefect& defect :
+       defects_of_pairs(normalized_file(model), /*perhaps_meant=*/false, Target::OnnxRuntime)) {
     if (!defect.refused) continue;
     throw Error(ErrorKind::Input,
                 fmt::format("{}: '{}': {}", printable(source.name()), printable(defect.node), defect.text),
@@ -321,10 +322,10 @@ std::vector<Note> notes_of_places(const TypedSource& source, const Model& model,
   if (source.pairs.empty()) return {};
   std::vector<std::string> lost, added;
   for (const std::string& tensor : source.pairs) {
-    if (!plan.tensors.contains(tensor) && !is_initializer(model, tensor)) lost.push_back(printable(tensor));
+    if (!plan.tensors.contains(tensor) && !is_initializer(model, tensor)) lost.push_back(tensor);
   }
   for (const auto& [tensor, params] : plan.tensors) {
-    if (!source.pairs.contains(tensor) && !is_initializer(model, tensor)) added.push_back(printable(tensor));
+    if (!source.pairs.contains(tensor) && !is_initializer(model, tensor)) added.push_back(tensor);
   }
   std::vector<Note> notes;
   if (!lost.empty()) {

@@ -61,7 +61,8 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
   // Of a file that an engine refuses no figure is worth anything.
   if (const Outcome outcome = outcome_of(report);
       !report.reference_quantized && (outcome == Outcome::FileMisses || outcome == Outcome::NoRequirement)) {
-    DebugLossOptions loss{options.float_model, options.typed_model, options.measure, options.command, /*checked=*/true};
+    DebugLossOptions loss{options.float_model, options.typed_model, options.measure,
+                          options.command,     /*checked=*/true,    options.target};
     std::size_t& limit = loss.measure.data.limit;
     limit = limit == 0 ? kMostSamples : std::min(limit, kMostSamples);
     loss.measure.requirement.reset();

@@ -67,7 +67,7 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
 }  // namespace
 
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
-                                             const OutputStore* known) {
+                                             const OutputStore* known, std::string* why) {
   if (!holds_quantized_values(typed) || bytes_beside(typed) > kLargeWeights) return std::nullopt;
   std::optional<OutputStore> own;
   try {
@@ -75,7 +75,8 @@ std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& l
     return figures_of(loaded.subject, outputs_by_default(typed, loaded, *known), requirement);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
-    return std::nullopt;  // whoever looks at placements says why
+    if (why != nullptr) *why = printable_text(first_line(error.what()));
+    return std::nullopt;
   }
 }
 
@@ -106,14 +107,21 @@ std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& s
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
                         const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement) {
   const std::string& version = loaded.subject.runtime->version();
-  std::optional<RunFigures> there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr);
+  std::string why;
+  std::optional<RunFigures> there =
+      figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, nullptr, &why);
   if (there) {
     std::optional<Note> lost = lost_by_default(*there, simulated, saturated, requirement, version);
-    if (!lost) there.reset();
+    // However little is lost: a limit that is missed is missed. Pairs that saturate have a clause of their own.
+    const bool missed = there->passed == false && simulated.passed == true && !saturated;
+    if (!lost && !missed) there.reset();
     return {std::move(lost), std::move(there), false};
   }
   if (!holds_quantized_values(typed)) return {};
   const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
+  if (check && check->refused.empty() && !check->changed_db && !why.empty()) {  // it runs the first sample alone
+    return {refusal_note(RuntimeCheck{why, false, {}}, version), {}, true};
+  }
   return {check ? refusal_note(*check, version) : std::nullopt, {}, check && !check->refused.empty()};
 }
 

@@ -18,7 +18,7 @@ namespace vernier {
 /// Runtime does not run it. `loaded`: of the float model. `known`: its judged outputs on these samples, where the job
 /// has run it already. Cost: a session, and a run of `typed` a sample; of the float model too where nothing is known.
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
-                                             const OutputStore* known = nullptr);
+                                             const OutputStore* known = nullptr, std::string* why = nullptr);
 
 /// Where `there` is worse than `simulated` for another reason than pairs that saturate: both figures in a sentence
 /// without its end, "in ONNX Runtime 1.31.1 with its default optimizations, the result on this machine is at 6.3 dB,

@@ -54,6 +54,7 @@ void put_float(Model& model, const std::string& constant, const Tensor& values) 
 void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
                           const SimulatedFile& simulated, const FloatWeights& weights) {
   constexpr std::size_t kMostLayers = 16, kFewSamples = 8;
+  if (std::ranges::none_of(defects, &FoundDefect::scaled)) return;
   std::map<std::string, std::string> constants;  // of the simulation, by their dequantizer
   std::map<std::string, std::string> layers;     // that read them, by their dequantizer
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {

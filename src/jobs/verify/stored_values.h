@@ -17,7 +17,7 @@ namespace vernier {
 
 /// Mistakes that the file alone shows. `file`: as normalized_file() gives it. With `perhaps_meant` also what a
 /// quantizer may do on purpose: layers that stay in float, other scales of biases, blocks that do not divide.
-std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant, Target target = Target::TensorRt);
+std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant, Target target);
 
 /// Layers of the file that read `tensor`, in words.
 std::string readers_of(const Model& file, const std::string& tensor);

@@ -67,7 +67,9 @@ std::string value_text(const NoteValue& value, std::string_view how) {
   if (count != nullptr && how.empty()) return std::to_string(*count);
   // A figure that is a whole number may come from a file as an integer.
   const double figure = count != nullptr ? static_cast<double>(*count) : std::get<double>(value);
-  return fmt::format(fmt::runtime(fmt::format("{{:{}}}", how)), figure);
+  // A file may have a number where a text belongs.
+  const bool formats = how.empty() || how.find_first_of("aefg") == how.size() - 1;
+  return fmt::format(fmt::runtime(formats ? fmt::format("{{:{}}}", how) : "{}"), figure);
 }
 
 bool says_nothing(const NoteValue* value) {
