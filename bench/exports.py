@@ -22,6 +22,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy as np
@@ -168,11 +169,11 @@ def measure(program, name, folder, wanted, rows):
             continue
         plain, plain_bytes = apart(plain_pass, model, data)
         row = {"shape": name, "job": job, "weights_bytes": weights, "plain_cpu_seconds": plain, "plain_bytes": plain_bytes,
-               **run([sys.executable, str(ROOT / "bench/export_peers.py"), method, str(model), str(data), str(folder / "peer.onnx")], folder)}
+               **run([sys.executable, str(ROOT / "bench/export_peers.py"), method, str(model), str(data), str(folder / f"{method}.onnx")], folder)}
         row["memory"], row["passes"] = row["peak_bytes"] / weights, row["cpu_seconds"] / plain
         if row["exit"] == 0:
-            row["file_bytes"] = size_of(folder / "peer.onnx")
-            row["onnxruntime_db"] = apart(judged_by_onnxruntime, model, folder / "peer.onnx", data)
+            row["file_bytes"] = size_of(folder / f"{method}.onnx")
+            row["onnxruntime_db"] = apart(judged_by_onnxruntime, model, folder / f"{method}.onnx", data)
         yield row
 
 
@@ -190,7 +191,7 @@ def page(results):
     lines = ["# Exports of PyTorch at real size", "",
              filled("For readers with a network of 20 to 500 million weights: memory, computing time and files of each job."), "",
              filled(f"Made by `bench/exports.py` from `bench/results/exports.json`. {results['date']}, {results['machine']}; {results['versions']}. "
-                    "Other programs used the machine: compare ratios, not seconds."), "",
+                    "Several shapes ran at a time: compare ratios, not seconds."), "",
              filled(f"Networks with the shapes of PyTorch's exports and random weights, {export_shapes.SAMPLES} samples each, {export_shapes.TOKENS} "
                     "tokens where they read text:"), ""]
     for name in dict.fromkeys(row["shape"] for row in rows):
@@ -249,14 +250,15 @@ def main():
         version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
         results.update(date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), machine=machine(),
                        versions=f"{re.sub('^vernier', 'Vernier', version)}, ONNX Runtime {onnxruntime.__version__}")
-        rows = results["rows"]
+        rows, one_at_a_time = results["rows"], threading.Lock()
 
         def of_shape(name):
             with tempfile.TemporaryDirectory(dir=options.work) as folder:
                 for row in measure(program, name, pathlib.Path(folder), options.jobs, list(rows)):
-                    rows[:] = [old for old in rows if (old["shape"], old["job"]) != (name, row["job"])] + [row]
-                    print(json.dumps(row), flush=True)
-                    options.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+                    with one_at_a_time:
+                        rows[:] = [old for old in rows if (old["shape"], old["job"]) != (name, row["job"])] + [row]
+                        print(json.dumps(row), flush=True)
+                        options.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
         with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
             list(pool.map(of_shape, options.shapes))
