@@ -172,6 +172,7 @@ void match_by_name(const Subject& subject, const Model& simulated, const Readers
                         : twin == by_name.end() ? "no node or tensor of this name in the typed file"
                                                 : "its node in the typed file has no such output";
       matches.missing.push_back(fmt::format("{}: {}", layer.name, why));
+      matches.inside_bodies += layer.graph.empty() ? 0 : 1;
     }
   }
 }

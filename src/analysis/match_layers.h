@@ -18,6 +18,7 @@ struct LayerMatches {
   std::vector<Match> pairs;
   std::vector<const Layer*> layers;  // parallel
   std::vector<std::string> missing;  // layers without a match, with the reason
+  std::size_t inside_bodies = 0;     // of these
   std::size_t by_structure = 0;      // matched though names differ
 };
 

@@ -168,6 +168,10 @@ def test_negative_scales_of_stored_values_are_for_some_engines(tmp_path):
     assert report["outcome"] == "met"
     report, _ = verdict(tmp_path, "float.onnx", "quantized.onnx", "--min-sqnr", "30", "--target", "tensorrt")
     assert report["outcome"] == "refused" and report["defects"][0]["kind"] == "negative-scale"
+    # Nothing asked, or missed: then debug loss looks at the pairs, too.
+    for limit in ([], ["--min-sqnr", "90"]):
+        report, _ = verdict(tmp_path, "float.onnx", "quantized.onnx", *limit, "--target", "onnxruntime")
+        assert report["outcome"] == ("file-misses" if limit else "no-requirement"), report["defects"]
     lint = vernier("check", "lint", "quantized.onnx", folder=tmp_path)
     assert "are negative" in lint.stdout
 
@@ -206,6 +210,21 @@ def test_layers_behind_a_group_normalization_are_lowered(tmp_path):
     vernier("convert", "net.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
     types = {tensor.name: tensor.data_type for tensor in onnx.load(tmp_path / "half.onnx").graph.initializer}
     assert all(kind != FLOAT for name, kind in types.items() if name.endswith("weight")), types
+
+
+def test_a_script_judges_what_the_target_gives(tmp_path):
+    np.savez(tmp_path / "net.npz", x=Builder(302).normal(16, 4, 24))
+    save(gemm(), "net.onnx", tmp_path)
+    save(gemm(1 / 6), "other.onnx", tmp_path)
+    (tmp_path / "score.py").write_text("""
+def metric(outputs, references):
+    error = sum(((a["y"] - b["y"]) ** 2).sum() for a, b in zip(outputs, references))
+    return 1 - error / sum((b["y"] ** 2).sum() for b in references)
+""")
+    done = vernier("verify", "net.onnx", "other.onnx", "--data", "net.npz", "--metric-script", "score.py", "--min", "0.9",
+                   "--target", "onnxruntime", folder=tmp_path, codes=(1,))
+    assert "on ONNX Runtime" in " ".join(done.stdout.split()), done.stdout
+    vernier("verify", "net.onnx", "other.onnx", "--data", "net.npz", "--metric-script", "score.py", "--min", "0.9", folder=tmp_path)
 
 
 def test_places_that_the_data_choose_end_nothing(tmp_path):

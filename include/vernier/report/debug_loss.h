@@ -54,6 +54,7 @@ struct DebugLossReport {
   std::vector<FoundDefect> defects;      // in graph order: those that the file shows, then those that the data show
   std::size_t matched_by_structure = 0;  // tensors whose names differ
   std::vector<std::string> not_compared;
+  std::size_t inside_bodies = 0;  // of these
   std::vector<Note> warnings, notes;
 };
 

@@ -267,6 +267,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
 
   const LayerMatches matches = match_layers(subject, simulated.model);
   report.not_compared = matches.missing;
+  report.inside_bodies = matches.inside_bodies;
   report.matched_by_structure = matches.by_structure;
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   const auto own = isolated_errors(subject, simulated.model, matches.pairs);

@@ -122,7 +122,8 @@ UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigur
   if (check && check->refused.empty() && !check->changed_db && !why.empty()) {  // it runs the first sample alone
     return {refusal_note(RuntimeCheck{why, false, {}}, version), {}, true};
   }
-  return {check ? refusal_note(*check, version) : std::nullopt, {}, check && !check->refused.empty()};
+  const bool refused = check && !check->refused.empty() && !check->runs_unoptimized;
+  return {check ? refusal_note(*check, version) : std::nullopt, {}, refused};
 }
 
 }  // namespace vernier

@@ -30,7 +30,7 @@ std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& s
 struct UsersGet {
   std::optional<Note> note;           // of lost_by_default(), or that ONNX Runtime refuses the file
   std::optional<RunFigures> figures;  // where they are what `note` is about
-  bool refused = false;
+  bool refused = false;               // also without optimizations, or at a later sample
 };
 /// Of a file that was given. Cost: as figures_by_default().
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,

@@ -71,6 +71,7 @@ struct Fields<DebugLossReport> {
     for (const OutputFigure& output : report.figures.outputs) outputs.push_back({output.name, output.sqnr_db});
     return outputs;
   }
+  static constexpr bool (*in_bodies)(const R&) = [](const R& report) { return report.inside_bodies > 0; };
   static constexpr auto list = std::tuple{Field{"version", &R::version},
                                           Field{"command", &R::command},
                                           Field{"float_file", &R::float_file},
@@ -84,6 +85,7 @@ struct Fields<DebugLossReport> {
                                           Field{"quantizers", &R::quantizers},
                                           Field{"matched_by_structure", &R::matched_by_structure},
                                           Prose{"not_compared", &R::not_compared},
+                                          Field{"inside_bodies", &R::inside_bodies, in_bodies},
                                           Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
                                           Remarks{"notes", "note_codes", &R::notes, note_texts}};
 };

@@ -51,9 +51,7 @@ std::string nothing_found(const DebugLossReport& report) {
       std::ranges::count_if(report.quantizers, [](const QuantizerLoss& row) { return !row.not_measured.empty(); });
   std::vector<std::string> gaps;
   if (unknown > 0) gaps.push_back(fmt::format("{} of {} Q/DQ pairs", unknown, report.quantizers.size()));
-  const auto inside = static_cast<std::size_t>(std::ranges::count_if(
-      report.not_compared, [](const std::string& layer) { return layer.ends_with(": inside a body"); }));
-  if (inside > 0) gaps.push_back(plural(inside, "layer") + " inside bodies");
+  if (report.inside_bodies > 0) gaps.push_back(plural(report.inside_bodies, "layer") + " inside bodies");
   return gaps.empty() ? std::string("No single defect explains the loss")
                       : fmt::format("The loss is not explained. Not measured: {}", list_some(gaps));
 }

@@ -57,12 +57,21 @@ TEST(QdqDefects, AScaleThatNoEngineTakesIsNamedWithItsChannel) {
   EXPECT_EQ(zero[0].kind, "bad-scale");
   EXPECT_EQ(zero[0].text, "its scale 's' holds 0 for channel 2 of 3, with all weights 0");
   EXPECT_TRUE(zero[0].refused);
-  for (const std::string bad : {"-0.1", "1e-40", "0"}) {
+  for (const std::string bad : {"-1e-40", "1e-40", "0"}) {
     const auto found = of_weight(kCodes + ("float s = {" + bad + "}"), "DequantizeLinear(q, s)");
     ASSERT_EQ(found.size(), 1U) << bad;
     EXPECT_EQ(found[0].kind, "bad-scale");
   }
   EXPECT_TRUE(of_weight(kCodes + std::string("float s = {1e-30}"), "DequantizeLinear(q, s)").empty());
+}
+
+TEST(QdqDefects, ANegativeScaleOfStoredValuesIsRefusedByTensorRtAlone) {
+  const auto found =
+      of_weight(kCodes + std::string("float[3] s = {0.1, -0.2, 0.1}"), "DequantizeLinear <axis = 1> (q, s)");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].kind, "negative-scale");
+  EXPECT_TRUE(found[0].refused_on(Target::TensorRt));
+  EXPECT_FALSE(found[0].refused_on(Target::OnnxRuntime));
 }
 
 TEST(QdqDefects, ParametersThatDoNotLieOnTheTensorAreRefused) {
