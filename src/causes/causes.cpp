@@ -58,7 +58,7 @@ constexpr Row kCauses[] = {
      weight_channel_spread},
     {"weight-outliers", "INT8, UINT8, FP8", "a few large weights set the scale of their channel", weight_outliers},
     {"block-outliers", "NVFP4, MXFP8, MXFP4, INT4",
-     "one value sets the scale of its block, and its neighbours lose theirs", block_outliers},
+     "one value sets the scale of its block, which leaves the others few steps", block_outliers},
     {"place-outliers", "INT8, UINT8, FP8", "a few places, such as the first token, set the scale of an activation",
      place_outliers},
     {"residual-outliers", "INT8, UINT8, FP8",

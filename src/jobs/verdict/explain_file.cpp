@@ -48,7 +48,10 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
     const CheckPlacementReport placed = check_placement(wanted, sinks);
     row.pairs = placed.dequantizers;
     row.not_fused = placed.findings.size();
-    if (!placed.findings.empty()) row.first = placed.findings.front().node + ": " + placed.findings.front().why;
+    if (!placed.findings.empty()) {
+      const PlacementFinding& first = placed.findings.front();
+      row.first = first.node.empty() ? first.why : first.node + ": " + first.why;
+    }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
     row.refused = first_line(error.what());

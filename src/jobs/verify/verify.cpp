@@ -38,6 +38,7 @@
 #include "jobs/verify/default_optimizations.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
+#include "jobs/verify/layer_formats.h"
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/on_engine.h"
 #include "jobs/verify/output_values.h"
@@ -461,8 +462,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   for (const Note& note : offset_outputs(subject, report.figures)) warn(note);
   watch.stop();
 
-  std::map<std::string, Format> formats;
-  for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
+  const std::map<const Layer*, Format> formats = formats_of(simulated, matches);
   std::map<const Layer*, ErrorStats> by_layer;
   for (std::size_t i = 0; i < measured.errors.size(); ++i) by_layer[matches.layers[i]] += measured.errors[i];
   for (const Layer& layer : subject.layers) {
@@ -472,7 +472,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     row.name = layer.name;
     row.op_type = layer.op_type;
     row.graph = layer.graph;
-    if (const auto format = formats.find(layer.name); format != formats.end()) row.format = format->second;
+    if (const auto format = formats.find(&layer); format != formats.end()) row.format = format->second;
     row.propagated_sqnr_db = sqnr_db(stats->second);
     row.nan = stats->second.got_nan;
     row.overflowed = stats->second.got_inf;
