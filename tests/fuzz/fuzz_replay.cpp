@@ -8,6 +8,7 @@
 #include "external_check/replay.h"
 #include "fuzz_target.h"
 #include "vernier/error.h"
+#include "vernier/note.h"
 
 namespace {
 
@@ -29,7 +30,7 @@ std::vector<std::string> fuzz_seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     vernier::Replay replay(kIdentity);
-    replay.take(std::string(reinterpret_cast<const char*>(data), size), "fuzz.json", [](const std::string&) {});
+    replay.take(std::string(reinterpret_cast<const char*>(data), size), "fuzz.json", [](const vernier::Note&) {});
     replay.find("_N0_outputs", vernier::Json::Object{{"num_nodes", 3}});
   } catch (const vernier::Error& error) {
     if (error.kind() == vernier::ErrorKind::Input) return 0;
