@@ -190,3 +190,12 @@ def test_kernel_times_are_those_measured():
     for kind, in_float, on_codes in table:
         for name, numbers in (("float", in_float), ("codes", on_codes)):
             assert [float(number) for number in numbers.split(",")] == measured[kind].get(name, [0, 0, 0, 0]), kind
+
+
+def test_no_two_types_have_one_name():
+    """Types of one name in one namespace are one type to the linker, whatever folders they stand in."""
+    found = {}
+    for file in [*ROOT.glob("src/**/*.h"), *ROOT.glob("include/**/*.h")]:
+        for name in re.findall(r"^(?:struct|class) (\w+)(?: final)?(?: : [^;{]*)? ?\{", file.read_text(), re.MULTILINE):
+            found.setdefault(name, set()).add(str(file.relative_to(ROOT)))
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}

@@ -396,12 +396,12 @@ EngineTimes EngineHost::time(const TimeRequest& request) {
   });
 }
 
-std::vector<KernelTime> EngineHost::profile(std::size_t runs) {
+std::vector<EngineKernelTime> EngineHost::profile(std::size_t runs) {
   Json work = Json::object();
   work["runs"] = runs;
   const Json said = ask("profile", std::move(work));
   return checked([&] {
-    std::vector<KernelTime> times;
+    std::vector<EngineKernelTime> times;
     for (const Json& kernel : said.at("done").at("kernels").items()) {
       const double seconds = kernel.at("seconds").number();
       if (!std::isfinite(seconds) || seconds < 0) throw JsonError(fmt::format("a time of {} s", seconds));

@@ -88,7 +88,7 @@ struct EngineTimes {
 };
 
 /// One kernel's time.
-struct KernelTime {
+struct EngineKernelTime {
   std::string name;
   double seconds = 0;  // median
 };
@@ -123,7 +123,7 @@ class EngineHost {
   /// Errors, as of all, also where it gives no times, or some that are none.
   EngineTimes time(const TimeRequest& request);
   /// Times of the kernels in `runs` runs on what was given last to time(), in the order in which they run.
-  std::vector<KernelTime> profile(std::size_t runs);
+  std::vector<EngineKernelTime> profile(std::size_t runs);
   /// Whether each question starts the engine anew, so that a turn of a few milliseconds costs seconds.
   bool starts_anew() const { return engine_ == HostedEngine::Trtexec; }
 

@@ -103,7 +103,7 @@ std::vector<BenchLayer> EngineCandidate::layers(std::size_t runs) {
   std::map<std::string, std::size_t> kernels;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) kernels.emplace(report.kernels[i].name, i);
   std::vector<BenchLayer> layers;
-  for (const KernelTime& time : engine_->kernel_times(runs)) {
+  for (const EngineKernelTime& time : engine_->kernel_times(runs)) {
     BenchLayer& layer = layers.emplace_back();
     layer.kernel = time.name;
     layer.ms = time.seconds * 1000;

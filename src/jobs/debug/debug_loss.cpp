@@ -238,7 +238,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
 
   const bool lost = std::ranges::any_of(
       report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kLostLayerDb; });
-  LayerErrors errors;
+  LayerLosses errors;
   if (lost) {
     const auto of_inputs = errors_with([&](std::size_t i) { return !report.quantizers[i].weight; });
     const auto of_weights = errors_with([&](std::size_t i) { return report.quantizers[i].weight; });

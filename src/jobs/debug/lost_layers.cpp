@@ -133,7 +133,7 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
 }  // namespace
 
 std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const DebugLossReport& report,
-                                          const LayerErrors& errors, const std::vector<QuantizerLoss>& losses,
+                                          const LayerLosses& errors, const std::vector<QuantizerLoss>& losses,
                                           const std::set<std::string>& skipped) {
   std::vector<FoundDefect> found;
   const Feeding feeding(file, report);

@@ -16,10 +16,10 @@ namespace vernier {
 inline constexpr double kLostLayerDb = 15;
 
 /// What a layer keeps on exact inputs, in dB, if only its activations are quantized, or only its weights, or nothing.
-struct LayerError {
+struct LayerLoss {
   double of_inputs = 0, of_weights = 0, of_nothing = 0;
 };
-using LayerErrors = std::map<std::string, LayerError>;  // by the tensor of the float model
+using LayerLosses = std::map<std::string, LayerLoss>;  // by the tensor of the float model
 
 /// One defect of kind "lost-layer" for each layer whose local error, on exact inputs, holds 3 % of its energy or more
 /// (below 15 dB; with INT4 below 5 dB): the worst of the pairs that it reads and that make its error, what is wrong
@@ -28,7 +28,7 @@ using LayerErrors = std::map<std::string, LayerError>;  // by the tensor of the 
 /// again. `report`: with its tensors; `losses`: of the pairs on exact values, in the order of `file.quantized`;
 /// `skipped`: tensors of the file that stand for other values. Cost: linear in nodes and weights.
 std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const DebugLossReport& report,
-                                          const LayerErrors& errors, const std::vector<QuantizerLoss>& losses,
+                                          const LayerLosses& errors, const std::vector<QuantizerLoss>& losses,
                                           const std::set<std::string>& skipped);
 
 }  // namespace vernier

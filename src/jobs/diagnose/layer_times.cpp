@@ -65,7 +65,7 @@ EngineProfile profile_on(EngineRunner& engine, const Model& file, const SampleSo
     if (layer.kernel) computed[report.kernels[*layer.kernel].name].push_back(layer.name);
   }
   EngineProfile profile;
-  for (const KernelTime& time : engine.kernel_times(kRuns)) {
+  for (const EngineKernelTime& time : engine.kernel_times(kRuns)) {
     const double microseconds = 1e6 * time.seconds;
     const std::vector<std::string>& layers = computed[time.name];
     if (layers.empty()) profile.others += microseconds;

@@ -53,7 +53,7 @@ class EngineRunner {
 
   /// As EngineHost, of the file that is open.
   EngineTimes time(const TimeRequest& request) { return host_->time(request); }
-  std::vector<KernelTime> kernel_times(std::size_t runs) { return host_->profile(runs); }
+  std::vector<EngineKernelTime> kernel_times(std::size_t runs) { return host_->profile(runs); }
   bool starts_anew() const { return host_->starts_anew(); }
 
   const EngineAbout& about() const { return about_; }

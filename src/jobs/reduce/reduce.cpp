@@ -121,7 +121,7 @@ class Job {
                   CheckIdentity{"debug reduce", options_.model.name(), whole_.model().sha256, options, report_.check},
                   sinks_, check_sinks_);
     Reducer::Hooks hooks;
-    hooks.judge = [this](const Candidate& part, const std::string& label) { return ask(part.model, label); };
+    hooks.judge = [this](const ReducedPart& part, const std::string& label) { return ask(part.model, label); };
     hooks.values = [this](const std::vector<std::string>& names) { return whole_.frozen_values(names); };
     hooks.say = [this](const std::string& text) { say(text + "\n"); };
     reducer_.emplace(whole_.model(), whole_.types(), hooks);
@@ -192,7 +192,7 @@ class Job {
     SimCheck judge(check, whole_.runtime(), threads, sinks_);
     Reducer::Hooks hooks;
     hooks.freeze_others = false;  // their values are at hand for every sample
-    hooks.judge = [&](const Candidate& part, const std::string& label) {
+    hooks.judge = [&](const ReducedPart& part, const std::string& label) {
       return measure(judge, {part.model, {}}, label);
     };
     hooks.values = [this](const std::vector<std::string>& names) { return whole_.frozen_values(names); };
@@ -335,7 +335,7 @@ class Job {
   }
 
   void write() {
-    const Candidate& bad = reducer_->smallest_bad();
+    const ReducedPart& bad = reducer_->smallest_bad();
     const Model& result = shrunk_ ? shrunk_->model : bad.model;
     report_.nodes_after = bad.nodes.size();
     report_.minimal = reducer_->is_minimal() && report_.unstable.empty();
@@ -353,7 +353,7 @@ class Job {
       warn({"part-data-not-written", {{"error", error.what()}}});
     }
     if (options_.min_good.empty()) return;
-    const std::optional<Candidate> good = reducer_->nearest_good();
+    const std::optional<ReducedPart> good = reducer_->nearest_good();
     if (!good) {
       warn({"no-good-part", {}});
       return;

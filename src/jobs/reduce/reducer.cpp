@@ -44,8 +44,8 @@ std::vector<int> Reducer::ancestors(const std::vector<std::string>& outputs) con
   return nodes_between(whole_, {}, {outputs.begin(), outputs.end()});
 }
 
-std::optional<Candidate> Reducer::part(std::vector<int> nodes, std::vector<std::string> outputs,
-                                       const std::set<std::string>& more_frozen) {
+std::optional<ReducedPart> Reducer::part(std::vector<int> nodes, std::vector<std::string> outputs,
+                                         const std::set<std::string>& more_frozen) {
   std::erase_if(outputs, [&](const std::string& name) {
     const auto type = types_.find(name);
     return type == types_.end() || !type->second.has_tensor_type();
@@ -67,7 +67,7 @@ std::optional<Candidate> Reducer::part(std::vector<int> nodes, std::vector<std::
     needed.merge(tensors_read(node));
   }
   std::reverse(kept.begin(), kept.end());
-  Candidate candidate;
+  ReducedPart candidate;
   candidate.nodes = std::move(kept);
   candidate.outputs = std::move(outputs);
 
@@ -94,7 +94,7 @@ std::optional<Candidate> Reducer::part(std::vector<int> nodes, std::vector<std::
   return candidate;
 }
 
-Verdict Reducer::judge(const Candidate& candidate, const std::string& label) {
+Verdict Reducer::judge(const ReducedPart& candidate, const std::string& label) {
   const Key key{candidate.nodes, candidate.outputs, candidate.frozen};
   const auto known = judged_.find(key);
   if (known != judged_.end()) return known->second;
@@ -111,7 +111,7 @@ Verdict Reducer::judge(const Candidate& candidate, const std::string& label) {
   return judged_[key] = hooks_.judge(candidate, label);
 }
 
-Verdict Reducer::verdict_of(std::optional<Candidate> candidate, const std::string& label) {
+Verdict Reducer::verdict_of(std::optional<ReducedPart> candidate, const std::string& label) {
   if (!candidate) return Verdict::Invalid;
   const Verdict verdict = judge(*candidate, label);
   const bool smaller = candidate->nodes.size() <= bad_.nodes.size();
@@ -122,14 +122,14 @@ Verdict Reducer::verdict_of(std::optional<Candidate> candidate, const std::strin
   return verdict;
 }
 
-bool Reducer::take(std::optional<Candidate> candidate, const std::string& label) {
+bool Reducer::take(std::optional<ReducedPart> candidate, const std::string& label) {
   return verdict_of(std::move(candidate), label) == Verdict::Bad;
 }
 
 Verdict Reducer::reproduce() {
   std::vector<std::string> outputs;
   for (const onnx::ValueInfoProto& output : whole_.proto.graph().output()) outputs.push_back(output.name());
-  Candidate all;
+  ReducedPart all;
   for (int i = 0; i < whole_.proto.graph().node_size(); ++i) all.nodes.push_back(i);
   all.outputs = outputs;
   all.model = whole_;
@@ -137,7 +137,7 @@ Verdict Reducer::reproduce() {
 }
 
 bool Reducer::start_from(const std::vector<int>& nodes, const std::vector<std::string>& outputs) {
-  std::optional<Candidate> candidate = part(nodes, outputs);
+  std::optional<ReducedPart> candidate = part(nodes, outputs);
   if (!candidate) return false;
   bad_ = std::move(*candidate);
   presumed_ = true;
@@ -180,7 +180,7 @@ void Reducer::reduce_outputs(bool linear) {
   take(part(ancestors(own), own), "outputs");
 }
 
-std::optional<Candidate> Reducer::ending(const Candidate& start, std::size_t first) {
+std::optional<ReducedPart> Reducer::ending(const ReducedPart& start, std::size_t first) {
   const std::vector<int> nodes(start.nodes.begin() + static_cast<std::ptrdiff_t>(first), start.nodes.end());
   std::set<std::string> made;
   for (const int index : nodes) {
@@ -195,7 +195,7 @@ std::optional<Candidate> Reducer::ending(const Candidate& start, std::size_t fir
 }
 
 void Reducer::reduce_inputs(bool linear) {
-  const Candidate start = bad_;
+  const ReducedPart start = bad_;
   const auto bad_at = [&](std::size_t first) { return verdict_of(ending(start, first), "inputs"); };
   const std::size_t count = start.nodes.size();
   if (linear) {
@@ -225,7 +225,7 @@ void Reducer::freeze_branches() {
     if (first_reads.contains(input.name)) continue;
     std::set<std::string> frozen = bad_.frozen;
     frozen.insert(input.name);
-    std::optional<Candidate> candidate = part(bad_.nodes, bad_.outputs, frozen);
+    std::optional<ReducedPart> candidate = part(bad_.nodes, bad_.outputs, frozen);
     if (!candidate || !candidate->frozen.contains(input.name)) continue;
     if (judge(*candidate, "inputs") != Verdict::Bad) continue;
     bad_ = std::move(*candidate);
@@ -283,7 +283,7 @@ void Reducer::drop_nodes() {
 
 Reducer::Repeated Reducer::repeat(std::size_t least) {
   Repeated repeated;
-  const auto differs = [&](const Candidate& candidate, Verdict before, const std::string& what) {
+  const auto differs = [&](const ReducedPart& candidate, Verdict before, const std::string& what) {
     ++repeated.asked;
     if ((hooks_.judge(candidate, "again") == Verdict::Bad) == (before == Verdict::Bad)) return false;
     repeated.flipped = what;
@@ -293,7 +293,7 @@ Reducer::Repeated Reducer::repeat(std::size_t least) {
     if (bad_.nodes.size() < 2) break;
     std::vector<int> rest = bad_.nodes;
     std::erase(rest, gone);
-    const std::optional<Candidate> without = part(rest, outputs_without(rest), bad_.frozen);
+    const std::optional<ReducedPart> without = part(rest, outputs_without(rest), bad_.frozen);
     const auto known = without ? judged_.find({without->nodes, without->outputs, without->frozen}) : judged_.end();
     if (known == judged_.end() || (known->second != Verdict::Good && known->second != Verdict::Bad)) {
       ++repeated.unjudged;
@@ -310,7 +310,7 @@ Reducer::Repeated Reducer::repeat(std::size_t least) {
   return repeated;
 }
 
-std::optional<Candidate> Reducer::nearest_good() {
+std::optional<ReducedPart> Reducer::nearest_good() {
   const Key* best = nullptr;
   const auto distance = [&](const Key& key) {
     const auto a = static_cast<std::ptrdiff_t>(key.nodes.size());

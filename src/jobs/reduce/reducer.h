@@ -16,7 +16,7 @@
 namespace vernier {
 
 /// A part of the whole model.
-struct Candidate {
+struct ReducedPart {
   std::vector<int> nodes;            // of the whole, ascending
   std::vector<std::string> outputs;  // tensors that these make
   std::set<std::string> frozen;      // inputs of the part that are constants
@@ -27,7 +27,7 @@ class Reducer {
  public:
   struct Hooks {
     /// `label` says which phase asks: "outputs", "inputs", "nodes".
-    std::function<Verdict(const Candidate& candidate, const std::string& label)> judge;
+    std::function<Verdict(const ReducedPart& candidate, const std::string& label)> judge;
     /// Values of tensors of the whole on the first sample, by name; those that cannot be had are left out.
     std::function<std::map<std::string, Tensor>(const std::vector<std::string>& names)> values;
     /// Freeze tensors that are not float; else they become inputs, too.
@@ -59,9 +59,9 @@ class Reducer {
   /// The inputs of the part that are float and that its first node does not read become constants where it stays bad.
   void freeze_branches();
 
-  const Candidate& smallest_bad() const { return bad_; }
+  const ReducedPart& smallest_bad() const { return bad_; }
   /// The good part nearest in size to the smallest bad one; nullopt when none was good.
-  std::optional<Candidate> nearest_good();
+  std::optional<ReducedPart> nearest_good();
   /// Each node of the smallest bad part was dropped once, and what was left was not bad.
   bool is_minimal() const { return minimal_; }
 
@@ -84,22 +84,22 @@ class Reducer {
     std::set<std::string> frozen;
     auto operator<=>(const Key&) const = default;
   };
-  std::optional<Candidate> part(std::vector<int> nodes, std::vector<std::string> outputs,
-                                const std::set<std::string>& more_frozen = {});
-  std::optional<Candidate> ending(const Candidate& start, std::size_t first);
+  std::optional<ReducedPart> part(std::vector<int> nodes, std::vector<std::string> outputs,
+                                  const std::set<std::string>& more_frozen = {});
+  std::optional<ReducedPart> ending(const ReducedPart& start, std::size_t first);
   /// Outputs of the smallest bad part when only `rest` of its nodes stay: those that it makes still, and tensors that
   /// only nodes gone have read.
   std::vector<std::string> outputs_without(const std::vector<int>& rest) const;
-  Verdict judge(const Candidate& candidate, const std::string& label);
-  bool take(std::optional<Candidate> candidate, const std::string& label);
-  Verdict verdict_of(std::optional<Candidate> candidate, const std::string& label);
+  Verdict judge(const ReducedPart& candidate, const std::string& label);
+  bool take(std::optional<ReducedPart> candidate, const std::string& label);
+  Verdict verdict_of(std::optional<ReducedPart> candidate, const std::string& label);
 
   Model whole_;
   Hooks hooks_;
   std::map<std::string, onnx::TypeProto> types_;
   std::set<std::string> variable_;  // tensors that depend on a graph input
   std::map<Key, Verdict> judged_;
-  Candidate bad_;
+  ReducedPart bad_;
   bool minimal_ = false;
   bool presumed_ = false;
 };

@@ -33,7 +33,7 @@ struct Judge {
   int asked = 0;
   Reducer::Hooks hooks() {
     Reducer::Hooks hooks;
-    hooks.judge = [this](const Candidate& candidate, const std::string&) {
+    hooks.judge = [this](const ReducedPart& candidate, const std::string&) {
       ++asked;
       if (unloadable.contains(candidate.nodes.front())) return Verdict::Invalid;
       const std::set<int> there(candidate.nodes.begin(), candidate.nodes.end());
@@ -136,7 +136,7 @@ TEST(Reducer, KeepsAGoodModelNearIt) {
   ASSERT_EQ(reducer.reproduce(), Verdict::Bad);
   reducer.reduce_outputs(false);
   reducer.reduce_inputs(false);
-  const std::optional<Candidate> good = reducer.nearest_good();
+  const std::optional<ReducedPart> good = reducer.nearest_good();
   ASSERT_TRUE(good.has_value());
   EXPECT_FALSE(std::find(good->nodes.begin(), good->nodes.end(), 9) != good->nodes.end());
 }
