@@ -21,6 +21,7 @@
 #include "model/graph_edit.h"
 #include "model/prepare.h"
 #include "model/trip_counts.h"
+#include "plan/can_take.h"
 #include "plan/lower_typed.h"
 #include "plan/rules/qdq_graph.h"
 #include "plan/scheme.h"

@@ -16,6 +16,7 @@
 #include "analysis/known_trials.h"
 #include "distributed/ranks.h"
 #include "model/graph_edit.h"
+#include "plan/can_take.h"
 #include "plan/scheme.h"
 #include "vernier/format.h"
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <variant>
 
+#include "plan/can_take.h"
 #include "simulated_graph.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
