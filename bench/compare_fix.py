@@ -18,7 +18,6 @@ import argparse
 import json
 import os
 import pathlib
-import platform
 import resource
 import subprocess
 import tempfile
@@ -28,6 +27,7 @@ import numpy as np
 
 from networks import NETWORKS, ROOT, model_file, samples_of, save
 from paragraph import filled
+from processor import processor
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -168,7 +168,7 @@ def measure_peer(python, methods, network, calibration, judging, needs, limit):
 
 
 def machine():
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")), platform.machine())
+    model = processor()
     return model
 
 

@@ -16,7 +16,6 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import subprocess
 import tempfile
 
@@ -24,6 +23,7 @@ import numpy as np
 
 from networks import ROOT, SHARED, model_file, samples_of, save, session_of
 from paragraph import filled
+from processor import processor
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -170,7 +170,7 @@ def measured(program, network, formats, known, folder):
 
 
 def machine():
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")), platform.machine())
+    model = processor()
     return f"{model}, {len(os.sched_getaffinity(0))} usable cores"
 
 

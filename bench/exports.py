@@ -16,7 +16,6 @@ import json
 import math
 import os
 import pathlib
-import platform
 import re
 import resource
 import subprocess
@@ -30,6 +29,7 @@ import onnxruntime
 
 import export_shapes
 from paragraph import filled
+from processor import processor
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -229,7 +229,7 @@ def page(results):
 
 
 def machine():
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")), platform.machine())
+    cpu = processor()
     return f"{cpu}, {len(os.sched_getaffinity(0))} usable cores"
 
 

@@ -23,7 +23,6 @@ import math
 import multiprocessing
 import os
 import pathlib
-import platform
 import subprocess
 import tempfile
 import time
@@ -33,6 +32,7 @@ import numpy as np
 from held_out import certain_loss, judged, outputs_of, session
 from networks import ROOT, STATELESS, model_file, samples_of, save
 from paragraph import filled
+from processor import processor
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -181,7 +181,7 @@ def main():
     if given.render:
         return render()
     kept = json.loads(given.results.read_text()) if given.results.exists() else {"rows": []}
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")), platform.machine())
+    cpu = processor()
     kept["machine"], kept["date"] = f"{cpu}, {len(os.sched_getaffinity(0))} usable cores", datetime.date.today().isoformat()
     kept["version"] = subprocess.run([given.program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     # Long ones first: a split takes about as long as its network's largest file runs, times its samples.
