@@ -1,4 +1,6 @@
 // Types and shapes of all tensors, as far as ONNX's own inference knows them, with what it leaves out.
+#include <onnx/defs/schema.h>
+#include <onnx/defs/shape_inference.h>
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
@@ -106,6 +108,20 @@ bool give_types_of_schemas(onnx::GraphProto& graph, int opset) {
   return !told.empty();
 }
 
+/// GroupNormalization is a function of which ONNX infers nothing: its output has the type and the shape of its input.
+void complete_schemas() {
+  [[maybe_unused]] static const bool complete = [] {
+    for (const int version : {18, 21}) {
+      // The registry gives out what it holds as const; the schemas themselves are not.
+      auto* schema =
+          const_cast<onnx::OpSchema*>(onnx::OpSchemaRegistry::Schema("GroupNormalization", version, onnx::ONNX_DOMAIN));
+      if (schema != nullptr && !schema->has_type_and_shape_inference_function())
+        schema->TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
+    }
+    return true;
+  }();
+}
+
 /// Infers inside `proto`, which it spoils, and tells each tensor's type; what is told later is nearer the truth.
 void infer_inside(onnx::ModelProto& proto,
                   const std::function<void(const std::string& name, const onnx::TypeProto& type)>& tell) {
@@ -113,7 +129,7 @@ void infer_inside(onnx::ModelProto& proto,
   // what nobody could infer. Stubs keep type and
   // dims, which is all that inference needs of large weights.
   register_tensorrt_operators();
-  infer_group_normalizations();
+  complete_schemas();
   for_each_graph(*proto.mutable_graph(), keep_custom_types);
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);

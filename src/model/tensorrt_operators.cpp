@@ -58,19 +58,6 @@ bool is_tensorrt(const onnx::NodeProto& node, const char* op_type) {
   return node.domain() == kTensorRtDomain && node.op_type() == op_type;
 }
 
-void infer_group_normalizations() {
-  [[maybe_unused]] static const bool told = [] {
-    for (const int version : {18, 21}) {
-      // The registry gives out what it holds as const; the schemas themselves are not.
-      auto* schema =
-          const_cast<OpSchema*>(onnx::OpSchemaRegistry::Schema("GroupNormalization", version, onnx::ONNX_DOMAIN));
-      if (schema == nullptr || schema->has_type_and_shape_inference_function()) continue;
-      schema->TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
-    }
-    return true;
-  }();
-}
-
 void register_tensorrt_operators() {
   [[maybe_unused]] static const bool registered = [] {
     onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kTensorRtDomain, kVersion, kVersion);

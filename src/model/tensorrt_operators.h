@@ -20,7 +20,4 @@ bool is_tensorrt(const onnx::NodeProto& node, const char* op_type);
 /// Tells ONNX's type inference of them; once for the process.
 void register_tensorrt_operators();
 
-/// GroupNormalization is a function that ONNX infers no type of; its output has the type and the shape of its input.
-void infer_group_normalizations();
-
 }  // namespace vernier

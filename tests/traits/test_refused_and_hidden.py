@@ -212,6 +212,23 @@ def test_layers_behind_a_group_normalization_are_lowered(tmp_path):
     assert all(kind != FLOAT for name, kind in types.items() if name.endswith("weight")), types
 
 
+def test_a_product_behind_an_stft_is_lowered(tmp_path):
+    """ONNX's inference takes a one-sided spectrum for a whole one, and refuses the product behind it."""
+    b = Builder(314, 17)
+    parts = [b.constant("step", np.int64(16)), b.constant("window", np.hanning(32).astype(np.float32)), b.constant("length", np.int64(32))]
+    b.add("STFT", ["x", *parts], "spectrum")
+    b.add("ReduceSumSquare", ["spectrum"], "power", axes=[3], keepdims=0)
+    product(b, "y", "power", 17, 8)
+    graph = helper.make_graph(b.nodes, "stft", [helper.make_tensor_value_info("x", FLOAT, [1, 128, 1])],
+                              [helper.make_tensor_value_info("y", FLOAT, None)], b.initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    save(model, "net.onnx", tmp_path)
+    vernier("convert", "net.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
+    types = {tensor.name: tensor.data_type for tensor in onnx.load(tmp_path / "half.onnx").graph.initializer}
+    assert types.get("y.weight") != FLOAT, types
+
+
 def test_a_script_judges_what_the_target_gives(tmp_path):
     np.savez(tmp_path / "net.npz", x=Builder(302).normal(16, 4, 24))
     save(gemm(), "net.onnx", tmp_path)
