@@ -47,7 +47,7 @@ std::vector<std::vector<Tensor>> run_together(const Session& session, const std:
 /// run one by one, in words; empty: they do not.
 std::string choose_batch(Subject& subject);
 
-/// The sentence that says it: "‹batch› 32: samples run one by one: ...".
+/// That a batch was asked for and samples run one by one.
 Note one_by_one_note(std::size_t batch, const std::string& why);
 
 }  // namespace vernier

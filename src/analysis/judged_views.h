@@ -48,11 +48,11 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views);
 /// Undoes judge_as_floats, judge_parts and judge_alike.
 void give_back_outputs(Model& model, const std::vector<JudgedView>& views);
 
-/// "output 'labels' is judged by what its ArgMax reads, 'logits', along axis 1"; empty where there is nothing to say.
+/// That the output is judged by what its ArgMax reads, or by its dequantized values; nothing for others.
 std::optional<Note> note_of(const JudgedView& view);
 
-/// "output 'picks' is not judged: it is int64 of NonMaxSuppression", of a model that judge_as_floats() has changed; but
-/// for outputs in `leave` and labels whose scores are judged.
+/// Outputs that no figure judges, of a model that judge_as_floats() has changed; but for those in `leave` and labels
+/// whose scores are judged.
 std::vector<Note> notes_of_unjudged(const Model& model, const std::set<std::string>& leave);
 
 /// Why nothing float stands behind an output, as "int64 of NonMaxSuppression".

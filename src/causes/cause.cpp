@@ -152,17 +152,17 @@ GridNoise grid_noise(const TensorFacts& tensor) {
   return noise;
 }
 
-std::vector<std::size_t> large_channels(const TensorFacts& tensor) {
-  if (tensor.channels.size() < 4) return {};
-  std::vector<float> sorted = tensor.channels;
+std::vector<std::size_t> large_channels(std::span<const float> channels) {
+  if (channels.size() < 4) return {};
+  std::vector<float> sorted(channels.begin(), channels.end());
   std::ranges::sort(sorted);
   const float median = sorted[sorted.size() / 2];
   if (!(median > 0) || sorted.back() < 10 * median) return {};
   std::vector<std::size_t> large;
-  for (std::size_t c = 0; c < tensor.channels.size(); ++c) {
-    if (tensor.channels[c] > 5 * median) large.push_back(c);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    if (channels[c] > 5 * median) large.push_back(c);
   }
-  if (4 * large.size() > tensor.channels.size()) large.clear();
+  if (4 * large.size() > channels.size()) large.clear();
   return large;
 }
 

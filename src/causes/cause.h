@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +118,8 @@ Finding weight_outliers(const LayerFacts&);
 Finding bias_shift(const LayerFacts&);
 Finding bias_clip(const LayerFacts&);
 // transformers.cpp
+/// Fills LayerFacts::alike_outliers.
+void count_alike_outliers(std::vector<LayerFacts>& layers);
 Finding residual_outliers(const LayerFacts&);
 Finding place_outliers(const LayerFacts&);
 Finding block_outliers(const LayerFacts&);
@@ -130,9 +133,9 @@ Finding unfolded_batch_norm(const LayerFacts&);
 Finding depthwise(const LayerFacts&);
 Finding first_or_last_layer(const LayerFacts&);
 
-/// Channels of an activation that are outliers: more than 5 times the middle one, where the largest is 10 times it and
-/// at most a quarter of all are large; else empty.
-std::vector<std::size_t> large_channels(const TensorFacts& tensor);
+/// Channels that are outliers, of the largest magnitude of each channel of an activation: more than 5 times the middle
+/// one, where the largest is 10 times it and at most a quarter of all are large; else empty.
+std::vector<std::size_t> large_channels(std::span<const float> channels);
 
 // decisions.cpp: of the network
 std::vector<Cause> close_decisions(const NetworkFacts&);

@@ -15,9 +15,9 @@ std::string rows_text(const MaskedRows& rows) {
   return fmt::format("{} of {} rows of '{}'", rows.masked, rows.all, printable(rows.scores));
 }
 
-/// Distance of neighbours in float16 or bfloat16 near `level`; beyond the format its largest.
-double step_at(Format format, double level) {
-  return std::exp2(std::floor(std::log2(std::min(level, largest_of(format))))) * epsilon_of(format);
+/// Of masked rows: beyond the format the step of its largest value.
+double step_of(const MaskedRows& rows, Format format) {
+  return step_at(format, 1, std::min(rows.level, largest_of(format)));
 }
 
 std::string what_follows(const LayerFacts& layer, bool to_softmax) {
@@ -86,7 +86,7 @@ Finding added_masks(const LayerFacts& layer) {
 Finding masked_scores(const LayerFacts& layer) {
   if (!is_narrow_float(layer) || !masks_rows(layer) || layer.inputs.size() != 2) return {};
   const MaskedRows& rows = *layer.masked_rows;
-  const double step = step_at(layer.format, rows.level);
+  const double step = step_of(rows, layer.format);
   const auto mask = std::ranges::find_if(layer.inputs, [](const TensorFacts& input) { return input.mask.has_value(); });
   if (mask == layer.inputs.end() || layer.op_type != "Add" || rows.noise_share < 0.5) return {};
   const TensorFacts& scores = layer.inputs[mask == layer.inputs.begin() ? 1 : 0];
@@ -109,7 +109,7 @@ Finding all_masked_softmax(const LayerFacts& layer) {
   if (std::isfinite(layer.own_noise)) {
     if (!masks_rows(layer) || layer.masked_rows->noise_share < 0.5 || layer.own_noise < 1e-5) return {};
     const MaskedRows& rows = *layer.masked_rows;
-    const double step = step_at(layer.format, rows.level);
+    const double step = step_of(rows, layer.format);
     const TensorFacts* read = activation_of(layer);
     const std::string maker = read == nullptr || read->maker.empty() ? "the layer" : "'" + printable(read->maker) + "'";
     return of(

@@ -93,7 +93,7 @@ Finding outlier_channels(const LayerFacts& layer) {
 Finding outliers_of_channels(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
   if (data == nullptr || data->channels.size() < 4 || !activations_to_blame(layer)) return {};
-  const std::size_t large = large_channels(*data).size();
+  const std::size_t large = large_channels(data->channels).size();
   if (large == 0) return {};
   std::vector<float> sorted = data->channels;
   std::ranges::sort(sorted);

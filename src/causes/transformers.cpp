@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,12 +21,26 @@ namespace {
 
 /// Noise over signal of a value a third as large as `typical`, in a block whose scale `largest` sets.
 double noise_in_block(Format format, double typical, double largest) {
-  const FormatDefinition& definition = definition_of(format);
-  const double highest = definition.floats != nullptr ? static_cast<double>(definition.floats->max_finite)
-                                                      : static_cast<double>(definition.integers.highest);
+  const double highest = is_integer(format) ? code_range(format).highest : largest_of(format);
   if (highest <= 0 || typical <= 0) return 0;
   return noise_at(format, largest / highest, typical / 3);
 }
+
+/// An input of layers, and its outlier channels.
+struct Outliers {
+  std::size_t width = 0;
+  bool of_stream = false;
+  std::vector<std::size_t> channels;
+
+  /// Half of the channels of either, and more, are the same: of one stream, or two at least, which is no chance.
+  bool alike(const Outliers& other) const {
+    std::vector<std::size_t> both;
+    std::ranges::set_intersection(channels, other.channels, std::back_inserter(both));
+    const bool one_stream = of_stream && other.of_stream;
+    return width == other.width && (one_stream ? !both.empty() : (of_stream || other.of_stream) && both.size() > 1) &&
+           2 * both.size() >= std::max(channels.size(), other.channels.size());
+  }
+};
 
 bool is_softmax(std::string_view op_type) { return op_type == "Softmax" || op_type == "LogSoftmax"; }
 
@@ -84,6 +101,25 @@ Finding block_outliers_of_data(const LayerFacts& layer) {
 }
 
 }  // namespace
+
+void count_alike_outliers(std::vector<LayerFacts>& layers) {
+  std::map<std::string, Outliers> read;
+  for (const LayerFacts& layer : layers) {
+    for (const TensorFacts& input : layer.inputs) {
+      if (!input.constant)
+        read[input.name] = {input.channels.size(), layer.reads_stream, large_channels(input.channels)};
+    }
+  }
+  for (LayerFacts& layer : layers) {
+    for (const TensorFacts& input : layer.inputs) {
+      const auto own = read.find(input.name);
+      if (own == read.end()) continue;
+      const auto count = std::ranges::count_if(
+          read, [&](const auto& other) { return &other.second != &own->second && own->second.alike(other.second); });
+      layer.alike_outliers = std::max(layer.alike_outliers, static_cast<std::size_t>(count));
+    }
+  }
+}
 
 Finding residual_outliers(const LayerFacts& layer) {
   if (layer.alike_outliers == 0 || place_outliers(layer)) return {};

@@ -21,8 +21,7 @@ class Runtime;
 std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                            const SampleSource& samples);
 
-/// In words, for a file that was refused or is computed differently: "ONNX Runtime 1.31.1 does not run the output model
-/// ..."; else empty.
+/// For a file that was refused or is computed differently; else nothing.
 std::optional<Note> refusal_note(const RuntimeCheck& check, const std::string& version);
 
 }  // namespace vernier

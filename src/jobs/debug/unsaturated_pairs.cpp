@@ -11,11 +11,14 @@
 #include <vector>
 
 #include "analysis/run_tensors.h"
+#include "base/format_definition.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/normalized_file.h"
+#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -29,21 +32,11 @@ struct Unsaturated {
   float beyond = 0, end = 0;  // the largest value beyond its limit, and that limit
 };
 
-/// Where the float8 type of a zero point overflows: half a step behind its largest value. 0: another type.
-float limit_of_float8(const onnx::GraphProto& graph, const std::string& zero_point) {
-  for (const onnx::TensorProto& tensor : graph.initializer()) {
-    if (tensor.name() != zero_point) continue;
-    switch (tensor.data_type()) {
-      case onnx::TensorProto::FLOAT8E4M3FN:
-        return 464;
-      case onnx::TensorProto::FLOAT8E4M3FNUZ:
-        return 248;
-      case onnx::TensorProto::FLOAT8E5M2:
-      case onnx::TensorProto::FLOAT8E5M2FNUZ:
-        return 61440;
-      default:
-        return 0;
-    }
+/// Where values overflow in the float8 format of a zero point, half a step behind its largest; 0: another type.
+float limit_of_float8(const Model& file, const std::string& zero_point) {
+  const auto zero = initializer(file, zero_point);
+  for (const Format format : {Format::Float8E4M3FN, Format::Float8E5M2}) {
+    if (zero && zero->dtype() == definition_of(format).stored) return float_grid(format)->limit;
   }
   return 0;
 }
@@ -61,7 +54,7 @@ std::vector<FoundDefect> find_overflowing_pairs(const Subject& subject, const Mo
   std::vector<std::string> tensors;
   for (const onnx::NodeProto& node : graph.node()) {
     if (!is_quantization(node, "QuantizeLinear") || attribute_int(node, "saturate", 1) != 0) continue;
-    const float limit = node.input_size() > 2 ? limit_of_float8(graph, node.input(2)) : 0;
+    const float limit = node.input_size() > 2 ? limit_of_float8(given, node.input(2)) : 0;
     const auto scale = initializer(given, node.input(1));
     if (limit == 0 || !scale || !known.contains(node.input(0))) continue;
     std::vector<float> scales = scales_of(*scale);

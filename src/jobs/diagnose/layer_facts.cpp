@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -73,7 +72,7 @@ class FactFinder {
           network.layers.push_back(std::move(facts));
           return true;
         });
-    count_alike_outliers(network.layers);
+    causes::count_alike_outliers(network.layers);
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
     network.decisions = decision_facts(experiment_.subject(), plan(), hard);
@@ -81,41 +80,6 @@ class FactFinder {
   }
 
  private:
-  /// Inputs of layers, and their outlier channels.
-  struct Outliers {
-    std::size_t width = 0;
-    bool of_stream = false;
-    std::vector<std::size_t> channels;
-
-    /// Half of the channels of either, and more, are the same: of one stream, or two at least, which is no chance.
-    bool alike(const Outliers& other) const {
-      std::vector<std::size_t> both;
-      std::ranges::set_intersection(channels, other.channels, std::back_inserter(both));
-      const bool one_stream = of_stream && other.of_stream;
-      return width == other.width && (one_stream ? !both.empty() : (of_stream || other.of_stream) && both.size() > 1) &&
-             2 * both.size() >= std::max(channels.size(), other.channels.size());
-    }
-  };
-
-  static void count_alike_outliers(std::vector<LayerFacts>& layers) {
-    std::map<std::string, Outliers> read;
-    for (const LayerFacts& layer : layers) {
-      for (const TensorFacts& input : layer.inputs) {
-        if (!input.constant)
-          read[input.name] = {input.channels.size(), layer.reads_stream, causes::large_channels(input)};
-      }
-    }
-    for (LayerFacts& layer : layers) {
-      for (const TensorFacts& input : layer.inputs) {
-        const auto own = read.find(input.name);
-        if (own == read.end()) continue;
-        const auto count = std::ranges::count_if(
-            read, [&](const auto& other) { return &other.second != &own->second && own->second.alike(other.second); });
-        layer.alike_outliers = std::max(layer.alike_outliers, static_cast<std::size_t>(count));
-      }
-    }
-  }
-
   const Plan& plan() const { return experiment_.all_low_plan(); }
 
   void measure() {
@@ -153,9 +117,7 @@ class FactFinder {
     for (const std::string& input : layer.inputs) {
       const auto seen = found_.tensors.find(input);
       if (seen == found_.tensors.end()) continue;
-      TensorFacts facts;
-      facts.channels = seen->second.channels;
-      if (!causes::large_channels(facts).empty()) tensors.insert(input);
+      if (!causes::large_channels(seen->second.channels).empty()) tensors.insert(input);
     }
     return tensors;
   }

@@ -22,7 +22,7 @@ class SingleSensitivities {
   /// On two to four samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
   /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
   void measure();
-  /// Which layers were left out, in words; empty: none.
+  /// That layers were left out; nothing: none was.
   std::optional<Note> left_out() const;
   /// When the ranking turned out poor: on three times as many. False when there are no more, or samples are a sequence.
   bool measure_more();

@@ -27,12 +27,12 @@ std::string refusal_text(const Model& file, const CompiledEngine& compiled);
 /// Where an engine gives an output another shape than the file says, in words; else empty. It read a node otherwise.
 std::string misread_text(const Model& file, const CompiledEngine& compiled);
 
-/// Where inputs give one name to dimensions that `shapes` makes different, which TensorRT refuses, in words with the
-/// cure; else empty.
+/// Where inputs give one name to dimensions that `shapes` makes different, which TensorRT refuses; else
+/// nothing.
 std::optional<Note> shared_names_note(const Model& file, const std::map<std::string, ShapeRange>& shapes);
 /// The same with the shapes of a sample.
 std::optional<Note> shared_names_note(const Model& file, const Sample& sample);
-/// Where no sizes are known: an input that has one name at two of its dimensions, in words with the cure; else empty.
+/// Where no sizes are known: an input that has one name at two of its dimensions; else nothing.
 /// Names that inputs share at the same place, as a batch, are usual.
 std::optional<Note> shared_names_note(const Model& file);
 

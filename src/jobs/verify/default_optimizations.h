@@ -20,9 +20,8 @@ namespace vernier {
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
                                              const OutputStore* known = nullptr, std::string* why = nullptr);
 
-/// Where `there` is worse than `simulated` for another reason than pairs that saturate: both figures in a sentence
-/// without its end, "in ONNX Runtime 1.31.1 with its default optimizations, the result on this machine is at 6.3 dB,
-/// not 31.2 dB (measured)". Empty: within 0.5 dB, or above 50.
+/// Both figures, where `there` is worse than `simulated` for another reason than pairs that saturate. Nothing: within
+/// 0.5 dB, or above 50.
 std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& simulated,
                                     const std::optional<SaturatedPairs>& saturated,
                                     const std::optional<Requirement>& requirement, const std::string& version);

@@ -17,7 +17,7 @@ namespace vernier {
 /// of each model over all samples where there are such outputs, else none.
 std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const SimulatedFile& file);
 
-/// A sentence for each judged output, or part of one, that has one value in `file` over the first samples, and varies
+/// A note for each judged output, or part of one, that has one value in `file` over the first samples, and varies
 /// in the float model; and for places along an axis that have, between others that are ten times as large. `sums`: of
 /// the judged outputs. Cost: at most eight samples through each model; one sample through the typed one where nothing
 /// is constant.

@@ -51,15 +51,8 @@ TEST(GridOfData, AFewLargeValuesAreOutliersNotAWideRange) {
 }
 
 TEST(GridOfData, AFewLargeChannelsAreNotAFewLargeValues) {
-  TensorFacts data = tensor("x", ramp(1, 10000));
-  for (int i = 0; i < 100; ++i) data.values.bins.push_back({40, 41, 5});
-  data.values.max = 40;
-  data.values.count += 500;
-  data.channels.assign(64, 1.0F);
-  data.channels[7] = 40;
-  EXPECT_EQ(first_cause(conv(on_grid(data, 40))), "outlier-channels");
-  data.channels[7] = 5;
-  EXPECT_NE(first_cause(conv(on_grid(data, 40))), "outlier-channels");
+  EXPECT_EQ(first_cause(with_outlier_channel()), "outlier-channels");
+  EXPECT_NE(first_cause(with_outlier_channel(5)), "outlier-channels");
 }
 
 /// What a convolution reads joins a branch up to 30 with one up to `small`.

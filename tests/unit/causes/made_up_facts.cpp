@@ -78,4 +78,14 @@ bool names(const LayerFacts& facts, const char* id) {
   return std::ranges::any_of(causes, [&](const Cause& cause) { return cause.id == id; });
 }
 
+LayerFacts with_outlier_channel(float largest) {
+  TensorFacts data = tensor("x", ramp(1, 10000));
+  for (int i = 0; i < 100; ++i) data.values.bins.push_back({40, 41, 5});
+  data.values.max = 40;
+  data.values.count += 500;
+  data.channels.assign(64, 1.0F);
+  data.channels[7] = largest;
+  return conv(on_grid(data, 40));
+}
+
 }  // namespace vernier::testing

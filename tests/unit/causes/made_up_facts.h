@@ -21,6 +21,8 @@ TensorFacts on_grid(TensorFacts facts, float absmax);
 LayerFacts layer(const std::string& op_type, Format format);
 /// A convolution in int8 that reads `data`.
 LayerFacts conv(TensorFacts data);
+/// The same of data with one outlier channel of 64, the eighth, which reaches `largest` where the others reach 1.
+LayerFacts with_outlier_channel(float largest = 40);
 /// A layer in int8 with a weight on a grid that reaches `absmax`.
 LayerFacts with_weight(TensorFacts weight, float absmax);
 /// Of a network of this layer alone, which has to be better.

@@ -8,17 +8,6 @@
 namespace vernier::testing {
 namespace {
 
-/// A convolution whose input has one outlier channel of 64.
-LayerFacts with_outlier_channel() {
-  TensorFacts data = tensor("x", ramp(1, 10000));
-  for (int i = 0; i < 100; ++i) data.values.bins.push_back({40, 41, 5});
-  data.values.max = 40;
-  data.values.count += 500;
-  data.channels.assign(64, 1.0F);
-  data.channels[7] = 40;
-  return conv(on_grid(data, 40));
-}
-
 TEST(Transformers, OutlierChannelsThatOthersShareAreThoseOfTheStream) {
   LayerFacts facts = with_outlier_channel();
   EXPECT_EQ(first_cause(facts), "outlier-channels");
