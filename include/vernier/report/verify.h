@@ -52,18 +52,17 @@ struct VerifyReport {
   RunFigures figures;                             // near the limit of the worse of two orders of summation
   std::optional<OtherSums> other_sums;            // target tensorrt, of files with layers in float16 or bfloat16
   std::optional<SaturatedPairs> saturated_pairs;  // of files with int8 weights; absent: none saturates
-  /// Target onnxruntime: what that gives on this machine with default optimizations, where it is worse for another
-  /// reason than pairs that saturate. It decides.
-  std::optional<RunFigures> by_default;
-  std::vector<LayerRow> layers;           // graph order; formats are what the file says
-  std::size_t compared = 0;               // layers compared
-  std::vector<std::string> not_compared;  // names, with reasons
-  std::string objective;                  // labels or a script that decide, in words; empty: none
-  std::optional<TestRow> test;            // of the typed file, by that
-  std::optional<TestRow> engine_test;     // the same on the engine, which decides where there is one
+  std::vector<LayerRow> layers;                   // graph order; formats are what the file says
+  std::size_t compared = 0;                       // layers compared
+  std::vector<std::string> not_compared;          // names, with reasons
+  std::string objective;                          // labels or a script that decide, in words; empty: none
+  std::optional<TestRow> test;                    // of the typed file, by that
+  std::optional<TestRow> engine_test;             // the same on the engine, which decides where there is one
   std::optional<Requirement> requirement;
   std::vector<ExactOutput> exact_outputs;
-  std::optional<EngineFigures> engine;      // measured on one; it decides
+  /// It decides. Without `on`, for target onnxruntime: what that gives on this machine with default optimizations,
+  /// where it is worse for another reason than pairs that saturate.
+  std::optional<EngineFigures> engine;
   std::vector<EnginePlacement> placements;  // explain_file(): one for each target; empty: not asked, or no pairs
   std::optional<EngineReport> compiled;     // explain_file(): the typed file, by an engine's own compiler
   std::vector<FoundDefect> defects;         // of the file's Q/DQ pairs and of the values that it stores
@@ -74,11 +73,9 @@ struct VerifyReport {
   std::map<std::string, std::string> files;  // what was written, by "page", "report"
 };
 
-/// The figures that decide: of the engine where there was one, else those of ONNX Runtime where that is the target and
-/// gives worse ones, else the simulated ones.
+/// The figures that decide: of the engine where there was one, else the simulated ones.
 inline const RunFigures& deciding_figures(const VerifyReport& report) {
-  if (report.engine) return report.engine->figures;
-  return report.by_default ? *report.by_default : report.figures;
+  return report.engine ? report.engine->figures : report.figures;
 }
 /// An engine's own compiler was asked, and made nothing of the typed file.
 inline bool compiler_refuses(const VerifyReport& report) {

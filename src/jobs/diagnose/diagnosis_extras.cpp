@@ -25,9 +25,10 @@ void Diagnosis::try_on_onnxruntime() {
   report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
   if (!report_.typed->onnxruntime) return;
   std::optional<Note> found = refusal_note(*report_.typed->onnxruntime, subject().runtime->version());
-  if (!found && !options_.quick) found = what_onnxruntime_loses();
+  const bool for_it = options_.precision.target == Target::OnnxRuntime;
+  if (!found && (for_it || !options_.quick)) found = what_onnxruntime_loses();
   if (!found) return;
-  if (options_.precision.target == Target::OnnxRuntime) {
+  if (for_it) {
     warn(*found);
   } else {
     report_.typed->notes.push_back(*found);
@@ -37,7 +38,7 @@ void Diagnosis::try_on_onnxruntime() {
 /// On the samples that the file was calibrated on. Saturating pairs have a warning of their own.
 std::optional<Note> Diagnosis::what_onnxruntime_loses() {
   const RunFigures& simulated = report_.in_sample ? *report_.in_sample : *report_.final_figures;
-  const std::optional<RunFigures> there = typed_->by_default(*measured_);
+  const std::optional<RunFigures>& there = typed_->by_default(*measured_);
   if (!there) return std::nullopt;
   std::optional<Note> note =
       lost_by_default(*there, simulated, report_.saturated_pairs, report_.requirement, subject().runtime->version());

@@ -205,7 +205,8 @@ void Diagnosis::search(const char* journal_suffix) {
   const bool hangs_on_one = requirement() == nullptr || (requirement()->metric == Metric::MaxAbsError ||
                                                          requirement()->metric == Metric::MinTop1Agreement);
   const bool sure = requirement() != nullptr && requirement()->confidence > 0.5;
-  if (options_.confirm_on || hangs_on_one) request.most_room = kMostRoom;
+  const bool engine_decides = options_.confirm_on || precision_.target == Target::OnnxRuntime;
+  if (engine_decides || hangs_on_one) request.most_room = kMostRoom;
   if (halves_ || sure) request.most_room = kMostRoomForOthers;
   std::optional<EngineTrials> trials;
   if (options_.trials_on_engine) {

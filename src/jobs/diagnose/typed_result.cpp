@@ -8,6 +8,7 @@
 #include "analysis/judged_views.h"
 #include "base/file.h"
 #include "distributed/ranks.h"
+#include "engines/onnxruntime/runtime.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set_report.h"
@@ -121,6 +122,7 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
     files["plan"] = plan_file.string();
   }
   typed_ = std::move(typed.model);
+  by_default_.reset();
   if (!info.file.empty() && (options_.external_data.wanted || bytes_beside(typed_) > kLargeWeights)) {
     typed_ = read_model(info.file);  // mapped, weights take no memory
     typed_.data_files.clear();       // sign() replaces them; what is mapped stays
@@ -151,7 +153,7 @@ VerifyOptions TypedResult::verify_options() const {
   return options;
 }
 
-VerifyReport TypedResult::verify(Measured& measured) const {
+VerifyReport TypedResult::verify(Measured& measured) {
   VerifyOptions options = verify_options();
   options.on = options_.confirm_on;
   if (options_.search.task.labels || options_.confirm_on) options.task = options_.search.task;
@@ -162,9 +164,20 @@ VerifyReport TypedResult::verify(Measured& measured) const {
   std::optional<Model> read;
   const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
   const auto measure = [&] { return verify_model(written, options, sources_, quiet, known); };
-  if (!measured.keeps() || options.task.labels || options.on) return measure();
-  const auto words = [&] { return json_text(json_of(FileFigures(measure()))); };
-  return read_figures(measured.words(record_name(written), words));
+  const auto kept = [&] {
+    if (!measured.keeps() || options.task.labels || options.on) return measure();
+    const auto words = [&] { return json_text(json_of(FileFigures(measure()))); };
+    return read_figures(measured.words(record_name(written), words));
+  };
+  VerifyReport report = kept();
+  if (options_.precision.target != Target::OnnxRuntime || options.on) return report;
+  const std::optional<RunFigures>& there = by_default(measured);
+  if (!there) return report;
+  report.engine =
+      deciding_by_default(*there, report.figures, report.saturated_pairs, loaded_.subject.runtime->version());
+  if (!report.engine || !options.task.labels) return report;
+  options.on = MeasureOn::OnnxRuntime;
+  return measure();
 }
 
 std::string TypedResult::record_name(const Model& written, const std::string& what) const {
@@ -173,19 +186,22 @@ std::string TypedResult::record_name(const Model& written, const std::string& wh
   return name;
 }
 
-std::optional<RunFigures> TypedResult::by_default(Measured& measured) const {
-  const Requirement* const requirement = options_.measure.requirement ? &*options_.measure.requirement : nullptr;
-  const auto measure = [&] { return figures_by_default(typed_, loaded_, requirement, &experiment_.reference.outputs); };
-  if (!measured.keeps()) return measure();
+const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
+  if (by_default_) return *by_default_;
+  const std::optional<Requirement> limit = verify_options().measure.requirement;
+  const auto measure = [&] {
+    return figures_by_default(typed_, loaded_, limit ? &*limit : nullptr, &experiment_.reference.outputs);
+  };
+  if (!measured.keeps()) return by_default_.emplace(measure());
   const std::string words = measured.words(record_name(typed_, " by default"), [&]() -> std::string {
     const std::optional<RunFigures> figures = measure();
     return figures ? json_text(json_of(*figures)) : "";
   });
-  if (words.empty()) return std::nullopt;
+  by_default_.emplace();
+  if (words.empty()) return *by_default_;
   const std::string place = "kept figures";
-  RunFigures figures;
-  read_json(parse_json(words, place), Place(place), figures);
-  return figures;
+  read_json(parse_json(words, place), Place(place), by_default_->emplace());
+  return *by_default_;
 }
 
 VerifyReport TypedResult::measured(const Plan& plan) {

@@ -42,11 +42,12 @@ class TypedResult {
   TypedReport write(const Plan& plan, std::map<std::string, std::string>& files);
   /// What was written last, measured: the claim. Where there is a folder the file is read again, so that what is
   /// claimed is true of it; the float model and the samples are those that the job has read. Where an earlier run
-  /// measured just these bytes on just these samples, its figures are taken from `measured`.
-  VerifyReport verify(Measured& measured) const;
-  /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run; absent as
-  /// figures_by_default().
-  std::optional<RunFigures> by_default(Measured& measured) const;
+  /// measured just these bytes on just these samples, its figures are taken from `measured`. With an engine, where one
+  /// is to confirm it, and of deciding_by_default(), where it is for ONNX Runtime.
+  VerifyReport verify(Measured& measured);
+  /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run, measured once;
+  /// absent as figures_by_default().
+  const std::optional<RunFigures>& by_default(Measured& measured);
   /// Says in the file that was written last what it was made for and what came out, as `claims` has them: key of the
   /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.
   OnnxModel sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);
@@ -73,6 +74,7 @@ class TypedResult {
   const Loaded& loaded_;
   Experiment& experiment_;
   Model typed_;
+  std::optional<std::optional<RunFigures>> by_default_;  // of typed_; none: not measured yet
   Model exported_;
 };
 

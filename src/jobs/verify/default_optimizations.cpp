@@ -90,32 +90,43 @@ bool is_worse(const RunFigures& there, const RunFigures& elsewhere) {
   });
 }
 
+bool is_lost(const RunFigures& there, const RunFigures& simulated, const std::optional<SaturatedPairs>& saturated) {
+  const bool saturates = saturated && saturated->runtime == Target::OnnxRuntime;
+  return is_worse(there, simulated) && !(saturates && !is_worse(there, saturated->figures));
+}
+
 }  // namespace
 
 std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& simulated,
                                     const std::optional<SaturatedPairs>& saturated,
                                     const std::optional<Requirement>& requirement, const std::string& version) {
-  if (!is_worse(there, simulated)) return std::nullopt;
-  if (saturated && saturated->runtime == Target::OnnxRuntime && !is_worse(there, saturated->figures))
-    return std::nullopt;
+  if (!is_lost(there, simulated, saturated)) return std::nullopt;
   return Note{"lost-by-default-optimizations",
               {{"version", version},
                {"there", figure_text(there, requirement)},
                {"simulated", figure_text(simulated, requirement)}}};
 }
 
+std::optional<EngineFigures> deciding_by_default(const RunFigures& there, const RunFigures& simulated,
+                                                 const std::optional<SaturatedPairs>& saturated,
+                                                 const std::string& version) {
+  const bool missed = there.passed == false && simulated.passed == true && !saturated;
+  if (!missed && !is_lost(there, simulated, saturated)) return std::nullopt;
+  EngineFigures figures;
+  figures.engine = "ONNX Runtime " + version;
+  figures.figures = there;
+  return figures;
+}
+
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
                         const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement) {
   const std::string& version = loaded.subject.runtime->version();
   std::string why;
-  std::optional<RunFigures> there =
+  const std::optional<RunFigures> there =
       figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, nullptr, &why);
   if (there) {
-    std::optional<Note> lost = lost_by_default(*there, simulated, saturated, requirement, version);
-    // However little is lost: a limit that is missed is missed. Pairs that saturate have a clause of their own.
-    const bool missed = there->passed == false && simulated.passed == true && !saturated;
-    if (!lost && !missed) there.reset();
-    return {std::move(lost), std::move(there), false};
+    return {lost_by_default(*there, simulated, saturated, requirement, version),
+            deciding_by_default(*there, simulated, saturated, version), false};
   }
   if (!holds_quantized_values(typed)) return {};
   const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);

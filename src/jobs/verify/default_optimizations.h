@@ -26,10 +26,16 @@ std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& s
                                     const std::optional<SaturatedPairs>& saturated,
                                     const std::optional<Requirement>& requirement, const std::string& version);
 
+/// `there` as the engine that decides about a file for ONNX Runtime: where lost_by_default() has a note, or `there`
+/// misses the limit that `simulated` meets, however little it loses. Pairs that saturate have a clause of their own.
+std::optional<EngineFigures> deciding_by_default(const RunFigures& there, const RunFigures& simulated,
+                                                 const std::optional<SaturatedPairs>& saturated,
+                                                 const std::string& version);
+
 struct UsersGet {
-  std::optional<Note> note;           // of lost_by_default(), or that ONNX Runtime refuses the file
-  std::optional<RunFigures> figures;  // where they are what `note` is about
-  bool refused = false;               // also without optimizations, or at a later sample
+  std::optional<Note> note;             // of lost_by_default(), or that ONNX Runtime refuses the file
+  std::optional<EngineFigures> decide;  // deciding_by_default()
+  bool refused = false;                 // also without optimizations, or at a later sample
 };
 /// Of a file that was given. Cost: as figures_by_default().
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,

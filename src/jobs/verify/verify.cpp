@@ -261,7 +261,6 @@ void not_judged(VerifyReport& report) {
   report.figures.passed.reset();
   if (report.other_sums) report.other_sums->figures.passed.reset();
   if (report.engine) report.engine->figures.passed.reset();
-  if (report.by_default) report.by_default->passed.reset();
 }
 
 }  // namespace
@@ -407,10 +406,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (as_users_run_it && !options.on) {
     watch.phase("ONNX Runtime");
-    auto [note, there, refused] =
+    auto [note, decide, refused] =
         what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement);
     watch.stop();
-    if (options.target == Target::OnnxRuntime) report.by_default = std::move(there);
+    if (options.target == Target::OnnxRuntime) report.engine = std::move(decide);
     if (refused && options.target == Target::OnnxRuntime) {
       report.defects.push_back({"refused-run", options.typed_model.name(), note_text(*note), "", /*refused=*/true});
     } else if (note && options.target == Target::OnnxRuntime) {
@@ -433,7 +432,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   // Labels and scripts judge what ONNX Runtime itself gives, where that is the target and worse.
   std::optional<MeasureOn> on = options.on;
-  if (objective && std::exchange(report.by_default, std::nullopt)) on = MeasureOn::OnnxRuntime;
+  if (objective && report.engine) on = MeasureOn::OnnxRuntime;
   if (on) {
     watch.phase("engine");
     const std::unique_ptr<Tally> tally = objective ? objective->begin(subject.judged) : nullptr;

@@ -2,12 +2,12 @@
 advice(page.answer.advice, page.answer.commands);
 
 const defects = report.defects || [];
-const figures = report.engine ? report.engine.figures : report.by_default || report.figures;
+const figures = report.engine ? report.engine.figures : report.figures;
 
 (function headline() {
   const tone = figures.passed === undefined ? "" : figures.passed ? "good" : "bad";
   const list = [];
-  if (figures.outputs.length) list.push(figureCard(report.engine ? "On " + shown(report.engine.engine) : report.by_default ? "In ONNX Runtime" : "Against the reference", page.words.figure, page.words.required, tone));
+  if (figures.outputs.length) list.push(figureCard(report.engine ? "On " + shown(report.engine.engine) : "Against the reference", page.words.figure, page.words.required, tone));
   list.push(agreementCard(figures, ""));
   list.push(card("Findings", defects.length ? count(defects.length) : "none", page.words.findings));
   const engines = report.placements || [];
@@ -38,7 +38,7 @@ function finding(defect) {
 })();
 engineSection(report.compiled);
 
-figuresSection([[report.engine ? "simulated" : "the tested model", report.figures], [sumsText(report.other_sums), (report.other_sums || {}).figures], report.engine ? ["on the engine", report.engine.figures] : ["in ONNX Runtime", report.by_default]],
+figuresSection([[report.engine ? "simulated" : "the tested model", report.figures], [sumsText(report.other_sums), (report.other_sums || {}).figures], ["on the engine", (report.engine || {}).figures]],
   `Against ${shown(report.float_file)}, over all samples; samples count from 0.`);
 
 (function exact() {

@@ -61,7 +61,6 @@ struct Fields<VerifyReport> {
       Field{"figures", &R::figures},
       Field{"other_sums", &R::other_sums},
       Field{"saturated_pairs", &R::saturated_pairs},
-      Field{"by_default", &R::by_default},
       Prose{"objective", &R::objective, by_task},
       Field{"test", &R::test},
       Field{"engine_test", &R::engine_test},

@@ -28,9 +28,6 @@ std::string sentence_of(const VerifyReport& report) {
   if (report.engine) {
     figure += fmt::format(" on {} ({} simulated)", printable(report.engine->engine),
                           figure_text(report.figures, report.requirement));
-  } else if (report.by_default) {
-    figure += fmt::format(" in ONNX Runtime with its default optimizations ({} simulated)",
-                          figure_text(report.figures, report.requirement));
   }
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::Refused) {

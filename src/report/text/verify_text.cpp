@@ -191,7 +191,6 @@ std::string report_to_text(const VerifyReport& report, const TextOptions& option
       {report.engine ? "simulated" : "the tested model", &report.figures}};
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
-  if (report.by_default) runs.emplace_back("in ONNX Runtime", &*report.by_default);
   const std::string figures = figures_table(runs, options);
   text += verdict_section(report, options);
   if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;

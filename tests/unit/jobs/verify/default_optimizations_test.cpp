@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "vernier/diagnose.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
 #include "vernier/sinks.h"
 
 namespace vernier::testing {
@@ -40,6 +42,36 @@ TEST(DefaultOptimizations, RunTheFileBesideOutputsThatAreKnown) {
   for (const auto& [phase, samples] : runs_of(options)) {
     EXPECT_NE(phase, "ONNX Runtime") << "it is on record from the first time";
   }
+}
+
+RunFigures figures(double sqnr_db, bool passed) {
+  RunFigures run;
+  run.outputs.emplace_back().sqnr_db = sqnr_db;
+  run.passed = passed;
+  return run;
+}
+
+TEST(DefaultOptimizations, DecideWhereTheyLoseOrMissTheLimit) {
+  const auto decide = [](const RunFigures& there, const RunFigures& simulated,
+                         const std::optional<SaturatedPairs>& saturated = std::nullopt) {
+    return deciding_by_default(there, simulated, saturated, "1.2.3");
+  };
+  const std::optional<EngineFigures> missed = decide(figures(29.99, false), figures(30.01, true));
+  ASSERT_TRUE(missed.has_value());
+  EXPECT_EQ(missed->engine, "ONNX Runtime 1.2.3");
+  EXPECT_EQ(missed->figures.passed, false);
+  EXPECT_TRUE(decide(figures(33, true), figures(34, true)).has_value());
+  EXPECT_FALSE(decide(figures(33.6, true), figures(34, true)).has_value());
+  EXPECT_FALSE(decide(figures(52, true), figures(60, true)).has_value());
+  EXPECT_FALSE(decide(figures(20, false), figures(20.1, false)).has_value());
+}
+
+TEST(DefaultOptimizations, LeaveWhatSaturatesToItsOwnClause) {
+  SaturatedPairs pairs;
+  pairs.runtime = Target::OnnxRuntime;
+  pairs.figures = figures(25, false);
+  EXPECT_FALSE(deciding_by_default(figures(25.1, false), figures(35, true), pairs, "1").has_value());
+  EXPECT_TRUE(deciding_by_default(figures(20, false), figures(35, true), pairs, "1").has_value());
 }
 
 }  // namespace
