@@ -39,7 +39,7 @@ struct Exceeded {
 
 /// Whether samples of that output say anything of others: those of a sequence depend on each other.
 bool tell_of_others(const Subject& subject, const OutputStats& stats) {
-  return subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && stats.pooled.finite();
+  return subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && stats.finite();
 }
 
 /// 10 / ln 10 (mean x + its standard error), x as deciding_figure() has it: what layers that are kept gain, in dB and
@@ -168,12 +168,12 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     const OutputStats& s = stats.at(name);
     OutputFigure figure;
     figure.name = name;
-    figure.sqnr_db = sqnr_db(s.pooled);
+    figure.sqnr_db = metric_value(Metric::MinSqnrDb, s);
     figure.worst_sqnr_db = s.worst_sqnr_db;
     figure.worst_sample = s.worst_sample;
-    figure.max_abs_error = max_abs_error(s.pooled);
-    figure.mse = mse(s.pooled);
-    figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);
+    figure.max_abs_error = metric_value(Metric::MaxAbsError, s);
+    figure.mse = metric_value(Metric::MaxMse, s);
+    figure.cosine = s.finite() && s.pooled.error_energy == 0 ? 1.0 : metric_value(Metric::MinCosine, s);
     if (classes.contains(name)) {
       figure.top1_agreement = static_cast<double>(s.rows_agreed) / static_cast<double>(s.rows);
       if (!s.along_last) {
@@ -198,6 +198,7 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;
+    figure.lost_infinities = s.lost_infinities;
     figures.outputs.push_back(figure);
   }
   if (requirement != nullptr) {
@@ -214,14 +215,39 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
   return figures;
 }
 
-void require_comparable(const std::string& output, const ErrorStats& stats) {
-  if (stats.comparable()) return;
-  throw Error(
-      ErrorKind::Input,
-      fmt::format("output '{}' of the float model holds nothing but NaN, in any sample: nothing can be compared",
-                  printable(output)),
-      "‹vernier run MODEL --onnxrt --validate --data SAMPLES› names the tensor it begins in; ‹outputs› chooses other "
-      "outputs");
+std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& outputs,
+                                     const Requirement* requirement) {
+  std::vector<Note> notes;
+  bool values = false, classes = false, limited = false;
+  for (const auto& [name, stats] : outputs) {
+    if (!stats.pooled.comparable() && stats.lost_infinities == 0) {
+      throw Error(
+          ErrorKind::Input,
+          fmt::format("output '{}' of the float model holds nothing but NaN, in any sample: nothing can be compared",
+                      printable(name)),
+          "‹vernier run MODEL --onnxrt --validate --data SAMPLES› names the tensor it begins in; ‹outputs› chooses "
+          "other outputs");
+    }
+    if (stats.pooled.ref_nonfinite > 0) {
+      notes.push_back({"reference-not-finite", {{"count", stats.pooled.ref_nonfinite}, {"output", name}}});
+    }
+    if (stats.pooled.count == 0) notes.push_back({"output-empty", {{"output", name}}});
+    if (requirement != nullptr && !requirement->limit_for(name)) continue;
+    limited = true;
+    values = values || stats.pooled.count > 0;
+    classes = classes || stats.rows > 0;
+  }
+  if (!limited) return notes;
+  if (!values) {
+    throw Error(ErrorKind::Input, "the compared outputs are empty in every sample: nothing can be compared",
+                "give samples on which the model returns values, or measure in front of what selects them: ‹outputs›");
+  }
+  if (requirement != nullptr && requirement->metric == Metric::MinTop1Agreement && !classes) {
+    throw Error(ErrorKind::Input,
+                "top-1 agreement needs an output of several classes, and the compared ones hold one value a row",
+                "‹min-sqnr› and ‹max-abs-error› check single values, a ‹metric-script› decisions at a threshold");
+  }
+  return notes;
 }
 
 double noise_share(const std::map<std::string, OutputStats>& stats) {

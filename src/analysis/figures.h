@@ -11,6 +11,7 @@
 #include "analysis/requirement.h"
 #include "analysis/sampling_interval.h"
 #include "analysis/subject.h"
+#include "vernier/note.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 
@@ -58,8 +59,10 @@ std::vector<SampleFigure> worst_samples(std::span<const SampleSums> samples, boo
 /// Absent: they are more than a tenth of the samples, or there are fewer than 10 in all. All sums are finite.
 std::optional<HeavyTail> heavy_tail(std::span<const SampleSums> samples);
 
-/// Errors: Input when the reference gives nothing but NaN in that output: nothing can be compared there.
-void require_comparable(const std::string& output, const ErrorStats& stats);
+/// What does not count of outputs beside their reference, or of the reference beside itself: "reference-not-finite",
+/// "output-empty". Errors: Input where `requirement` (null: none), or nothing at all, can be judged: an output holds
+/// nothing but NaN, all are empty in all samples, or top-1 is asked of outputs with one value a row.
+std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& outputs, const Requirement* requirement);
 
 /// Noise power over signal power, the largest of the outputs: what sensitivities are ranked by without a requirement.
 double noise_share(const std::map<std::string, OutputStats>& stats);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "vernier/error.h"
 
@@ -38,17 +39,23 @@ Rows rows_of(const Shape& shape, const std::optional<int>& class_axis) {
   return rows;
 }
 
-/// The place of the largest of `length` elements, the first of equals.
+/// The place of the largest of `length` elements, the first of equals. NaN is larger than any, as in NumPy.
 std::size_t largest(const float* row, std::size_t length, std::size_t step) {
   std::size_t place = 0;
   float best = row[0];
-  for (std::size_t i = 1; i < length; ++i) {
+  for (std::size_t i = 1; i < length && !std::isnan(best); ++i) {
     const float value = row[i * step];
-    if (!(best < value)) continue;
+    if (value <= best) continue;
     best = value;
     place = i;
   }
   return place;
+}
+
+std::int64_t lost_infinities(std::span<const float> ref, std::span<const float> got) {
+  std::int64_t lost = 0;
+  for (std::size_t i = 0; i < ref.size(); ++i) lost += std::isinf(ref[i]) && ref[i] != got[i];
+  return lost;
 }
 
 double top1(const OutputStats& stats) {
@@ -80,6 +87,9 @@ SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::option
   }
   SampleOutcome sample;
   accumulate_error(ref.floats(), got.floats(), sample.error);
+  if (sample.error.ref_nonfinite > sample.error.same_infinity) {
+    sample.lost_infinities = lost_infinities(ref.floats(), got.floats());
+  }
   const Rows shape = rows_of(ref.shape(), class_axis);
   sample.along_last = shape == rows_of(ref.shape(), std::nullopt);
   for (std::size_t o = 0; shape.length > 0 && o < shape.outer; ++o) {
@@ -102,7 +112,8 @@ ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const T
 
 void OutputStats::add(std::size_t index, const SampleOutcome& sample) {
   pooled += sample.error;
-  const double db = sqnr_db(sample.error);
+  lost_infinities += sample.lost_infinities;
+  const double db = sample.lost_infinities > 0 ? -kInfinity : sqnr_db(sample.error);
   if (samples == 0 || std::isnan(worst_sqnr_db) || db < worst_sqnr_db) {
     worst_sqnr_db = db;
     worst_sample = index;
@@ -115,6 +126,10 @@ void OutputStats::add(std::size_t index, const SampleOutcome& sample) {
 }
 
 double metric_value(Metric metric, const OutputStats& stats) {
+  if (stats.lost_infinities > 0 && metric != Metric::MinTop1Agreement) {
+    if (metric == Metric::MinSqnrDb) return -kInfinity;
+    return metric == Metric::MinCosine ? -1 : kInfinity;
+  }
   switch (metric) {
     case Metric::MinSqnrDb:
       return sqnr_db(stats.pooled);
@@ -132,6 +147,8 @@ double metric_value(Metric metric, const OutputStats& stats) {
 
 double damage_of(Metric metric, double limit, const OutputStats& stats) {
   if (!stats.pooled.finite()) return kInfinity;
+  if (metric == Metric::MinTop1Agreement) return share(1 - top1(stats), 1 - limit);
+  if (stats.lost_infinities > 0) return kInfinity;
   // Equal tensors first: their cosine may come out as 1 - 1e-16, which a limit of 1 would not forgive.
   if (stats.pooled.error_energy == 0 && stats.pooled.comparable()) return 0;
   switch (metric) {
@@ -147,7 +164,7 @@ double damage_of(Metric metric, double limit, const OutputStats& stats) {
     case Metric::MinCosine:
       return share(1 - cosine(stats.pooled), 1 - limit);
     case Metric::MinTop1Agreement:
-      return share(1 - top1(stats), 1 - limit);
+      break;
   }
   return kInfinity;
 }
@@ -171,6 +188,7 @@ std::optional<double> damage_share(Metric metric, double limit, const ErrorStats
 
 bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const OutputStats& all) {
   if (!so_far.pooled.finite()) return true;
+  if (so_far.lost_infinities > 0 && metric != Metric::MinTop1Agreement) return true;
   // A sliver above the limit, so that rounding of the sums cannot turn a pass into a failure.
   constexpr double kSlack = 1 + 1e-9;
   switch (metric) {

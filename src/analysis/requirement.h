@@ -24,7 +24,7 @@ struct SampleSums {
 /// What one sample says of an output, beside the reference.
 struct SampleOutcome {
   ErrorStats error;
-  std::int64_t rows = 0, rows_agreed = 0;  // as in OutputSums
+  std::int64_t lost_infinities = 0, rows = 0, rows_agreed = 0;  // as in OutputSums
   bool along_last = true;
 };
 
@@ -34,6 +34,9 @@ SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::option
 /// What is known of one output after some samples: pooled over samples, and the worst sample.
 struct OutputSums {
   ErrorStats pooled;
+  /// Where ref is infinite and got is not that infinity. A row can agree all the same: -inf masks a class, and so does
+  /// any value that is low enough. For every other metric the error has no bound.
+  std::int64_t lost_infinities = 0;
   std::int64_t rows = 0;         // rows that have a largest element (classification)
   std::int64_t rows_agreed = 0;  // rows whose largest element is at the same place on both sides
   double worst_sqnr_db = 0;      // of a single sample; meaningful when samples > 0
@@ -42,6 +45,9 @@ struct OutputSums {
   /// A row lies along this axis, from 0 or from -1 backwards. Absent: along the last one that is longer than 1.
   std::optional<int> class_axis = {};
   bool along_last = true;  // rows lie along the last axis longer than 1, said or not
+
+  /// got is what ref is wherever one of them is not finite; NaN of ref aside.
+  bool finite() const noexcept { return pooled.finite() && lost_infinities == 0; }
 };
 
 struct OutputStats : OutputSums {
@@ -59,8 +65,9 @@ double metric_value(Metric metric, const OutputStats& stats);
 /// power does.
 ///   sqnr: 10^((limit - sqnr)/10) · mse: mse/limit · max abs error: (error/limit)^2 · cosine: (1-c)/(1-limit)
 ///   top-1: (1-agreement)/(1-limit)
-/// Edges: +inf when got is not finite where ref is, or when the limit allows nothing and something is wrong; 0 when
-/// equal.
+/// Edges: +inf when got is not finite where ref is, when an infinity of ref is lost (but for top-1), or when the limit
+/// allows nothing and something is wrong; 0 when equal. A row with a NaN of got agrees where ref has its first NaN
+/// there.
 double damage_of(Metric metric, double limit, const OutputStats& stats);
 
 /// What one sample adds to damage_of() of all samples, whose totals are `all`: for metrics whose damage is a sum over

@@ -43,7 +43,7 @@ struct SoftmaxInput {
 /// One judged output of one run, against the reference.
 struct OutputFigure {
   std::string name;
-  double sqnr_db = 0;  // pooled over samples; +inf when equal, -inf when not finite where the reference is
+  double sqnr_db = 0;  // pooled over samples; +inf when equal, -inf when only one of both is finite
   double worst_sqnr_db = 0;
   std::size_t worst_sample = 0;
   double max_abs_error = 0;
@@ -62,6 +62,9 @@ struct OutputFigure {
   std::string class_axis_from;                // what says so: "ArgMax", "Conv", an option
   std::int64_t nonfinite = 0;                 // elements not finite where the reference is
   std::int64_t reference_nonfinite = 0;
+  /// Elements where the reference is infinite and the other is not that infinity. The error has no bound; rows of
+  /// top-1 can agree all the same.
+  std::int64_t lost_infinities = 0;
   /// Lowest first, at most eight; none of a single sample, and of sequences, whose samples hang together.
   std::vector<SampleFigure> worst_samples;
 };

@@ -386,12 +386,7 @@ void Diagnosis::reference() {
   if (!options_.search.golden.empty()) {
     experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
   }
-  for (const auto& [name, stats] : experiment_->reference.totals) {
-    require_comparable(name, stats.pooled);
-    if (stats.pooled.ref_nonfinite > 0) {
-      warn({"reference-not-finite", {{"count", stats.pooled.ref_nonfinite}, {"output", name}}});
-    }
-  }
+  for (const Note& note : require_comparable(experiment_->reference.totals, requirement())) warn(note);
 }
 
 void Diagnosis::calibrate() {

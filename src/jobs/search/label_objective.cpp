@@ -25,6 +25,10 @@ namespace {
 bool is_right(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels, std::size_t sample,
               const Tensor& output) {
   const std::span<const float> scores = output.floats();
+  if (scores.size() == 1) {
+    throw Error(ErrorKind::Input, "‹labels› need an output with a score for each class, and this one holds one value",
+                "a ‹metric-script› can evaluate decisions at a threshold");
+  }
   const std::int64_t label = labels[sample] + wanted.offset;
   if (label < 0 || label >= static_cast<std::int64_t>(scores.size())) {
     throw Error(

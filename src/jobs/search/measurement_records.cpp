@@ -28,6 +28,7 @@ std::optional<T> get_optional(Unpacker& unpacker) {
 
 void put_sums(Packer& packer, const OutputSums& sums) {
   packer.put(sums.pooled);
+  packer.put(sums.lost_infinities);
   packer.put(sums.rows);
   packer.put(sums.rows_agreed);
   packer.put(sums.worst_sqnr_db);
@@ -39,6 +40,7 @@ void put_sums(Packer& packer, const OutputSums& sums) {
 
 void get_sums(Unpacker& unpacker, OutputSums& sums) {
   sums.pooled = unpacker.get<ErrorStats>();
+  sums.lost_infinities = unpacker.get<std::int64_t>();
   sums.rows = unpacker.get<std::int64_t>();
   sums.rows_agreed = unpacker.get<std::int64_t>();
   sums.worst_sqnr_db = unpacker.get<double>();
@@ -50,6 +52,7 @@ void get_sums(Unpacker& unpacker, OutputSums& sums) {
 
 void put_outcome(Packer& packer, const SampleOutcome& outcome) {
   packer.put(outcome.error);
+  packer.put(outcome.lost_infinities);
   packer.put(outcome.rows);
   packer.put(outcome.rows_agreed);
   packer.put(outcome.along_last);
@@ -58,6 +61,7 @@ void put_outcome(Packer& packer, const SampleOutcome& outcome) {
 SampleOutcome get_outcome(Unpacker& unpacker) {
   SampleOutcome outcome;
   outcome.error = unpacker.get<ErrorStats>();
+  outcome.lost_infinities = unpacker.get<std::int64_t>();
   outcome.rows = unpacker.get<std::int64_t>();
   outcome.rows_agreed = unpacker.get<std::int64_t>();
   outcome.along_last = unpacker.get<bool>();

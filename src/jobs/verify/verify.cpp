@@ -355,8 +355,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   }
   const Lockstep measured = compare(subject, simulated.model, matches, known);
   watch.stop();
-  for (const auto& [name, stats] : measured.outputs) require_comparable(name, stats.pooled);
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
+  for (const Note& note : require_comparable(measured.outputs, requirement)) warn(note);
   report.figures = figures_of(subject, measured.outputs, requirement);
   if (const auto both = measure_other_order(subject, simulated.model, report.figures, requirement, known)) {
     report.figures = both->worse;

@@ -34,13 +34,14 @@ function figuresSection(runs, lead) {
   const shownRuns = runs.filter(r => r[1] && (r[1].outputs || []).length);
   if (!shownRuns.length) return;
   const top1 = shownRuns.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
-  const lost = shownRuns.some(r => r[1].outputs.some(o => o.nonfinite));
+  const lostIn = o => o.nonfinite + (o.lost_infinities || 0);
+  const lost = shownRuns.some(r => r[1].outputs.some(lostIn));
   const rows = shownRuns.flatMap(([label, run]) => run.outputs.map((o, i) => ({label: i ? "" : label, o})));
   const columns = [{title: "run", cell: row => row.label}, {title: "output", cell: row => name(row.o.name)}, {title: "SQNR, dB", kind: "num", cell: row => db(row.o.sqnr_db)},
     {title: "worst sample, dB", kind: "num", cell: row => db(row.o.worst_sqnr_db)}, {title: "which", kind: "num", cell: row => "#" + row.o.worst_sample}, {title: "largest error", kind: "num", cell: row => plain(row.o.max_abs_error)},
     {title: "cosine", kind: "num", cell: row => has(row.o.cosine) ? (Math.floor(number(row.o.cosine) * 1e6) / 1e6).toFixed(6) : "\u2013"},
     ...(top1 ? [{title: "top-1 agreement, %", kind: "num", cell: row => has(row.o.top1_agreement) ? (100 * row.o.top1_agreement).toFixed(1) : ""}] : []),
-    ...(lost ? [{title: "not finite", kind: "num", cell: row => row.o.nonfinite ? row.o.nonfinite.toLocaleString("en-US") : ""}] : [])];
+    ...(lost ? [{title: "not finite", kind: "num", cell: row => lostIn(row.o) ? lostIn(row.o).toLocaleString("en-US") : ""}] : [])];
   section("figures", "Figures", lead, tableOf("Figures of each run", columns, rows, {atFirst: 40}));
 }
 function sumsText(other) { return (other || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32"; }

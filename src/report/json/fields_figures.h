@@ -66,6 +66,9 @@ struct Fields<OutputFigure> {
   static constexpr bool (*claims_top1)(const OutputFigure&) = [](const OutputFigure& figure) {
     return figure.top1_above.has_value();
   };
+  static constexpr bool (*loses)(const OutputFigure&) = [](const OutputFigure& figure) {
+    return figure.lost_infinities > 0;
+  };
   static constexpr auto list = std::tuple{Field{"name", &OutputFigure::name},
                                           Field{"sqnr_db", &OutputFigure::sqnr_db},
                                           Field{"worst_sqnr_db", &OutputFigure::worst_sqnr_db},
@@ -84,6 +87,7 @@ struct Fields<OutputFigure> {
                                           Prose{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
                                           Field{"nonfinite", &OutputFigure::nonfinite},
                                           Field{"reference_nonfinite", &OutputFigure::reference_nonfinite},
+                                          Field{"lost_infinities", &OutputFigure::lost_infinities, loses},
                                           Field{"worst_samples", &OutputFigure::worst_samples, has_samples}};
 };
 

@@ -99,6 +99,8 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   std::string text = metric_text(metric, metric_value(metric, *figure).value_or(0), limit);
   if (figure->nonfinite > 0) {
     text = count_text(figure->nonfinite) + " output values that are not finite";
+  } else if (figure->lost_infinities > 0 && metric != Metric::MinTop1Agreement) {
+    text = count_text(figure->lost_infinities) + " infinite output values that come back as others";
   } else if (metric == Metric::MaxAbsError) {
     text = "a largest error of " + text;
   } else if (metric == Metric::MaxMse) {
@@ -219,6 +221,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
       std::string lost;
       if (nonfinite) {
         lost = count_text(figure.nonfinite);
+        if (figure.lost_infinities > 0) lost += fmt::format(" +{} inf lost", count_text(figure.lost_infinities));
         if (figure.reference_nonfinite > 0) lost += fmt::format(" (ref {})", count_text(figure.reference_nonfinite));
       }
       table.row({first, printable(figure.name), db_text(figure.sqnr_db),

@@ -208,6 +208,7 @@ constexpr NoteTemplate kNotes[] = {
     {"output-constant",
      "'{output}' is one constant in the typed model; in the float model its values are from {min:.3g} to "
      "{max:.3g}[; {where:text}]"},
+    {"output-empty", "output '{output}' is empty in every sample: nothing of it is compared"},
     {"output-measured-by-scores",
      "output '{output}' is measured by the input of its ArgMax, '{scores}', along axis {axis}"},
     {"output-measured-dequantized", "output '{output}' is measured by its dequantized values"},
@@ -270,7 +271,8 @@ constexpr NoteTemplate kNotes[] = {
      "layer '{layer}' ({operator}) is rounded at its inputs and outputs only: its intermediate values are not "
      "simulated"},
     {"reference-not-finite",
-     "the float model itself returns {count} values that are not finite in output '{output}': they are ignored"},
+     "the float model itself returns {count} values that are not finite in output '{output}': NaN is ignored, and "
+     "an infinity has to be the same in both"},
     {"reference-quantizes",
      "the float model already quantizes ({nodes:#QuantizeLinear node}): that error is part of the reference and "
      "does not count (to measure such a file, pass it to '‹vernier verify›' after its float model)"},
