@@ -495,11 +495,11 @@ def test_the_axis_of_classes_can_be_given(tmp_path):
         assert said in done.stderr
 
 
-@pytest.mark.parametrize("shape, value", [([0, 3], 0), ([1, 3], np.inf), ([1, 3], -np.inf)])
-def test_empty_outputs_and_equal_infinities_are_equal(tmp_path, shape, value):
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_equal_infinities_are_equal(tmp_path, value):
     b = networks.Builder(17)
     b.add("Add", ["x", b.constant("far", np.float32(value))], "y")
-    onnx.save(b.model([("x", networks.FLOAT, shape)], [("y", networks.FLOAT, shape)]), tmp_path / "m.onnx")
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3])], [("y", networks.FLOAT, [1, 3])]), tmp_path / "m.onnx")
     for limit in (["--min-sqnr", "60"], ["--max-abs-error", "0"], ["--min-cosine", "1"], ["--max-mse", "0"]):
         vernier("verify", "m.onnx", "m.onnx", *limit, folder=tmp_path)
 
