@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/elements.h"
 #include "model/operator_traits.h"
 #include "plan/round_node.h"
 #include "plan/simulate_typed.h"
@@ -346,7 +347,7 @@ std::map<std::string, ValueType> types_behind_rounds(const Model& simulated) {
   return infer_types(plain);
 }
 
-/// A file may hold a layer with more channels than the float model has, or compute it in float64.
+/// A file may hold a layer with more channels than the float model has, compute it in float64 or on integers.
 void drop_other_types(const Subject& subject, const Model& simulated, LayerMatches& matches) {
   const std::map<std::string, ValueType> ref = infer_types(subject.model);
   const std::map<std::string, ValueType> low = types_behind_rounds(simulated);
@@ -354,14 +355,15 @@ void drop_other_types(const Subject& subject, const Model& simulated, LayerMatch
     const auto a = ref.find(matches.pairs[i].ref);
     const auto b = low.find(matches.pairs[i].low);
     if (a == ref.end() || b == low.end()) continue;
-    const bool wide = b->second.dtype == Dtype::Float64;
-    if (!wide && (!a->second.rank_known || !b->second.rank_known)) continue;
+    const Dtype type = b->second.dtype;
+    const bool not_float = type == Dtype::Float64 || type == Dtype::Bool || is_integer(type);
+    if (!not_float && (!a->second.rank_known || !b->second.rank_known)) continue;
     const bool same = std::ranges::equal(a->second.shape, b->second.shape, [](std::int64_t one, std::int64_t other) {
       return one == other || one < 0 || other < 0;
     });
-    if (same && !wide) continue;
+    if (same && !not_float) continue;
     matches.missing.push_back(
-        fmt::format("{}: of another {} in the typed file", matches.layers[i]->name, wide ? "type" : "shape"));
+        fmt::format("{}: of another {} in the typed file", matches.layers[i]->name, not_float ? "type" : "shape"));
     matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
     matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
   }

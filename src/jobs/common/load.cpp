@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "analysis/figures.h"
 #include "analysis/output_part.h"
 #include "analysis/output_parts.h"
+#include "base/elements.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
@@ -277,6 +280,26 @@ Loaded load(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   return open(source, preparation, sources, /*judged=*/false);
 }
 
+void require_values_of_inputs(const Loaded& loaded, const Model& typed) {
+  constexpr std::size_t kFew = 8;
+  for (const InputInfo& input : model_inputs(typed)) {
+    if (!is_integer(input.dtype)) continue;
+    for (std::size_t sample = 0; sample < std::min(kFew, loaded.samples->size()); ++sample) {
+      const Sample values = loaded.samples->at(sample);
+      const auto given = values.find(input.name);
+      if (given == values.end() || given->second.dtype() != Dtype::Float32) continue;
+      const std::span<const float> floats = given->second.floats();
+      const auto lost = std::ranges::find_if(floats, [](float value) { return value != std::trunc(value); });
+      if (lost == floats.end()) continue;
+      throw Error(
+          ErrorKind::Input,
+          fmt::format("{}: input '{}' is {}, and sample {} holds {:.4g}, which it cannot hold",
+                      printable(typed.path.string()), printable(input.name), dtype_name(input.dtype), sample, *lost),
+          "no DequantizeLinear reads that input, so its scale is not known; give a file with a float input");
+    }
+  }
+}
+
 void fit_beside(Model& simulated, const Loaded& loaded) {
   onnx::GraphProto& graph = *simulated.proto.mutable_graph();
   for (const InputInfo& wanted : model_inputs(loaded.subject.model)) {
@@ -290,6 +313,14 @@ void fit_beside(Model& simulated, const Loaded& loaded) {
     }
   }
   judge_alike(simulated, loaded.views);
+  for (const InputInfo& output : model_outputs(simulated)) {
+    const bool judged = std::ranges::find(loaded.subject.judged, output.name) != loaded.subject.judged.end();
+    if (!judged || !(is_integer(output.dtype) || output.dtype == Dtype::Bool)) continue;
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: output '{}' is {}, where the float model has {}", printable(simulated.path.string()),
+                            printable(output.name), not_judged_text(simulated, output), dtype_name(Dtype::Float32)),
+                "‹outputs› names the outputs to measure");
+  }
 }
 
 Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources) {

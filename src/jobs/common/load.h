@@ -46,8 +46,12 @@ Loaded load(const OnnxModel& source, const PrepareOptions& preparation, Sources&
 /// Input when nothing is.
 Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources);
 
+/// Errors: Input if the float samples hold a fraction for an input that `typed` reads as integers: a cast would lose
+/// it. The first samples are checked.
+void require_values_of_inputs(const Loaded& loaded, const Model& typed);
+
 /// Gives another model of the network, simulated from a typed file, the inputs of the one that was loaded, which may be
-/// halves, and lets its outputs be judged alike. Errors: Input when an output cannot be.
+/// halves, and lets its outputs be judged alike. Errors: Input when an output cannot be, as integers without a scale.
 void fit_beside(Model& simulated, const Loaded& loaded);
 
 /// That an interrupted run went on; nothing when none did.

@@ -46,6 +46,7 @@
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
+#include "plan/float_interface.h"
 #include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
@@ -252,8 +253,9 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
 }
 
 /// The figures, and the defects that only these show.
-void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
+void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
   Sources sources(options.measure, sinks);
+  report.notes = give_float_interface(typed, *sources.model(options.float_model));
   const std::optional<Model> pairs = pairs_of_operators(typed, *sources.model(options.float_model));
   SimulatedFile simulated = simulate_typed(pairs ? *pairs : typed);
   const Loaded loaded = load_beside(typed, simulated, options.float_model, sources);
@@ -261,7 +263,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   report.data = loaded.samples->description();
   report.samples = loaded.samples->size();
   report.warnings = loaded.warnings;
-  report.notes = simulated.notes;
+  append(report.notes, simulated.notes);
   if (simulated.quantized.empty()) report.notes.push_back({"no-constant-pair", {}});
   for (const Note& note : report.warnings) sinks.warn(note);
 

@@ -58,6 +58,7 @@
 #include "model/contents.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
+#include "plan/float_interface.h"
 #include "plan/scheme.h"
 #include "search/journal.h"
 #include "vernier/arithmetic.h"
@@ -441,7 +442,9 @@ RunFigures Diagnosis::given_file() {
   options.target = options_.precision.target;
   JobSinks quiet = sinks_;
   quiet.warning = {};  // this job says them itself
-  return verify_model(as_typed_file(*sources_.model(*options_.from)), options, sources_, quiet).figures;
+  Model file = as_typed_file(*sources_.model(*options_.from));
+  give_float_interface(file, *sources_.model(options_.model));
+  return verify_model(file, options, sources_, quiet).figures;
 }
 
 /// Of the file that was given, and of the network if it were written as it stands.

@@ -23,6 +23,7 @@
 #include "numerics/grid.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
+#include "plan/float_interface.h"
 #include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
@@ -206,8 +207,9 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   }
   TypedSource found = raise_typed_source(source, sources, precision);  // float16 and bfloat16
   const std::shared_ptr<const Model> network = sources.model(source);
-  const Model read = normalized_file(*sources.model(quantized));
+  Model read = normalized_file(*sources.model(quantized));
   require_usable_pairs(quantized, read);
+  append(found.notes, give_float_interface(read, *network));
   const Model given = in_pair_form(read);
   const SimulatedFile file = simulate_typed(given);
   found.lost_limits = file.lost_limits;

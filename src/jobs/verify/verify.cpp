@@ -50,6 +50,7 @@
 #include "model/prepare.h"
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
+#include "plan/float_interface.h"
 #include "plan/half_steps.h"
 #include "plan/nbits_weight.h"
 #include "plan/pair_form.h"
@@ -179,6 +180,7 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const OnnxModel
   Loaded loaded = load_judged(float_model, preparation, sources);
   loaded.rounds = rounds;
   check_same_interface(*loaded.original, typed);
+  require_values_of_inputs(loaded, typed);
   bring_beside(loaded, typed, simulated.model);
   return loaded;
 }
@@ -270,13 +272,14 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   Sources sources(options.measure, sinks);
   sources.load_runtime_ahead();
   const std::shared_ptr<const Model> read = sources.model(options.typed_model);
-  const Model typed = as_typed_file(*read);
+  Model typed = as_typed_file(*read);
   const std::shared_ptr<const Model> reference = sources.model(options.float_model);
   const bool reference_low = any_low(simulate_typed(*reference));
   std::vector<FoundDefect> defects = defects_of_pairs(normalized_pairs(typed), /*perhaps_meant=*/false, options.target);
   if (std::ranges::none_of(defects, &FoundDefect::refused)) {
     merge_defects(defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }
+  const std::vector<Note> interface = give_float_interface(typed, *reference);
   VerifyReport report;
   try {
     report = verify_model(typed, options, sources, sinks, nullptr, /*as_users_run_it=*/true);
@@ -287,6 +290,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
     report = described(typed, options, sources);
     report.notes.push_back({"file-does-not-run", {{"error", first_line(fault.what())}}});
   }
+  report.notes.insert(report.notes.begin(), interface.begin(), interface.end());
   if (holds_quantized_values(*reference) && !options.task.labels) not_judged(report);
   merge_defects(defects, std::move(report.defects));
   report.defects = std::move(defects);

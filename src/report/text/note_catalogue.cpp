@@ -97,6 +97,8 @@ constexpr NoteTemplate kNotes[] = {
      "{options:text} {options:?has|have} no effect on {data:text}: only images are prepared, and these are "
      "arrays"},
     {"input-left-out", "‹inputs›: no output needs '{input}': it is left out"},
+    {"input-quantized",
+     "input '{input}' of the file is {type}: samples are quantized with the scale of the DequantizeLinear behind it"},
     {"inputs-doubtful",
      "{finding:text}[; images are read like that with {remedy:text}] (the first {samples:#sample}; ‹vernier "
      "check data› looks closer)"},
