@@ -16,6 +16,8 @@
 #include "model/operator_traits.h"
 #include "plan/constant_codes.h"
 #include "plan/normalized_file.h"
+#include "plan/placement.h"
+#include "plan/type_variables.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -127,7 +129,7 @@ class PairForm {
       dynamic_product(node);
       return true;
     }
-    return moves_codes(node);
+    return runs_on_codes(node);
   }
 
   void remember(const std::string& codes, const std::string& scale, const std::string& zero) {
@@ -173,15 +175,53 @@ class PairForm {
     return true;
   }
 
-  bool moves_codes(const Node& node) {
-    const auto grid = node.input_size() > 0 ? grids_.find(node.input(0)) : grids_.end();
-    if (grid == grids_.end() || node.output_size() != 1 || has(node, Trait::Quantizes)) return false;
-    if (!has(node, Trait::Moves | Trait::Selects)) return false;
-    const auto [scale, zero] = grid->second;
+  /// An operator that ONNX defines for integers as for floats, on codes: by its type variables, whichever it is.
+  bool runs_on_codes(const Node& node) {
+    if (has(node, Trait::Quantizes) || has_body(node)) return false;
+    const auto reads =
+        std::ranges::find_if(node.input(), [&](const std::string& read) { return grids_.contains(read); });
+    if (reads == node.input().end()) return false;
+    const auto place = static_cast<int>(reads - node.input().begin());
+    const std::vector<int> results = results_like(node, place);
+    if (results.empty()) return false;
+    const auto [scale, zero] = grids_.at(*reads);
+    const bool joins = has(node, Trait::Joins) && std::ranges::all_of(node.input(), [&](const std::string& read) {
+                         return grids_.contains(read) && grids_.at(read) == grids_.at(*reads);
+                       });
+    const bool moves = place == 0 && (has(node, Trait::Moves | Trait::Selects) || picks_nearest(node));
     Node becomes = node;
-    becomes.set_input(0, dequantized(node.input(0), scale, zero, kNoInput));
-    finish(std::move(becomes), node.output(0), scale, zero);
+    for (int i = 0; (joins || moves) && i < (joins ? node.input_size() : 1); ++i) {
+      becomes.set_input(i, dequantized(node.input(i), scale, zero, kNoInput));
+    }
+    std::vector<std::pair<std::string, std::string>> values;  // that stand for each result, and the result
+    for (const int i : results) {
+      values.emplace_back(names_.unique(without(node.output(i), "_quantized")), node.output(i));
+      becomes.set_output(i, joins || moves ? values.back().first : names_.unique(node.output(i) + "/codes"));
+    }
+    const Node made = becomes;
+    made_.push_back(std::move(becomes));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      // What computes on the integers themselves (a linear Resize) rounds in its own way: it keeps them, and gives the
+      // values that they stand for.
+      if (!joins && !moves) add_dequantizer(made.output(results[i]), scale, zero, kNoInput, values[i].first);
+      add_quantizer(values[i].first, scale, zero, values[i].second);
+    }
     return true;
+  }
+
+  /// The results of `node` that have the type of its input `place`.
+  std::vector<int> results_like(const Node& node, int place) const {
+    const NodeTypes types = node_types(node, default_opset(model_.proto));
+    std::vector<int> results;
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (node.output(i).empty()) continue;
+      const bool same = types.has_schema ? !types.inputs[static_cast<std::size_t>(place)].variable.empty() &&
+                                               types.inputs[static_cast<std::size_t>(place)].variable ==
+                                                   types.outputs[static_cast<std::size_t>(i)].variable
+                                         : node.output_size() == 1 && has(node, kFollows);
+      if (same) results.push_back(i);
+    }
+    return results;
   }
 
   void scaled_product(const Node& node, const Scaled& scaled) {
@@ -238,18 +278,23 @@ class PairForm {
 
   /// What `codes` stand for. `axis`: that several scales run along; kNoInput: the last one.
   std::string dequantized(const std::string& codes, const std::string& scale, const std::string& zero, int axis) {
+    std::string values = names_.unique(without(codes, "_quantized") + "/dequantized");
+    add_dequantizer(codes, scale, zero, axis, values);
+    return values;
+  }
+
+  void add_dequantizer(const std::string& codes, const std::string& scale, const std::string& zero, int axis,
+                       const std::string& values) {
     Node node;
     node.set_op_type("DequantizeLinear");
     node.set_name(names_.unique(codes + "_DequantizeLinear"));
     for (const std::string& input : {codes, scale, zero}) {
       if (!input.empty()) node.add_input(input);
     }
-    node.add_output(names_.unique(without(codes, "_quantized") + "/dequantized"));
+    node.add_output(values);
     const auto scales = initializer(model_, scale);
     if (scales && scales->count() > 1) set_attribute(node, "axis", std::int64_t{axis});
-    std::string values = node.output(0);
     made_.push_back(std::move(node));
-    return values;
   }
 
   /// An int32 bias has the scale of what it is added to. Absent where no constants say that.
@@ -278,15 +323,20 @@ class PairForm {
     node.clear_output();
     node.add_output(values);
     made_.push_back(std::move(node));
-    Node quantize;
-    quantize.set_op_type("QuantizeLinear");
-    quantize.set_name(names_.unique(values + "_QuantizeLinear"));
+    add_quantizer(values, scale, zero, codes);
+  }
+
+  void add_quantizer(const std::string& values, const std::string& scale, const std::string& zero,
+                     const std::string& codes) {
+    Node node;
+    node.set_op_type("QuantizeLinear");
+    node.set_name(names_.unique(values + "_QuantizeLinear"));
     for (const std::string& input : {values, scale, zero}) {
-      if (!input.empty()) quantize.add_input(input);
+      if (!input.empty()) node.add_input(input);
     }
-    quantize.add_output(codes);
+    node.add_output(codes);
     remember(codes, scale, zero);
-    made_.push_back(std::move(quantize));
+    made_.push_back(std::move(node));
   }
 
   Model model_;
@@ -305,8 +355,15 @@ class PairForm {
 Model in_pair_form(const Model& file) { return PairForm(file).run(); }
 
 bool computes_on_codes(const Model& file) {
-  return std::ranges::any_of(file.proto.graph().node(), [](const Node& node) {
-    return has(node, Trait::ComputesOnCodes) || node.op_type() == "DynamicQuantizeMatMul";
+  std::set<std::string> codes;
+  for (const Node& node : file.proto.graph().node()) {
+    if (is_quantization(node, "QuantizeLinear")) codes.insert(node.output(0));
+  }
+  return std::ranges::any_of(file.proto.graph().node(), [&](const Node& node) {
+    if (has(node, Trait::ComputesOnCodes) || node.op_type() == "DynamicQuantizeMatMul") return true;
+    const auto reads =
+        std::ranges::find_if(node.input(), [&](const std::string& read) { return codes.contains(read); });
+    return reads != node.input().end() && !has(node, Trait::Quantizes | Trait::ReadsShape);
   });
 }
 

@@ -14,15 +14,16 @@ namespace vernier {
 ///   Mul(Cast(MatMulInteger(x, w, ...)), x scale * w scale)   -> MatMul(DQ(x), DQ(w)), and ConvInteger
 ///   MatMulIntegerToFloat, DynamicQuantizeMatMul, QGemm       -> the same
 ///
-/// What moves codes moves values. Names are those that ONNX Runtime's quantizers made them of: "conv_quant" is "conv"
-/// again, "y_quantized" is made of "y". Other operators on codes, and those in bodies, stay. Not for running: opsets
-/// are as they were.
+/// What moves codes moves values. Other operators on codes that ONNX defines for floats as well keep them, with the
+/// values that they stand for behind. Names are those that ONNX Runtime's quantizers made them of: "conv_quant" is
+/// "conv" again, "y_quantized" is made of "y". What has none of these meanings, and bodies, stay. Not for running:
+/// opsets are as they were.
 Model in_pair_form(const Model& file);
 
 /// normalized_file() of any typed file, in pair form where it computes on codes.
 Model normalized_pairs(const Model& typed);
 
-/// Whether a node of the main graph computes on codes.
+/// Whether a node of the main graph computes on codes, or moves them.
 bool computes_on_codes(const Model& file);
 
 /// The name of the float operator in the place of the node `name` on codes.

@@ -11,14 +11,11 @@
 #include "vernier/format.h"
 
 namespace vernier {
-namespace {
 
-bool nearest(const onnx::NodeProto& resize) {
-  const onnx::AttributeProto* mode = find_attribute(resize, "mode");
-  return mode == nullptr || mode->s() == "nearest";
+bool picks_nearest(const onnx::NodeProto& node) {
+  const onnx::AttributeProto* mode = find_attribute(node, "mode");
+  return is_onnx(node, "Resize") && (mode == nullptr || mode->s() == "nearest");
 }
-
-}  // namespace
 
 Placement::Placement(const Model& model, const onnx::GraphProto& graph,
                      const std::map<std::string, const Layer*>& layers, const Plan& plan, const IsLow& is_low)
@@ -72,7 +69,7 @@ bool Placement::is_carrier(const onnx::NodeProto& node) const {
   const auto found = layers_.find(node.name());
   if (found == layers_.end()) return false;
   const Layer& layer = *found->second;
-  const bool moves = layer.follows || (layer.op_type == "Resize" && nearest(node));
+  const bool moves = layer.follows || picks_nearest(node);
   // A constant among the values (an operand of Concat, the value of a Pad) is on no grid.
   return moves && layer.weights.empty() && !layer.inputs.empty();
 }

@@ -25,6 +25,9 @@
 
 namespace vernier {
 
+/// Whether a Resize picks the nearest value, so that it only moves values.
+bool picks_nearest(const onnx::NodeProto& node);
+
 class Placement {
  public:
   /// Is this node a layer that runs in the scheme of integer kernels? Plans differ in nothing else.

@@ -7,6 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
 from test_traits import sqnr, vernier
 
@@ -179,3 +180,89 @@ def test_an_output_of_other_integers_is_refused_with_its_operator(tmp_path):
     done = vernier("verify", "float.onnx", "q.onnx", "--data", "x.npz", folder=tmp_path, codes=(3,))
     assert "q.onnx: output 'y' is int64 of ArgMax, where the float model has float32" in done.stderr
     assert figure(measured(tmp_path, "--outputs", "s"), "s") == "inf"
+
+
+class Images(CalibrationDataReader):
+    def __init__(self, images):
+        self.left = iter(images)
+
+    def get_next(self):
+        image = next(self.left, None)
+        return None if image is None else {"x": image}
+
+
+ON_CODES = {
+    "nearest": [node("Resize", "c none scales", "m", mode="nearest")],
+    "linear": [node("Resize", "c none scales", "m", mode="linear")],
+    "pad": [node("Pad", "c pads", "m")],
+    "split": [node("Split", "c", "m rest", axis=1)],
+    "max_pool": [node("MaxPool", "c", "m", kernel_shape=[2, 2])],
+    "clip": [node("Clip", "c low high", "m")],
+    "slice": [node("Slice", "c begin end axis", "m")],
+    "concat": [node("Concat", "c c", "m", axis=1)],
+}
+
+
+def convolutions(folder, nodes, channels):
+    random = np.random.default_rng(3)
+    made = {"W": random.standard_normal((4, 3, 3, 3)) * 0.4, "V": random.standard_normal((4, channels, 3, 3)) * 0.2,
+            "scales": [1, 1, 2, 2], "low": -1, "high": 1}
+    made = {name: np.asarray(value, np.float32) for name, value in made.items()}
+    made |= {"pads": np.array([0, 0, 1, 1, 0, 0, 1, 1]), "begin": np.array([1]), "end": np.array([7]), "axis": np.array([2])}
+    nodes = [node("Conv", "x W", "c", pads=[1] * 4), *nodes, node("Conv", "m V", "y")]
+    for each in nodes:
+        each.input[:] = ["" if name == "none" else name for name in each.input]
+    read = {name for each in nodes for name in each.input}
+    save(nodes, [("x", TensorProto.FLOAT, [1, 3, 8, 8])], [("y", TensorProto.FLOAT, None)],
+         {name: value for name, value in made.items() if name in read}, folder / "float.onnx", 13)
+    images = random.standard_normal((SAMPLES, 1, 3, 8, 8)).astype(np.float32)
+    np.savez(folder / "x.npz", x=images)
+    return images
+
+
+def run(path, images):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return np.stack([session.run(None, {"x": image})[0] for image in images])
+
+
+@pytest.mark.parametrize("kind", ON_CODES)
+def test_operators_that_run_on_quantized_values_are_compared_whichever_they_are(tmp_path, kind):
+    images = convolutions(tmp_path, ON_CODES[kind], {"split": 2, "concat": 8}.get(kind, 4))
+    quantize_static(tmp_path / "float.onnx", tmp_path / "q.onnx", Images(images), quant_format=QuantFormat.QOperator,
+                    activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, per_channel=True)
+    right = sqnr(run(tmp_path / "float.onnx", images), run(tmp_path / "q.onnx", images))
+    report = measured(tmp_path, "--min-sqnr", "20")
+    assert figure(report) == pytest.approx(right, abs=0.3)
+    lost = measured(tmp_path, job=("debug", "loss"))
+    assert figure(lost) == pytest.approx(right, abs=0.3)
+    if kind in ("nearest", "linear"):
+        assert {row["layer"] for row in lost["tensors"]} == {"c_node", "m_node", "y_node"}
+    vernier("fix", "float.onnx", "--from", "q.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", "--no-latency",
+            folder=tmp_path)
+
+
+@pytest.mark.parametrize("nodes", [
+    [node("Resize", "cq none scales", "mq", mode="linear"), node("DequantizeLinear", "mq cs cz", "m")],
+    [node("MaxPool", "cq", "mq", kernel_shape=[2, 2]), node("DequantizeLinear", "mq cs cz", "m")],
+], ids=["resize", "max_pool"])
+def test_files_with_pairs_may_compute_on_quantized_values(tmp_path, nodes):
+    operator = node(nodes[0].op_type, " ".join(["c", *nodes[0].input[1:]]), "m")
+    operator.attribute.extend(nodes[0].attribute)
+    images = convolutions(tmp_path, [operator], 4)
+    model = onnx.load(tmp_path / "float.onnx")
+    added = [node("QuantizeLinear", "c cs cz", "cq"), *nodes]
+    for each in added:
+        each.input[:] = ["" if name == "none" else name for name in each.input]
+    kept = list(model.graph.node)
+    del model.graph.node[:]
+    model.graph.node.extend([kept[0], *added, kept[-1]])
+    model.graph.initializer.extend([numpy_helper.from_array(np.float32(0.05), "cs"),
+                                    numpy_helper.from_array(np.uint8(128), "cz")])
+    onnx.save(model, tmp_path / "q.onnx")
+    right = sqnr(run(tmp_path / "float.onnx", images), run(tmp_path / "q.onnx", images))
+    assert figure(measured(tmp_path)) == pytest.approx(right, abs=0.3)
+    lost = measured(tmp_path, job=("debug", "loss"), codes=(1,))  # the second weight is left in float
+    assert [defect["kind"] for defect in lost["defects"]] == ["missing-quantizer"]
+    assert figure(lost) == pytest.approx(right, abs=0.3)
