@@ -216,12 +216,18 @@ std::string name_of(const SourceOptions& options) {
   return options.location.empty() ? "the random inputs" : printable(options.location);
 }
 
-std::unique_ptr<SampleSource> open_one(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
+struct FirstLook {
+  std::unique_ptr<SampleSource> source;
+  bool full = false;  // every input has values in the first sample
+};
+
+FirstLook open_one(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
   auto source = std::make_unique<CheckedSource>(open_reader(options, inputs), options, inputs, name_of(options));
   if (source->size() == 0) throw Error(ErrorKind::Input, fmt::format("{}: holds no samples", name_of(options)));
   // A wrong file should fail here, before models are loaded and minutes are spent.
-  source->at(0);
-  return source;
+  const Sample first = source->at(0);
+  const bool full = std::ranges::all_of(first, [](const auto& value) { return value.second.count() > 0; });
+  return {std::move(source), full};
 }
 
 // Several sources one behind the other. Each keeps its own checks, so that messages name the file and count its
@@ -253,6 +259,33 @@ class ChainedSource final : public SampleSource {
   std::vector<std::size_t> ends_;  // of each part, in samples
   std::string name_;
 };
+
+bool without_rows(const Tensor& array) { return !array.shape().empty() && array.shape()[0] == 0; }
+
+/// An input may have no row in some samples, such as the boxes of an image, and a cache no step in any. Data without a
+/// row in any sample say nothing of a network: whatever it computes is exact. Reads samples until each input had
+/// values.
+void require_values(const SampleSource& source, const SourceOptions& options, const std::vector<InputInfo>& inputs) {
+  const std::vector<InputInfo> fed = fed_inputs(options, inputs);
+  std::vector<std::string> missing;
+  for (const InputInfo& input : fed) {
+    if (std::ranges::find(input.shape, 0) == input.shape.end()) missing.push_back(input.name);
+  }
+  if (missing.empty()) return;
+  const std::vector<std::string> wanted = missing;
+  bool any = false;
+  for (std::size_t index = 0; index < source.size() && !(any && missing.empty()); ++index) {
+    const Sample sample = source.at(index);
+    any = any || std::ranges::any_of(wanted, [&](const std::string& name) { return sample.at(name).count() > 0; });
+    std::erase_if(missing, [&](const std::string& name) { return !without_rows(sample.at(name)); });
+  }
+  if (any && missing.empty()) return;
+  const std::string& name = missing.empty() ? wanted.front() : missing.front();
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: no sample has a value: the array for input '{}' has shape {}", name_of(options),
+                          printable(name), shape_text(source.at(0).at(name).shape())),
+              "check what wrote it: a filter may have removed every row");
+}
 
 }  // namespace
 
@@ -287,22 +320,34 @@ std::vector<fs::path> entries_with(const Location& location, std::span<const std
 }
 
 std::unique_ptr<SampleSource> open_samples(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
-  if (options.further.empty() || options.source != nullptr || !options.arrays.empty()) return open_one(options, inputs);
+  if (options.further.empty() || options.source != nullptr || !options.arrays.empty()) {
+    FirstLook opened = open_one(options, inputs);
+    if (!opened.full) require_values(*opened.source, options, inputs);
+    return std::move(opened.source);
+  }
   std::vector<std::unique_ptr<SampleSource>> parts;
   std::vector<std::string> names{printable(options.location)};
   SourceOptions part = options;
   part.further.clear();
-  parts.push_back(open_one(part, inputs));
+  bool full = false;
+  const auto add = [&] {
+    FirstLook opened = open_one(part, inputs);
+    full = full || opened.full;
+    parts.push_back(std::move(opened.source));
+  };
+  add();
   std::size_t samples = parts.back()->size();
   for (const std::string& location : options.further) {
     names.push_back(printable(location));
     if (options.limit != 0 && samples == options.limit) continue;
     part.location = location;
     part.limit = options.limit == 0 ? 0 : options.limit - samples;
-    parts.push_back(open_one(part, inputs));
+    add();
     samples += parts.back()->size();
   }
-  return std::make_unique<ChainedSource>(std::move(parts), list_some(names));
+  auto chained = std::make_unique<ChainedSource>(std::move(parts), list_some(names));
+  if (!full) require_values(*chained, options, inputs);
+  return chained;
 }
 
 }  // namespace vernier

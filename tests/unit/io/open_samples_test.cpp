@@ -55,6 +55,33 @@ TEST(OpenSamples, RefusesWhatItCannotUse) {
   EXPECT_EQ(open_error("/dev/null").kind(), ErrorKind::Input);
 }
 
+TEST(OpenSamples, RefusesDataWithoutASingleRow) {
+  const TempFolder folder;
+  write_file(folder / "none.npy", npy_of({0, 2}, {}));
+  const Error alone = error_of([&] { open_samples(from(folder / "none.npy"), {float_input("x", {-1, 2})}); });
+  EXPECT_EQ(alone.kind(), ErrorKind::Input);
+  EXPECT_NE(std::string(alone.what()).find("none.npy: no sample has a value: the array for input 'x' has shape 0x2"),
+            std::string::npos);
+
+  const auto boxes = float_input("boxes", {-1, 4}), image = float_input("image", {1, 2});
+  const std::string none = npy_of({0, 4}, {}), pixels = npy_of({1, 2}, counting(2));
+  write_zip(folder / "a.npz", {{"boxes.npy", none}, {"image.npy", pixels}}, false);
+  const Error other = error_of([&] { open_samples(from(folder / "a.npz"), {boxes, image}); });
+  EXPECT_NE(std::string(other.what()).find("input 'boxes' has shape 0x4"), std::string::npos);
+
+  // An image without boxes is a sample where others have some; so is a cache that holds no step yet.
+  write_zip(folder / "b.npz",
+            {{"sample_0/boxes.npy", none},
+             {"sample_0/image.npy", pixels},
+             {"sample_1/boxes.npy", npy_of({1, 4}, counting(4))},
+             {"sample_1/image.npy", pixels}},
+            false);
+  EXPECT_EQ(open_samples(from(folder / "b.npz"), {boxes, image})->size(), 2U);
+  write_zip(folder / "c.npz", {{"past.npy", npy_of({1, 0, 4}, {})}, {"image.npy", pixels}}, false);
+  EXPECT_EQ(open_samples(from(folder / "c.npz"), {float_input("past", {1, -1, 4}), image})->size(), 1U);
+  EXPECT_EQ(open_samples(from(folder / "none.npy"), {float_input("x", {0, 2})})->size(), 1U);
+}
+
 TEST(OpenSamples, DoesNotGuessAtAMixedFolder) {
   const TempFolder folder;
   write_zip(folder / "a.npz", {{"x.npy", npy_of({1, 2}, counting(2))}}, false);
