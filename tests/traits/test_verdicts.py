@@ -332,3 +332,19 @@ def test_a_range_of_the_file_that_clips_is_widened(folder, tensor):
     steps = [numpy_helper.to_array(constants[node.input[1]]) for node in written.graph.node
              if node.op_type == "QuantizeLinear" and node.input[0].removesuffix("_unquantized") == tensor]
     assert steps and all(step > 1.5 * given[tensor] for step in steps), (steps, given)
+
+
+@pytest.mark.parametrize("samples", [8, 12])
+def test_a_file_is_judged_by_fix_as_by_verify(folder, samples):
+    """`fix` is sure of its own result on new samples; the file that it was given is what `verify` says it is."""
+    with np.load(folder / "x.npz") as saved:
+        rest = {name: np.concatenate([value, 0.9 * value])[:samples] for name, value in saved.items()}
+    np.savez(folder / "x.npz", **rest)
+    files.write(folder, files.quantized(bias_step=1.2))
+    figure = min(row["sqnr_db"] for row in verdict(folder)["figures"]["outputs"])
+    for slack, passed in ((0.05, True), (-0.05, False)):
+        limit = f"{figure - slack:.4f}"
+        assert (verdict(folder, "--min-sqnr", limit, code=0 if passed else 1)["outcome"] == "met") == passed
+        done = vernier("fix", "float.onnx", "--from", "quantized.onnx", "--int8", "--data", "x.npz", "--no-latency",
+                       "--no-cache", "--min-sqnr", limit, folder=folder, codes=(0, 1, 5))
+        assert ("and misses it" in " ".join(done.stdout.split())) is not passed
