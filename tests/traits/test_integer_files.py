@@ -151,6 +151,14 @@ def test_operators_on_quantized_values_may_be_first_and_last(tmp_path):
     assert figure(report) == pytest.approx(right, abs=0.3)
     assert figure(report["engine"]) == pytest.approx(right, abs=0.01)
 
+    # By the lists that engines publish: no pair stands there that a rule would look at.
+    done = vernier("check", "placement", "q.onnx", "--target", "tensorrt", folder=tmp_path, codes=(1,))
+    assert done.stdout.startswith("tensorrt does not list 1 operator on quantized values that the file has.")
+    assert "operator-not-listed: moved_node: QLinearMatMul is not in TensorRT 10.15's list" in done.stdout
+    vernier("check", "placement", "q.onnx", "--target", "openvino", folder=tmp_path)
+    placements = {row["target"]: row["not_fused"] for row in report["placements"]}
+    assert placements["tensorrt"] == 1 and placements["openvino"] == 0
+
 
 def test_an_input_whose_scale_is_not_known_is_refused(tmp_path):
     weight, samples = network(tmp_path, 21)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/export.h"
@@ -25,6 +26,9 @@ struct PlacementFinding {
   /// The engine computes something else there than the file says.
   bool computes_otherwise = false;
 };
+
+/// The rule of operators on quantized values that the engine's published list does not have.
+inline constexpr std::string_view kOperatorNotListed = "operator-not-listed";
 
 struct CheckPlacementReport {
   int version = 1;

@@ -23,6 +23,7 @@
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/compiler.h"
 #include "model/operator_traits.h"
+#include "plan/operators/operators.h"
 #include "plan/qdq_defects.h"
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
@@ -144,6 +145,26 @@ void run_once(const std::shared_ptr<const Runtime>& runtime, const Model& file, 
   report.findings.push_back(std::move(finding));
 }
 
+/// Operators on quantized values that the engine's published list does not have: no rule about pairs looks at them.
+std::vector<PlacementFinding> not_listed(const Model& file, Target target) {
+  std::vector<PlacementFinding> findings;
+  const EngineOperators* const list = engine_operators(target);
+  if (list == nullptr) return findings;
+  const NodeSurroundings around(file);
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!has(node, Trait::ComputesOnCodes | Trait::StoresCodes)) continue;
+      const OperatorVerdict verdict = list->verdict(around, node);
+      if (verdict.taken) continue;
+      findings.push_back({std::string(kOperatorNotListed), node.name(),
+                          fmt::format("{} is not in {} {}'s list of operators: {}", printable(node.op_type()),
+                                      list->engine, list->version, verdict.why),
+                          "quantize to Q/DQ pairs, which it reads (in ONNX Runtime: quant_format=QuantFormat.QDQ)"});
+    }
+  });
+  return findings;
+}
+
 }  // namespace
 
 CheckPlacementReport check_placement(const CheckPlacementOptions& options, const JobSinks& sinks) {
@@ -173,6 +194,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
   }
   report.findings.insert(report.findings.begin(), std::make_move_iterator(refused.begin()),
                          std::make_move_iterator(refused.end()));
+  std::ranges::move(not_listed(file, options.target), std::back_inserter(report.findings));
   if (options.target == Target::TensorRt) {
     if (const auto note = shared_names_note(*given)) report.notes.push_back(*note);
   }

@@ -21,6 +21,7 @@
 #include "jobs/engine/compiler.h"
 #include "jobs/verify/stored_values.h"
 #include "model/contents.h"
+#include "plan/float_interface.h"
 #include "vernier/check_placement.h"
 #include "vernier/debug_loss.h"
 #include "vernier/error.h"
@@ -116,7 +117,9 @@ VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sin
       const bool open = std::ranges::any_of(model_inputs(*file), [](const InputInfo& input) {
         return std::ranges::any_of(input.shape, [](std::int64_t size) { return size < 0; });
       });
-      compiled = compiler->try_compile(as_typed_file(*file), open ? sources.samples(*file)->at(0) : Sample{});
+      Model fed = *file;
+      if (open) give_float_interface(fed, *sources.model(options.float_model));
+      compiled = compiler->try_compile(as_typed_file(*file), open ? sources.samples(fed)->at(0) : Sample{});
     }
   }
   VerifyReport report = verify(options, sinks);

@@ -22,11 +22,17 @@ namespace {
 std::string answer_of(const CheckPlacementReport& report) {
   const auto otherwise = static_cast<std::size_t>(
       std::ranges::count_if(report.findings, [](const auto& finding) { return finding.computes_otherwise; }));
-  const std::size_t unfused = report.findings.size() - otherwise;
+  const auto not_listed =
+      static_cast<std::size_t>(std::ranges::count(report.findings, kOperatorNotListed, &PlacementFinding::rule));
+  const std::size_t unfused = report.findings.size() - otherwise - not_listed;
   std::string answer;
+  if (not_listed > 0) {
+    answer = fmt::format("{} does not list {} on quantized values that the file has.", word_of(report.target),
+                         plural(not_listed, "operator"));
+  }
   if (otherwise > 0) {
-    answer = fmt::format("{} computes {} differently from what the file says.", word_of(report.target),
-                         plural(otherwise, "layer"));
+    answer += fmt::format("{}{} computes {} differently from what the file says.", answer.empty() ? "" : " ",
+                          word_of(report.target), plural(otherwise, "layer"));
   }
   if (unfused > 0) {
     answer += fmt::format("{}{} of Q/DQ pairs that {} cannot fuse as they stand.", answer.empty() ? "" : " ",

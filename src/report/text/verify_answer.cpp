@@ -105,7 +105,7 @@ bool plainly_met(const VerifyReport& report) {
 
 std::string placement_text(const EnginePlacement& row) {
   if (!row.refused.empty()) return "not looked at: " + told(row.refused);
-  if (row.pairs == 0) return "no pair at an activation: there is nothing to fuse";
+  if (row.not_fused == 0 && row.pairs == 0) return "no pair at an activation: there is nothing to fuse";
   if (row.not_fused == 0) return fmt::format("can fuse all {}", plural(row.pairs, "pair"));
   return fmt::format("{} it cannot fuse; the first: {}", plural(row.not_fused, "place"), told(row.first));
 }
