@@ -9,8 +9,11 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "numerics/round.h"
 #include "numerics/tensor_grid.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -146,6 +149,8 @@ INSTANTIATE_TEST_SUITE_P(Weights, Gptq,
                              Case{"GroupedConv", {6, 2, 3, 1}, {6, 6, 1}, 3, Format::Int8, 0, 0},
                              // More inputs than are summed side by side.
                              Case{"ManyInputs", {3, 40}, {3, 40, 1}, 1, Format::Int8, 0, 0},
+                             // More than the columns that are made at a time.
+                             Case{"SeveralPanels", {70, 100}, {70, 100, 1}, 1, Format::Int8, 0, 0},
                              Case{"PerTensor", {4, 7}, {4, 7, 1}, 1, Format::Int8, -1, 0},
                              // MatMul [K, N]: a result is a column.
                              Case{"MatMul", {9, 5}, {5, 1, 5}, 1, Format::Int8, 1, 0},
@@ -153,6 +158,23 @@ INSTANTIATE_TEST_SUITE_P(Weights, Gptq,
                              Case{"BlocksDownTheColumns", {12, 3}, {3, 1, 3}, 1, Format::Int4, 0, 4},
                              Case{"LastBlockShorter", {3, 10}, {3, 10, 1}, 1, Format::Int4, 1, 4}),
                          [](const auto& tested) { return tested.param.name; });
+
+TEST(Gptq, HasTheSameBitsOnEveryInstructionSetAndForAnyThreads) {
+  std::mt19937_64 random(11);
+  const Tensor weight = Tensor::of({70, 150}, normal(random, 70 * 150));
+  const InputProducts given = products(1, 150, random);
+  const QuantParams grid{Format::Int8, {0.3F}, {}, -1, 0, 0};
+  const auto bits = [&](std::string_view target, std::size_t threads) {
+    limit_dispatch(target);
+    const auto rounded = gptq_round(weight, {70, 150, 1}, grid, given, 0.01, threads);
+    const double energy = output_energy(weight, {70, 150, 1}, *rounded, given, threads);
+    limit_dispatch({});
+    return std::pair(*rounded, energy);
+  };
+  const auto expected = bits({}, 1);
+  EXPECT_EQ(bits({}, 3), expected);
+  for (const std::string_view target : dispatch_targets()) EXPECT_EQ(bits(target, 1), expected) << target;
+}
 
 TEST(Gptq, OutputEnergyIsThatOfTheErrorsOfItsRows) {
   // Two groups, a row each: 0.5^2 * 2 + 2 * 0.5 * 1 * 3 + 1^2 * 5, and 2^2 * 7.
