@@ -55,9 +55,9 @@ struct DiagnoseOptions {
   bool trials_on_engine = false;
   /// How many other ways to meet the requirement are measured when something has to be kept: the repairs, another
   /// target, another format, in this order. They are in the report's `alternatives`. If the repaired network meets the
-  /// requirement at the least cost of them all, the report is about that one, and it is what is written. Time: about
-  /// three times what the rest took, five times for the repairs and once for the others at most (and never less than
-  /// 60 s and 10 s). Of diagnose() alone.
+  /// requirement at the least cost of them all, the report is about that one, and it is what is written. Cost: at most
+  /// three times the evaluations of the search, twice for the repairs and once for the others together (never less than
+  /// 60 and 30 each), and never by the clock. Of diagnose() alone.
   std::size_t alternatives = 0;
   /// Puts pictures of the worst samples' image inputs into the report. Whoever gets the report sees them.
   bool sample_pictures = false;

@@ -16,6 +16,9 @@ struct RepairOptions {
   std::vector<std::string> allow;   // ids; empty: all
   std::vector<std::string> forbid;  // wins over `allow`
   std::vector<RepairMethod> own{};  // of the caller's, beside the library's
+  /// Most multiply-adds that `round-weights` may take: layers that need the fewest come first, the others keep their
+  /// nearest values. Counted, never timed: the answer is the same on every machine. 0: no limit.
+  double rounding_work = 0;
 };
 
 struct RepairName {

@@ -34,12 +34,23 @@ constexpr std::size_t kAtOnce = std::size_t{64} << 20U;  // products measured in
 constexpr std::array<double, 3> kDampings{0.01, 0.1, 1};
 constexpr std::size_t kMostToFold = 256;  // inputs: what more of them cost is spent on one half alone
 constexpr const char* kNoInputs = "its inputs are all zero, or not finite";
+constexpr const char* kTooMuch = "rounding it takes more work than an option may: ‹vernier fix› rounds it";
 
 struct Candidate {
   WeightedLayer layer;
   WeightLayout layout;
   std::size_t floats = 0;  // of its products
+  double work = 0;         // multiply-adds, all dampings tried
 };
+
+/// Each damping takes a factor and rounds all results on each half, and measures both; the one that is chosen does so
+/// once more.
+double work_of(std::size_t groups, std::size_t inputs, std::size_t results) {
+  const double times = (inputs > kMostToFold ? 1 : 2) * static_cast<double>(kDampings.size()) + 1;
+  const auto of_result = static_cast<double>(inputs) * static_cast<double>(inputs);
+  const double factor = static_cast<double>(groups) * of_result * static_cast<double>(inputs) / 3;
+  return times * (factor + 1.5 * static_cast<double>(results) * of_result);
+}
 
 /// [results, K] as the operator reads its weight; why not where it does not.
 std::string layout_of(const onnx::NodeProto& node, const Shape& shape, Candidate& candidate) {
@@ -56,6 +67,7 @@ std::string layout_of(const onnx::NodeProto& node, const Shape& shape, Candidate
   candidate.layout.of_input = results_first ? 1 : candidate.layout.results;
   const auto groups = conv ? static_cast<std::size_t>(std::max<std::int64_t>(1, attribute_int(node, "group", 1))) : 1;
   candidate.floats = 2 * groups * inputs * inputs;
+  candidate.work = work_of(groups, inputs, candidate.layout.results);
   if (inputs > kMostInputs) {
     return fmt::format("{} weights go into one result, and the most that are rounded together are {}", inputs,
                        kMostInputs);
@@ -102,6 +114,20 @@ std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& 
     }
   }
   return chosen;
+}
+
+/// The most that one layer may take, so that those with the least work fit into the limit together.
+double most_of_one(const std::vector<Candidate>& candidates, double limit) {
+  std::vector<double> works;
+  for (const Candidate& candidate : candidates) works.push_back(candidate.work);
+  std::ranges::sort(works);
+  double spent = 0, most = 0;
+  for (const double work : works) {
+    if (limit > 0 && spent + work > limit) break;
+    spent += work;
+    most = work;
+  }
+  return most;
 }
 
 bool teaches_nothing(const std::vector<InputProducts>& parts) {
@@ -166,14 +192,27 @@ std::vector<Proposal> gptq_rounding(const Network& network, int) {
     batch.clear();
     floats = 0;
   };
+  const auto refuse = [&](const WeightedLayer& layer, std::string reason) {
+    Proposal refused;
+    refused.layers = {layer.layer->name};
+    refused.why_not = std::move(reason);
+    proposals.push_back(std::move(refused));
+  };
+  std::vector<Candidate> candidates;
   for (const WeightedLayer& layer : weighted_layers(network)) {
     if (network.damping != nullptr && !network.damping->contains(layer.layer->name)) continue;
-    Candidate candidate{layer, {}, 0};
+    Candidate candidate{layer, {}, 0, 0};
     if (std::string reason = why_not(network, readers, candidate); !reason.empty()) {
-      Proposal refused;
-      refused.layers = {layer.layer->name};
-      refused.why_not = std::move(reason);
-      proposals.push_back(std::move(refused));
+      refuse(layer, std::move(reason));
+    } else {
+      candidates.push_back(std::move(candidate));
+    }
+  }
+  // What was accepted is learned again in any case.
+  const double most = most_of_one(candidates, network.damping != nullptr ? 0 : network.rounding_work);
+  for (Candidate& candidate : candidates) {
+    if (candidate.work > most) {
+      refuse(candidate.layer, kTooMuch);
       continue;
     }
     if (!batch.empty() && floats + candidate.floats > kAtOnce) flush();

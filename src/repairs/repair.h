@@ -47,6 +47,7 @@ struct Network {
   std::size_t threads = 1;
   /// GPTQ's, by layer, where what was accepted is learned again: other layers are left out. Null: it is to be chosen.
   const std::map<std::string, double>* damping = nullptr;
+  double rounding_work = 0;  // most multiply-adds that GPTQ may take; 0: no limit
 
   const onnx::NodeProto* node(const std::string& layer) const;
 };

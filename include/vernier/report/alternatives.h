@@ -22,7 +22,7 @@ struct DiagnoseReport;
 /// How one way to meet the requirement ended.
 enum class AlternativeEnd {
   Met,         // of which none of the kept layers can be dropped
-  Unfinished,  // met, and fewer layers may do: its time was up
+  Unfinished,  // met, and fewer layers may do: its evaluations were used up
   Missed,      // no choice of layers helps; the figures are the best there are
   NotMeasured  // `why` says so
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -23,12 +24,12 @@
 namespace vernier {
 namespace {
 
-constexpr double kTimesForRepairs = 5;  // they take two to three times as long as the rest
-constexpr double kTimesForOthers = 1;
-constexpr double kLeastForRepairs = 60, kLeastForOthers = 10;  // s: sessions of tiny networks take as long as others
-constexpr double kToVerify = 0.2;                              // of a way's time, for the file behind its search
-// Of the trials that the first search took: a repaired network has less to keep, and its certificate takes less.
-constexpr std::size_t kTimesTheTrials = 2, kLeastTrials = 60;
+// Of the trials that the first search took, all options together three times as many: a repaired network has less to
+// keep, and its certificate takes less. A certificate of few layers takes as many trials in a short search.
+constexpr double kTrialsForRepairs = 2, kTrialsForOthers = 1;
+constexpr std::size_t kLeastForRepairs = 60, kLeastForOther = 30;
+// Of the multiply-accumulates of one pass over the samples, and never less than what a few seconds are enough for.
+constexpr double kRoundingPasses = 2, kLeastRounding = 5e10;
 
 struct Candidate {
   std::string change;
@@ -51,13 +52,25 @@ std::pair<Format, const char*> other_format(const std::vector<Format>& low) {
   return {Format::Float16, "‹fp16›"};
 }
 
+void limit_trials(SearchOptions& search, double trials, std::size_t least) {
+  const std::size_t most = std::max(static_cast<std::size_t>(trials), least);
+  search.max_evaluations = search.max_evaluations == 0 ? most : std::min(search.max_evaluations, most);
+}
+
+/// What the repairs of an option may do.
+RepairOptions bounded_repairs(const DiagnoseReport& found) {
+  RepairOptions repairs;
+  const double pass = static_cast<double>(found.kept->total_macs) * static_cast<double>(found.samples);
+  repairs.rounding_work = std::max(kRoundingPasses * pass, kLeastRounding);
+  return repairs;
+}
+
 /// The repairs: what is asked for besides an answer, a proof or a curve, is asked for of them as well, since they may
 /// become the answer.
 Candidate repaired(const DiagnoseOptions& asked, const DiagnoseReport& found) {
   Candidate candidate{"fix", asked, /*repairs=*/true};
   SearchOptions& search = candidate.options.search;
-  const std::size_t trials = std::max(kTimesTheTrials * found.kept->evaluations, kLeastTrials);
-  search.max_evaluations = search.max_evaluations == 0 ? trials : std::min(search.max_evaluations, trials);
+  limit_trials(search, kTrialsForRepairs * static_cast<double>(found.kept->evaluations), kLeastForRepairs);
   if (!search.journal.empty()) search.journal += ".repaired";
   return candidate;
 }
@@ -121,7 +134,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
     row.end = AlternativeEnd::Missed;
     if (!row.figures) row.figures = report.all_high ? *report.all_high : report.reference;
   } else if (!met(report) || !(row.figures || row.metric)) {
-    row.why = "stopped at the time limit, before a set was found and its model measured";
+    row.why = "its search used up its evaluations before a set was found and its model measured";
   } else {
     row.end =
         outcome == Outcome::Stopped || outcome == Outcome::Unstable ? AlternativeEnd::Unfinished : AlternativeEnd::Met;
@@ -139,21 +152,12 @@ void repairs_or_keep(const Alternative& keep, Alternative& fix) {
   fix.seconds = seconds;
 }
 
-double seconds_since(Deadline start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-Deadline after(double seconds) {
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(seconds));
-}
-
-Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAgain& again,
-                    const RepairOptions& repairs, const JobSinks& sinks) {
-  const Deadline start = std::chrono::steady_clock::now();
-  const Deadline end = after(seconds);
+Alternative measure(const Candidate& candidate, const DiagnoseAgain& again, const RepairOptions& repairs,
+                    const JobSinks& sinks) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
   JobSinks quiet;
-  quiet.interrupted = [&] { return sinks.is_interrupted() || std::chrono::steady_clock::now() > end; };
+  quiet.interrupted = [&] { return sinks.is_interrupted(); };
   Alternative row;
   row.change = candidate.change;
   row.target = candidate.target;
@@ -163,42 +167,37 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
     return row;
   }
   try {
-    row = row_of(candidate.change, again(candidate.options, candidate.repairs ? &repairs : nullptr,
-                                         after(seconds * (1 - kToVerify)), quiet));
+    row = row_of(candidate.change, again(candidate.options, candidate.repairs ? &repairs : nullptr, quiet));
   } catch (const Error& error) {
-    row.why = error.kind() == ErrorKind::Interrupted ? "stopped at the time limit" : error.what();
+    row.why = error.what();
   }
   if (row.end == AlternativeEnd::NotMeasured && sinks.is_interrupted()) row.why = kInterrupted;
   row.target = candidate.target;
-  row.seconds = seconds_since(start);
+  row.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return row;
 }
 
 }  // namespace
 
 std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,
-                                              double saved_seconds, const DiagnoseAgain& again, const JobSinks& sinks) {
+                                              const DiagnoseAgain& again, const JobSinks& sinks) {
   const bool dear = options.search.check || options.trials_on_engine || !job_ranks().alone();
   const bool better_is_possible = found.kept && (!found.kept->layers.empty() || !met(found));
   if (options.alternatives == 0 || dear || !better_is_possible || sinks.is_interrupted()) return {};
   Alternative first = row_of("keep", found);
   for (const PhaseTime& phase : found.phases) first.seconds += phase.seconds;
-  const double took = first.seconds + saved_seconds;
-  double left = std::max(kTimesForOthers * took, kLeastForOthers);
   std::vector<Alternative> rows{std::move(first)};
   std::vector<Candidate> others = candidates(options, found);
   others.resize(std::min(options.alternatives, others.size()));
-  const RepairOptions repairs;
+  const std::size_t of_repairs = others.empty() ? 0 : 1;
+  const double trials_of_other = kTrialsForOthers * static_cast<double>(found.kept->evaluations) /
+                                 static_cast<double>(std::max<std::size_t>(others.size() - of_repairs, 1));
+  const RepairOptions repairs = bounded_repairs(found);
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (sinks.progress) sinks.progress("options", i, others.size());
-    if (others[i].repairs) {
-      rows.push_back(measure(others[i], std::max(kTimesForRepairs * took, kLeastForRepairs), again, repairs, sinks));
-      repairs_or_keep(rows.front(), rows.back());
-      continue;
-    }
-    // The last one gets all that is left.
-    rows.push_back(measure(others[i], i + 1 == others.size() ? left : left / 2, again, repairs, sinks));
-    left = std::max(left - rows.back().seconds, kLeastForOthers / 4);
+    if (!others[i].repairs) limit_trials(others[i].options.search, trials_of_other, kLeastForOther);
+    rows.push_back(measure(others[i], again, repairs, sinks));
+    if (others[i].repairs) repairs_or_keep(rows.front(), rows.back());
   }
   if (sinks.progress) sinks.progress("options", others.size(), others.size());
   return rows;

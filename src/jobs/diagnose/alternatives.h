@@ -4,7 +4,6 @@
 // options, and the user decides.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -16,21 +15,19 @@
 
 namespace vernier {
 
-using Deadline = std::chrono::steady_clock::time_point;
-
-/// A diagnosis that writes nothing; with `repairs` unless that is null. From `deadline` on it ends with the best set so
-/// far, or as interrupted.
-using DiagnoseAgain = std::function<DiagnoseReport(const DiagnoseOptions&, const RepairOptions* repairs,
-                                                   Deadline deadline, const JobSinks&)>;
+/// A diagnosis that writes nothing; with `repairs` unless that is null.
+using DiagnoseAgain =
+    std::function<DiagnoseReport(const DiagnoseOptions&, const RepairOptions* repairs, const JobSinks&)>;
 
 /// What was found first, then up to options.alternatives others: the repairs first, then another engine's placement,
 /// then another format. Empty where nothing has to be kept, and where each trial is dear or somebody else's: an outside
-/// check, an engine, several processes. Time: the repairs may become the answer, so trials end their search, twice as
-/// many as that of `found` took, and no clock before five times what `found` took in sum, or 60 s. `saved_seconds` is
-/// in that sum: what it would have taken without records of earlier jobs. The others: as long as that sum, or 10 s.
+/// check, an engine, several processes.
+/// Cost: counted, never timed, so that the answer is the same on every machine. The search behind the repairs ends
+/// after twice the evaluations of `found`, those of the others together after as many as `found` has; never before 60
+/// and 30. GPTQ rounds what fits into two inferences of all samples, by multiply-adds, or 5e10 of them.
 /// Errors: Interrupted; an error of one way is its `why`.
 std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,
-                                              double saved_seconds, const DiagnoseAgain& again, const JobSinks& sinks);
+                                              const DiagnoseAgain& again, const JobSinks& sinks);
 
 /// The times of the report's model to its row.
 void add_latency(DiagnoseReport& report);

@@ -86,11 +86,11 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool
       store_(store_for(options)) {}
 
 Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, const RepairOptions* repairs,
-                     Deadline deadline, const Diagnosis& other)
+                     const Diagnosis& other)
     : options_(options),
       explains_(false),
       repairs_(repairs),
-      deadline_(deadline),
+      is_option_(true),
       sinks_(sinks),
       watch_(report_.phases),
       sources_(other.sources_, sinks),
@@ -139,7 +139,8 @@ DiagnoseReport Diagnosis::run() {
       }
       step("repairs", [&] { repair(); });
     }
-    if (ranks && evidence_.alone.empty() && (!needless || options_.rank)) {
+    const bool searches_nothing = is_option_ ? nothing_needed() : needless;
+    if (ranks && evidence_.alone.empty() && (!searches_nothing || options_.rank)) {
       step("sensitivity", [&] { sensitivities(); });
       note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));
     }
@@ -166,7 +167,7 @@ DiagnoseReport Diagnosis::run() {
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
       optional_step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
-    if (all_low_plan().target != Target::TensorRt && !sinks_.is_interrupted() &&
+    if (all_low_plan().target != Target::TensorRt && !sinks_.is_interrupted() && !is_option_ &&
         (report_.final_figures || !searches())) {
       step("saturated pairs", [&] { saturation(); });
     }
@@ -180,10 +181,10 @@ DiagnoseReport Diagnosis::run() {
     for (const Note& doubt : doubts_) {
       if (std::ranges::find(report_.warnings, doubt) == report_.warnings.end()) warn(doubt);
     }
-    if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && job_ranks().first()) {
+    if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && !is_option_ && job_ranks().first()) {
       optional_step("ONNX Runtime", [&] { try_on_onnxruntime(); });
     }
-    if (!sinks_.is_interrupted() && options_.latency && !options_.quick && job_ranks().first()) {
+    if (!sinks_.is_interrupted() && options_.latency && !options_.quick && times_models() && job_ranks().first()) {
       optional_step("latency", [&] { latency(); });
     }
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) optional_step("compilation", [&] { compile(); });

@@ -69,8 +69,8 @@ class Diagnosis {
  public:
   /// `repairs` null: none is tried.
   Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs);
-  /// One of several ways that are compared: it has the samples of `other`, and says what it has found by `deadline`.
-  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, const RepairOptions* repairs, Deadline deadline,
+  /// One of several ways that are compared: it has the samples of `other`, and measures what a row of them says.
+  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, const RepairOptions* repairs,
             const Diagnosis& other);
 
   DiagnoseReport run();
@@ -151,8 +151,12 @@ class Diagnosis {
       return run.passed == true && run.damage.value_or(1) <= kMostDamage;
     };
     return requirement() != nullptr && objective_ == nullptr && !options_.search.check && !options_.confirm_on &&
-           meets(report_.all_low) && (!unseen_low_ || meets(*unseen_low_));
+           meets(report_.repaired ? *report_.repaired : report_.all_low) &&
+           (report_.repaired ? !unseen_repaired_ || meets(*unseen_repaired_) : !unseen_low_ || meets(*unseen_low_));
   }
+
+  /// Of an option only what its row says: its times mean something on ONNX Runtime alone.
+  bool times_models() const { return !is_option_ || options_.precision.target == Target::OnnxRuntime; }
 
   /// Ends the phase that runs, if any.
   void say_seconds() {
@@ -224,8 +228,6 @@ class Diagnosis {
   /// a second search, which has a journal of its own.
   void search(const char* journal_suffix = "");
 
-  /// Never none: 0 would be no limit.
-  double seconds_left() const;
   void mark_kept() {
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
@@ -266,7 +268,7 @@ class Diagnosis {
   const DiagnoseOptions& options_;
   const bool explains_;
   const RepairOptions* const repairs_;
-  const std::optional<Deadline> deadline_;
+  const bool is_option_ = false;
   const JobSinks& sinks_;
   DiagnoseReport report_;
   Stopwatch watch_;

@@ -77,9 +77,9 @@ void Diagnosis::compile() {
 
 void Diagnosis::alternatives() {
   report_.alternatives = measure_alternatives(
-      options_, report_, measured_->saved_seconds(),
-      [&](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
-        Diagnosis other(options, sinks, repairs, deadline, *this);
+      options_, report_,
+      [&](const DiagnoseOptions& options, const RepairOptions* repairs, const JobSinks& sinks) {
+        Diagnosis other(options, sinks, repairs, *this);
         DiagnoseReport found = other.run();
         if (repairs != nullptr && met(found)) better_ = other.repaired_answer();
         return found;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -112,7 +111,7 @@ void Diagnosis::show_repairs(std::vector<RepairTried> tried, std::vector<Note> n
 
 void Diagnosis::search_without_repairs() {
   if (!other_ || report_.kept->layers.empty() || sinks_.is_interrupted() || options_.search.check) return;
-  if (deadline_) return;  // that is another of the ways
+  if (is_option_) return;  // that is another of the ways
   const KeptSetReport repaired = *report_.kept;
   const bool repaired_meets = met(report_);
   const Verification verified = verification();
@@ -162,7 +161,6 @@ void Diagnosis::search(const char* journal_suffix) {
   SearchRequest request;
   request.options = options_.search;
   if (!request.options.journal.empty()) request.options.journal += journal_suffix;
-  if (deadline_) request.options.max_seconds = seconds_left();
   request.objective = objective_.get();
   for (const Format format : options_.search.ladder) {
     request.rungs.push_back(under_target(format, precision_.target));
@@ -243,12 +241,6 @@ void Diagnosis::search(const char* journal_suffix) {
   report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
   say_seconds();
   mark_kept();
-}
-
-double Diagnosis::seconds_left() const {
-  const double left = std::chrono::duration<double>(*deadline_ - std::chrono::steady_clock::now()).count();
-  const double own = options_.search.max_seconds;
-  return std::max(own > 0 ? std::min(own, left) : left, 1e-3);
 }
 
 Verification Diagnosis::verification() const {

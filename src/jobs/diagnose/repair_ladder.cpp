@@ -164,7 +164,8 @@ Network RepairLadder::network() {
           noise_,
           products_,
           state_.subject.threads,
-          damping_ ? &*damping_ : nullptr};
+          damping_ ? &*damping_ : nullptr,
+          options_.rounding_work};
 }
 
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, bool exact_weights) {

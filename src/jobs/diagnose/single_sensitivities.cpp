@@ -4,7 +4,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -82,14 +81,10 @@ void SingleSensitivities::measure_on(std::size_t samples) {
   }
   if (unknown.empty()) return;
   // Each part is kept at once: of a large network all of them take minutes.
-  auto start = std::chrono::steady_clock::now();
   options.found = [&](const std::vector<LayerSensitivity>& layers) {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - start).count() / static_cast<double>(layers.size());
-    start = now;
     for (const LayerSensitivity& sensitivity : layers) {
       evidence_.alone[sensitivity.layer] = sensitivity.outputs;
-      measured_.add_alone(sensitivity.layer, options.samples, sensitivity.outputs, seconds);
+      measured_.add_alone(sensitivity.layer, options.samples, sensitivity.outputs);
     }
     measured_.keep();
   };

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <sstream>
 #include <string_view>
@@ -34,14 +33,6 @@ constexpr const char* kTrials = "trials";
 // Each of the two sessions holds weights of both formats.
 constexpr std::size_t kMostBuiltAhead = std::size_t{64} << 20U;
 
-class Timer {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 /// Lines that stand for what was measured, from the build and the machine on.
 class Identity {
  public:
@@ -54,6 +45,7 @@ class Identity {
     hash_.update(std::as_bytes(std::span(text)));
     hash_.update(std::as_bytes(std::span("\n", 1)));
   }
+  void add(std::span<const std::byte> bytes) { hash_.update(bytes); }
   std::string hex() { return hash_.hex(); }
 
  private:
@@ -73,12 +65,21 @@ std::string identity_of(const Experiment& experiment, const std::string& data_sh
     add(output + (axis == subject.class_axes.end() ? "" : " " + std::to_string(axis->second.axis)));
   }
   for (const Carry& carry : subject.carries) add(carry.output + ":" + carry.input);
-  Plan rules = experiment.all_low_plan();
-  rules.model_file.clear();
-  rules.scheme.clear();
-  rules.layers.clear();
-  rules.tensors.clear();
+  const Plan& all_low = experiment.all_low_plan();
+  Plan rules;
+  rules.model_sha256 = all_low.model_sha256;
+  rules.target = all_low.target;
+  rules.high = all_low.high;
+  rules.rules = all_low.rules;
+  rules.arithmetic = all_low.arithmetic;
+  rules.other_grids = all_low.other_grids;
   add(plan_to_json(rules));
+  for (const auto& [name, constant] : all_low.constants) {
+    add(name);
+    add(constant.layer);
+    add(fmt::format("{}", fmt::join(constant.shape, " ")));
+    identity.add(std::as_bytes(std::span(constant.values)));
+  }
   add(content_sha256(subject.model));
   return identity.hex();
 }
@@ -97,16 +98,14 @@ bool Measured::find(const std::string& name, Result& found) {
     taken_[first].insert(second);
   }
   Unpacker unpacker(*known);
-  saved_seconds_ += unpacker.get<double>();
   records::get(unpacker, found);
   return true;
 }
 
 template <class Result>
-void Measured::add(const std::string& name, const Result& measured, double seconds) {
+void Measured::add(const std::string& name, const Result& measured) {
   if (store_ == nullptr) return;
   Packer packer;
-  packer.put(seconds);
   records::put(packer, measured);
   store()->put(name, packer.take());
 }
@@ -116,9 +115,8 @@ template <class Result, class Measure>
 Result Measured::recorded(const std::string& name, const Measure& measure) {
   Result found;
   if (find(name, found)) return found;
-  const Timer timer;
   found = measure();
-  add(name, found, timer.seconds());
+  add(name, found);
   return found;
 }
 
@@ -225,15 +223,13 @@ Reference Measured::probe(const Subject& few, const std::set<std::string>& obser
     }
   }
   if (unknown.layers.empty() && unknown.tensors.empty()) return run_reference(few, observed, observed);
-  const Timer timer;
   Reference reference = vernier::probe(few, experiment_.all_low_plan(), experiment_.weights, observed,
                                        experiment_.reference.shapes, unknown);
-  const double each = timer.seconds() / static_cast<double>(unknown.layers.size() + unknown.tensors.size());
   for (auto& [layer, seen] : unknown.layers) {
-    add(name_alone("probe" + of_few, layer), probes.layers[layer] = std::move(seen), each);
+    add(name_alone("probe" + of_few, layer), probes.layers[layer] = std::move(seen));
   }
   for (auto& [tensor, seen] : unknown.tensors) {
-    add("magnitudes" + of_few + " " + tensor, probes.tensors[tensor] = std::move(seen), each);
+    add("magnitudes" + of_few + " " + tensor, probes.tensors[tensor] = std::move(seen));
   }
   return reference;
 }
@@ -271,9 +267,8 @@ std::optional<Measured::Outputs> Measured::alone(const std::string& layer, const
   return outputs;
 }
 
-void Measured::add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs,
-                         double seconds) {
-  add(alone_name(layer, samples), outputs, seconds);
+void Measured::add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs) {
+  add(alone_name(layer, samples), outputs);
 }
 
 std::string words_kept_in(MeasurementStore* store, const std::string& of, const std::function<std::string()>& measure) {

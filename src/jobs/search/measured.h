@@ -61,12 +61,9 @@ class Measured {
   void run_all_low(const std::vector<Match>& matches);
   /// Sensitivity of a layer, on these samples; nullopt: it is not known.
   std::optional<Outputs> alone(const std::string& layer, const std::vector<std::size_t>& samples);
-  void add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs,
-                 double seconds);
+  void add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs);
   /// What `measure` gives, in words; `name` stands for all that it hangs on beside the network and the samples.
   std::string words(const std::string& name, const std::function<std::string()>& measure);
-  /// What it took once to measure what was found on record.
-  double saved_seconds() const { return saved_seconds_; }
 
  private:
   /// Of a layer in its planned format, whatever the others are in.
@@ -79,7 +76,7 @@ class Measured {
   template <class Result>
   bool find(const std::string& name, Result& found);
   template <class Result>
-  void add(const std::string& name, const Result& measured, double seconds);
+  void add(const std::string& name, const Result& measured);
   MeasurementStore* store();
   template <class Result, class Measure>
   Result recorded(const std::string& name, const Measure& measure);
@@ -89,7 +86,6 @@ class Measured {
   std::string identity_;
   std::optional<OwnErrorRun> own_errors_ahead_;
   std::optional<LockstepRun> all_low_ahead_;
-  double saved_seconds_ = 0;
   bool kept_ = false;
   std::map<std::string, std::set<std::string>> taken_;  // from an earlier job: first words of names, with second ones
   std::size_t trials_taken_ = 0;                        // of networks before this one

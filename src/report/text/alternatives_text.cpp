@@ -194,7 +194,7 @@ std::string alternatives_section(const DiagnoseReport& report, const TextOptions
         {row.option, row.kept, row.work, row.result, row.same_top1, row.ms, row.end + (row.best ? ", best" : "")});
   }
   // The answer above ends with an empty line.
-  return heading("Options, each measured as far as time allowed", options.color).substr(1) +
+  return heading("Options, each measured with a limited number of evaluations", options.color).substr(1) +
          table.text(options.width, options.whole_names) + whys + "\n";
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "bench.h"
@@ -127,6 +128,30 @@ TEST(GptqRounding, KeepsTheNearestCodesWhereTheOtherHalfGainsNothing) {
   bench.measured["mm"] = {strangers, strangers};
   EXPECT_EQ(gptq_rounding(bench.network(), 0).at(0).why_not,
             "weights rounded for one half of the samples are no better than the nearest values on the other half");
+}
+
+TEST(GptqRounding, RoundsWhatTakesTheLeastWorkFirst) {
+  const auto refused = [](double limit) {
+    Bench bench(parsed("g (float[1,16] x) => (float[1,8] z) { [wide] y = MatMul(x, w)\n [narrow] z = MatMul(y, v) }",
+                       {{"w", zeros({16, 8})}, {"v", zeros({8, 8})}}),
+                Format::Int8);
+    bench.weight_share = {{"wide", 0.9}, {"narrow", 0.9}};
+    bench.measured = {{"wide", {correlated(16)}}, {"narrow", {correlated(8)}}};
+    Network network = bench.network();
+    network.rounding_work = limit;
+    std::vector<std::string> layers;
+    for (const Proposal& proposal : gptq_rounding(network, 0)) {
+      if (proposal.why_not.starts_with("rounding it takes more work")) layers.push_back(proposal.layers.front());
+    }
+    return layers;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(refused(0), Names{}) << "no limit";
+  // Seven times 8^3 / 3 + 1.5 * 8 * 8^2, and 16^3 / 3 + 1.5 * 8 * 16^2.
+  EXPECT_EQ(refused(6570), (Names{"wide", "narrow"}));
+  EXPECT_EQ(refused(6572), Names{"wide"});
+  EXPECT_EQ(refused(6572 + 31000), Names{"wide"});
+  EXPECT_EQ(refused(6572 + 31100), Names{});
 }
 
 TEST(GptqRounding, RefusesWhatItCannotHelp) {

@@ -146,7 +146,7 @@ TEST(Alternatives, AreNotDeniedWhereNothingElseIsLeft) {
 
 TEST(Alternatives, AreATableAndWhatToDoNext) {
   Alternative late = row("‹target› openvino", AlternativeEnd::NotMeasured, 0, 0);
-  late.why = "stopped at the time limit";
+  late.why = "its search used up its evaluations";
   const DiagnoseReport report =
       with({row("keep", AlternativeEnd::Met, 3, 73), row("fix", AlternativeEnd::Met, 2, 20), std::move(late)});
   expect_golden("diagnose_alternatives.txt", report_to_text(report, {}));

@@ -1,18 +1,22 @@
 // Whether the repaired network becomes the answer: not at the price of a figure that nobody asked for.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "jobs/diagnose/alternatives.h"
 #include "vernier/diagnose.h"
+#include "vernier/fix.h"
 #include "vernier/format.h"
 #include "vernier/report/alternatives.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/requirement.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {
@@ -76,6 +80,45 @@ TEST(Adopted, WhereNothingElseMeetsItNothingIsCompared) {
   DiagnoseReport report = with(output("scores", 32, 0.5), output("boxes", 10));
   report.alternatives[0].end = AlternativeEnd::Missed;
   EXPECT_TRUE(adopt_best({}, report));
+}
+
+/// Most evaluations of each option, and the work of GPTQ, as they were asked for.
+struct Asked {
+  std::vector<std::size_t> repairs, others;
+  double rounding_work = 0;
+};
+
+Asked asked_of(std::size_t evaluations, DiagnoseOptions options) {
+  DiagnoseReport found = with(output("scores", 30, 1.0), output("boxes", 30));
+  found.alternatives.clear();
+  found.samples = 4;
+  found.kept->layers = {"conv"};
+  found.kept->evaluations = evaluations;
+  found.kept->total_macs = 20'000'000'000;
+  options.precision.low = {Format::Int8};
+  options.alternatives = 16;
+  Asked asked;
+  const auto again = [&](const DiagnoseOptions& way, const RepairOptions* repairs, const JobSinks& sinks) {
+    EXPECT_FALSE(sinks.is_interrupted());
+    (repairs != nullptr ? asked.repairs : asked.others).push_back(way.search.max_evaluations);
+    if (repairs != nullptr) asked.rounding_work = repairs->rounding_work;
+    return DiagnoseReport{};
+  };
+  measure_alternatives(options, found, again, {});
+  return asked;
+}
+
+TEST(Options, TakeAtMostThreeTimesTheEvaluationsOfTheSearch) {
+  const Asked many = asked_of(300, {});
+  EXPECT_EQ(many.repairs, std::vector<std::size_t>{600});
+  EXPECT_EQ(many.others, (std::vector<std::size_t>{100, 100, 100}));
+  EXPECT_EQ(many.rounding_work, 160e9) << "two passes over four samples";
+  const Asked few = asked_of(3, {});
+  EXPECT_EQ(few.repairs, std::vector<std::size_t>{60}) << "a certificate of few layers takes as many";
+  EXPECT_EQ(few.others, (std::vector<std::size_t>{30, 30, 30}));
+  DiagnoseOptions limited;
+  limited.search.max_evaluations = 10;
+  EXPECT_EQ(asked_of(300, limited).repairs, std::vector<std::size_t>{10});
 }
 
 }  // namespace
