@@ -31,6 +31,9 @@ struct SessionOptions {
   bool integer_kernels = false;
   /// Of these, those that the runtime takes on x86, whatever machine this is: it makes int8 data uint8 there.
   bool kernels_of_x86 = false;
+  /// It runs once or twice: nothing is kept for the next run. What the runtime keeps grows by doubling, to 2.7 times
+  /// the weights where a file holds them quantized and they are dequantized in each run.
+  bool keeps_no_memory = false;
   /// With the IR version of the model, which the runtime may be too old for; else one that its opset asks for.
   bool ir_as_given = false;
   /// In the place of `optimize`; absent: as that says.

@@ -92,7 +92,7 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
     if (!has_small_tensors(model)) runtime.check(api.DisableMemPattern(raw));
   }
   if (options.kernels_of_x86) runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsQDQIsInt8Allowed, "0"));
-  if (static_cast<std::size_t>(graph.output_size()) > kManyOutputs) {
+  if (static_cast<std::size_t>(graph.output_size()) > kManyOutputs || options.keeps_no_memory) {
     runtime.check(api.DisableMemPattern(raw));
     runtime.check(api.DisableCpuMemArena(raw));
   }

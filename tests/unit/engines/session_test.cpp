@@ -1,5 +1,7 @@
 #include "engines/onnxruntime/session.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -207,6 +209,31 @@ TEST(Session, WithoutOptimizationsNoKernelPacksALargeWeight) {
   const std::vector<float> got = values_of(session.run({{"x", x}}).front());
   EXPECT_EQ(got[3], 35);
   EXPECT_EQ(got[4], 0);
+}
+
+TEST(Session, KeepsNoMemoryForAnotherRunWhereThereIsNone) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the C library's allocator, which counts, is not the one in use";
+#endif
+  constexpr std::int64_t kSide = 2048;  // 4 MiB, dequantized 16
+  Tensor scale(Dtype::Float32, {});
+  scale.mutable_floats()[0] = 1;
+  const Model model =
+      model_of("product (float[1, 2048] x) => (float[1, 2048] y) { f = DequantizeLinear(w, s)\n y = MatMul(x, f) }",
+               {{"w", Tensor(Dtype::Int8, {kSide, kSide})}, {"s", scale}});
+  const auto kept = [&](bool keeps_no_memory) {
+    const Session session(Runtime::load(), model,
+                          {.optimize = false, .integer_kernels = true, .keeps_no_memory = keeps_no_memory});
+    const auto in_use = [] {
+      const struct mallinfo2 now = ::mallinfo2();
+      return now.uordblks + now.hblkhd;
+    };
+    const std::size_t before = in_use();
+    session.run({{"x", Tensor(Dtype::Float32, {1, kSide})}});
+    return in_use() > before ? in_use() - before : 0;
+  };
+  EXPECT_GE(kept(false), std::size_t{16} << 20U) << "what is run often keeps its memory";
+  EXPECT_LT(kept(true), std::size_t{1} << 20U);
 }
 
 TEST(Session, OptimizerMayTransposeAWeightInPlace) {
