@@ -21,6 +21,7 @@
 #include "analysis/quantizer_loss.h"
 #include "analysis/some_samples.h"
 #include "base/text.h"
+#include "jobs/verify/stored_channel.h"
 #include "model/graph_edit.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
@@ -33,105 +34,8 @@
 namespace vernier {
 namespace {
 
-constexpr double kLostEnergy = 0.25;
-constexpr double kOffValues = 0.1;
-/// What no rounding to eight bits takes from a channel: then factors and cut off values are looked for.
-constexpr double kNoticedEnergy = 0.01;
-/// Quantizers that learn how to round take the next step, never the one behind it.
-constexpr double kNextStep = 1.5;
 /// Of the largest bias: what exporters that fold other constants into it may change.
 constexpr float kBiasShare = 1e-3F;
-
-/// One channel of a constant, counted: how far its stored values are off.
-struct Channel {
-  double energy = 0, error = 0, product = 0;
-  double steps = 0, squared_steps = 0;  // sums of the signed differences
-  std::size_t values = 0, off = 0;      // off: by more than a step
-  float worst = 0, reference = 0, stored = 0;
-  void add(float a, float b, float step) {
-    const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
-    energy += static_cast<double>(a) * static_cast<double>(a);
-    error += difference * difference;
-    product += static_cast<double>(a) * static_cast<double>(b);
-    const double in_steps = (static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step);
-    steps += in_steps;
-    squared_steps += in_steps * in_steps;
-    ++values;
-    if (difference > kNextStep * static_cast<double>(step)) ++off;
-    if (static_cast<float>(difference) >= worst) {
-      worst = static_cast<float>(difference);
-      reference = a;
-      stored = b;
-    }
-  }
-  /// By how many steps all values are off together; 0: they are not. Rounding leaves a variance of 1 / 12.
-  double shift() const {
-    constexpr std::size_t kFewest = 4;
-    const double mean = steps / static_cast<double>(values);
-    const double variance = squared_steps / static_cast<double>(values) - mean * mean;
-    return values >= kFewest && std::abs(mean) > kNextStep && variance < 0.5 ? mean : 0;
-  }
-  bool off_by_more_than(double share) const {
-    return error > share * energy && static_cast<double>(off) > kOffValues * static_cast<double>(values);
-  }
-  bool wrong() const { return off_by_more_than(kLostEnergy); }
-  bool noticed() const { return off_by_more_than(kNoticedEnergy); }
-  /// Of the stored values to those of the float model, by least squares.
-  double factor() const { return energy > 0 ? product / energy : 1; }
-};
-
-/// Values of one channel that are cut off at the largest and the smallest that it stores.
-struct CutOff {
-  float low = std::numeric_limits<float>::max(), high = std::numeric_limits<float>::lowest();  // stored
-  float worst = 0;  // of the float model, the farthest beyond them
-  double lost = 0, energy = 0;
-  std::size_t beyond = 0, values = 0;
-  bool rounded = true;  // all that lies between them is what rounding gives
-
-  void add(float wanted, float held, float step) {
-    ++values;
-    energy += static_cast<double>(wanted) * static_cast<double>(wanted);
-    const double difference = static_cast<double>(wanted) - static_cast<double>(std::clamp(wanted, low, high));
-    if (std::abs(std::clamp(wanted, low, high) - held) > kNextStep * step) rounded = false;
-    if (std::abs(difference) <= kNextStep * static_cast<double>(step)) return;
-    ++beyond;
-    lost += difference * difference;
-    if (std::abs(wanted) > std::abs(worst)) worst = wanted;
-  }
-  bool any() const { return rounded && high > low && beyond > 0 && lost > kNoticedEnergy * energy; }
-};
-
-/// Codes of a whole constant that rounding cannot give, among others that are what it gives. Quantizers that change
-/// weights on purpose (equalization, training, GPTQ) move most of them, and few of them far.
-class FarCodes {
- public:
-  /// `far`: steps, more than any rounding takes.
-  explicit FarCodes(double far) : far_(far) {}
-
-  /// `wanted`: cut to the ends of the grid, beyond which a quantizer may clip.
-  void add(std::size_t index, float wanted, float held, float step) {
-    ++values_;
-    const double steps = std::abs(static_cast<double>(wanted) - static_cast<double>(held)) / static_cast<double>(step);
-    if (steps > far_) {
-      ++count_;
-    } else if (steps > kNextStep) {
-      ++between_;
-    }
-    if (steps <= worst_) return;
-    worst_ = steps;
-    worst_index_ = index;
-  }
-
-  bool any() const { return count_ > 0 && between_ <= count_ && count_ * 4 <= values_; }
-  std::size_t count() const { return count_; }
-  std::size_t values() const { return values_; }
-  std::size_t worst_index() const { return worst_index_; }
-
- private:
-  double far_;
-  double worst_ = 0;
-  std::size_t values_ = 0, count_ = 0, between_ = 0, worst_index_ = 0;
-};
 
 /// The weight with a positive factor for each index of its first two dimensions, or of one of them, nearest to `held`
 /// by least squares; empty where factors would fit anything, or one is not positive.
@@ -215,7 +119,7 @@ class Comparison {
     if (scales.empty() || (scales.size() != 1 && scales.size() != count)) return;
     std::size_t clipped = 0;
     std::string first;
-    Channel all;
+    StoredChannel all;
     FarCodes far(far_steps(Format::Int8));
     float largest = 0;
     for (const float value : weight.values.floats()) largest = std::max(largest, std::abs(value));
@@ -269,7 +173,7 @@ class Comparison {
                       const FloatWeight& weight) {
     if (!scales_fit(params, stored.shape())) return;
     const char* const part = params.block > 0 ? "block" : "channel";
-    std::vector<Channel> channels(params.scale.size());
+    std::vector<StoredChannel> channels(params.scale.size());
     const std::span<const float> wanted = weight.values.floats();
     const std::span<const float> held = stored.floats();
     const auto channel_of = [&](std::size_t i) { return scale_index(params, stored.shape(), i); };
@@ -289,11 +193,12 @@ class Comparison {
       channels[c].add(wanted[i], held[i], step);
       far.add(i, std::clamp(wanted[i], ends[c].first, ends[c].second), held[i], step);
     }
-    const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &Channel::wrong));
+    const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &StoredChannel::wrong));
     const bool is_layer = node.op_type() == "MatMulNBits";
     const std::string where = fmt::format("'{}' of {}", printable(weight.name),
                                           is_layer ? printable(node.name()) : readers_of(file_, node.output(0)));
-    const auto shifted = std::ranges::find_if(channels, [](const Channel& channel) { return channel.shift() != 0; });
+    const auto shifted =
+        std::ranges::find_if(channels, [](const StoredChannel& channel) { return channel.shift() != 0; });
     if (is_integer(params.format) && shifted != channels.end()) {
       const std::string place =
           channels.size() == 1 ? "all values" : fmt::format("all values in {} {}", part, shifted - channels.begin());
@@ -305,19 +210,19 @@ class Comparison {
       return;
     }
     if (add_cut_off(node, params, stored, weight, where, part)) return;
-    const auto noticed = std::ranges::count_if(channels, &Channel::noticed);
+    const auto noticed = std::ranges::count_if(channels, &StoredChannel::noticed);
     const auto fits_with = [&](bool of_rows, bool of_columns) {
       const std::vector<float> factored = with_factors(stored.shape(), wanted, held, of_rows, of_columns);
-      std::vector<Channel> with(channels.size());
+      std::vector<StoredChannel> with(channels.size());
       for (std::size_t i = 0; i < factored.size(); ++i) {
         with[channel_of(i)].add(factored[i], held[i], params.scale[channel_of(i)]);
       }
-      return !factored.empty() && std::ranges::none_of(with, &Channel::noticed);
+      return !factored.empty() && std::ranges::none_of(with, &StoredChannel::noticed);
     };
     const bool scaled = noticed > 0 && (fits_with(true, false) || fits_with(false, true) || fits_with(true, true));
     if (scaled && !is_layer) scaled_layers_.insert(readers_of(file_, node.output(0)));
     if (scaled) {
-      const auto other = std::ranges::find_if(channels, &Channel::noticed);
+      const auto other = std::ranges::find_if(channels, &StoredChannel::noticed);
       const std::string what = channels.size() == 1 ? std::string("values")
                                                     : fmt::format("{0} of {1} {2}s, first {2} {3},", noticed,
                                                                   channels.size(), part, other - channels.begin());
@@ -336,7 +241,7 @@ class Comparison {
       }
       return;
     }
-    const auto first = std::ranges::find_if(channels, &Channel::wrong);
+    const auto first = std::ranges::find_if(channels, &StoredChannel::wrong);
     const auto index = static_cast<std::size_t>(first - channels.begin());
     defects_.push_back(
         {"other-values", node.name(),
@@ -353,10 +258,10 @@ class Comparison {
   bool add_cut_off(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
                    const FloatWeight& weight, const std::string& where, const char* part) {
     const std::span<const float> wanted = weight.values.floats(), held = stored.floats();
-    std::vector<CutOff> channels(params.scale.size());
+    std::vector<StoredCutOff> channels(params.scale.size());
     const auto channel_of = [&](std::size_t i) { return scale_index(params, stored.shape(), i); };
     for (std::size_t i = 0; i < held.size(); ++i) {
-      CutOff& channel = channels[channel_of(i)];
+      StoredCutOff& channel = channels[channel_of(i)];
       channel.low = std::min(channel.low, held[i]);
       channel.high = std::max(channel.high, held[i]);
     }
@@ -365,9 +270,9 @@ class Comparison {
       const float scale = params.scale[channel_of(i)];
       channels[channel_of(i)].add(wanted[i], held[i], even ? scale : std::abs(held[i]) / 8 + scale);
     }
-    const auto cut = std::ranges::count_if(channels, &CutOff::any);
+    const auto cut = std::ranges::count_if(channels, &StoredCutOff::any);
     if (cut == 0 || bits_of(params.format) == 4) return false;
-    const auto first = std::ranges::find_if(channels, &CutOff::any);
+    const auto first = std::ranges::find_if(channels, &StoredCutOff::any);
     const std::string place = channels.size() == 1 ? std::string()
                                                    : fmt::format(" in {0} of {1} {2}s, first {2} {3}", cut,
                                                                  channels.size(), part, first - channels.begin());
