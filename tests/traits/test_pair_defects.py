@@ -9,6 +9,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import networks
 import quantized_files as files
 from networks import FLOAT
 from test_given_files import n_bits
@@ -80,7 +81,8 @@ def folder(tmp_path):
 
 def found(folder, model, code=1):
     files.write(folder, model)
-    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=folder, codes=(code,))
+    codes = code if isinstance(code, tuple) else (code,)
+    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=folder, codes=codes)
     report = json.loads(done.stdout)
     return [(defect["kind"], defect["node"]) for defect in report["defects"]], report
 
@@ -246,3 +248,80 @@ def test_one_channel_of_many_that_is_cut_off_is_named(tmp_path, channels, narrow
     assert names == ([] if narrow is None else [("lost-pair", "codes")])
     if narrow is not None:
         assert f"1 of {channels} channels cut off: the range of channel {narrow} ends" in report["defects"][0]["text"]
+
+
+def round_to(values, how):
+    return {"rounded": np.rint, "down": np.floor, "toward zero": np.trunc}[how](values)
+
+
+def product(kind, size, block, shift=0, how="rounded", places=slice(None)):
+    """A MatMul of 128 inputs, and its file with a weight of `kind`, whose zero points are `shift` too large at `places`."""
+    random = np.random.default_rng(101)
+    weight = random.normal(0, 0.09, (128, size)).astype(np.float32)
+    ends = {TensorProto.INT4: (-8, 7), TensorProto.UINT4: (0, 15), TensorProto.INT8: (-128, 127), TensorProto.UINT8: (0, 255)}[kind]
+    blocks = weight.reshape(-1, block, size)
+    if ends[0] == 0:
+        low, high = np.minimum(blocks.min(1), 0), np.maximum(blocks.max(1), 0)
+        step = ((high - low) / ends[1]).astype(np.float32)
+        zero = np.clip(np.rint(-low / step), 1, ends[1] - 1)
+    else:
+        step = (np.abs(blocks).max(1) / ends[1]).astype(np.float32)
+        zero = np.zeros_like(step)
+    codes = np.clip(round_to(blocks / step[:, None], how) + zero[:, None], *ends).astype(int).reshape(128, size)
+    zero[:, places] += shift
+    one = block == 128
+    def model(quantized):
+        b = networks.Builder(102, 21)
+        if not quantized:
+            b.add("MatMul", ["x", b.constant("weight", weight)], "y")
+        else:
+            b.constant("step", step[0] if one else step)
+            b.initializers.append(helper.make_tensor("codes", kind, codes.shape, codes.ravel().tolist()))
+            held = zero[0] if one else zero
+            b.initializers.append(helper.make_tensor("zero", kind, held.shape, held.astype(int).ravel().tolist()))
+            b.add("DequantizeLinear", ["codes", "step", "zero"], "values", **({"axis": 1} if one else {"axis": 0, "block_size": block}))
+            b.add("MatMul", ["x", "values"], "y")
+        return b.model([("x", FLOAT, [4, 128])], [("y", FLOAT, [4, size])])
+    return model(False), model(True), {"x": random.standard_normal((8, 4, 128)).astype(np.float32)}
+
+
+KINDS = [TensorProto.INT4, TensorProto.UINT4, TensorProto.INT8, TensorProto.UINT8]
+
+
+@pytest.mark.parametrize("block", [32, 128])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wrong", [{"shift": 1}, {"shift": -1}, {"shift": -1, "places": slice(5, 6)}, {"how": "down"}, {"how": "toward zero"}, {}])
+def test_quantized_values_that_are_one_step_off_together_are_named(tmp_path, kind, block, wrong):
+    """As packed weights are whose zero points another tool reads one too low; and what a cast to integers cuts off."""
+    float_model, quantized, data = product(kind, 32, block, **wrong)
+    files.write(tmp_path, float_model, data, "float.onnx")
+    names, report = found(tmp_path, quantized, code=int(bool(wrong)))
+    assert names == ([("shifted-codes", "values")] if wrong else []), report["defects"]
+    if "shift" in wrong:
+        channels = 1 if "places" in wrong else 32
+        count = channels * 128 // block
+        said = f"all values in {count} of {32 * 128 // block} {'channel' if block == 128 else 'block'}s"
+        assert said in report["defects"][0]["text"] and f"off by {-wrong['shift']} step together" in report["defects"][0]["text"]
+
+
+@pytest.mark.parametrize("weights", ["nudged", "one value a channel", "few values"])
+@pytest.mark.parametrize("values", [9, 64])
+def test_roundings_that_lie_together_by_chance_are_no_other_zero_point(tmp_path, weights, values):
+    """What training and GPTQ leave (up to a step each), and filters of one value, whose roundings are all the same."""
+    random = np.random.default_rng(103)
+    weight = random.normal(0, 0.2, (values, 256)).astype(np.float32)
+    if weights == "one value a channel":
+        weight = np.broadcast_to(weight[:1], weight.shape).copy()
+    elif weights == "few values":
+        weight = random.choice(np.float32([0.11, 0.23, 0.31, 0.5]), weight.shape)
+    step = np.abs(weight).max() / 7
+    nudge = random.integers(0, 2, weight.shape) if weights == "nudged" else 0.5
+    codes = np.clip(np.floor(weight / step + nudge), -8, 7)
+    b = files.Quantizer(104)
+    b.add("MatMul", ["x", b.constant("weight", weight)], "y")
+    files.write(tmp_path, b.model([("x", FLOAT, [4, values])], [("y", FLOAT, [4, 256])]),
+                {"x": random.standard_normal((8, 4, values)).astype(np.float32)}, "float.onnx")
+    q = files.Quantizer(104)
+    q.add("MatMul", ["x", q.stored("weight", codes.astype(np.int8), np.full(256, step), axis=1)], "y")
+    names, report = found(tmp_path, q.model([("x", FLOAT, [4, values])], [("y", FLOAT, [4, 256])]), code=(0, 1))
+    assert "shifted-codes" not in [kind for kind, _ in names], report["defects"]

@@ -18,17 +18,31 @@ inline constexpr double kNextStep = 1.5;
 /// One channel of a constant, counted: how far its stored values are off.
 struct StoredChannel {
   double energy = 0, error = 0, product = 0;
-  double steps = 0, squared_steps = 0;  // sums of the signed differences
-  std::size_t values = 0, off = 0;      // off: by more than a step
+  std::size_t values = 0, off = 0;  // off: by more than a step
   float worst = 0, reference = 0, stored = 0;
-  void add(float a, float b, float step) {
+  struct Steps {
+    double sum = 0, squares = 0;  // of the signed differences, in steps
+    std::size_t values = 0;
+    void add(double steps) {
+      sum += steps;
+      squares += steps * steps;
+      ++values;
+    }
+    double mean() const { return values == 0 ? 0 : sum / static_cast<double>(values); }
+    double variance() const { return values == 0 ? 0 : squares / static_cast<double>(values) - mean() * mean(); }
+  };
+  Steps all, inside;  // inside: of those that the grid reaches
+  float step = 0;     // the last one
+  /// `reached`: the grid does not end in front of `a`.
+  void add(float a, float b, float step_there, bool reached = true) {
     const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
     energy += static_cast<double>(a) * static_cast<double>(a);
     error += difference * difference;
     product += static_cast<double>(a) * static_cast<double>(b);
-    const double in_steps = (static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step);
-    steps += in_steps;
-    squared_steps += in_steps * in_steps;
+    step = step_there;
+    const double steps = (static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step);
+    all.add(steps);
+    if (reached) inside.add(steps);
     ++values;
     if (difference > kNextStep * static_cast<double>(step)) ++off;
     if (static_cast<float>(difference) >= worst) {
@@ -37,20 +51,82 @@ struct StoredChannel {
       stored = b;
     }
   }
-  /// By how many steps all values are off together; 0: they are not. Rounding leaves a variance of 1 / 12.
+  /// By how many steps all values are off together; 0: they are not. Rounding leaves a mean of 0, to step / sqrt(12 n)
+  /// of n values, and a variance of 1 / 12; what learns how to round, one of 1 / 3.
   double shift() const {
     constexpr std::size_t kFewest = 4;
-    const double mean = steps / static_cast<double>(values);
-    const double variance = squared_steps / static_cast<double>(values) - mean * mean;
-    return values >= kFewest && std::abs(mean) > kNextStep && variance < 0.5 ? mean : 0;
+    for (const Steps& some : {all, inside}) {
+      if (some.values < kFewest) continue;
+      if (std::abs(some.mean()) > kNextStep && some.variance() < 0.5) return some.mean();
+      if (std::abs(std::abs(some.mean()) - 1) < 0.25 && some.variance() < 0.2 && nearer_than_factor()) {
+        return some.mean();
+      }
+    }
+    return 0;
   }
   bool off_by_more_than(double share) const {
     return error > share * energy && static_cast<double>(off) > kOffValues * static_cast<double>(values);
   }
   bool wrong() const { return off_by_more_than(kLostEnergy); }
   bool noticed() const { return off_by_more_than(kNoticedEnergy); }
+  /// Farther off than any rounding takes a channel: for counting those that share what others are wrong with.
+  bool unlike_rounding() const {
+    constexpr double kMostOfRounding = 1.0 / 3;
+    return noticed() ||
+           (all.squares > kMostOfRounding * static_cast<double>(values) && error > kNoticedEnergy * energy);
+  }
   /// Of the stored values to those of the float model, by least squares.
   double factor() const { return energy > 0 ? product / energy : 1; }
+  /// Whether that is not one, beyond what rounding makes of it.
+  bool rescaled() const {
+    constexpr double kSure = 4, kLeast = 0.01;
+    const double deviation = std::abs(static_cast<double>(step)) / std::sqrt(12 * energy);
+    return energy > 0 && std::abs(factor() - 1) > std::max(kSure * deviation, kLeast);
+  }
+  /// What a factor leaves of the differences, as a sum of squares.
+  double error_with_factor() const {
+    const double squares = error - energy + 2 * product;
+    return energy > 0 ? std::max(squares - product * product / energy, 0.0) : squares;
+  }
+
+ private:
+  bool nearer_than_factor() const {
+    const double with_shift = all.variance() * static_cast<double>(values);
+    return 2 * with_shift < error_with_factor() / (static_cast<double>(step) * static_cast<double>(step));
+  }
+};
+
+/// Differences of a whole constant that all lie on one side, as cutting off decimals leaves them in the place of
+/// rounding.
+class Truncation {
+ public:
+  void add(float wanted, float held, float step) {
+    const double steps = (static_cast<double>(held) - static_cast<double>(wanted)) / static_cast<double>(step);
+    down_.add(-steps);
+    up_.add(steps);
+    to_zero_.add(wanted < 0 ? steps : -steps);
+  }
+  /// "down", "up" or "toward zero"; empty: they are rounded.
+  const char* side() const { return down_.any() ? "down" : up_.any() ? "up" : to_zero_.any() ? "toward zero" : ""; }
+
+ private:
+  struct Side {
+    StoredChannel::Steps steps;
+    std::size_t there = 0;  // between nothing and a step
+    void add(double off) {
+      constexpr double kTolerance = 0.05;
+      steps.add(off);
+      if (off > -kTolerance && off < 1 + kTolerance) ++there;
+    }
+    /// Few distinct values may all be rounded to one side: then they do not spread over the step.
+    bool any() const {
+      constexpr std::size_t kFewest = 64;
+      constexpr double kNearlyAll = 0.98;
+      return steps.values >= kFewest && static_cast<double>(there) > kNearlyAll * static_cast<double>(steps.values) &&
+             std::abs(steps.mean() - 0.5) < 0.1 && steps.variance() > 0.06 && steps.variance() < 0.11;
+    }
+  };
+  Side down_, up_, to_zero_;
 };
 
 /// Values of one channel that are cut off at the largest and the smallest that it stores.

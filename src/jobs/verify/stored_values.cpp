@@ -178,6 +178,7 @@ class Comparison {
     const std::span<const float> held = stored.floats();
     const auto channel_of = [&](std::size_t i) { return scale_index(params, stored.shape(), i); };
     FarCodes far(far_steps(params.format));
+    Truncation truncation;
     std::vector<std::pair<float, float>> ends;
     // A MatMulNBits with zero points that are no integers, or codes of 16 bits, to which nobody clips.
     const bool wide = params.format == Format::Float32 || bits_of(params.format) == 16;
@@ -190,25 +191,16 @@ class Comparison {
       // A float8 grid has wider steps further out; its scale times the value is no step of it.
       const bool even = wide || is_integer(params.format);
       const float step = even ? params.scale[c] : std::abs(wanted[i]) / 8 + params.scale[c];
-      channels[c].add(wanted[i], held[i], step);
+      const bool reached = std::abs(wanted[i] - std::clamp(wanted[i], ends[c].first, ends[c].second)) <= step / 2;
+      channels[c].add(wanted[i], held[i], step, reached);
+      if (reached) truncation.add(wanted[i], held[i], step);
       far.add(i, std::clamp(wanted[i], ends[c].first, ends[c].second), held[i], step);
     }
     const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &StoredChannel::wrong));
     const bool is_layer = node.op_type() == "MatMulNBits";
     const std::string where = fmt::format("'{}' of {}", printable(weight.name),
                                           is_layer ? printable(node.name()) : readers_of(file_, node.output(0)));
-    const auto shifted =
-        std::ranges::find_if(channels, [](const StoredChannel& channel) { return channel.shift() != 0; });
-    if (is_integer(params.format) && shifted != channels.end()) {
-      const std::string place =
-          channels.size() == 1 ? "all values" : fmt::format("all values in {} {}", part, shifted - channels.begin());
-      defects_.push_back(
-          {"shifted-codes", node.name(),
-           fmt::format("{} of {} are off by {:.3g} steps together: they were stored with another zero point", place,
-                       where, shifted->shift()),
-           "quantize the float model again, or write the zero point of the quantized values"});
-      return;
-    }
+    if (is_integer(params.format) && add_shifted(node, channels, truncation, where, part)) return;
     if (add_cut_off(node, params, stored, weight, where, part)) return;
     const auto noticed = std::ranges::count_if(channels, &StoredChannel::noticed);
     const auto fits_with = [&](bool of_rows, bool of_columns) {
@@ -252,6 +244,38 @@ class Comparison {
                          : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", wrong, channels.size(), part, index),
                      where, first->off, first->values, params.scale[index], first->reference, first->stored),
          kCure});
+  }
+
+  /// Whether all values of channels are off together, or all are cut off to one side.
+  bool add_shifted(const onnx::NodeProto& node, const std::vector<StoredChannel>& channels,
+                   const Truncation& truncation, const std::string& where, const char* part) {
+    constexpr std::size_t kSureValues = 16;  // fewer may lie together by chance, unless channels do so together
+    const auto is_shifted = [](const StoredChannel& channel) { return channel.shift() != 0; };
+    const auto is_sure = [&](const StoredChannel& channel) {
+      return is_shifted(channel) && (std::abs(channel.shift()) > kNextStep || channel.values >= kSureValues);
+    };
+    const auto shifted = static_cast<std::size_t>(std::ranges::count_if(channels, is_shifted));
+    if (std::ranges::any_of(channels, is_sure) || 2 * shifted > channels.size()) {
+      const auto first = std::ranges::find_if(channels, is_shifted);
+      const std::string place = channels.size() == 1
+                                    ? std::string("all values of ")
+                                    : fmt::format("all values in {0} of {1} {2}s, first {2} {3}, of ", shifted,
+                                                  channels.size(), part, first - channels.begin());
+      const double steps = first->shift(), whole = std::round(steps);
+      const bool one = std::abs(whole) == 1;
+      defects_.push_back(
+          {"shifted-codes", node.name(),
+           fmt::format("{}{} are off by {:.3g} step{} together: they were stored with another zero point", place, where,
+                       std::abs(steps - whole) < 0.25 ? whole : steps, one ? "" : "s"),
+           "quantize the float model again, or write the zero point of the quantized values"});
+      return true;
+    }
+    if (*truncation.side() == '\0') return false;
+    defects_.push_back({"shifted-codes", node.name(),
+                        fmt::format("all values of {} are off by half a step: they were cut off {}, not rounded", where,
+                                    truncation.side()),
+                        "quantize the float model again, with a rounding in front of the cast to integers"});
+    return true;
   }
 
   /// Whether values are cut off in front of where the float model's end, and all others are rounded correctly.
