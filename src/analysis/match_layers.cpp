@@ -112,7 +112,8 @@ std::string behind_kept_norm(const std::set<std::string>& normalized, const Read
   return only != nullptr && only->op_type() == "BatchNormalization" ? only->output(0) : tensor;
 }
 
-void match_by_name(const Subject& subject, const Model& simulated, const Readers& readers, LayerMatches& matches) {
+void match_by_name(const Subject& subject, const Model& simulated, const Readers& readers, bool moves,
+                   LayerMatches& matches) {
   std::map<std::string, const onnx::NodeProto*> by_name;
   std::map<std::string, std::string> produced;  // by which operator
   for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
@@ -137,7 +138,7 @@ void match_by_name(const Subject& subject, const Model& simulated, const Readers
     matches.layers.push_back(&layer);
   };
   for (const Layer& layer : subject.layers) {
-    if (layer.follows) continue;
+    if (layer.follows && !moves) continue;
     const std::size_t before = matches.pairs.size();
     bool absorbed = false;
     const auto node = nodes.find(layer.name);
@@ -181,8 +182,13 @@ void match_by_name(const Subject& subject, const Model& simulated, const Readers
 /// Matches what names do not: operator by operator, from matched inputs on.
 class StructuralMatch {
  public:
-  StructuralMatch(const Subject& subject, const Model& simulated, const Readers& readers, LayerMatches& matches)
-      : subject_(subject), simulated_readers_(readers), matches_(matches), made_by_(makers_in(simulated)) {
+  StructuralMatch(const Subject& subject, const Model& simulated, const Readers& readers, bool moves,
+                  LayerMatches& matches)
+      : subject_(subject),
+        simulated_readers_(readers),
+        moves_(moves),
+        matches_(matches),
+        made_by_(makers_in(simulated)) {
     for (const onnx::TensorProto& tensor : simulated.proto.graph().initializer()) low_constants_.insert(tensor.name());
     for (const onnx::TensorProto& tensor : subject.model.proto.graph().initializer()) constants_.insert(tensor.name());
     for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
@@ -252,7 +258,7 @@ class StructuralMatch {
   /// Says that `layer` is not compared because the file computes it within the layer behind.
   void in_the_next(const std::string& layer) {
     const auto known = layers_.find(layer);
-    if (known == layers_.end() || known->second->follows) return;
+    if (known == layers_.end() || (known->second->follows && !moves_)) return;
     found_.insert(layer);
     in_the_next_.push_back(layer + ": merged into the next layer, which is compared");
   }
@@ -282,7 +288,7 @@ class StructuralMatch {
   void pair(const onnx::NodeProto& node, const std::string& ref, const std::string& low) {
     twin_[ref] = low;
     const auto layer = layers_.find(node.name());
-    if (layer == layers_.end() || layer->second->follows) return;
+    if (layer == layers_.end() || (layer->second->follows && !moves_)) return;
     if (std::ranges::find(layer->second->outputs, ref) == layer->second->outputs.end()) return;
     const std::string rounded = simulated_readers_.rounded_name(low);
     if (!paired_.insert(rounded).second) return;  // something else is compared with it
@@ -318,6 +324,7 @@ class StructuralMatch {
 
   const Subject& subject_;
   const Readers& simulated_readers_;
+  const bool moves_;
   LayerMatches& matches_;
   Makers made_by_;                                                          // of the file
   std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;      // of the float model
@@ -379,11 +386,11 @@ Makers makers_in(const Model& model) {
   return made_by;
 }
 
-LayerMatches match_layers(const Subject& subject, const Model& simulated) {
+LayerMatches match_layers(const Subject& subject, const Model& simulated, bool moves) {
   LayerMatches matches;
   const Readers readers(simulated);
-  match_by_name(subject, simulated, readers, matches);
-  if (!matches.missing.empty()) StructuralMatch(subject, simulated, readers, matches).run();
+  match_by_name(subject, simulated, readers, moves, matches);
+  if (!matches.missing.empty()) StructuralMatch(subject, simulated, readers, moves, matches).run();
   drop_other_types(subject, simulated, matches);
   return matches;
 }

@@ -26,7 +26,8 @@ struct LayerMatches {
 using Makers = std::map<std::string, const onnx::NodeProto*>;
 Makers makers_in(const Model& model);
 
-/// `simulated`: the typed file as simulate_typed() makes it, of the same opset as subject.model.
-LayerMatches match_layers(const Subject& subject, const Model& simulated);
+/// `simulated`: the typed file as simulate_typed() makes it, of the same opset as subject.model. With `moves` also
+/// those that only move or select values.
+LayerMatches match_layers(const Subject& subject, const Model& simulated, bool moves = false);
 
 }  // namespace vernier

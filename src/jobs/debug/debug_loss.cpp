@@ -19,11 +19,13 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/beside_known.h"
 #include "analysis/figures.h"
 #include "analysis/hiding_pairs.h"
 #include "analysis/isolated.h"
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
+#include "analysis/output_store.h"
 #include "analysis/quantizer_loss.h"
 #include "analysis/some_samples.h"
 #include "base/text.h"
@@ -42,8 +44,10 @@
 #include "jobs/verify/scaled_weights.h"
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/verify.h"
+#include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
+#include "numerics/metrics.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/float_interface.h"
@@ -196,6 +200,21 @@ void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defec
   });
 }
 
+/// Layers, nodes that move values, and outputs that no layer makes.
+LayerMatches match_everything(const Subject& subject, const Model& simulated) {
+  LayerMatches matches = match_layers(subject, simulated, /*moves=*/true);
+  const Makers ref_made = makers_in(subject.model), low_made = makers_in(simulated);
+  for (const onnx::ValueInfoProto& output : subject.model.proto.graph().output()) {
+    const std::string& name = output.name();
+    const bool is_float = output.type().tensor_type().elem_type() == onnx::TensorProto::FLOAT;
+    const bool known = std::ranges::any_of(matches.pairs, [&](const Match& match) { return match.ref == name; });
+    if (known || !is_float || !ref_made.contains(name) || !low_made.contains(name)) continue;
+    matches.pairs.push_back({name, name});
+    matches.layers.push_back(nullptr);
+  }
+  return matches;
+}
+
 /// Defects that the data show: other operators, then wrong constants, pairs, and layers, each only where those before
 /// do not explain it. `stored`: what is wrong with constants. A few samples tell.
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
@@ -209,15 +228,39 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   const SimulatedFile& simulated = file.simulated;
   const auto& quantized = simulated.quantized;
   const FloatValues values = float_values(file.normalized, simulated, file.weights, file.equalized, dropped);
-  const auto errors_with = [&](const std::function<bool(std::size_t)>& stays) {
-    return isolated_errors(subject, with_float_values(simulated, values, stays), file.matches.pairs);
+  const auto errors_with = [&](const std::vector<Match>& matches, const std::function<bool(std::size_t)>& stays) {
+    return isolated_errors(subject, with_float_values(simulated, values, stays), matches);
   };
+  const auto nothing = [](std::size_t) { return false; };
   std::set<std::string> skipped = scaled_constants(file);
-  const bool agree = std::ranges::all_of(report.figures.outputs,
-                                         [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; });
-  const auto of_nothing = errors_with([](std::size_t) { return false; });
-  const OtherOperators other =
-      find_other_operators(subject, simulated, file.weights, file.matches, of_nothing, skipped, agree);
+  const auto noise_of = [&](Model model) {
+    static constexpr auto kNone = std::numeric_limits<double>::infinity();
+    try {
+      return noise_share(run_beside_known(subject, std::move(model), outputs_of_float(subject)).outputs);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Interrupted) throw;
+      return kNone;
+    }
+  };
+  std::optional<bool> agree;
+  const Asked asked{[&] {
+                      const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; };
+                      if (!agree) {
+                        agree = std::ranges::all_of(report.figures.outputs, agrees) ||
+                                noise_of(with_float_values(simulated, values, nothing)) <= noise_of_db(kAgreesDb);
+                      }
+                      return *agree;
+                    },
+                    [&](const std::string& constant, const Tensor& wanted) {
+                      Model changed = simulated.model;
+                      onnx::GraphProto* owner = owner_of_initializer(changed, constant);
+                      if (owner == nullptr) return false;
+                      set_initializer(changed, *owner, constant, wanted);
+                      return noise_of(std::move(changed)) <= noise_of(simulated.model);
+                    }};
+  const LayerMatches all = match_everything(subject, simulated.model);
+  const auto of_all = errors_with(all.pairs, nothing);
+  const OtherOperators other = find_other_operators(subject, simulated, file.weights, all, of_all, skipped, asked);
   merge_defects(report.defects, other.defects);
   merge_defects(report.defects, std::move(stored));
 
@@ -241,8 +284,10 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
       report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kLostLayerDb; });
   LayerLosses errors;
   if (lost) {
-    const auto of_inputs = errors_with([&](std::size_t i) { return !report.quantizers[i].weight; });
-    const auto of_weights = errors_with([&](std::size_t i) { return report.quantizers[i].weight; });
+    const std::vector<Match>& layers = file.matches.pairs;
+    const auto of_nothing = errors_with(layers, nothing);
+    const auto of_inputs = errors_with(layers, [&](std::size_t i) { return !report.quantizers[i].weight; });
+    const auto of_weights = errors_with(layers, [&](std::size_t i) { return report.quantizers[i].weight; });
     for (std::size_t i = 0; i < file.matches.pairs.size(); ++i) {
       if (!of_inputs[i] || !of_weights[i] || !of_nothing[i]) continue;
       errors[file.matches.pairs[i].ref] = {sqnr_db(*of_inputs[i]), sqnr_db(*of_weights[i]), sqnr_db(*of_nothing[i])};

@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <span>
 #include <utility>
 
 #include "base/text.h"
+#include "jobs/debug/wiring.h"
+#include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "plan/round_node.h"
@@ -102,17 +107,60 @@ bool values_differ(std::span<const float> wanted, std::span<const float> held) {
   return error > energy * std::pow(10.0, -kSameDb / 10);
 }
 
-struct Difference {
-  std::string node, text;  // node: of the file
+/// "[2, 4, 3]" of a constant of integers; empty: it holds others.
+std::string integers_text(const std::optional<Tensor>& constant) {
+  constexpr std::int64_t kMostIntegers = 64;
+  if (!constant || constant->count() > kMostIntegers) return {};
+  std::vector<std::int64_t> values(static_cast<std::size_t>(constant->count()));
+  if (constant->dtype() == Dtype::Int64) {
+    std::memcpy(values.data(), constant->bytes().data(), values.size() * sizeof(std::int64_t));
+  } else if (constant->dtype() == Dtype::Int32) {
+    std::vector<std::int32_t> narrow(values.size());
+    std::memcpy(narrow.data(), constant->bytes().data(), narrow.size() * sizeof(std::int32_t));
+    std::ranges::copy(narrow, values.begin());
+  } else {
+    return {};
+  }
+  // Axes and ends that count from behind, or lie beyond the end, have several forms.
+  const auto unclear = [](std::int64_t value) { return value < 0 || value > std::numeric_limits<std::int32_t>::max(); };
+  if (std::ranges::any_of(values, unclear)) return {};
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+/// A constant that a layer adds: of a product its own, or that of an Add behind it.
+struct Bias {
+  const onnx::NodeProto* node = nullptr;
+  std::string constant;  // empty: a BatchNormalization, which adds one as well
+};
+
+std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
+  for (const onnx::NodeProto* node : nodes) {
+    if (node->op_type() == "BatchNormalization") return Bias{node, {}};
+    if (has(*node, Trait::Weighted) && node->input_size() > 2 && is_initializer(model, node->input(2)))
+      return Bias{node, node->input(2)};
+    if ((!is_onnx(*node, "Add") && !is_onnx(*node, "Sub")) || node->input_size() != 2) continue;
+    for (const std::string& input : node->input()) {
+      if (is_initializer(model, input)) return Bias{node, input};
+    }
+  }
+  return std::nullopt;
+}
+
+/// What was found at a layer, and what a measurement has to say first.
+struct OtherLayer {
+  Difference difference;
+  bool counts_if_undone = false;  // it is named though the outputs agree
+  std::string constant{};         // of the file: named if the outputs are no worse with `values` in its place
+  std::optional<Tensor> values{};
 };
 
 class Comparing {
  public:
-  Comparing(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights, const LayerMatches& matches,
-            bool outputs_agree)
-      : outputs_agree_(outputs_agree),
+  Comparing(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights, const LayerMatches& matches)
+      : subject_(subject),
         file_(file),
         weights_(weights),
+        wiring_(subject, file, matches),
         ref_made_(makers_in(subject.model)),
         low_made_(makers_in(file.model)) {
     for (const Match& match : matches.pairs) {
@@ -126,35 +174,89 @@ class Comparing {
 
   Nodes of_file(const Match& match) const { return nodes_behind(low_made_, match.low, lows_); }
 
-  std::optional<Difference> at(const Match& match) const {
+  std::optional<OtherLayer> at(const Match& match) const {
     const Nodes refs = nodes_behind(ref_made_, match.ref, refs_);
     Nodes lows = of_file(match);
     if (refs.empty() || lows.empty() || (names_moved(*refs.front(), lows) && stands_behind(match.low, *refs.front()))) {
       return std::nullopt;
     }
-    const std::string nearest = computing(lows);
-    std::vector<std::pair<const onnx::NodeProto*, const onnx::NodeProto*>> twins;
-    Nodes lost;
+    const Nodes all = lows;
+    Twins twins;
+    Nodes lost, folded;  // of the float model, without a twin
     for (const onnx::NodeProto* ref : refs) {
       const auto same_type = [&](const onnx::NodeProto* low) { return low->op_type() == ref->op_type(); };
       auto twin =
           std::ranges::find_if(lows, [&](const auto* low) { return same_type(low) && low->name() == ref->name(); });
       if (twin == lows.end()) twin = std::ranges::find_if(lows, same_type);
       if (twin == lows.end()) {
-        if (!may_be_folded(*ref)) lost.push_back(ref);
+        (may_be_folded(*ref) ? folded : lost).push_back(ref);
         continue;
       }
       twins.emplace_back(ref, *twin);
       lows.erase(twin);
     }
     for (const auto& [ref, low] : twins) {
-      if (const std::string other = other_attribute(*ref, *low); !other.empty()) return described(*low, other);
+      if (const std::string other = other_attribute(*ref, *low); !other.empty()) {
+        return OtherLayer{described(*low, other), true};
+      }
     }
-    std::erase_if(lows, [](const onnx::NodeProto* low) { return may_be_folded(*low); });
-    if (!lost.empty() && !lows.empty()) {
-      return Difference{lows.front()->name(), fmt::format("the file has {} '{}' in place of {} '{}'",
-                                                          lows.front()->op_type(), printable(lows.front()->name()),
-                                                          lost.front()->op_type(), printable(lost.front()->name()))};
+    Nodes added = lows;
+    std::erase_if(added, [](const onnx::NodeProto* low) { return may_be_folded(*low); });
+    if (auto found = other_nodes(lost, added, computing(all))) return OtherLayer{*found, true};
+    if (is_exact(all)) {
+      if (auto found = wiring_.other_sources(match, computing(all))) return OtherLayer{*found};
+      if (auto found = other_reading(match, twins)) return OtherLayer{*found};
+    }
+    if (auto found = other_constant(twins)) return found;
+    if (is_exact(all)) {
+      if (auto found = other_bias(refs, all)) return found;
+      Nodes moved = folded;
+      std::erase_if(moved, [](const onnx::NodeProto* ref) { return !reorders(*ref); });
+      std::erase_if(lows, [](const onnx::NodeProto* low) { return !reorders(*low); });
+      if (auto found = other_nodes(moved, lows, computing(all))) return OtherLayer{*found};
+    }
+    for (const auto& [ref, low] : twins) {
+      if (const std::string other = lone_attribute(*ref, *low); !other.empty()) {
+        return OtherLayer{described(*low, other), true};
+      }
+    }
+    std::erase_if(folded, [&](const onnx::NodeProto* ref) { return !scales(*ref); });
+    if (is_exact(all) && !folded.empty()) return OtherLayer{*other_nodes(folded, {}, computing(all))};
+    return std::nullopt;
+  }
+
+ private:
+  using Twins = std::vector<std::pair<const onnx::NodeProto*, const onnx::NodeProto*>>;
+
+  /// Moves values to other places, or leaves some out.
+  static bool reorders(const onnx::NodeProto& node) {
+    static const std::set<std::string> kSameOrder = {"Reshape",  "Flatten", "Squeeze", "Unsqueeze",
+                                                     "Identity", "Dropout", "Expand",  "Cast"};
+    return has(node, kFollows) && node.domain() != kDomain && !kSameOrder.contains(node.op_type());
+  }
+
+  /// Multiplies with a constant.
+  bool scales(const onnx::NodeProto& node) const {
+    return (is_onnx(node, "Mul") || is_onnx(node, "Div")) &&
+           std::ranges::any_of(node.input(), [&](const auto& input) { return is_initializer(subject_.model, input); });
+  }
+
+  /// Whether nothing rounds in these nodes of the file once float weights are in them.
+  bool is_exact(const Nodes& lows) const {
+    return std::ranges::none_of(lows, [&](const onnx::NodeProto* low) {
+      return has(*low, Trait::Quantizes | Trait::ComputesOnCodes | Trait::StoresCodes) ||
+             std::ranges::any_of(low->input(), [&](const std::string& input) {
+               return stored_.contains(read_name(input)) && !weights_.found.contains(input);
+             });
+    });
+  }
+
+  /// `lost`: of the float model, without a twin; `added`: of the file. `nearest`: a node of the file.
+  std::optional<Difference> other_nodes(const Nodes& lost, const Nodes& added, const std::string& nearest) const {
+    if (!lost.empty() && !added.empty()) {
+      return Difference{added.front()->name(), fmt::format("the file has {} '{}' in place of {} '{}'",
+                                                           added.front()->op_type(), printable(added.front()->name()),
+                                                           lost.front()->op_type(), printable(lost.front()->name()))};
     }
     if (!lost.empty()) {
       const auto source = ref_made_.find(lost.front()->input_size() > 0 ? lost.front()->input(0) : std::string());
@@ -164,31 +266,66 @@ class Comparing {
                                printable(source == ref_made_.end() ? lost.front()->input(0) : source->second->name()),
                                printable(lost.front()->name()))};
     }
-    if (!lows.empty()) {
-      return Difference{lows.front()->name(),
-                        fmt::format("the float model has no {} where the file has '{}'",
-                                    printable(lows.front()->op_type()), printable(lows.front()->name()))};
-    }
+    if (added.empty()) return std::nullopt;
+    return Difference{added.front()->name(),
+                      fmt::format("the float model has no {} where the file has '{}'",
+                                  printable(added.front()->op_type()), printable(added.front()->name()))};
+  }
+
+  /// Inputs in another order, or other integers: indices, axes, ends of slices.
+  std::optional<Difference> other_reading(const Match& match, const Twins& twins) const {
     for (const auto& [ref, low] : twins) {
-      if (outputs_agree_) break;  // other layers undo it: channels in another order, factors
+      if (std::string other = wiring_.other_order(match, *ref, *low); !other.empty()) {
+        return Difference{low->name(), std::move(other)};
+      }
+      for (int k = 0; k < ref->input_size() && k < low->input_size(); ++k) {
+        const std::string was = integers_text(initializer(subject_.model, ref->input(k)));
+        const std::string is = integers_text(initializer(file_.model, low->input(k)));
+        if (was.empty() || is.empty() || was == is) continue;
+        return described(*low, fmt::format("{} in '{}', in the float model {}", is, printable(low->input(k)), was));
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<OtherLayer> other_constant(const Twins& twins) const {
+    for (const auto& [ref, low] : twins) {
       for (const std::string& input : low->input()) {
         const auto wanted = weights_.found.find(input);
         const auto held =
             wanted == weights_.found.end() || stored_.contains(input) ? std::nullopt : initializer(file_.model, input);
         if (!held || held->dtype() != Dtype::Float32 || !values_differ(wanted->second.values.floats(), held->floats()))
           continue;
-        return Difference{low->name(), fmt::format("the constant '{}' of {} '{}' is not '{}' of the float model",
-                                                   printable(input), printable(low->op_type()), printable(low->name()),
-                                                   printable(wanted->second.name))};
+        return OtherLayer{{low->name(), fmt::format("the constant '{}' of {} '{}' is not '{}' of the float model",
+                                                    printable(input), printable(low->op_type()), printable(low->name()),
+                                                    printable(wanted->second.name))},
+                          false,
+                          input,
+                          wanted->second.values};
       }
-    }
-    for (const auto& [ref, low] : twins) {
-      if (const std::string other = lone_attribute(*ref, *low); !other.empty()) return described(*low, other);
     }
     return std::nullopt;
   }
 
- private:
+  std::optional<OtherLayer> other_bias(const Nodes& refs, const Nodes& lows) const {
+    const std::optional<Bias> wanted = bias_in(subject_.model, refs), held = bias_in(file_.model, lows);
+    if (wanted && !held && !wanted->constant.empty()) {
+      return OtherLayer{
+          {computing(lows),
+           fmt::format("the file has no bias '{}', which {} '{}' of the float model adds", printable(wanted->constant),
+                       printable(wanted->node->op_type()), printable(wanted->node->name()))}};
+    }
+    if (wanted || !held || held->constant.empty()) return std::nullopt;
+    const auto values = initializer(file_.model, held->constant);
+    if (!values || values->dtype() != Dtype::Float32) return std::nullopt;
+    return OtherLayer{{held->node->name(), fmt::format("{} '{}' adds the bias '{}', and the float model adds none",
+                                                       printable(held->node->op_type()), printable(held->node->name()),
+                                                       printable(held->constant))},
+                      false,
+                      held->constant,
+                      Tensor(Dtype::Float32, values->shape())};
+  }
+
   static bool names_moved(const onnx::NodeProto& ref, const Nodes& lows) {
     return std::ranges::none_of(lows, [&](const auto* low) { return low->op_type() == ref.op_type(); });
   }
@@ -197,6 +334,7 @@ class Comparing {
   /// of tensors moved.
   bool stands_behind(const std::string& low, const onnx::NodeProto& ref) const {
     for (const onnx::NodeProto& node : file_.model.proto.graph().node()) {
+      if (is_onnx(node, "Identity")) continue;
       const bool alike = node.op_type() == ref.op_type() || (has(node, Trait::Clips) && has(ref, Trait::Clips));
       if (alike && std::ranges::find(node.input(), low) != node.input().end()) return true;
     }
@@ -212,9 +350,10 @@ class Comparing {
     return found == lows.end() ? lows.front()->name() : (*found)->name();
   }
 
-  const bool outputs_agree_;
+  const Subject& subject_;
   const SimulatedFile& file_;
   const FloatWeights& weights_;
+  const Wiring wiring_;
   const Makers ref_made_, low_made_;
   std::set<std::string> refs_, lows_, stored_;
 };
@@ -223,9 +362,9 @@ class Comparing {
 
 OtherOperators find_other_operators(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights,
                                     const LayerMatches& matches, const std::vector<std::optional<ErrorStats>>& exact,
-                                    const std::set<std::string>& skipped, bool outputs_agree) {
+                                    const std::set<std::string>& skipped, const Asked& asked) {
   OtherOperators found;
-  const Comparing comparing(subject, file, weights, matches, outputs_agree);
+  const Comparing comparing(subject, file, weights, matches);
   std::set<std::string> named;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     if (!exact[i] || exact[i]->count == 0 || sqnr_db(*exact[i]) >= kSameDb) continue;
@@ -234,15 +373,18 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
       return std::ranges::any_of(node->input(), [&](const std::string& input) { return skipped.contains(input); });
     };
     if (std::ranges::any_of(nodes, is_skipped)) continue;
-    const std::optional<Difference> difference = comparing.at(matches.pairs[i]);
-    if (!difference) continue;
+    const std::optional<OtherLayer> other = comparing.at(matches.pairs[i]);
+    if (!other || (!other->counts_if_undone && asked.outputs_agree())) continue;
+    if (other->values && !asked.no_worse_with(other->constant, *other->values)) continue;
+    const Difference& difference = other->difference;
+    const Layer* layer = matches.layers[i];
     found.layers.insert(matches.pairs[i].low);
     for (const onnx::NodeProto* node : nodes) found.layers.insert(node->output().begin(), node->output().end());
-    if (!named.insert(difference->node + '\n' + difference->text).second) continue;
+    if (!named.insert(difference.node + '\n' + difference.text).second) continue;
     found.defects.push_back(
-        {"other-operator", difference->node,
-         fmt::format("{}. Without any rounding, '{}' keeps {:.1f} dB on exact inputs", difference->text,
-                     printable(matches.layers[i]->name), sqnr_db(*exact[i])),
+        {"other-operator", difference.node,
+         fmt::format("{}. Without any rounding, '{}' keeps {:.1f} dB on exact inputs", difference.text,
+                     printable(layer == nullptr ? matches.pairs[i].ref : layer->name), sqnr_db(*exact[i])),
          "export both files from the same network, or write the layer again as the float model has it"});
   }
   found.behind = found.layers;

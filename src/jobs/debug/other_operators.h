@@ -1,8 +1,8 @@
 // Layers that a quantized file computes differently from its float model, whatever its pairs do: an operator that is
-// lost, another attribute, another float constant.
+// lost, another attribute or constant, a bias that is lost, another tensor that is read.
 #pragma once
 
-#include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +14,7 @@
 #include "numerics/metrics.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/defects.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -23,13 +24,22 @@ struct OtherOperators {
   std::set<std::string> behind;      // these, and all that depend on them
 };
 
-/// `exact`: for each match the error of its layer on exact inputs, in a file without roundings and with float weights
-/// (exact_network.h). A layer that keeps less than 30 dB there computes something else; the nodes of both files between
-/// matched tensors are compared to name what. `skipped`: tensors of the file whose values are scaled on purpose, by the
-/// constant that a layer reads. With `outputs_agree` other float constants are no finding. A layer whose difference is
-/// not found is not named.
+/// What only a measurement tells.
+struct Asked {
+  std::function<bool()> outputs_agree;  // of both files without roundings: other layers undo what differs
+  /// Whether the outputs of the file are no worse with these values in the place of its constant: else they correct
+  /// what its roundings do.
+  std::function<bool(const std::string& constant, const Tensor& values)> no_worse_with;
+};
+
+/// `matches`: with nodes that move values, and outputs that no layer makes (these without a layer). `exact`: for each
+/// match the error of its layer on exact inputs, in a file without roundings and with float weights (exact_network.h).
+/// A layer that keeps less than 30 dB there computes something else; the nodes of both files between matched tensors
+/// are compared to name what: operators, attributes, what they read and in which order, constants, biases. `skipped`:
+/// tensors of the file whose values are scaled on purpose, by the constant that a layer reads. Where outputs agree,
+/// only operators and attributes are a finding. A layer whose difference is not found is not named.
 OtherOperators find_other_operators(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights,
                                     const LayerMatches& matches, const std::vector<std::optional<ErrorStats>>& exact,
-                                    const std::set<std::string>& skipped, bool outputs_agree);
+                                    const std::set<std::string>& skipped, const Asked& asked);
 
 }  // namespace vernier

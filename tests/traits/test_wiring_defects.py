@@ -1,0 +1,152 @@
+"""`vernier debug loss FLOAT QUANTIZED` on files that read other tensors than the float model, in another order, at other places,
+or that lost a bias: the layer is named, and nothing else. Files that compute the same in another way have no defect."""
+import numpy as np
+import pytest
+
+import quantized_files as files
+from networks import FLOAT
+from test_pair_defects import found
+
+CHANNELS = 8
+WEIGHT = np.random.default_rng(111).normal(0, 0.35, (CHANNELS, CHANNELS)).astype(np.float32)
+BIAS = np.random.default_rng(112).normal(0, 0.8, CHANNELS).astype(np.float32)
+
+
+class Layers:
+    """A product and a Relu on `x`, quantized or not, and what a case puts behind."""
+
+    def __init__(self, quantized, opset=18):
+        self.quantized, self.b = quantized, files.Quantizer(113, opset)
+
+    def read(self, tensor, high=4.0):
+        return self.b.pair(tensor, -high, high, np.int8) if self.quantized else tensor
+
+    def weight(self, name="weight", values=WEIGHT, kind=127):
+        if not self.quantized:
+            return self.b.constant(name, values)
+        steps = np.abs(values).max(0) / kind
+        return self.b.stored(name, np.round(values / steps).astype(np.int8), steps, axis=1)
+
+    def product(self, name="product", source="x", op_type="MatMul", bias=None, kind=127):
+        extra = [] if bias is None else [self.b.constant("bias", bias)]
+        return self.b.add(op_type, [self.read(source), self.weight(f"{name}.weight", kind=kind), *extra], name)
+
+    def integers(self, name, *values):
+        return self.b.constant(name, np.array(values, np.int64))
+
+
+def compare(folder, case, shape=(6, CHANNELS), code=1, rank=2):
+    """`case`, called with the layers of the float model and of the file, returns its last tensor."""
+    def model(quantized):
+        layers = Layers(quantized)
+        layers.b.add("Identity", [case(layers)], "y")
+        return layers.b.model([("x", FLOAT, shape)], [("y", FLOAT, [None] * rank)])
+    samples = {"x": np.random.default_rng(114).standard_normal((8, *shape)).astype(np.float32)}
+    files.write(folder, model(False), samples, "float.onnx")
+    return found(folder, model(True), code)
+
+
+def block(layers, quantized, in_float):
+    """A product, a Relu, and a last node that differs."""
+    layers.product()
+    layers.b.add("Relu", ["product"], "relu")
+    wanted = quantized if layers.quantized else in_float
+    return layers.b.add(wanted[0], wanted[1], "last", **(wanted[2] if len(wanted) > 2 else {}))
+
+
+@pytest.mark.parametrize("held, wanted, said", [
+    (("Identity", ["relu"]), ("Add", ["relu", "x"]), "reads 'x', and"),
+    (("Add", ["relu", "product"]), ("Add", ["relu", "x"]), "reads 'product', in the float model 'x'"),
+    (("Add", ["relu", "x"]), ("Identity", ["relu"]), "reads 'x', and"),
+    (("Sub", ["x", "relu"]), ("Sub", ["relu", "x"]), "reads 'x', 'relu' in this order, in the float model 'relu', 'x'"),
+    (("Concat", ["x", "relu"], {"axis": 1}), ("Concat", ["relu", "x"], {"axis": 1}), "in this order, in the float model 'relu', 'x'")])
+def test_other_tensors_that_are_read_are_named(tmp_path, held, wanted, said):
+    names, report = compare(tmp_path, lambda layers: block(layers, held, wanted))
+    assert [kind for kind, _ in names] == ["other-operator"] and said in report["defects"][0]["text"], report["defects"]
+
+
+@pytest.mark.parametrize("op_type, held, wanted, attributes, said", [
+    ("Slice", ([1], [5], [1]), ([2], [6], [1]), {}, "has [1] in"),
+    ("Gather", ([2, 4, 3],), ([2, 3, 4],), {"axis": 1}, "has [2, 4, 3] in"),
+    ("ReduceMean", ([2],), ([1],), {"keepdims": 0}, "has [2] in")])
+def test_other_integers_that_say_what_to_read_are_named(tmp_path, op_type, held, wanted, attributes, said):
+    shape = (1, CHANNELS, CHANNELS) if op_type == "ReduceMean" else (6, CHANNELS)
+    def case(layers):
+        numbers = [layers.integers(f"n{i}", *values) for i, values in enumerate(held if layers.quantized else wanted)]
+        return layers.b.add(op_type, [layers.product(), *numbers], "last", **attributes)
+    names, report = compare(tmp_path, case, shape)
+    assert names == [("other-operator", "last")] and said in report["defects"][0]["text"], report["defects"]
+
+
+@pytest.mark.parametrize("held, wanted", [(None, [0, 2, 1]), ([0, 2, 1], None), ([0, 1, 2], [0, 2, 1])])
+@pytest.mark.parametrize("behind", ["Reshape", "MatMul"])
+def test_values_that_are_moved_elsewhere_are_named(tmp_path, held, wanted, behind):
+    def case(layers):
+        last = layers.product()
+        perm = held if layers.quantized else wanted
+        if perm:
+            last = layers.b.add("Transpose", [last], "turned", perm=perm)
+        if behind == "MatMul":
+            return layers.product("behind", last)
+        return layers.b.add("Reshape", [last, layers.integers("shape", 1, CHANNELS * CHANNELS)], "flat")
+    names, report = compare(tmp_path, case, (1, CHANNELS, CHANNELS), rank=3 if behind == "MatMul" else 2)
+    assert [kind for kind, _ in names] == ["other-operator"], report["defects"]
+    assert "Transpose" in report["defects"][0]["text"]
+
+
+def with_bias(layers, held, wanted):
+    """`held`, `wanted`: a bias inside of a Gemm, in an Add behind a MatMul, or none."""
+    form, bias = held if layers.quantized else wanted
+    inside = form == "Gemm"
+    layers.product("sum" if inside or bias is None else "product", op_type=form, bias=bias if inside else None)
+    if not inside and bias is not None:
+        layers.b.add("Add", ["product", layers.b.constant("bias", bias)], "sum")
+    layers.b.add("Relu", ["sum"], "relu")
+    return layers.product("last", "relu")
+
+
+@pytest.mark.parametrize("held, wanted", [
+    (("Gemm", None), ("Gemm", BIAS)), (("Gemm", BIAS), ("Gemm", None)), (("MatMul", None), ("MatMul", BIAS)), (("MatMul", BIAS), ("MatMul", None)),
+    (("Gemm", BIAS[::-1].copy()), ("Gemm", BIAS))])
+def test_a_bias_that_is_lost_or_added_or_changed_is_named(tmp_path, held, wanted):
+    names, report = compare(tmp_path, lambda layers: with_bias(layers, held, wanted))
+    assert [kind for kind, _ in names] == ["other-operator"], report["defects"]
+    assert "bias" in report["defects"][0]["text"]
+
+
+@pytest.mark.parametrize("held, wanted", [(("Gemm", BIAS), ("MatMul", BIAS)), (("MatMul", BIAS), ("Gemm", BIAS))])
+def test_a_bias_in_another_place_is_no_defect(tmp_path, held, wanted):
+    assert compare(tmp_path, lambda layers: with_bias(layers, held, wanted), code=0)[0] == []
+
+
+def test_a_bias_that_corrects_roundings_is_no_defect(tmp_path):
+    """Of three bits, on inputs that are not centred: the float bias would be worse."""
+    x = np.abs(np.random.default_rng(114).standard_normal((8, 6, CHANNELS)).astype(np.float32))
+    steps = np.abs(WEIGHT).max(0) / 3
+    correction = (x.reshape(-1, CHANNELS).mean(0) @ (WEIGHT - np.round(WEIGHT / steps) * steps)).astype(np.float32)
+    def model(quantized, corrected):
+        layers = Layers(quantized)
+        layers.product("y", op_type="Gemm", bias=correction if corrected else None, kind=3 if quantized else 127)
+        return layers.b.model([("x", FLOAT, (6, CHANNELS))], [("y", FLOAT, [None] * 2)])
+    files.write(tmp_path, model(False, False), {"x": x}, "float.onnx")
+    figures = []
+    for corrected in (False, True):
+        names, report = found(tmp_path, model(True, corrected), code=(0, 1))
+        assert "other-operator" not in [kind for kind, _ in names], report["defects"]
+        figures.append(report["outputs"][0]["sqnr_db"])
+    assert figures[1] > figures[0] + 2, figures
+
+
+def test_layers_that_an_optimizer_rewrote_are_no_defect(tmp_path):
+    """Operands of an Add exchanged, axes counted from behind, a Sub of a constant as an Add."""
+    def case(layers):
+        b, q = layers.b, layers.quantized
+        layers.product()
+        b.add("Relu", ["product"], "relu")
+        b.add("Add", ["x", "relu"] if q else ["relu", "x"], "residual")
+        offset = b.constant("offset", -BIAS if q else BIAS)
+        b.add("Add" if q else "Sub", ["residual", offset], "moved")
+        b.add("Concat", ["moved", "relu"], "joined", axis=-1 if q else 1)
+        ends = [layers.integers(name, value) for name, value in (("start", 2), ("end", 2 ** 40 if q else 2 * CHANNELS), ("axis", -1 if q else 1))]
+        return b.add("Slice", ["joined", *ends], "last")
+    assert compare(tmp_path, case, code=0)[0] == []
