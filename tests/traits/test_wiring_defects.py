@@ -119,6 +119,21 @@ def test_a_bias_in_another_place_is_no_defect(tmp_path, held, wanted):
     assert compare(tmp_path, lambda layers: with_bias(layers, held, wanted), code=0)[0] == []
 
 
+@pytest.mark.parametrize("tensor", [False, True])
+def test_a_bias_of_32_bits_with_one_scale_for_channels_of_several_is_named(tmp_path, tensor):
+    """Its quantized values are those of a scale for each channel."""
+    def case(layers):
+        b = layers.b
+        if not layers.quantized:
+            return layers.product(op_type="Gemm", bias=BIAS)
+        steps = (np.abs(WEIGHT).max(0) / 127).astype(np.float32) * np.float32(8 / 255)
+        codes = np.round(BIAS / steps).astype(np.int32)
+        bias = b.stored("bias", codes, steps.mean() if tensor else steps, **({} if tensor else {"axis": 0}))
+        return b.add("Gemm", [layers.read("x"), layers.weight(), bias], "product")
+    names, report = compare(tmp_path, case, code=int(tensor))
+    assert names == ([("other-values", "bias.values")] if tensor else []), report["defects"]
+
+
 def test_a_bias_that_corrects_roundings_is_no_defect(tmp_path):
     """Of three bits, on inputs that are not centred: the float bias would be worse."""
     x = np.abs(np.random.default_rng(114).standard_normal((8, 6, CHANNELS)).astype(np.float32))

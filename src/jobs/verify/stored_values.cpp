@@ -153,9 +153,41 @@ class Comparison {
                        "in the file",
                        all.off, all.values, where, all.reference, all.stored),
            kCure});
+    } else if (all.noticed() && fits_product_of_scales(node, codes, weight)) {
+      defects_.push_back(
+          {"other-values", node.name(),
+           fmt::format("{} of {} values of {} are off by more than a step: {:g} in the float model, {:g} in the file. "
+                       "At input scale times weight scale they are right, and their own scale is another",
+                       all.off, all.values, where, all.reference, all.stored),
+           "input scale times weight scale as the scale of the bias, for each channel"});
     } else if (far.any()) {
       add_wrong_codes(node, far, where, weight.values, stored, fmt::format("channel {}", far.worst_index()));
     }
+  }
+
+  /// Whether the quantized values of a bias, times the scales of its layer's input and weight, are the float ones.
+  bool fits_product_of_scales(const onnx::NodeProto& node, const Tensor& codes, const FloatWeight& weight) const {
+    const auto params_of = [&](const std::string& tensor) -> const QuantParams* {
+      const auto made = dequantizers_.find(tensor);
+      const auto found = made == dequantizers_.end() ? params_.end() : params_.find(made->second->name());
+      return found == params_.end() ? nullptr : &found->second;
+    };
+    const auto count = static_cast<std::size_t>(codes.count());
+    for (const onnx::NodeProto& layer : file_.proto.graph().node()) {
+      if (layer.input_size() < 3 || layer.input(2) != node.output(0)) continue;
+      const QuantParams* data = params_of(layer.input(0));
+      const QuantParams* kernel = params_of(layer.input(1));
+      if (data == nullptr || kernel == nullptr || data->scale.size() != 1 || kernel->block > 0) return false;
+      if (kernel->scale.size() != 1 && kernel->scale.size() != count) return false;
+      for (std::size_t c = 0; c < count; ++c) {
+        std::int32_t code = 0;
+        std::memcpy(&code, codes.bytes().data() + c * sizeof code, sizeof code);
+        const float step = data->scale.front() * kernel->scale[kernel->scale.size() == 1 ? 0 : c];
+        if (std::abs(static_cast<float>(code) * step - weight.values.floats()[c]) > step) return false;
+      }
+      return true;
+    }
+    return false;
   }
 
   void add_wrong_codes(const onnx::NodeProto& node, const FarCodes& far, const std::string& where, const Tensor& wanted,
