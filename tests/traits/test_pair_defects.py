@@ -2,6 +2,7 @@
 and nothing else."""
 import functools
 import json
+import re
 
 import numpy as np
 import onnx
@@ -325,3 +326,22 @@ def test_roundings_that_lie_together_by_chance_are_no_other_zero_point(tmp_path,
     q.add("MatMul", ["x", q.stored("weight", codes.astype(np.int8), np.full(256, step), axis=1)], "y")
     names, report = found(tmp_path, q.model([("x", FLOAT, [4, values])], [("y", FLOAT, [4, 256])]), code=(0, 1))
     assert "shifted-codes" not in [kind for kind, _ in names], report["defects"]
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("times", [32, 42, 64])
+def test_a_scale_of_a_weight_that_is_far_too_large_is_not_the_format_s_fault(tmp_path, per_channel, times):
+    """7 of 256 levels are used: neither too few levels of int8, nor one scale that does not fit its channels."""
+    random = np.random.default_rng(105)
+    weight = random.normal(0, 0.09, (128, 32)).astype(np.float32)
+    step = np.abs(weight).max(0 if per_channel else None) / 127 * times
+    def model(quantized):
+        b = files.Quantizer(106)
+        held = b.stored("weight", np.rint(weight / step).astype(np.int8), step, **({"axis": 1} if per_channel else {})) if quantized else None
+        b.add("MatMul", ["x", held or b.constant("weight", weight)], "y")
+        return b.model([("x", FLOAT, [4, 128])], [("y", FLOAT, [4, 32])])
+    files.write(tmp_path, model(False), {"x": random.standard_normal((8, 4, 128)).astype(np.float32)}, "float.onnx")
+    names, report = found(tmp_path, model(True))
+    assert [node for _, node in names] == ["weight.values"] and names[0][0] in ("lost-layer", "starved-channels"), report["defects"]
+    text = report["defects"][0]["text"]
+    assert re.search(rf" {times}\.\d times as large as its values need", text) and "levels" in text and "scale" in report["defects"][0]["cure"], text

@@ -269,7 +269,12 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   const std::vector<GridLoss> grids = measure_grids(whole, exact, values.activations, /*rounded=*/false);
   std::vector<QuantizerLoss> losses = report.quantizers;
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    if (losses[i].weight) continue;
+    if (losses[i].weight) {
+      const auto weight = file.weights.found.find(read_name(quantized[i].output));
+      if (weight != file.weights.found.end())
+        losses[i].coverage = coverage_of_channels(quantized[i].params, weight->second.values);
+      continue;
+    }
     losses[i] = with_loss(losses[i], quantized[i].params, grids[i]);
     if (other.behind.contains(quantized[i].tensor)) continue;
     if (std::optional<FoundDefect> defect = absurd_scale(losses[i])) merge_defects(report.defects, {*defect});

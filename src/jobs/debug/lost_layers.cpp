@@ -96,7 +96,7 @@ Starved starved_channels(const SimulatedFile& file, const onnx::NodeProto& node,
 }
 
 PairReason reason_of(const QuantizerLoss& pair, const Starved& starved) {
-  if (!starved.many()) return reason_of_loss(pair);
+  if (!starved.many() || has_far_too_large_scale(pair)) return reason_of_loss(pair);
   return {fmt::format("one scale serves all of its channels, and {} of {} use fewer than {:g} levels", starved.starved,
                       starved.channels, kFewLevels),
           "give each output channel a scale of its own (per channel)"};
@@ -108,22 +108,23 @@ const std::string& node_of_pair(const QuantizerLoss& pair) {
 
 /// A pooled error shows large channels. Small ones that are lost show only where a layer behind evens them out, so that
 /// an output below kLostOutputDb is what asks for them.
-void add_starved_weights(const SimulatedFile& file, const DebugLossReport& report, std::vector<FoundDefect>& found) {
+void add_starved_weights(const SimulatedFile& file, const DebugLossReport& report,
+                         const std::vector<QuantizerLoss>& losses, std::vector<FoundDefect>& found) {
   const bool lost = std::ranges::any_of(report.figures.outputs,
                                         [](const OutputFigure& output) { return !(output.sqnr_db >= kLostOutputDb); });
   if (!lost) return;
-  std::map<std::string, const QuantizedTensor*> weights;
-  for (const QuantizedTensor& pair : file.quantized) weights[pair.output] = &pair;
+  std::map<std::string, std::size_t> weights;
+  for (std::size_t i = 0; i < file.quantized.size(); ++i) weights[file.quantized[i].output] = i;
   for (const onnx::NodeProto& node : file.model.proto.graph().node()) {
     const auto weight = node.input_size() > 1 ? weights.find(node.input(1)) : weights.end();
     if (weight == weights.end()) continue;
-    const QuantizedTensor& pair = *weight->second;
+    const QuantizedTensor& pair = file.quantized[weight->second];
     const Starved starved = starved_channels(file, node, pair);
     const std::string& where = pair.quantizer.empty() ? pair.dequantizer : pair.quantizer;
     const auto is_here = [&](const FoundDefect& defect) { return defect.node == where; };
     if (!starved.many() || std::ranges::any_of(found, is_here) || std::ranges::any_of(report.defects, is_here))
       continue;
-    const PairReason reason = reason_of({}, starved);
+    const PairReason reason = reason_of(losses[weight->second], starved);
     found.push_back({"starved-channels", where,
                      fmt::format("layer '{}' ({}): {}", printable(node.name()), node.op_type(), reason.why),
                      reason.cure});
@@ -169,7 +170,7 @@ std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const Debug
                      worst->weight ? "its weight" : "its input", printable(worst->tensor), *worst->sqnr_db, reason.why),
          reason.cure});
   }
-  add_starved_weights(file, report, found);
+  add_starved_weights(file, report, losses, found);
   return found;
 }
 

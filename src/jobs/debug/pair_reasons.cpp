@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "numerics/grid.h"
+#include "numerics/tensor_grid.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -41,6 +45,29 @@ QuantizerLoss with_loss(QuantizerLoss row, const QuantParams& params, const Grid
   return row;
 }
 
+std::optional<double> coverage_of_channels(const QuantParams& params, const Tensor& values) {
+  if (!is_integer(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
+  std::vector<std::pair<float, float>> ends;
+  for (std::size_t c = 0; c < params.scale.size(); ++c) ends.push_back(ends_of(params, c));
+  std::vector<double> needed(ends.size(), 0);  // of the grid, by the largest value
+  const std::span<const float> all = values.floats();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t c = scale_index(params, values.shape(), i);
+    const float end = all[i] < 0 ? ends[c].first : ends[c].second;
+    if (end != 0) needed[c] = std::max(needed[c], static_cast<double>(all[i]) / static_cast<double>(end));
+  }
+  std::vector<double> covered;
+  for (const double share : needed) {
+    if (share > 0) covered.push_back(1 / share);
+  }
+  if (covered.empty()) return std::nullopt;
+  const auto middle = covered.begin() + static_cast<std::ptrdiff_t>(covered.size() / 2);
+  std::ranges::nth_element(covered, middle);
+  return *middle;
+}
+
+bool has_far_too_large_scale(const QuantizerLoss& pair) { return pair.coverage && *pair.coverage >= kFarTooWide; }
+
 PairReason reason_of_loss(const QuantizerLoss& pair) {
   if (pair.clip_share && *pair.clip_share >= kMostlyClipped) {
     return {fmt::format("its range is too narrow: {:.0f} % of the noise is values that it cuts off",
@@ -48,7 +75,18 @@ PairReason reason_of_loss(const QuantizerLoss& pair) {
             pair.weight ? "store the weight again with a range that holds its values"
                         : "calibrate again with samples, or a method, that keep the largest values"};
   }
-  if (pair.coverage && *pair.coverage >= kFarTooWide) {
+  if (pair.weight && has_far_too_large_scale(pair)) {
+    const std::string used =
+        pair.used_codes
+            ? fmt::format(", and they use {:.0f} of {} levels",
+                          *pair.used_codes * static_cast<double>(codes_in(pair.format)), codes_in(pair.format))
+            : std::string();
+    return {fmt::format("its scale{} {:.3g} times as large as its values need{}", pair.scales == 1 ? " is" : "s are",
+                        *pair.coverage, used),
+            pair.scales == 1 ? "store the weight again with a scale of its largest value"
+                             : "store the weight again with a scale of the largest value in each channel"};
+  }
+  if (has_far_too_large_scale(pair)) {
     return {fmt::format("its range is {:.3g} times as wide as its values", *pair.coverage),
             "calibrate again: the range was learned on other values"};
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "analysis/quantizer_loss.h"
 #include "numerics/round.h"
 #include "vernier/report/debug_loss.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -14,6 +16,13 @@ std::size_t codes_in(Format format);
 
 /// `row` with the figures of `loss`; of a loss without values (count 0) none.
 QuantizerLoss with_loss(QuantizerLoss row, const QuantParams& params, const GridLoss& loss);
+
+/// How many times as wide as the values of a weight its grid is, in the middle of its channels or blocks. Nothing of
+/// float formats, whose steps grow with values.
+std::optional<double> coverage_of_channels(const QuantParams& params, const Tensor& values);
+
+/// Two bits of the pair's format are unused.
+bool has_far_too_large_scale(const QuantizerLoss& pair);
 
 struct PairReason {
   std::string why, cure;
