@@ -261,3 +261,21 @@ def test_places_that_the_data_choose_end_nothing(tmp_path):
     vernier("quantize", "net.onnx", "--quantize-mode", "fp8", "--data", "net.npz", "-o", "low.onnx", folder=tmp_path)
     report, _ = verdict(tmp_path, "net.onnx", "low.onnx", "--min-sqnr", "60")
     assert report["figures"]["outputs"]
+
+
+@pytest.mark.parametrize("op_type, attributes", [
+    ("RandomNormal", {"scale": 0.0}), ("RandomUniform", {"low": 1.0, "high": 0.0}),
+])
+def test_random_numbers_at_which_onnx_runtime_aborts_do_not_end_the_program(tmp_path, op_type, attributes):
+    graph = helper.make_graph([helper.make_node("Neg", ["c"], ["d"], name="folds"),
+                               helper.make_node(op_type, [], ["r"], name="random", shape=[1, 8], dtype=1, **attributes),
+                               helper.make_node("Sum", ["x", "d", "r"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", FLOAT, [1, 8])],
+                              [helper.make_tensor_value_info("y", FLOAT, [1, 8])],
+                              [numpy_helper.from_array(np.ones(8, np.float32), "c")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    done = vernier("surgeon", "sanitize", "m.onnx", "--fold-constants", "-o", "s.onnx", folder=tmp_path)
+    assert "not proven by running both: node 'random'" in done.stderr
+    assert [node.op_type for node in onnx.load(tmp_path / "s.onnx").graph.node] == [op_type, "Sum"]
+    done = vernier("run", "m.onnx", "--onnxrt", folder=tmp_path, codes=(1, 4))
+    assert "at which ONNX Runtime aborts" in done.stderr + done.stdout

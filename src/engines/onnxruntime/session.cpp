@@ -13,6 +13,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "engines/onnxruntime/aborting_nodes.h"
 #include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
@@ -319,6 +320,7 @@ struct Session::State {
 
 Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
     : state_(std::make_unique<State>()) {
+  refuse_aborting_nodes(model);
   state_->runtime = runtime;
   state_->memory = cpu_memory(*runtime);
   for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
