@@ -33,6 +33,7 @@
 #include "model/notes.h"
 #include "model/raw_proto.h"
 #include "model/sparse_constants.h"
+#include "model/type_protos.h"
 #include "model/well_formed.h"
 #include "vernier/error.h"
 #include "vernier/onnx_model.h"
@@ -66,7 +67,7 @@ class ExternalData {
     const auto dtype = static_cast<Dtype>(proto.data_type());
     const std::size_t byte_size =
         (static_cast<std::size_t>(element_count(shape)) * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
-    if (dtype_bits(dtype) == 0) refuse(proto, fmt::format("element type {} is not supported", proto.data_type()));
+    if (dtype_bits(dtype) == 0) refuse(proto, unread_type_text(proto.data_type()));
     if (length && *length != byte_size) {
       refuse(proto, fmt::format("shape {} of {} needs {} bytes, the model says {}", shape_text(shape),
                                 dtype_name(dtype), byte_size, *length));

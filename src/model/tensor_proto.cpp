@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/model.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -82,7 +83,7 @@ void fill_typed(const onnx::TensorProto& proto, Tensor& tensor) {
 
 Tensor tensor_of(const onnx::TensorProto& proto) {
   const auto dtype = static_cast<Dtype>(proto.data_type());
-  if (dtype_bits(dtype) == 0) refuse(proto, fmt::format("element type {} is not supported", proto.data_type()));
+  if (dtype_bits(dtype) == 0) refuse(proto, unread_type_text(proto.data_type()));
   const Shape shape(proto.dims().begin(), proto.dims().end());
   const auto count = count_of(proto, shape);
   const std::size_t byte_size = (count * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;

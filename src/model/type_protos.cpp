@@ -100,4 +100,24 @@ void fix_open_sizes(Model& model) {
   override_input_shapes(model, shapes, "");
 }
 
+std::string unread_type_text(int data_type) {
+  const auto replaced = [](const char* name, const char* by) {
+    return fmt::format(
+        "vernier does not read elements of type {}, which ONNX Runtime runs on CPUs and TensorRT does not; "
+        "quantize to {}",
+        name, by);
+  };
+  switch (data_type) {
+    case onnx::TensorProto::FLOAT8E4M3FNUZ:
+      return replaced("FLOAT8E4M3FNUZ", "FLOAT8E4M3FN");
+    case onnx::TensorProto::FLOAT8E5M2FNUZ:
+      return replaced("FLOAT8E5M2FNUZ", "FLOAT8E5M2");
+    case onnx::TensorProto::COMPLEX64:
+    case onnx::TensorProto::COMPLEX128:
+      return "vernier does not read complex numbers";
+    default:
+      return fmt::format("element type {} is not supported", data_type);
+  }
+}
+
 }  // namespace vernier

@@ -24,6 +24,9 @@ std::map<std::string, ValueType> infer_types_in_place(Model& model);
 /// sizes.
 void keep_custom_types(onnx::GraphProto& graph);
 
+/// Why a tensor of `data_type`, a number of onnx::TensorProto::DataType that Dtype does not have, is not read.
+std::string unread_type_text(int data_type);
+
 /// One more input of `graph`, of that type and shape.
 void add_input(onnx::GraphProto& graph, const std::string& name, Dtype dtype, std::span<const std::int64_t> shape);
 /// One that a run feeds in the place of the constant `tensor`.

@@ -263,6 +263,19 @@ def test_places_that_the_data_choose_end_nothing(tmp_path):
     assert report["figures"]["outputs"]
 
 
+def test_a_type_of_eight_bits_that_is_not_read_is_named(tmp_path):
+    zero = helper.make_tensor("z", TensorProto.FLOAT8E4M3FNUZ, [], [0])
+    graph = helper.make_graph([helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                               helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", FLOAT, [1, 8])],
+                              [helper.make_tensor_value_info("y", FLOAT, [1, 8])],
+                              [zero, numpy_helper.from_array(np.float32(0.5), "s")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "m.onnx")
+    done = vernier("verify", "m.onnx", "m.onnx", folder=tmp_path, codes=(3,))
+    assert "tensor 'z': vernier does not read elements of type FLOAT8E4M3FNUZ" in done.stderr
+    assert "quantize to FLOAT8E4M3FN" in done.stderr
+
+
 @pytest.mark.parametrize("op_type, attributes", [
     ("RandomNormal", {"scale": 0.0}), ("RandomUniform", {"low": 1.0, "high": 0.0}),
 ])
