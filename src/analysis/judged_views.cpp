@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -269,7 +270,9 @@ std::optional<Note> note_of(const JudgedView& view) {
 std::string not_judged_text(const Model& model, const InputInfo& output) {
   const GraphWalk walk(model);
   const onnx::NodeProto* maker = walk.maker(output.name);
-  return fmt::format("{} of {}", dtype_name(output.dtype), maker == nullptr ? "an input" : printable(maker->op_type()));
+  const std::string_view type =
+      output.dtype == Dtype::Undefined ? "no tensor, but the result" : dtype_name(output.dtype);
+  return fmt::format("{} of {}", type, maker == nullptr ? "an input" : printable(maker->op_type()));
 }
 
 std::vector<Note> notes_of_unjudged(const Model& model, const std::set<std::string>& leave) {

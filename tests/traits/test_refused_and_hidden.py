@@ -263,6 +263,29 @@ def test_places_that_the_data_choose_end_nothing(tmp_path):
     assert report["figures"]["outputs"]
 
 
+def labels_behind(folder, *nodes, type_=TensorProto.INT64):
+    """A product, and an output that `nodes` make of it."""
+    b = Builder(5)
+    b.linear("x", "scores", 8, 5)
+    b.constant("one", np.array(1, np.int64))
+    for op_type, inputs, output, attributes in nodes:
+        b.add(op_type, inputs, output, **attributes)
+    onnx.save(b.model([("x", FLOAT, [1, 8])], [("labels", type_, ["rows", "columns"])]), folder / "m.onnx")
+
+
+@pytest.mark.parametrize("nodes, type_", [
+    ([("ArgMax", ["scores"], "place", {"axis": 1}), ("Add", ["place", "one"], "labels", {})], TensorProto.INT64),
+    ([("Cast", ["scores"], "labels", {"to": TensorProto.INT32})], TensorProto.INT32),
+], ids=["changed_labels", "cast"])
+def test_integers_that_depend_on_floats_are_refused_with_the_tensor_to_measure(tmp_path, nodes, type_):
+    labels_behind(tmp_path, *nodes, type_=type_)
+    done = vernier("diagnose", "m.onnx", "--int8", "--min-sqnr", "20", folder=tmp_path, codes=(3,))
+    assert "none is a float tensor, or the result of an ArgMax or QuantizeLinear" in done.stderr
+    assert "make 'scores' an output, and measure that: vernier surgeon extract with --outputs scores:auto" in done.stderr
+    vernier("surgeon", "extract", "m.onnx", "--outputs", "scores:auto", "-o", "scores.onnx", folder=tmp_path)
+    vernier("diagnose", "scores.onnx", "--int8", "--min-sqnr", "20", folder=tmp_path)
+
+
 def test_a_type_of_eight_bits_that_is_not_read_is_named(tmp_path):
     zero = helper.make_tensor("z", TensorProto.FLOAT8E4M3FNUZ, [], [0])
     graph = helper.make_graph([helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),

@@ -28,6 +28,7 @@
 #include "jobs/common/image_size.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
+#include "model/graph_walk.h"
 #include "vernier/error.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
@@ -323,16 +324,46 @@ void fit_beside(Model& simulated, const Loaded& loaded) {
   }
 }
 
+namespace {
+
+/// The float tensor nearest to `output` among those that it is computed from; empty when there is none.
+std::string nearest_float(const Model& model, const std::string& output) {
+  const GraphWalk walk(model);
+  const std::map<std::string, ValueType> types = infer_types(model);
+  std::vector<std::string> next{output};
+  std::set<std::string> seen(next.begin(), next.end());
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    const onnx::NodeProto* const maker = walk.maker(next[i]);
+    if (maker == nullptr) continue;
+    const auto type = types.find(next[i]);
+    if (type != types.end() && type->second.dtype == Dtype::Float32) return next[i];
+    for (const std::string& read : maker->input()) {
+      if (seen.insert(read).second) next.push_back(read);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources) {
   Loaded loaded = open(source, preparation, sources, /*judged=*/true);
   if (!loaded.subject.judged.empty()) return loaded;
   std::vector<std::string> outputs;
+  std::string inner;
   for (const InputInfo& output : model_outputs(*loaded.original)) {
     outputs.push_back(fmt::format("'{}' is {}", printable(output.name), not_judged_text(*loaded.original, output)));
+    if (inner.empty()) inner = nearest_float(*loaded.original, output.name);
   }
-  throw Error(ErrorKind::Input,
-              fmt::format("{}: no output can be measured: none depends on a float tensor", printable(source.name())),
-              fmt::format("{}: pass a model with float outputs, or with labels from an ArgMax", list_some(outputs)));
+  throw Error(
+      ErrorKind::Input,
+      fmt::format("{}: no output can be measured: none is a float tensor, or the result of an ArgMax or QuantizeLinear",
+                  printable(source.name())),
+      fmt::format("{}: {}", list_some(outputs),
+                  inner.empty() ? "none is computed from a float tensor, so that no precision can be chosen for it"
+                                : fmt::format("make '{}' an output, and measure that: ‹vernier surgeon extract› with "
+                                              "‹outputs› {}:auto",
+                                              printable(inner), printable(inner))));
 }
 
 std::optional<Note> resumed_note(const Loaded& loaded) {
