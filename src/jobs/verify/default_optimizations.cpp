@@ -19,6 +19,7 @@
 #include "jobs/common/runtime_check.h"
 #include "jobs/verify/on_engine.h"
 #include "model/contents.h"
+#include "plan/one_copy.h"
 #include "report/text/figures.h"
 #include "vernier/error.h"
 #include "vernier/report/typed.h"
@@ -48,7 +49,9 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
   Subject subject = loaded.subject;
   subject.ranks = nullptr;  // the first one alone asks
   set_batch(subject, 1);
-  const Session session(subject.runtime, marked_beside(typed, loaded), {.integer_kernels = true, .ir_as_given = true});
+  const bool large = bytes_beside(typed) > kOneCopyAbove / 4;  // four times as many bytes in float32
+  const Session session(subject.runtime, marked_beside(typed, loaded),
+                        {.integer_kernels = true, .keeps_no_memory = large, .ir_as_given = true});
   const auto compare = [&](SampleResult& sample) {
     const std::vector<Tensor> references = known.get(sample.index);
     std::vector<Tensor> given;
