@@ -91,6 +91,7 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, cons
       explains_(false),
       repairs_(repairs),
       is_option_(true),
+      found_first_(&other.evidence_),
       sinks_(sinks),
       watch_(report_.phases),
       sources_(other.sources_, sinks),
@@ -416,6 +417,11 @@ void Diagnosis::own_errors() {
 }
 
 void Diagnosis::sensitivities() {
+  // A search ranks by them, and measures them after all where they lead it astray. What may become the answer has its
+  // own, which its report shows.
+  if (is_option_ && repairs_ == nullptr && evidence_.presumed.empty() &&
+      presume(*found_first_, sensitivities_->measurable(), requirement(), evidence_))
+    return;
   sensitivities_->measure();
   if (const auto left_out = sensitivities_->left_out()) note_once(*left_out);
 }

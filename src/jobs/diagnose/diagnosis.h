@@ -269,6 +269,7 @@ class Diagnosis {
   const bool explains_;
   const RepairOptions* const repairs_;
   const bool is_option_ = false;
+  const Evidence* const found_first_ = nullptr;  // of an option: that of the network as it was asked for
   const JobSinks& sinks_;
   DiagnoseReport report_;
   Stopwatch watch_;

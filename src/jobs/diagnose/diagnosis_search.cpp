@@ -167,7 +167,11 @@ void Diagnosis::search(const char* journal_suffix) {
   }
   if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(*experiment_, options_.search.cost);
   request.decides = deciding(options_, objective_.get());
-  request.measure_more = [&] { return sensitivities_->measure_more(); };
+  request.measure_more = [&] {
+    if (evidence_.presumed.empty()) return sensitivities_->measure_more();
+    sensitivities_->measure();
+    return true;
+  };
   request.rank = [&] {
     say_seconds();
     step("sensitivity", [&] { sensitivities(); });

@@ -110,7 +110,6 @@ void SingleSensitivities::measure_by_trials() {
   }
 }
 
-/// Layers whose sensitivity can be measured alone: none inside a body.
 std::vector<std::string> SingleSensitivities::measurable() const {
   std::vector<std::string> names;
   for (const Layer* layer : experiment_.candidates()) {

@@ -22,6 +22,8 @@ class SingleSensitivities {
   /// On two to four samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
   /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
   void measure();
+  /// Layers whose sensitivity can be measured alone: none inside a body.
+  std::vector<std::string> measurable() const;
   /// That layers were left out; nothing: none was.
   std::optional<Note> left_out() const;
   /// When the ranking turned out poor: on three times as many. False when there are no more, or samples are a sequence.
@@ -35,7 +37,6 @@ class SingleSensitivities {
   std::size_t few_samples() const;
   void measure_on(std::size_t samples);
   void measure_by_trials();
-  std::vector<std::string> measurable() const;
   std::size_t most_layers() const;
   std::vector<std::string> names() const;
 

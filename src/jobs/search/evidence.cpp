@@ -87,9 +87,29 @@ double predicted_damage(const Evidence& evidence, const std::string& layer, cons
   if (requirement != nullptr && requirement->metric == Metric::MinTop1Agreement) requirement = nullptr;
   const auto alone = evidence.alone.find(layer);
   if (alone != evidence.alone.end()) return damage_of_all(alone->second, requirement);
+  const auto presumed = evidence.presumed.find(layer);
+  if (presumed != evidence.presumed.end()) return presumed->second;
   const auto own = evidence.own.find(layer);
   if (own != evidence.own.end() && !own->second.error.finite()) return std::numeric_limits<double>::infinity();
   return std::numeric_limits<double>::min() * (1 + own_noise(evidence, layer));
+}
+
+bool presume(const Evidence& other, const std::vector<std::string>& layers, const Requirement* requirement,
+             Evidence& evidence) {
+  const auto finite = [](const Evidence& of, const std::string& layer) {
+    const auto own = of.own.find(layer);
+    return own != of.own.end() && own->second.error.finite();
+  };
+  std::unordered_map<std::string, double> presumed;
+  for (const std::string& layer : layers) {
+    if (!other.alone.contains(layer) || !finite(other, layer) || !finite(evidence, layer)) return false;
+    const double damage = predicted_damage(other, layer, requirement);
+    const double noise = own_noise(other, layer);
+    if (!std::isfinite(damage) || !(noise > 0)) return false;
+    presumed[layer] = damage * own_noise(evidence, layer) / noise;
+  }
+  evidence.presumed = std::move(presumed);
+  return true;
 }
 
 std::vector<std::string> must_be_kept(const Experiment& experiment, const Evidence& evidence) {

@@ -20,7 +20,16 @@ struct Evidence {
   std::unordered_map<std::string, LayerError> own;                            // on reference inputs
   std::unordered_map<std::string, ErrorStats> propagated;                     // by tensor, everything low
   std::unordered_map<std::string, std::map<std::string, OutputStats>> alone;  // judged outputs, only this layer low
+  /// Damage of single layers that was told, not measured (presume()). What was measured counts more.
+  std::unordered_map<std::string, double> presumed;
 };
+
+/// Fills `evidence.presumed` from a network with the same layers in another scheme: what a layer does to the outputs
+/// grows with its own error, as noise powers and damages do. `own` of both must be measured. False, and nothing is
+/// filled, where that does not tell of each of `layers`: one is not in `other`, or is not finite, or has no error
+/// there.
+bool presume(const Evidence& other, const std::vector<std::string>& layers, const Requirement* requirement,
+             Evidence& evidence);
 
 /// Noise over signal of a layer's own result, 0 to 1; 1 when it is not finite, 0 when it was not measured.
 double own_noise(const Evidence& evidence, const std::string& layer);
