@@ -345,3 +345,53 @@ def test_a_scale_of_a_weight_that_is_far_too_large_is_not_the_format_s_fault(tmp
     assert [node for _, node in names] == ["weight.values"] and names[0][0] in ("lost-layer", "starved-channels"), report["defects"]
     text = report["defects"][0]["text"]
     assert re.search(rf" {times}\.\d times as large as its values need", text) and "levels" in text and "scale" in report["defects"][0]["cure"], text
+
+
+@pytest.mark.parametrize("kind", [TensorProto.INT4, TensorProto.INT8])
+@pytest.mark.parametrize("wrong, count", [
+    (lambda step: step * 1.3, 128), (lambda step: step * 1.1, 128), (lambda step: step * 0.8, 128), (lambda step: step[[0, 2, 1, 3]], None),
+    (lambda step: np.where(np.arange(32) < 5, step * 1.3, step), 20), (lambda step: step, 0)])
+def test_blocks_with_another_scale_are_counted(tmp_path, kind, wrong, count):
+    """In 4 bits few values are off by more than a step, of each block all by a factor."""
+    random = np.random.default_rng(107)
+    weight = random.normal(0, 0.09, (4, 32, 32)).astype(np.float32)
+    most = 7 if kind == TensorProto.INT4 else 127
+    step = np.abs(weight).max(1) / most
+    codes = np.rint(weight / step[:, None]).astype(int)
+    held = wrong(step).astype(np.float32)
+    if count is None:
+        factors = np.sum(codes * held[:, None] * weight, 1) / np.sum(weight ** 2, 1)
+        count = int(np.sum(np.abs(factors - 1) > (0.07 if most == 7 else 0.01)))
+    def model(quantized):
+        b = networks.Builder(108, 21)
+        source = b.constant("step", held) and b.constant("weight", weight.reshape(128, 32))
+        if quantized:
+            b.initializers.append(helper.make_tensor("codes", kind, (128, 32), codes.ravel().tolist()))
+            source = b.add("DequantizeLinear", ["codes", "step"], "values", axis=0, block_size=32)
+        b.add("MatMul", ["x", source], "y")
+        return b.model([("x", FLOAT, [4, 128])], [("y", FLOAT, [4, 32])])
+    files.write(tmp_path, model(False), {"x": random.standard_normal((8, 4, 128)).astype(np.float32)}, "float.onnx")
+    names, report = found(tmp_path, model(True), code=int(count > 0))
+    assert names == ([("weight-scale", "values")] if count else []), report["defects"]
+    if count:
+        told = int(report["defects"][0]["text"].split(" of 128 blocks")[0].split()[-1])
+        assert abs(told - count) <= (4 if count not in (20, 128) else 0), report["defects"]
+
+
+def test_blocks_of_other_values_are_counted(tmp_path):
+    """Two rows of scales and values exchanged: of half of the blocks nothing is right."""
+    random = np.random.default_rng(109)
+    weight = random.normal(0, 0.09, (4, 32, 32)).astype(np.float32)
+    step = (np.abs(weight).max(1) / 7).astype(np.float32)
+    codes = np.rint(weight / step[:, None]).astype(int)[[0, 2, 1, 3]]
+    def model(quantized):
+        b = networks.Builder(110, 21)
+        source = b.constant("step", step[[0, 2, 1, 3]]) and b.constant("weight", weight.reshape(128, 32))
+        if quantized:
+            b.initializers.append(helper.make_tensor("codes", TensorProto.INT4, (128, 32), codes.ravel().tolist()))
+            source = b.add("DequantizeLinear", ["codes", "step"], "values", axis=0, block_size=32)
+        b.add("MatMul", ["x", source], "y")
+        return b.model([("x", FLOAT, [4, 128])], [("y", FLOAT, [4, 32])])
+    files.write(tmp_path, model(False), {"x": random.standard_normal((8, 4, 128)).astype(np.float32)}, "float.onnx")
+    names, report = found(tmp_path, model(True))
+    assert names == [("other-values", "values")] and "64 of 128 blocks" in report["defects"][0]["text"], report["defects"]

@@ -77,11 +77,11 @@ struct StoredChannel {
   }
   /// Of the stored values to those of the float model, by least squares.
   double factor() const { return energy > 0 ? product / energy : 1; }
-  /// Whether that is not one, beyond what rounding makes of it.
-  bool rescaled() const {
+  /// Whether that is not `expected`, beyond what rounding makes of it.
+  bool rescaled(double expected = 1) const {
     constexpr double kSure = 4, kLeast = 0.01;
     const double deviation = std::abs(static_cast<double>(step)) / std::sqrt(12 * energy);
-    return energy > 0 && std::abs(factor() - 1) > std::max(kSure * deviation, kLeast);
+    return energy > 0 && std::abs(factor() - expected) > std::max(kSure * deviation, kLeast);
   }
   /// What a factor leaves of the differences, as a sum of squares.
   double error_with_factor() const {
