@@ -96,6 +96,31 @@ class Finder {
     return has(node, Trait::Moves | Trait::Selects) && quantized(node.input(0));
   }
 
+  /// True when float operators compute `tensor` from quantized values that are constant: a weight that no
+  /// DequantizeLinear decodes.
+  bool decoded(const std::string& tensor) const {
+    const auto made = made_by_.find(tensor);
+    if (made == made_by_.end()) return false;
+    const onnx::NodeProto& node = *made->second;
+    if (node.op_type() == "Cast") {
+      const auto codes = initializer(file_, node.input(0));
+      return codes ? !is_float(codes->dtype()) : decoded(node.input(0));
+    }
+    const auto is_constant = [&](const std::string& input) { return is_initializer(file_, input) || decoded(input); };
+    const bool arithmetic = has(node, Trait::Elementwise) && std::ranges::all_of(node.input(), is_constant);
+    return (arithmetic || has(node, Trait::Moves)) &&
+           std::ranges::any_of(node.input(), [&](const auto& input) { return decoded(input); });
+  }
+
+  /// True when `tensor` is a weight in 4 bits or in blocks, which engines decode for a product in float.
+  bool decoded_for_float(const std::string& tensor) const {
+    const onnx::NodeProto* dequantize = dequantizer_of(tensor);
+    if (dequantize == nullptr) return false;
+    const auto codes = initializer(file_, dequantize->input(0));
+    return codes && (codes->dtype() == Dtype::Int4 || codes->dtype() == Dtype::UInt4 ||
+                     codes->dtype() == Dtype::Float4E2M1 || attribute_int(*dequantize, "block_size", 0) > 0);
+  }
+
   ValueType type_of(const std::string& tensor) const {
     const auto found = types_.find(tensor);
     return found == types_.end() ? ValueType{} : found->second;
@@ -354,6 +379,7 @@ class Finder {
     const bool first = quantized(node.input(0));
     const bool second = quantized(node.input(1));
     if (first == second || (second && !quantizes_)) return;
+    if (second ? decoded_for_float(node.input(1)) : decoded(node.input(1))) return;
     const int without = first ? 1 : 0;
     add_perhaps_meant("missing-quantizer", node,
                       fmt::format("its input {} '{}' is not quantized, input {} is: it runs in float", without,

@@ -27,7 +27,7 @@ struct QdqDefect {
 ///
 ///   missing-quantizer  one input of a Conv, ConvTranspose, Gemm or MatMul comes from a DequantizeLinear, behind nodes
 ///                      that move values perhaps, another does not; weights alone are no mistake in a file that
-///                      quantizes no activation
+///                      quantizes no activation, nor weights in 4 bits or blocks, nor weights that Cast and Mul decode
 ///   other-scale        a DequantizeLinear reads codes with another scale or zero point than they were made with
 ///   wrong-axis         scales of a weight run along a dimension that holds no output channels of its reader, or there
 ///                      are more or fewer of them than channels

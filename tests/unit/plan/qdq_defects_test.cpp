@@ -41,6 +41,30 @@ TEST(QdqDefects, WhatFillsOrComputesNeedsAQuantizerBehindIt) {
   EXPECT_EQ(kinds("r = Sigmoid(d) m = Concat <axis = 2> (d, r)"), kMissing);
 }
 
+/// Kinds of what is found in two products, the first on a quantized input with the weight `v`, the second in float with
+/// the weight `w`.
+std::vector<std::string> of_two(const std::string& v, const std::string& w) {
+  Model model = parse_model(R"(g (float[2,4] x) => (float[2,4] y)
+    <float s = {0.1}, int8 z = {0}, int8[4,4] c = {1,2,0,3,4,0,5,6,0,7,8,0,1,2,3,4}, float[4] each = {0.1,0.2,0.3,0.1},
+     int4[4,4] n = {1,2,0,3,4,0,5,6}, float[2,4] blocks = {1,1,1,1,1,1,1,1}> {
+      q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) )" +
+                            v + " [one] h = MatMul(d, v) r = Sigmoid(h) " + w + " [two] y = MatMul(r, w) }");
+  model.proto.mutable_opset_import(0)->set_version(21);
+  std::vector<std::string> found;
+  for (const QdqDefect& defect : find_qdq_defects(model)) found.push_back(defect.kind + " " + defect.node);
+  return found;
+}
+
+TEST(QdqDefects, WeightsThatAreDecodedForAFloatProductNeedNoQuantizer) {
+  const std::string plain = "v = DequantizeLinear(c, s) ", decoded = "f = Cast <to = 1> (c) v = Mul(f, each) ";
+  const std::string four_bits = "w = DequantizeLinear <axis = 1> (n, each)";
+  EXPECT_EQ(of_two(decoded, four_bits), kNone);
+  EXPECT_EQ(of_two(plain, four_bits), kNone);
+  EXPECT_EQ(of_two(plain, "w = DequantizeLinear <axis = 0, block_size = 2> (c, blocks)"), kNone);
+  EXPECT_EQ(of_two(plain, "w = DequantizeLinear(c, s)"), std::vector<std::string>{"missing-quantizer two"});
+  EXPECT_EQ(of_two("v = Mul(each, each) ", four_bits).size(), 1U);
+}
+
 /// What is found in a MatMul whose weight is dequantized with `scale` (and `zero`), as "kind: text" and the verdict.
 std::vector<QdqDefect> of_weight(const std::string& constants, const std::string& dequantize, int opset = 21) {
   Model model = parse_model("g (float[2,4] x) => (float[2,3] y) <" + constants + "> { w = " + dequantize +
