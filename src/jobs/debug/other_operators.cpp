@@ -152,6 +152,7 @@ struct OtherLayer {
   bool counts_if_undone = false;  // it is named though the outputs agree
   std::string constant{};         // of the file: named if the outputs are no worse with `values` in its place
   std::optional<Tensor> values{};
+  std::string cure = "export both files from the same network, or write the layer again as the float model has it";
 };
 
 class Comparing {
@@ -202,6 +203,7 @@ class Comparing {
     }
     Nodes added = lows;
     std::erase_if(added, [](const onnx::NodeProto* low) { return may_be_folded(*low); });
+    if (auto found = wrapping_cast(added.empty() ? Nodes{} : all)) return found;
     if (auto found = other_nodes(lost, added, computing(all))) return OtherLayer{*found, true};
     if (is_exact(all)) {
       if (auto found = wiring_.other_sources(match, computing(all))) return OtherLayer{*found};
@@ -270,6 +272,30 @@ class Comparing {
     return Difference{added.front()->name(),
                       fmt::format("the float model has no {} where the file has '{}'",
                                   printable(added.front()->op_type()), printable(added.front()->name()))};
+  }
+
+  /// A Cast to 8 bits that nothing in front of it keeps from wrapping, as a pair written in float operators has one.
+  std::optional<OtherLayer> wrapping_cast(const Nodes& lows) const {
+    for (const onnx::NodeProto* low : lows) {
+      const std::int64_t to = low->op_type() == "Cast" ? attribute_int(*low, "to", 0) : 0;
+      if (to != onnx::TensorProto::INT8 && to != onnx::TensorProto::UINT8) continue;
+      const onnx::NodeProto* before = low;
+      const auto limits = [](const onnx::NodeProto& node) {
+        return has(node, Trait::Clips) || node.op_type() == "Min" || node.op_type() == "Max";
+      };
+      while (before != nullptr && !limits(*before)) {
+        const auto made = before->input_size() > 0 ? low_made_.find(before->input(0)) : low_made_.end();
+        before = made == low_made_.end() || lows_.contains(before->input(0)) ? nullptr : made->second;
+      }
+      if (before != nullptr) continue;
+      OtherLayer found{
+          {low->name(), fmt::format("Cast '{}' to {} wraps values beyond its ends, and no Clip is in front",
+                                    printable(low->name()), dtype_name(static_cast<Dtype>(to)))},
+          true};
+      found.cure = "put a Clip to the ends of the type in front of the Cast, or use QuantizeLinear, which saturates";
+      return found;
+    }
+    return std::nullopt;
   }
 
   /// Inputs in another order, or other integers: indices, axes, ends of slices.
@@ -385,7 +411,7 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
         {"other-operator", difference.node,
          fmt::format("{}. Without any rounding, '{}' keeps {:.1f} dB on exact inputs", difference.text,
                      printable(layer == nullptr ? matches.pairs[i].ref : layer->name), sqnr_db(*exact[i])),
-         "export both files from the same network, or write the layer again as the float model has it"});
+         other->cure});
   }
   found.behind = found.layers;
   for (const onnx::NodeProto& node : file.model.proto.graph().node()) {

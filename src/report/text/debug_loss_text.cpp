@@ -137,10 +137,11 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
 }  // namespace
 
 std::string report_to_text(const DebugLossReport& report, const TextOptions& options) {
-  std::string answer =
-      report.defects.empty()
-          ? fmt::format("{}. {}.", nothing_found(report), figures_line(report))
-          : fmt::format("{} in the Q/DQ pairs. {}.", plural(report.defects.size(), "defect"), figures_line(report));
+  const bool in_pairs =
+      std::ranges::any_of(report.defects, [](const FoundDefect& defect) { return defect.kind != "other-operator"; });
+  std::string answer = report.defects.empty() ? fmt::format("{}. {}.", nothing_found(report), figures_line(report))
+                                              : fmt::format("{}{}. {}.", plural(report.defects.size(), "defect"),
+                                                            in_pairs ? " in the Q/DQ pairs" : "", figures_line(report));
   std::string text =
       painted(wrap(answer, options.width), report.defects.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Reference", printable(report.float_file), options.width);
