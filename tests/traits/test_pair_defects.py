@@ -395,3 +395,49 @@ def test_blocks_of_other_values_are_counted(tmp_path):
     files.write(tmp_path, model(False), {"x": random.standard_normal((8, 4, 128)).astype(np.float32)}, "float.onnx")
     names, report = found(tmp_path, model(True))
     assert names == [("other-values", "values")] and "64 of 128 blocks" in report["defects"][0]["text"], report["defects"]
+
+
+@pytest.mark.parametrize("clipped", [False, True])
+def test_a_cast_that_wraps_is_named_and_not_the_rounding_in_front_of_it(tmp_path, clipped):
+    """A pair written in float operators, whose values reach beyond its ends."""
+    random = np.random.default_rng(120)
+    weight = random.normal(0, 0.3, (8, 16)).astype(np.float32)
+    def model(quantized):
+        b = files.Quantizer(121)
+        source = "x"
+        if quantized:
+            step = b.constant("step", np.float32(2 / 127))
+            source = b.add("Round", [b.add("Div", [source, step], "scaled")], "rounded")
+            if clipped:
+                source = b.add("Clip", [source, b.constant("low", np.float32(-128)), b.constant("high", np.float32(127))], "limited")
+            source = b.add("Cast", [b.add("Cast", [source], "codes", to=TensorProto.INT8)], "back", to=TensorProto.FLOAT)
+            source = b.add("Mul", [source, step], "values")
+        b.add("MatMul", [source, b.constant("weight", weight)], "y")
+        return b.model([("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 16])])
+    files.write(tmp_path, model(False), {"x": random.standard_normal((8, 4, 8)).astype(np.float32)}, "float.onnx")
+    names, report = found(tmp_path, model(True))
+    assert [kind for kind, _ in names] == ["other-operator"] and ("wraps" in report["defects"][0]["text"]) is not clipped
+    assert clipped or names[0][1] == "codes"
+    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", folder=tmp_path, codes=(1,))
+    assert done.stdout.startswith("1 defect. ")
+
+
+@pytest.mark.parametrize("size, tail, named", [(0.8, 0, True), (1, 0, False), (0.25, 12, False)])
+def test_a_range_that_cuts_off_more_than_rounding_would_lose_is_named(tmp_path, size, tail, named):
+    """At 23 dB, where a range that holds all values would leave 40; ranges that leave out rare large values are meant so."""
+    random = np.random.default_rng(122)
+    weight = random.normal(0, 0.3, (16, 8)).astype(np.float32)
+    x = np.clip(random.normal(0, 1, (16, 32, 16)), -2, 2).astype(np.float32)
+    if tail:
+        x[3, 5, 7] = tail
+    def model(quantized):
+        b = files.Quantizer(123)
+        end = size * float(np.abs(x).max())
+        source = b.pair("x", -end, end, np.int8) if quantized else "x"
+        step = np.abs(weight).max(0) / 127
+        held = b.stored("weight", np.rint(weight / step).astype(np.int8), step, axis=1) if quantized else b.constant("weight", weight)
+        b.add("MatMul", [source, held], "y")
+        return b.model([("x", FLOAT, [32, 16])], [("y", FLOAT, [32, 8])])
+    files.write(tmp_path, model(False), {"x": x}, "float.onnx")
+    names, report = found(tmp_path, model(True), code=int(named))
+    assert names == ([("lost-pair", "x.codes")] if named else []), report["quantizers"]

@@ -34,6 +34,18 @@ double lost_below(Format format) {
   return format == Format::Float8E5M2 ? 12 : 20;
 }
 
+/// What a pair loses to its narrow range is more than a range that holds all values would lose to rounding, by far.
+bool cuts_off_for_nothing(const QuantizerLoss& pair, const QuantParams& params, const GridLoss& loss) {
+  constexpr double kGain = 10, kWithinDb = 5;
+  if (!pair.sqnr_db || *pair.sqnr_db >= lost_below(pair.format) + kWithinDb) return false;
+  if (params.scale.size() != 1 || !is_integer(params.format) || loss.range.empty()) return false;
+  const auto [low, high] = ends_of(params);
+  if (low == 0 ? loss.range.min < 0 : high == 0 && loss.range.max > 0) return false;  // a Relu, perhaps
+  const float wider = std::max({1.0F, high > 0 ? loss.range.max / high : 0.0F, low < 0 ? loss.range.min / low : 0.0F});
+  const double then = loss.round_energy * static_cast<double>(wider) * static_cast<double>(wider);
+  return loss.round_energy > 0 && loss.clip_energy + loss.round_energy > kGain * then;
+}
+
 /// Channels of an activation, with a scale for each, that are cut off.
 struct CutChannels {
   std::size_t lost = 0, all = 0, first = 0;
@@ -132,7 +144,8 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i].count == 0 || skipped.contains(file.quantized[i].tensor)) continue;
     const QuantizerLoss own = with_loss(rows[i], file.quantized[i].params, losses[i]);
-    if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !cut.contains(i))) continue;
+    const bool narrow = cuts_off_for_nothing(own, file.quantized[i].params, losses[i]);
+    if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !narrow && !cut.contains(i))) continue;
     lossy.emplace_back(*own.sqnr_db, i);
   }
   if (lossy.empty()) return {};
