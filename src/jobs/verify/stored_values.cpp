@@ -155,7 +155,7 @@ class Comparison {
            kCure});
     } else if (all.noticed() && fits_product_of_scales(node, codes, weight)) {
       defects_.push_back(
-          {"other-values", node.name(),
+          {"bias-scale", node.name(),
            fmt::format("{} of {} values of {} are off by more than a step: {:g} in the float model, {:g} in the file. "
                        "At input scale times weight scale they are right, and their own scale is another",
                        all.off, all.values, where, all.reference, all.stored),

@@ -28,6 +28,7 @@ std::string read_name(std::string tensor);
 /// Constants behind a DequantizeLinear whose values are not those of the float model:
 ///
 ///   clipped-bias     an int32 bias that is more than 2^31 steps of its scale in the float model
+///   bias-scale       an int32 bias that is right at input scale times weight scale, and is read at another scale
 ///   other-values     more than a tenth of a channel's values is off by more than a step, with a quarter of its
 ///                    energy; rounding to the scale explains at most half a step
 ///   shifted-codes    all values of a channel are off by one step or more together, beyond what rounding leaves of a
