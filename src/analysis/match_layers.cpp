@@ -11,6 +11,7 @@
 
 #include "base/elements.h"
 #include "model/operator_traits.h"
+#include "numerics/metrics.h"
 #include "plan/round_node.h"
 #include "plan/simulate_typed.h"
 
@@ -185,6 +186,7 @@ class StructuralMatch {
   StructuralMatch(const Subject& subject, const Model& simulated, const Readers& readers, bool moves,
                   LayerMatches& matches)
       : subject_(subject),
+        simulated_(simulated),
         simulated_readers_(readers),
         moves_(moves),
         matches_(matches),
@@ -222,8 +224,9 @@ class StructuralMatch {
       if (!key) continue;
       const auto found = free_.find(*key);
       if (found != free_.end() && !found->second.empty()) {
-        const onnx::NodeProto& low = *found->second.front();
-        found->second.erase(found->second.begin());
+        const auto nearest = nearest_twin(node, found->second);
+        const onnx::NodeProto& low = **nearest;
+        found->second.erase(nearest);
         for (int i = 0; i < node.output_size() && i < low.output_size(); ++i) pair(node, node.output(i), low.output(i));
       } else {
         merged(node);
@@ -253,6 +256,40 @@ class StructuralMatch {
     if (twin == twin_.end()) return nullptr;
     const auto made = made_by_.find(twin->second);
     return made != made_by_.end() && made->second->op_type() == node.op_type() ? made->second : nullptr;
+  }
+
+  /// Of nodes on the same inputs, such as the products for queries, keys and values, the one whose attributes and
+  /// constants are nearest to those of `node`.
+  std::vector<const onnx::NodeProto*>::const_iterator nearest_twin(
+      const onnx::NodeProto& node, const std::vector<const onnx::NodeProto*>& lows) const {
+    if (lows.size() == 1) return lows.begin();
+    std::vector<double> distances;
+    for (const onnx::NodeProto* low : lows) distances.push_back(distance(node, *low));
+    return lows.begin() + (std::ranges::min_element(distances) - distances.begin());
+  }
+
+  double distance(const onnx::NodeProto& node, const onnx::NodeProto& low) const {
+    constexpr double kOtherAttribute = 100, kOtherShape = 10, kMostOfValues = 2;
+    double sum = 0;
+    for (const onnx::AttributeProto& wanted : node.attribute()) {
+      const onnx::AttributeProto* held = find_attribute(low, wanted.name());
+      if (held != nullptr && held->SerializeAsString() != wanted.SerializeAsString()) sum += kOtherAttribute;
+    }
+    for (int i = 0; i < node.input_size() && i < low.input_size(); ++i) {
+      const auto wanted = initializer(subject_.model, node.input(i));
+      const auto held = wanted ? initializer(simulated_, base_of(low.input(i))) : std::nullopt;
+      if (!held) continue;
+      if (wanted->shape() != held->shape()) {
+        sum += kOtherShape;
+      } else if (wanted->dtype() == Dtype::Float32 && held->dtype() == Dtype::Float32) {
+        ErrorStats error;
+        accumulate_error(wanted->floats(), held->floats(), error);
+        sum += std::min(error.error_energy / std::max(error.ref_energy, 1e-30), kMostOfValues);
+      } else if (!std::ranges::equal(wanted->bytes(), held->bytes())) {
+        sum += kOtherAttribute;  // indices, axes
+      }
+    }
+    return sum;
   }
 
   /// Says that `layer` is not compared because the file computes it within the layer behind.
@@ -323,6 +360,7 @@ class StructuralMatch {
   }
 
   const Subject& subject_;
+  const Model& simulated_;
   const Readers& simulated_readers_;
   const bool moves_;
   LayerMatches& matches_;

@@ -119,19 +119,21 @@ def test_a_bias_in_another_place_is_no_defect(tmp_path, held, wanted):
     assert compare(tmp_path, lambda layers: with_bias(layers, held, wanted), code=0)[0] == []
 
 
-@pytest.mark.parametrize("tensor", [False, True])
-def test_a_bias_of_32_bits_with_one_scale_for_channels_of_several_is_named(tmp_path, tensor):
-    """Its quantized values are those of a scale for each channel."""
+@pytest.mark.parametrize("scale", ["right", "one for all", "of another input"])
+def test_a_bias_of_32_bits_with_another_scale_is_named_once(tmp_path, scale):
+    """Its quantized values are those of input scale times weight scale."""
     def case(layers):
         b = layers.b
         if not layers.quantized:
             return layers.product(op_type="Gemm", bias=BIAS)
         steps = (np.abs(WEIGHT).max(0) / 127).astype(np.float32) * np.float32(8 / 255)
         codes = np.round(BIAS / steps).astype(np.int32)
-        bias = b.stored("bias", codes, steps.mean() if tensor else steps, **({} if tensor else {"axis": 0}))
+        one = scale == "one for all"
+        bias = b.stored("bias", codes, steps.mean() if one else steps * (1 if scale == "right" else 1.2), **({} if one else {"axis": 0}))
         return b.add("Gemm", [layers.read("x"), layers.weight(), bias], "product")
-    names, report = compare(tmp_path, case, code=int(tensor))
-    assert names == ([("other-values", "bias.values")] if tensor else []), report["defects"]
+    names, report = compare(tmp_path, case, code=int(scale != "right"))
+    assert names == ([] if scale == "right" else [("bias-scale", "bias.values")]), report["defects"]
+    assert scale == "right" or "in the float model" in report["defects"][0]["text"]
 
 
 def test_a_bias_that_corrects_roundings_is_no_defect(tmp_path):
@@ -165,3 +167,38 @@ def test_layers_that_an_optimizer_rewrote_are_no_defect(tmp_path):
         ends = [layers.integers(name, value) for name, value in (("start", 2), ("end", 2 ** 40 if q else 2 * CHANNELS), ("axis", -1 if q else 1))]
         return b.add("Slice", ["joined", *ends], "last")
     assert compare(tmp_path, case, code=0)[0] == []
+
+
+def test_layers_on_one_input_are_told_apart_without_their_names(tmp_path):
+    """Queries, keys and values, convolutions of two kernels and halves, which an optimizer renamed and put in another order."""
+    random = np.random.default_rng(131)
+    matrices = {name: random.normal(0, 0.35, (CHANNELS, CHANNELS)).astype(np.float32) for name in "qkv"}
+    kernels = {name: random.normal(0, 0.3, (4, CHANNELS, size, size)).astype(np.float32) for name, size in (("narrow", 1), ("wide", 3))}
+    def model(quantized):
+        layers = Layers(quantized)
+        b, made = layers.b, {}
+        def name(of):
+            return f"renamed.{of}" if quantized else of
+        def weight(of, values, axis):
+            if not quantized:
+                return b.constant(f"{of}.weight", values)
+            steps = np.abs(values).max(tuple(i for i in range(values.ndim) if i != axis), keepdims=True) / 127
+            return b.stored(f"{of}.weight", np.rint(values / steps).astype(np.int8), steps.reshape(-1), axis=axis)
+        def each(all):
+            return list(reversed(all)) if quantized else list(all)
+        source = layers.read("x")
+        for of in each(matrices):
+            made[of] = b.add("MatMul", [source, weight(of, matrices[of], 1)], name(of))
+        b.add("Mul", [b.add("Sub", [made["q"], made["k"]], name("scores")), made["v"]], name("mixed"))
+        for of, start in each([("first", 0), ("last", 4)]):
+            ends = [layers.integers(f"{of}.{i}", value) for i, value in enumerate((start, start + 4, 2))]
+            made[of] = b.add("Slice", [name("mixed"), *ends], name(of))
+        b.add("Concat", [b.add("Relu", [made["first"]], name("relu")), made["last"]], name("halves"), axis=2)
+        b.add("Unsqueeze", [name("halves"), layers.integers("end", 3)], name("image"))
+        image = layers.read(b.add("Transpose", [name("image")], name("turned"), perm=[0, 2, 1, 3]), 16.0)
+        for of in each(kernels):
+            made[of] = b.add("Conv", [image, weight(of, kernels[of], 0)], name(of), pads=[kernels[of].shape[-1] // 2] * 4)
+        b.add("Concat", [made["narrow"], made["wide"]], "y", axis=1)
+        return b.model([("x", FLOAT, (1, 6, CHANNELS))], [("y", FLOAT, [None] * 4)])
+    files.write(tmp_path, model(False), {"x": random.standard_normal((8, 1, 6, CHANNELS)).astype(np.float32)}, "float.onnx")
+    assert found(tmp_path, model(True), code=0)[0] == []
