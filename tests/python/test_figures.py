@@ -157,6 +157,7 @@ def test_labels_look_at_what_is_behind_the_network(digits):
         (lambda path, samples, labels: vernier.evaluate(path, samples, task="custom", metric="accuracy"), "metric='accuracy'"),
         (lambda path, samples, labels: vernier.evaluate(path, samples, task="custom", metric=lambda o, r: o), "metric=a function returned"),
         (lambda path, samples, labels: vernier.diagnose(path, samples, metric=lambda o, r: None, max_metric=1), "metric=a function returned None"),
+        (lambda path, samples, labels: vernier.diagnose(path, samples, metric=lambda o, r: float("nan"), max_metric=1), "NaN"),
         (lambda path, samples, labels: vernier.compare(vernier.Model(path), []), "reference: expected a list"),
         (lambda path, samples, labels: vernier.Samples(-1, print), "Samples\\(-1"),
         (lambda path, samples, labels: vernier.Samples(3, [1]), "expected a function"),

@@ -38,9 +38,10 @@ struct DiffRow {
   std::int64_t near_zero = 0;      // values of ref below that: counted, not divided
   double cosine = 1;               // over all iterations
   double mse = 0;
-  double sqnr_db = 0;          // 10 log10(sum ref^2 / sum (ref - got)^2); +inf when equal
-  std::int64_t nonfinite = 0;  // pairs left out
-  std::int64_t broken = 0;     // of those: finite in the reference only
+  double sqnr_db = 0;                 // 10 log10(sum ref^2 / sum (ref - got)^2); +inf when equal
+  std::int64_t nonfinite = 0;         // pairs left out
+  std::int64_t broken = 0;            // of those: finite in one of both, or two infinities
+  std::int64_t broken_reference = 0;  // of those: not finite in the reference
   std::size_t worst_iteration = 0;
   bool beyond = false;  // worse than the threshold
 

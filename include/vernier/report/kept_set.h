@@ -115,10 +115,12 @@ struct KeptSetReport {
   /// set's samples counts.
   std::size_t sample_inferences = 0;
   std::vector<std::string> assumed;  // what the answer rests on without a test
-  std::vector<std::string> proven;   // what was tested
-  std::string journal;               // the file that has every trial, for a search that resumes; empty: none has
-  std::size_t recalled = 0;          // evaluations that came from it
-  bool resumed = false;              // it was asked to go on from that file
+  /// Kept units (layers, groups) that no test left out, as that would not cost less: format boundaries cost more.
+  std::size_t not_cheaper = 0;
+  std::vector<std::string> proven;  // what was tested
+  std::string journal;              // the file that has every trial, for a search that resumes; empty: none has
+  std::size_t recalled = 0;         // evaluations that came from it
+  bool resumed = false;             // it was asked to go on from that file
   bool certified = false;
   std::vector<CertificateRow> certificate;
   std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -41,6 +42,7 @@ struct StageReport {
   std::vector<std::string> not_compared;
   std::optional<std::string> on{};      // "tensorrt": the engine that ran it, as --on names it
   std::optional<std::string> engine{};  // its name, version and device
+  std::int64_t not_finite_before = 0;   // values of the stage before that are not finite, and others here
 };
 
 struct PipelineReport {

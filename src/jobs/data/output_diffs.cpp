@@ -28,16 +28,18 @@ struct Sums {
   ErrorStats errors;  // count: all pairs, those left out included
   double abs_error = 0, max_rel = 0;
   std::int64_t near_zero = 0;
+  std::int64_t broken_reference = 0;  // not finite in ref, and not the same in got
 
   Sums& operator+=(const Sums& other) {
     errors += other.errors;
     abs_error += other.abs_error;
     max_rel = std::max(max_rel, other.max_rel);
     near_zero += other.near_zero;
+    broken_reference += other.broken_reference;
     return *this;
   }
-  std::int64_t broken() const { return errors.got_nan + errors.got_inf; }
-  std::int64_t nonfinite() const { return errors.ref_nonfinite + broken(); }
+  std::int64_t broken() const { return errors.got_nan + errors.got_inf + broken_reference; }
+  std::int64_t nonfinite() const { return errors.ref_nonfinite + errors.got_nan + errors.got_inf; }
 };
 
 template <class Visit>
@@ -66,6 +68,7 @@ Sums sums_of(const Tensor& ref, const Tensor& got) {
       ++e.count;
       if (!std::isfinite(r) || !std::isfinite(g)) {
         e.same_infinity += !std::isfinite(r) && r == g;
+        sums.broken_reference += !std::isfinite(r) && r != g && !(std::isnan(r) && std::isnan(g));
         ++(!std::isfinite(r) ? e.ref_nonfinite : std::isnan(g) ? e.got_nan : e.got_inf);
         continue;
       }
@@ -141,6 +144,7 @@ class Total {
     DiffRow row = row_;
     row.nonfinite = sums_.nonfinite();
     row.broken = sums_.broken();
+    row.broken_reference = sums_.broken_reference;
     row.values = sums_.errors.count - row.nonfinite;
     row.max_abs = sums_.errors.max_abs_error;
     row.max_rel = sums_.max_rel;

@@ -43,9 +43,10 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
             : fmt::format("{} dropped alone{}: it failed{}{}", plural(needed.size(), unit),
                           needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how));
   }
-  if (!result.certificate.not_cheaper.empty()) {
+  kept.not_cheaper = result.certificate.not_cheaper.size();
+  if (kept.not_cheaper > 0) {
     kept.proven.push_back(fmt::format("{} cost nothing: without them the format boundaries would cost more",
-                                      plural(result.certificate.not_cheaper.size(), unit)));
+                                      plural(kept.not_cheaper, unit)));
   }
   if (!result.lower_bound) return;
   const double gap = result.cost - *result.lower_bound;

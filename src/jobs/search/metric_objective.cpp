@@ -17,6 +17,7 @@
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "jobs/search/objective.h"
+#include "json/fields.h"
 #include "json/json.h"
 #include "scripts/programs.h"
 #include "scripts/script_session.h"
@@ -73,11 +74,12 @@ bool all_there(const Samples& samples) {
 /// The value held against the limits of a MetricScript or a MetricFunction.
 template <class Wanted>
 Trial judged(const Wanted& wanted, double value) {
+  if (std::isnan(value)) throw Error(ErrorKind::Input, "the metric is NaN", "it must be one number");
   Trial trial;
   trial.metric = value;
   const bool low = wanted.min && value < *wanted.min;
   const bool high = wanted.max && value > *wanted.max;
-  trial.verdict = low || high || std::isnan(value) ? Verdict::Bad : Verdict::Good;
+  trial.verdict = low || high ? Verdict::Bad : Verdict::Good;
   trial.why = fmt::format("{} {:.6g}", wanted.min ? "‹min›" : "‹max›", value);
   return trial;
 }
@@ -126,7 +128,10 @@ class ScriptObjective : public Objective {
         save(folder / "references.npz", outputs, ref);
         files.add("references", (folder / "references.npz").string());
       }
-      return judged(wanted_, session_->call("", files).at("value").number());
+      double value = 0;
+      const std::string& place = script_.file;
+      read_json(session_->call("", files).at("value"), Place(place), value);
+      return judged(wanted_, value);
     });
   }
 

@@ -316,9 +316,10 @@ std::string record(const DiagnoseReport& report) {
          markdown_text(figure_text(report.other_sums->figures, report.requirement)));
   }
   if (report.kept) {
-    line("kept set", report.kept->certified
-                         ? fmt::format("{}, certified 1-minimal", plural(report.kept->layers.size(), "layer"))
-                         : fmt::format("{}, not certified", plural(report.kept->layers.size(), "layer")));
+    const char* const certified = !report.kept->certified        ? "not certified"
+                                  : report.kept->not_cheaper > 0 ? "certified: no layer less that passes costs less"
+                                                                 : "certified 1-minimal";
+    line("kept set", fmt::format("{}, {}", plural(report.kept->layers.size(), "layer"), certified));
   }
   if (report.typed) {
     line("casts, Q/DQ pairs", fmt::format("{}, {}", report.typed->casts, report.typed->quantize_pairs));

@@ -29,6 +29,7 @@ function certificateTable(rows) {
   if (!k) return;
   const children = [];
   if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: ${k.ladder ? "each raised layer went one format down, alone" : "each kept layer was dropped once"}, and that stricter limit was then missed.` : k.ladder ? "Certified: each raised layer went one format down, alone, and the requirement was then missed."
+    : k.not_cheaper ? "Certified by cost: each kept layer was dropped once and the requirement was then missed, or dropping it costs no less."
     : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
   else if (k.layers.length) children.push(h("p", {}, k.ladder ? "Not certified: the search ended before each raised layer was tested one format down." : "Not certified: the search ended before each kept layer was tested without."));
   const chart = keptCurve();

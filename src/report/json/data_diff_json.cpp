@@ -14,15 +14,23 @@ namespace vernier {
 template <>
 struct Fields<DiffRow> {
   using R = DiffRow;
-  static constexpr auto list =
-      std::tuple{Field{"name", &R::name},           Field{"dtype", &R::dtype},
-                 Field{"shape", &R::shape},         Field{"values", &R::values},
-                 Field{"sqnr_db", &R::sqnr_db},     Field{"max_abs", &R::max_abs},
-                 Field{"mean_abs", &R::mean_abs},   Field{"max_rel", &R::max_rel},
-                 Field{"cosine", &R::cosine},       Field{"mse", &R::mse},
-                 Field{"near_zero", &R::near_zero}, Field{"nonfinite", &R::nonfinite},
-                 Field{"broken", &R::broken},       Field{"worst_iteration", &R::worst_iteration},
-                 Field{"beyond", &R::beyond}};
+  static constexpr bool (*breaks)(const R&) = [](const R& row) { return row.broken_reference > 0; };
+  static constexpr auto list = std::tuple{Field{"name", &R::name},
+                                          Field{"dtype", &R::dtype},
+                                          Field{"shape", &R::shape},
+                                          Field{"values", &R::values},
+                                          Field{"sqnr_db", &R::sqnr_db},
+                                          Field{"max_abs", &R::max_abs},
+                                          Field{"mean_abs", &R::mean_abs},
+                                          Field{"max_rel", &R::max_rel},
+                                          Field{"cosine", &R::cosine},
+                                          Field{"mse", &R::mse},
+                                          Field{"near_zero", &R::near_zero},
+                                          Field{"nonfinite", &R::nonfinite},
+                                          Field{"broken", &R::broken},
+                                          Field{"broken_reference", &R::broken_reference, breaks},
+                                          Field{"worst_iteration", &R::worst_iteration},
+                                          Field{"beyond", &R::beyond}};
 };
 
 template <>

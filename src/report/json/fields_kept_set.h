@@ -110,6 +110,7 @@ struct Fields<KeptSetReport> {
   static constexpr bool (*by_golden)(const R&) = [](const R& kept) { return kept.golden; };
   static constexpr bool (*went_on)(const R&) = [](const R& kept) { return kept.resumed; };
   static constexpr bool (*bounded)(const R&) = [](const R& kept) { return kept.minimum_asked; };
+  static constexpr bool (*spares)(const R&) = [](const R& kept) { return kept.not_cheaper > 0; };
   static constexpr bool (*on_ladder)(const R&) = [](const R& kept) { return kept.ladder.has_value(); };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
                                           Field{"ladder", &R::ladder, on_ladder},
@@ -138,6 +139,7 @@ struct Fields<KeptSetReport> {
                                           Field{"ranking", &R::ranking},
                                           Field{"sample_inferences", &R::sample_inferences, counted},
                                           Prose{"assumed", &R::assumed, optional_field<R>},
+                                          Field{"not_cheaper", &R::not_cheaper, spares},
                                           Prose{"proven", &R::proven, optional_field<R>},
                                           Field{"tests", &R::tests, optional_field<R>},
                                           Field{"minimal", &R::minimal},

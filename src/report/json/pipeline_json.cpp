@@ -26,6 +26,7 @@ template <>
 struct Fields<StageReport> {
   using R = StageReport;
   static constexpr bool (*lowers)(const R&) = [](const R& stage) { return !stage.formats.empty(); };
+  static constexpr bool (*breaks)(const R&) = [](const R& stage) { return stage.not_finite_before > 0; };
   static constexpr auto list = std::tuple{Field{"name", &R::name},
                                           Field{"file", &R::file},
                                           Derived{"is", [](const R& stage) { return stage_text(stage); }},
@@ -37,6 +38,7 @@ struct Fields<StageReport> {
                                           Field{"total_db", &R::total_db},
                                           Field{"max_abs", &R::max_abs},
                                           Field{"worst_output", &R::worst_output},
+                                          Field{"not_finite_before", &R::not_finite_before, breaks},
                                           Field{"figures", &R::figures},
                                           Prose{"not_compared", &R::not_compared}};
 };

@@ -352,6 +352,13 @@ Answer searched(const DiagnoseReport& report) {
     const Alternative* const best = best_alternative(report);
     const bool option_helps = best != nullptr && best != answer_of_alternatives(report);  // and is named
     if (outcome == Outcome::Stopped || option_helps) return answer;
+    if (kept.not_cheaper > 0) {
+      answer.advice.push_back(
+          fmt::format("By --cost {} no smaller set costs less, as format boundaries cost more. "
+                      "--cost layers and --cost macs keep fewer layers.",
+                      word_of(kept.cost_unit)));
+      return answer;
+    }
     answer.advice.push_back(
         fmt::format("Every layer is needed in high precision, so there is nothing to gain: require less (everything in "
                     "{}{} measures {}), or try another format.",

@@ -278,8 +278,17 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                              weights_text(typed)),
                  options.width, "  ");
   }
-  if (kept.certified) {
-    const char* const drop = kept.ladder ? "taking any one of these one format down" : "dropping any one of these";
+  if (kept.certified && kept.certificate.empty() && kept.not_cheaper > 0) {
+    text +=
+        wrap(fmt::format(
+                 "certified by cost: dropping any one of these costs no less by --cost {}, as format boundaries cost "
+                 "more; none was tested without",
+                 word_of(kept.cost_unit)),
+             options.width, "  ");
+  } else if (kept.certified) {
+    const char* const drop = kept.not_cheaper > 0 ? "dropping any one of these costs no less or"
+                             : kept.ladder        ? "taking any one of these one format down"
+                                                  : "dropping any one of these";
     text += wrap(
         outcome_of(report) == Outcome::FileMisses
             ? "in the search, which the result above does not confirm, dropping any one of these fails:"

@@ -48,6 +48,10 @@ std::string pipeline_answer(const PipelineReport& report) {
     return fmt::format("No stage falls below {:g} dB against the one before.", report.min_sqnr_db);
   }
   const auto lost = lost_stage(report);
+  if (lost->not_finite_before > 0) {
+    return fmt::format("Stage '{}' has {} that are not finite, and '{}' has others there.", printable((lost - 1)->name),
+                       plural(static_cast<std::size_t>(lost->not_finite_before), "value"), printable(lost->name));
+  }
   return fmt::format(
       "Accuracy is lost at stage '{}': {} against '{}'.", printable(lost->name),
       std::isfinite(*lost->step_db) ? fmt::format("{:.1f} dB", *lost->step_db) : "values that are not finite",

@@ -53,6 +53,12 @@ Json page_data_of(const std::string& page) {
   return parse_json(page.substr(start, page.find("</script>", start) - start), "the page");
 }
 
+TEST(PipelineReport, BlamesTheStageThatHasValuesThatAreNotFinite) {
+  PipelineReport report = three_stages();
+  report.stages[2].not_finite_before = 3;
+  EXPECT_EQ(pipeline_answer(report), "Stage 'float' has 3 values that are not finite, and 'low' has others there.");
+}
+
 TEST(PipelineReport, ReadsBackEqual) {
   const PipelineReport report = three_stages();
   const PipelineReport copy = pipeline_report_from_json(report_to_json(report), "report.json");
