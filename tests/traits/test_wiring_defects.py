@@ -202,3 +202,28 @@ def test_layers_on_one_input_are_told_apart_without_their_names(tmp_path):
         return b.model([("x", FLOAT, (1, 6, CHANNELS))], [("y", FLOAT, [None] * 4)])
     files.write(tmp_path, model(False), {"x": random.standard_normal((8, 1, 6, CHANNELS)).astype(np.float32)}, "float.onnx")
     assert found(tmp_path, model(True), code=0)[0] == []
+
+
+def test_a_relu_that_a_pair_does_the_work_of_among_unknown_layers_is_no_defect(tmp_path):
+    """The first layer is written in another way, and no name is that of the float model: nothing behind is compared."""
+    random = np.random.default_rng(132)
+    second = random.normal(0, 0.35, (CHANNELS, CHANNELS)).astype(np.float32)
+    def model(quantized):
+        layers = Layers(quantized)
+        b = layers.b
+        prefix = "renamed." if quantized else ""
+        if quantized:
+            b.add("Sub", [layers.read("x"), b.constant("offset", -BIAS)], prefix + "moved")
+        else:
+            b.add("Add", ["x", b.constant("offset", BIAS)], "moved")
+        b.add("MatMul", [layers.read(prefix + "moved", 6.0), layers.weight("one.weight")], prefix + "one")
+        if quantized:
+            last = b.pair("renamed.one", 0.0, 8.0, np.uint8)
+        else:
+            last = b.add("Relu", ["one"], "relu")
+        b.add("MatMul", [last, layers.weight("two.weight", second)], "y")
+        return b.model([("x", FLOAT, (6, CHANNELS))], [("y", FLOAT, [None] * 2)])
+    files.write(tmp_path, model(False), {"x": random.standard_normal((8, 6, CHANNELS)).astype(np.float32)}, "float.onnx")
+    names, report = found(tmp_path, model(True), code=(0, 1))
+    assert names == [], report["defects"]
+    assert report["outputs"][0]["sqnr_db"] > 25

@@ -121,12 +121,16 @@ std::map<std::size_t, CutChannels> find_cut_channels(const Subject& subject, con
 using Outputs = std::map<std::string, OutputStats>;
 
 /// The output that `alone` damages most, among those of which it makes a good part of the noise in `all`; null: none.
-const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, const Outputs& all) {
+/// What is there in `exact` already is no damage of a pair: a Relu that pairs do the work of, in layers of other names.
+const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, const Outputs& all,
+                                                         const Outputs& exact) {
   const std::pair<const std::string, OutputStats>* worst = nullptr;
   for (const auto& output : alone) {
     const double noise = noise_of_db(sqnr_db(output.second.pooled));
     const double noise_of_all = noise_of_db(sqnr_db(all.at(output.first).pooled));
+    const double noise_of_exact = noise_of_db(sqnr_db(exact.at(output.first).pooled));
     if (noise < noise_of_db(kDamagedOutputDb) || noise < kShareOfNoise * noise_of_all) continue;
+    if (noise < 2 * noise_of_exact || noise_of_all < noise_of_exact / 2) continue;
     if (worst == nullptr || sqnr_db(output.second.pooled) < sqnr_db(worst->second.pooled)) worst = &output;
   }
   return worst;
@@ -153,12 +157,12 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
   if (lossy.size() > kMostPairs) lossy.resize(kMostPairs);
   const OutputStore known = outputs_of_float(subject);
   const auto outputs = [&](Model model) { return run_beside_known(subject, std::move(model), known, {}).outputs; };
-  const Outputs all = outputs(file.model);
+  const Outputs all = outputs(file.model), exact = outputs(with_float_values(file, values, none));
   std::map<std::size_t, FoundDefect> found;  // in graph order
   for (const auto& [db, pair] : lossy) {
     const auto stays = [pair = pair](std::size_t i) { return i == pair; };
     const Outputs alone = outputs(with_float_values(file, values, stays));
-    const auto* output = damaged(alone, all);
+    const auto* output = damaged(alone, all, exact);
     if (output == nullptr) continue;
     const QuantizerLoss own = with_loss(rows[pair], file.quantized[pair].params, losses[pair]);
     PairReason reason = reason_of_loss(own);

@@ -20,7 +20,7 @@ namespace vernier {
 /// tenth with a range that holds all values, and that alone makes a quarter of an output's noise and leaves it less
 /// than 30 dB. `losses`: by measure_grids() on exact values, in the order of `file.quantized`, as are `rows`.
 /// `skipped`: tensors of the file whose values are not those of the float model. Cost: a plain run of the subject's
-/// samples for each pair that loses that much, of 32 at most, and two more.
+/// samples for each pair that loses that much, of 32 at most, and three more.
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
                                          const std::set<std::string>& skipped);

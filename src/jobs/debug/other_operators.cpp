@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "analysis/quantizer_loss.h"
 #include "base/text.h"
 #include "jobs/debug/wiring.h"
 #include "jobs/verify/stored_values.h"
@@ -203,6 +204,9 @@ class Comparing {
     }
     Nodes added = lows;
     std::erase_if(added, [](const onnx::NodeProto* low) { return may_be_folded(*low); });
+    if (std::ranges::any_of(lost, [](const auto* ref) { return is_onnx(*ref, "Relu"); }) && starts_at_zero(all)) {
+      return std::nullopt;
+    }
     if (auto found = wrapping_cast(added.empty() ? Nodes{} : all)) return found;
     if (auto found = other_nodes(lost, added, computing(all))) return OtherLayer{*found, true};
     if (is_exact(all)) {
@@ -272,6 +276,15 @@ class Comparing {
     return Difference{added.front()->name(),
                       fmt::format("the float model has no {} where the file has '{}'",
                                   printable(added.front()->op_type()), printable(added.front()->name()))};
+  }
+
+  /// Whether a pair among these nodes cuts off what is negative, to two steps: it does the work of a Relu.
+  bool starts_at_zero(const Nodes& lows) const {
+    return std::ranges::any_of(file_.quantized, [&](const QuantizedTensor& pair) {
+      const auto makes = [&](const onnx::NodeProto* low) { return low->output(0) == pair.output; };
+      return pair.params.scale.size() == 1 && ends_of(pair.params).first >= -2 * pair.params.scale.front() &&
+             std::ranges::any_of(lows, makes);
+    });
   }
 
   /// A Cast to 8 bits that nothing in front of it keeps from wrapping, as a pair written in float operators has one.
