@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/graph_edit.h"
+#include "model/openvino_reader.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 
@@ -26,6 +27,7 @@ constexpr Step kSteps[] = {
     {"replace_removed_operators", passes::replace_removed_operators, When::LoweringOrRaising},
     {"pad_transposed", passes::pad_transposed, When::LoweringOrRaising},
     {"spell_out_simplified_norms", passes::spell_out_simplified_norms, When::LoweringOrRaising},
+    {"spell_out_for_openvino", passes::spell_out_for_openvino, When::LoweringOrRaising},
     {"refuse_unknown_operators", passes::refuse_unknown_operators, When::LoweringOrRaising},
     {"unwrap_optionals", passes::unwrap_optionals, When::Always},
     {"constants_to_initializers", passes::constants_to_initializers, When::Always},
@@ -45,6 +47,7 @@ bool lowers(const PrepareOptions& options) {
 /// The opset that the formats need whatever the layers are. bfloat16 is not among them: it is asked for on its own.
 int opset_for(const Model& model, const PrepareOptions& options) {
   int opset = std::max(default_opset(model.proto), options.min_opset);
+  if (options.for_openvino && lowers(options)) opset = std::max(opset, opset_read_by_openvino(model.proto));
   for (const Format format : options.formats) {
     if (format != Format::BFloat16) opset = std::max(opset, opset_needed(model, format));
   }
@@ -70,6 +73,7 @@ bool prepares_alike(const Model& model, const PrepareOptions& one, const Prepare
           (one.formats == other.formats && one.weights_per_channel == other.weights_per_channel)) &&
          one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
          opset_for(model, one) == opset_for(model, other) &&
+         (one.for_openvino == other.for_openvino || !has_operator(model.proto, "RoiAlign")) &&
          (one.inline_ifs == other.inline_ifs || !has_operator(model.proto, "If"));
 }
 
@@ -90,6 +94,9 @@ Prepared prepare(const Model& model, const PrepareOptions& options, const Evalua
     if (step.when == When::Raising || step.when == When::LoweringOrRaising) {
       // Asked anew: the layers decide, and they change on the way here.
       context.target_opset = std::max(opset, options.min_opset);
+      if (options.for_openvino && lowering) {
+        context.target_opset = std::max(context.target_opset, opset_read_by_openvino(prepared.model.proto));
+      }
       for (const Format format : options.formats) {
         context.target_opset = std::max(context.target_opset, opset_needed(prepared.model, format));
       }

@@ -39,7 +39,8 @@ struct PrepareOptions {
   // What inline_ifs looks at, one at a time. All that will ever be run: the prepared model is wrong for others.
   std::size_t samples = 0;
   std::function<Sample(std::size_t)> sample_at = {};
-  int min_opset = 0;  // raise at least to this one
+  int min_opset = 0;          // raise at least to this one
+  bool for_openvino = false;  // and, where formats hold more than float32, to what its reader reads rightly
 };
 
 /// What was done, for people and for the plan file.

@@ -255,6 +255,7 @@ int opset_of_rules(const PrecisionOptions& precision) {
 PrepareOptions preparation_of(const PrecisionOptions& precision) {
   PrepareOptions options;
   options.formats = formats_named(precision);
+  options.for_openvino = precision.target == Target::OpenVino;
   options.weights_per_channel = precision.rules.weights_per_channel;
   return options;
 }
@@ -265,6 +266,7 @@ PrepareOptions preparation_of(const Plan& plan) {
   precision.high = plan.high;
   PrepareOptions options;
   options.formats = {plan.high};
+  options.for_openvino = plan.target == Target::OpenVino;
   for (const PlannedLayer& layer : plan.layers) options.formats.insert(layer.format);
   for (const auto& [tensor, params] : plan.tensors) options.formats.insert(params.format);
   for (const auto& [tensor, grids] : plan.other_grids) {

@@ -36,6 +36,7 @@
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/overrides.h"
+#include "plan/rules/rules.h"
 #include "plan/scheme.h"
 #include "plan/target.h"
 #include "vernier/calibration.h"
@@ -229,6 +230,10 @@ class Conversion {
     for (const PlannedLayer& layer : plan.layers) {
       const Format format = typed.refused.contains(layer.name) ? Format::Float32 : layer.format;
       ++result_.layers_by_format[runs_in(layer.name, format, other_types_)];
+    }
+    if (const auto otherwise = computes_otherwise_note(typed.model, plan.target)) {
+      sinks_.warn(*otherwise);
+      warn(*otherwise);
     }
     if (planned_.calibrated) {
       optionally("latency", sinks_, result_, [&] {

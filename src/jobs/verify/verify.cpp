@@ -54,6 +54,7 @@
 #include "plan/half_steps.h"
 #include "plan/nbits_weight.h"
 #include "plan/pair_form.h"
+#include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "report/text/figures.h"
 #include "vernier/arithmetic.h"
@@ -372,6 +373,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     if (!simulated.lost_limits.empty()) warn({"lost-limits", {{"layers", simulated.lost_limits}}});
     if (!simulated.half_steps.empty()) warn({"half-steps", {{"layers", simulated.half_steps}}});
   }
+  if (const auto otherwise = computes_otherwise_note(typed, options.target)) warn(*otherwise);
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
     // Whoever asks for sums in float16 wants what holds in either case.

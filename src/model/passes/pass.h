@@ -51,6 +51,9 @@ Outcome replace_removed_operators(Model& model, const Context& context);
 /// x 720), and say nothing. ONNX Runtime gives the same bits for both.
 Outcome pad_transposed(Model& model, const Context& context);
 
+/// For OpenVINO: RoiAlign with the default of its sampling_ratio written out.
+Outcome spell_out_for_openvino(Model& model, const Context& context);
+
 /// OptionalGetElement(Optional(x)) -> Identity(x), and OptionalHasElement(Optional(x)) -> true: an optional has no type
 /// that layers could be found behind. Optionals that may be empty, and those that leave a body, stay.
 Outcome unwrap_optionals(Model& model, const Context& context);

@@ -48,6 +48,12 @@ Dtype QdqGraph::type(const std::string& tensor) const {
   return found == types_.end() ? Dtype::Undefined : found->second.dtype;
 }
 
+std::optional<std::size_t> QdqGraph::rank(const std::string& tensor) const {
+  const auto found = types_.find(tensor);
+  if (found == types_.end() || !found->second.rank_known) return std::nullopt;
+  return found->second.shape.size();
+}
+
 bool QdqGraph::quantizes(const Node& node) { return is_quantization(node, "QuantizeLinear"); }
 bool QdqGraph::dequantizes(const Node& node) { return is_quantization(node, "DequantizeLinear"); }
 

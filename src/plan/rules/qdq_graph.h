@@ -1,6 +1,7 @@
 // The questions that placement rules ask of a graph with Q/DQ pairs. Works on one graph at a time.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +33,9 @@ class QdqGraph {
   const std::vector<const Node*>& readers(const std::string& tensor) const;
   /// Undefined where inference says nothing.
   Dtype type(const std::string& tensor) const;
+  /// Absent where inference says nothing.
+  std::optional<std::size_t> rank(const std::string& tensor) const;
+  int opset() const { return default_opset(file_.proto); }
   bool is_output(const std::string& tensor) const { return outputs_.contains(tensor); }
 
   static bool quantizes(const Node& node);

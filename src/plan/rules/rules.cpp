@@ -1,6 +1,9 @@
 #include "plan/rules/rules.h"
 
 #include <cstddef>
+#include <utility>
+
+#include "plan/normalized_file.h"
 
 namespace vernier {
 
@@ -30,6 +33,24 @@ std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target) 
     }
   }
   return findings;
+}
+
+std::optional<Note> computes_otherwise_note(const Model& typed, Target target) {
+  if (target != Target::OpenVino) return std::nullopt;
+  const Model file = normalized_file(typed);
+  std::vector<PlacementFinding> findings;
+  for (const QdqGraph& graph : QdqGraph::all_of(file)) {
+    for (PlacementFinding& finding : apply_rules(graph, target)) {
+      if (finding.computes_otherwise) findings.push_back(std::move(finding));
+    }
+  }
+  if (findings.empty()) return std::nullopt;
+  return Note{"engine-computes-otherwise",
+              {{"engine", "OpenVINO"},
+               {"nodes", findings.size()},
+               {"first", findings.front().node},
+               {"why", findings.front().why},
+               {"cure", findings.front().change}}};
 }
 
 }  // namespace vernier

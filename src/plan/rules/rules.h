@@ -3,11 +3,14 @@
 // its target's table.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "model/model.h"
 #include "plan/rules/qdq_graph.h"
+#include "vernier/note.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/target.h"
 
@@ -29,6 +32,10 @@ std::span<const PlacementRule> placement_rules(Target target);
 
 /// All findings of the target's rules, in graph order.
 std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target);
+
+/// What OpenVINO computes otherwise than `typed` says, by its rules; nullopt: nothing that is known. What TensorRT does
+/// is part of the simulation, and ONNX Runtime runs the file itself.
+std::optional<Note> computes_otherwise_note(const Model& typed, Target target);
 
 std::span<const PlacementRule> tensorrt_rules();
 std::span<const PlacementRule> onnxruntime_rules();

@@ -17,9 +17,11 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/note_text.h"
 #include "vernier/report/typed.h"
 #include "vernier/requirement.h"
 
@@ -265,7 +267,12 @@ std::string no_tensorrt(const std::string& engine) {
          "layers.\n";
 }
 
-std::string openvino(const Files& files) {
+std::string computed_otherwise(const DiagnoseReport& report) {
+  const auto note = std::ranges::find(report.warnings, "engine-computes-otherwise", &Note::code);
+  return note == report.warnings.end() ? "" : "\n" + markdown_text(told(note_text(*note))) + ".\n";
+}
+
+std::string openvino(const DiagnoseReport& report, const Files& files) {
   const std::string xml = std::filesystem::path(files.model).replace_extension(".xml").string();
   return "## OpenVINO (documented, not run)\n\n" +
          code_block("sh", fmt::format("ovc {} --output_model {} --compress_to_fp16=False\n"
@@ -274,7 +281,8 @@ std::string openvino(const Files& files) {
          "\nKept layers stay high only with both options. By default `ovc` stores weights in FP16, and devices with "
          "FP16 or BF16 units compute everything outside Q/DQ in those formats. `-infer_precision f32` (in programs: "
          "`INFERENCE_PRECISION_HINT`) turns that off. Casts to FP16 in the file then compute in FP32, which costs "
-         "speed, never accuracy.\n";
+         "speed, never accuracy.\n" +
+         computed_otherwise(report);
 }
 
 std::string kept_list(const DiagnoseReport& report, const std::vector<std::string>& kept) {
@@ -351,11 +359,11 @@ std::string deploy_markdown(const DiagnoseReport& report) {
       inline_code(files.model));
   const std::vector<std::string> sections =
       report.target == Target::OnnxRuntime && has_int8(report)
-          ? std::vector{onnxruntime(report, files), openvino(files), no_tensorrt("ONNX Runtime")}
+          ? std::vector{onnxruntime(report, files), openvino(report, files), no_tensorrt("ONNX Runtime")}
       : report.target == Target::OpenVino && has_int8(report)
-          ? std::vector{openvino(files), onnxruntime(report, files), no_tensorrt("OpenVINO")}
+          ? std::vector{openvino(report, files), onnxruntime(report, files), no_tensorrt("OpenVINO")}
           : std::vector{trtexec_11(report, files),  trtexec_10(report, files), polygraphy(report, files),
-                        onnxruntime(report, files), openvino(files),           trtexec_weak(report, files, kept)};
+                        onnxruntime(report, files), openvino(report, files),   trtexec_weak(report, files, kept)};
   // Other tools, and weakly typed builds, know two formats.
   const bool two = !report.kept || !report.kept->ladder;
   const std::string weak = trtexec_weak(report, files, kept);

@@ -49,6 +49,9 @@ constexpr NoteTemplate kNotes[] = {
      "the answers contradict each other, and the search ended before they could be repeated"},
     {"dead-nodes-removed", "removed {count:#node} that no output needs"},
     {"does-not-run-without-marks", "without marked tensors it does not run: {error:text}"},
+    {"engine-computes-otherwise",
+     "{engine} computes something else than the figures say at {nodes:#node}, first at '{first}': {why:text}. To mend "
+     "it: {cure:text}"},
     {"engine-disagrees",
      "{engine}: {there:text} on the engine, {simulated:text} simulated; the figure of the engine counts"},
     {"engine-options-without-effect", "{options:text} {options:?has|have} no effect: nothing runs on an engine"},
@@ -298,6 +301,8 @@ constexpr NoteTemplate kNotes[] = {
     {"run-resumed", "resumed an interrupted run at {where:text}"},
     {"samples-not-read", "the samples were not read: {file} has the ranges (remove it, to calibrate anew)"},
     {"samples-one-by-one", "‹batch› {batch}: samples run one by one: {why:text}"},
+    {"sampling-ratio-written",
+     "the default sampling_ratio of {nodes:#RoiAlign} written out: OpenVINO takes another one for it"},
     {"saturation-not-simulated",
      "the weights take more than 1 GiB: what an x86 CPU without VNNI makes of their products in {runtime} was "
      "not simulated"},

@@ -112,6 +112,17 @@ TEST(OpenvinoRules, SignedCodesBehindAConcat) {
   EXPECT_EQ(found(concat + pair("a", "y"), Target::TensorRt), Found{});
 }
 
+TEST(OpenvinoRules, ProductsWhoseDataIsRoundedAtRunTime) {
+  const auto of = [](const std::string& type) {
+    return found("[d] wd = DequantizeLinear(v, s, o) [m] y = MatMul(x, wd)", Target::OpenVino,
+                 ", " + type + "[4,4] v = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, " + type + " o = {0}");
+  };
+  const Found told{{"rounded-at-run-time", "m"}};
+  EXPECT_EQ(of("int8"), told);
+  EXPECT_EQ(of("uint8"), told);
+  EXPECT_EQ(found("[m] y = MatMul(x, x)", Target::OpenVino), Found{});
+}
+
 /// A class token for every image of a batch of `batch` images, beside what the first convolution makes of them.
 Found found_beside_a_token(const std::string& batch, const std::string& behind) {
   const Model model = normalized_file(parse_model(

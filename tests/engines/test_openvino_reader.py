@@ -1,0 +1,118 @@
+"""What OpenVINO's reader takes for something else than ONNX says: files for it are written so that it does not, others are named.
+Each network runs on OpenVINO itself. Needs `scripts/bootstrap --with tensorrt-rtx,openvino`; in CI it must be there."""
+import json
+import os
+import subprocess
+
+import numpy
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler import ENGINES
+
+PROGRAM = os.environ["VERNIER_PROGRAM"]
+FLOAT = TensorProto.FLOAT
+RANDOM = numpy.random.default_rng(71)
+CONV = numpy_helper.from_array(RANDOM.normal(0, 0.4, (4, 3, 3, 3)).astype(numpy.float32), "w")
+ROIS = [numpy_helper.from_array(numpy.array([[0, 0, 5, 5], [1, 1, 7, 6]], numpy.float32), "rois"),
+        numpy_helper.from_array(numpy.array([0, 0]), "image_of")]
+
+
+def vernier(*arguments, folder, codes=(0,)):
+    done = subprocess.run([PROGRAM, *map(str, arguments), "--python", ENGINES], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode in codes, f"{arguments}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done
+
+
+def behind_a_convolution(node, opset, folder):
+    """Abs keeps the logarithms real."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["sum"], pads=[1] * 4, name="conv"), helper.make_node("Abs", ["sum"], ["h"]), node]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", FLOAT, None)], [CONV, *(ROIS if node.op_type == "RoiAlign" else [])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), folder / "net.onnx")
+    numpy.save(folder / "x.npy", RANDOM.normal(size=(4, 1, 3, 8, 8)).astype(numpy.float32))
+
+
+READ_OTHERWISE = {
+    **{f"{op}-{opset}": (helper.make_node(op, ["h"], ["y"], axes=[3], name="r"), opset)
+       for op in ("ReduceL1", "ReduceLogSum", "ReduceLogSumExp") for opset in (13, 17)},
+    "Softmax-11": (helper.make_node("Softmax", ["h"], ["y"], axis=1, name="r"), 11),
+    "RoiAlign-17": (helper.make_node("RoiAlign", ["h", "rois", "image_of"], ["y"], output_height=2, output_width=2, name="r"), 17),
+}
+READ = {
+    "ReduceL1-11": (helper.make_node("ReduceL1", ["h"], ["y"], axes=[3], name="r"), 11),
+    "ReduceL1-17-all": (helper.make_node("ReduceL1", ["h"], ["y"], name="r"), 17),
+    "ReduceL2-17": (helper.make_node("ReduceL2", ["h"], ["y"], axes=[3], name="r"), 17),
+    "Softmax-11-last": (helper.make_node("Softmax", ["h"], ["y"], axis=3, name="r"), 11),
+    "RoiAlign-17-whole": (helper.make_node("RoiAlign", ["h", "rois", "image_of"], ["y"], output_height=2, output_width=2, sampling_ratio=0, name="r"), 17),
+}
+
+
+def on_openvino(file, folder):
+    done = vernier("verify", "net.onnx", file, "--data", "x.npy", "--target", "openvino", "--on", "openvino", "--inference-precision", "f32", "--json",
+                   folder=folder, codes=(0, 4))
+    report = json.loads(done.stdout) if done.returncode == 0 else None  # another shape is an error
+    return report, float(report["engine"]["figures"]["outputs"][0]["sqnr_db"]) if report else -numpy.inf
+
+
+def rules(file, folder):
+    return [row["rule"] for row in json.loads(vernier("check", "placement", file, "--target", "openvino", "--json", folder=folder, codes=(0, 1)).stdout)["findings"]]
+
+
+@pytest.mark.parametrize("name", READ_OTHERWISE)
+def test_files_for_openvino_are_read_as_they_are_meant(name, tmp_path):
+    node, opset = READ_OTHERWISE[name]
+    behind_a_convolution(node, opset, tmp_path)
+    assert on_openvino("net.onnx", tmp_path)[1] < 30, "OpenVINO reads it now: the rule can go"
+    assert "read-otherwise" in rules("net.onnx", tmp_path)
+    for form in ("--int8", "--fp16"):
+        vernier("convert", "net.onnx", form, "--target", "openvino", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path)
+        report, figure = on_openvino("typed.onnx", tmp_path)
+        simulated = float(report["figures"]["outputs"][0]["sqnr_db"])
+        assert figure > min(simulated - 1, 60) and "read-otherwise" not in rules("typed.onnx", tmp_path)
+        assert not any(note["code"] == "engine-computes-otherwise" for note in report.get("warning_codes", []))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_openvino_reads_is_left_alone(name, tmp_path):
+    node, opset = READ[name]
+    behind_a_convolution(node, opset, tmp_path)
+    assert on_openvino("net.onnx", tmp_path)[1] > 80
+    assert "read-otherwise" not in rules("net.onnx", tmp_path)
+
+
+def with_an_outlier(folder):
+    """One input a hundred times as large as the others of its group."""
+    weight = numpy_helper.from_array(RANDOM.normal(0, 0.1, (64, 32)).astype(numpy.float32), "w")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], "g",
+                              [helper.make_tensor_value_info("x", FLOAT, [4, 64])], [helper.make_tensor_value_info("y", FLOAT, [4, 32])], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), folder / "net.onnx")
+    samples = RANDOM.normal(size=(4, 4, 64)).astype(numpy.float32)
+    samples[..., 5] = 0
+    samples[..., 5::32] *= 100
+    numpy.save(folder / "x.npy", samples)
+
+
+TOLD = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
+
+
+@pytest.mark.parametrize("form", [["--low", "uint4"], ["--int16"]], ids=str)
+def test_data_that_is_rounded_at_run_time_is_told(form, tmp_path):
+    with_an_outlier(tmp_path)
+    done = vernier("diagnose", "net.onnx", *form, "--target", "openvino", "--data", "x.npy", "--min-sqnr", "5", "--no-latency", "-o", "out", folder=tmp_path)
+    assert TOLD in done.stderr and TOLD in (tmp_path / "out/deploy.md").read_text().replace("\\", "")
+    assert "rounded-at-run-time" in rules("out/model.onnx", tmp_path)
+    assert TOLD in vernier("convert", "net.onnx", *form, "--target", "openvino", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path).stderr
+
+
+def test_weights_alone_are_told(tmp_path):
+    with_an_outlier(tmp_path)
+    vernier("quantize", "net.onnx", "--quantize-mode", "int8-weight-only", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path)
+    assert TOLD in vernier("verify", "net.onnx", "typed.onnx", "--target", "openvino", "--data", "x.npy", "--min-sqnr", "30", folder=tmp_path).stderr
+
+
+def test_data_that_the_file_rounds_is_not_told(tmp_path):
+    with_an_outlier(tmp_path)
+    done = vernier("convert", "net.onnx", "--int8", "--target", "openvino", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path)
+    assert TOLD not in done.stderr
