@@ -13,6 +13,7 @@
 #include "base/refuse.h"
 #include "distributed/spread.h"
 #include "engines/onnxruntime/runtime.h"
+#include "model/parts.h"
 #include "plan/one_copy.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -20,9 +21,6 @@
 namespace vernier {
 namespace {
 
-// Optimizing takes the runtime time in the square of the nodes, and in nodes times outputs: 50,000 nodes take it 20 s,
-// and what measures their own errors has five times as many. A session without is built in parts (session.h).
-constexpr int kMostOptimizedNodes = 5000;
 constexpr int kMostOptimizedOutputs = 256;
 
 /// The sample's tensors under the session's input names; the low half of a twin starts from the same state.

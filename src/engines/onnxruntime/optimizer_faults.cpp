@@ -13,18 +13,21 @@
 namespace vernier {
 namespace {
 
-/// A convolution, or its result scaled or shifted by a constant.
-bool is_convolved(const std::string& tensor, const std::map<std::string, const onnx::NodeProto*>& makers) {
-  const auto found = makers.find(tensor);
-  if (found == makers.end()) return false;
-  const onnx::NodeProto& node = *found->second;
-  if (node.op_type() == "Conv") return true;
-  if (node.op_type() == "BatchNormalization") return is_convolved(node.input(0), makers);
-  if (node.op_type() != "Mul" && node.op_type() != "Add") return false;
-  for (const int data : {0, 1}) {
-    if (!makers.contains(node.input(1 - data)) && is_convolved(node.input(data), makers)) return true;
+/// Results of convolutions, as they are or scaled or shifted by constants. `made`: what nodes compute. Nodes are
+/// sorted.
+std::set<std::string> convolved_tensors(const onnx::GraphProto& graph, const std::set<std::string>& made) {
+  std::set<std::string> convolved;
+  for (const onnx::NodeProto& node : graph.node()) {
+    bool result = node.op_type() == "Conv";
+    if (node.op_type() == "BatchNormalization") result = convolved.contains(node.input(0));
+    if (node.op_type() == "Mul" || node.op_type() == "Add") {
+      for (const int data : {0, 1}) {
+        result = result || (!made.contains(node.input(1 - data)) && convolved.contains(node.input(data)));
+      }
+    }
+    if (result) convolved.insert(node.output().begin(), node.output().end());
   }
-  return false;
+  return convolved;
 }
 
 }  // namespace
@@ -53,16 +56,16 @@ bool casts_transposed(const onnx::GraphProto& graph) {
 }
 
 bool adds_convolved_output(const onnx::GraphProto& graph) {
-  std::map<std::string, const onnx::NodeProto*> makers;
+  std::set<std::string> made;
   for (const onnx::NodeProto& node : graph.node()) {
-    if (node.op_type() == "Constant") continue;
-    for (const std::string& output : node.output()) makers[output] = &node;
+    if (node.op_type() != "Constant") made.insert(node.output().begin(), node.output().end());
   }
+  const std::set<std::string> convolved = convolved_tensors(graph, made);
   std::set<std::string> outputs;
   for (const onnx::ValueInfoProto& output : graph.output()) outputs.insert(output.name());
   return std::ranges::any_of(graph.node(), [&](const onnx::NodeProto& node) {
     return node.op_type() == "Add" && (outputs.contains(node.input(0)) || outputs.contains(node.input(1))) &&
-           is_convolved(node.input(0), makers) && is_convolved(node.input(1), makers);
+           convolved.contains(node.input(0)) && convolved.contains(node.input(1));
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
+#include "model/parts.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -55,9 +56,13 @@ double agreement_db(const std::vector<Tensor>& plain, const std::vector<Tensor>&
 
 }  // namespace
 
+bool too_large_to_try(const Model& model) {
+  return bytes_beside(model) > kLargeWeights || model.proto.graph().node_size() > kMostOptimizedNodes;
+}
+
 std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                            const SampleSource& samples) {
-  if (bytes_beside(model) > kLargeWeights) return std::nullopt;
+  if (too_large_to_try(model)) return std::nullopt;
   const Sample sample = samples.at(0);
   const Attempt optimized = attempt(runtime, model, sample, /*optimize=*/true);
   const Attempt plain = attempt(runtime, model, sample, /*optimize=*/false);

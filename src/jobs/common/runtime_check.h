@@ -15,9 +15,12 @@ namespace vernier {
 
 class Runtime;
 
+/// More than 1 GiB of weights, or more nodes than kMostOptimizedNodes.
+bool too_large_to_try(const Model& model);
+
 /// Loads `model` in ONNX Runtime's CPU provider with default optimizations and runs the first sample, then again
-/// without optimizations. Absent, because nothing can be said: the model has more than 1 GiB of weights, or random
-/// samples do not fit it either way. Cost: two sessions and two runs. Errors: those of the samples.
+/// without optimizations. Absent, because nothing can be said: the model is too large to try, or random samples
+/// do not fit it either way. Cost: two sessions and two runs. Errors: those of the samples.
 std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                            const SampleSource& samples);
 
