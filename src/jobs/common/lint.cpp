@@ -22,11 +22,13 @@
 #include <string>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/fixed_nodes.h"
 #include "jobs/common/lint_graph.h"
 #include "jobs/common/lint_log.h"
 #include "jobs/common/lint_nodes.h"
@@ -85,6 +87,7 @@ class Linter {
     read();
     load();
     infer();
+    tell_of_fixed_refusal();
     return std::move(log_).report(proto_.graph(), reached_);
   }
 
@@ -222,15 +225,50 @@ class Linter {
   }
 
   /// Its optimizations make kernels that refuse at their first run what the file says correctly.
-  void run_as_it_comes(const std::shared_ptr<const Runtime>& runtime) {
-    if (!options_.run || run_refused_ || log_.broken()) return;
+  void run_as_it_comes(const std::shared_ptr<const Runtime>& runtime, const Session& session) {
+    if (!options_.run || run_refused_ || log_.broken() || too_large_to_try(*model_)) return;
     const std::shared_ptr<const SampleSource> samples = samples_of(*model_);
     if (!samples) return;
     const std::optional<RuntimeCheck> check = try_on_runtime(runtime, *model_, *samples);
+    if (!check) return look_for_fixed_refusal(runtime, session, samples->at(0));
     // Random inputs are not what it was made for: what it refuses of them without optimizations, too, tells nothing.
-    if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
+    if (!check->changed_db && !check->runs_unoptimized) return;
     const std::optional<Note> note = refusal_note(*check, runtime->version());
     if (note) log_.add(false, kRuntime, note_text(*note), nodes_named_in(check->refused));
+  }
+
+  /// Whether it runs on random inputs. If not, that is a fault of the node that refuses them only if it would refuse
+  /// any others, too.
+  void look_for_fixed_refusal(const std::shared_ptr<const Runtime>& runtime, const Session& session,
+                              const Sample& sample) {
+    std::string text;
+    try {
+      session.run(sample);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      text = error.what();
+    }
+    if (text.empty()) return;
+    const auto& nodes = model_->proto.graph().node();
+    const auto refused = std::ranges::find_if(
+        nodes, [&](const onnx::NodeProto& node) { return text.find(error_place(node)) != std::string::npos; });
+    if (refused == nodes.end() || !nodes_of_fixed_inputs(*model_, runtime).contains(refused->name())) return;
+    fixed_refusal_ = {refused->name(), reason_in(text, *refused)};
+  }
+
+  /// Where inference names no fault of the node itself, in clearer words.
+  void tell_of_fixed_refusal() {
+    const auto& [refused, reason] = fixed_refusal_;
+    if (refused.empty() || log_.is_refused(refused)) return;
+    log_.add(true, kRuntime, printable(reason), {refused});
+    reached_.emplace();  // all but those behind it
+    std::set<std::string> missing;
+    for (const onnx::NodeProto& node : model_->proto.graph().node()) {
+      const bool behind =
+          std::ranges::any_of(tensors_read(node), [&](const auto& name) { return missing.contains(name); });
+      if (behind || node.name() == refused) missing.insert(node.output().begin(), node.output().end());
+      if (!behind) reached_->insert(node.name());
+    }
   }
 
   /// Nodes that the runtime names: "(conv)" where it refuses to load, "Name:'conv'" where it refuses to run.
@@ -350,7 +388,7 @@ class Linter {
     });
     loaded_ = session.has_value();
     if (session) run_given(runtime, *session);
-    if (session) unless_refused([&] { run_as_it_comes(runtime); });
+    if (session) unless_refused([&] { run_as_it_comes(runtime, *session); });
     if (!refused || (options_.run && runtime && try_nodes(runtime))) return;
     std::string text = refused->what();
     const std::string prefix = options_.model.name() + ": ";
@@ -362,12 +400,13 @@ class Linter {
   const LintOptions& options_;
   const JobSinks& sinks_;
   onnx::ModelProto proto_;
-  std::optional<Model> model_;                    // as other jobs read it
-  std::set<std::string> unimported_;              // nodes of domains that the model does not import
-  bool loaded_ = false;                           // by ONNX Runtime
-  bool run_refused_ = false;                      // a rule knows that ONNX Runtime does
-  std::optional<Error> unread_;                   // why they cannot
-  std::optional<std::set<std::string>> reached_;  // nodes that were tried one by one; absent: the whole was enough
+  std::optional<Model> model_;                         // as other jobs read it
+  std::set<std::string> unimported_;                   // nodes of domains that the model does not import
+  bool loaded_ = false;                                // by ONNX Runtime
+  bool run_refused_ = false;                           // a rule knows that ONNX Runtime does
+  std::pair<std::string, std::string> fixed_refusal_;  // a node that refuses any input, and why
+  std::optional<Error> unread_;                        // why they cannot
+  std::optional<std::set<std::string>> reached_;       // nodes that were tried one by one; absent: the whole was enough
   LintLog log_;
 };
 
