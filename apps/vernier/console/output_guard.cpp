@@ -76,12 +76,13 @@ bool goes_on(const Named& output, const Named& input) {
   return output.option == "--save-debug-replay" && input.option == "--load-debug-replay";
 }
 
-/// What each build writes anew and the check's verdict sorts.
+/// What each iteration writes anew and the check's verdict sorts.
 bool sorts(const Named& output, const Named& other) {
-  const auto of_a_build = [](const Named& file) {
-    return file.option == "--save-tactics" || file.option == "--save-timing-cache";
+  const auto of_an_iteration = [](const Named& file) {
+    return file.option == "--save-tactics" || file.option == "--save-timing-cache" || file.option == "--iter-info";
   };
-  return (output.option == "--artifacts" && of_a_build(other)) || (other.option == "--artifacts" && of_a_build(output));
+  return (output.option == "--artifacts" && of_an_iteration(other)) ||
+         (other.option == "--artifacts" && of_an_iteration(output));
 }
 
 }  // namespace
