@@ -299,11 +299,36 @@ void give_outputs_a_shape(Model& model) {
 void drop_repeated_imports(onnx::ModelProto& proto) {
   std::set<std::string> domains;
   auto& imports = *proto.mutable_opset_import();
-  imports.erase(std::remove_if(imports.begin(), imports.end(),
-                               [&](const onnx::OperatorSetIdProto& import) {
-                                 return !domains.insert(import.domain() == "ai.onnx" ? "" : import.domain()).second;
-                               }),
-                imports.end());
+  imports.erase(
+      std::remove_if(imports.begin(), imports.end(),
+                     [&](const onnx::OperatorSetIdProto& import) { return !domains.insert(import.domain()).second; }),
+      imports.end());
+}
+
+template <class Nodes>
+void name_default_domain(Nodes& nodes) {
+  for (onnx::NodeProto& node : nodes) {
+    if (node.domain() == "ai.onnx") node.clear_domain();
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) name_default_domain(*attribute.mutable_g()->mutable_node());
+      for (onnx::GraphProto& graph : *attribute.mutable_graphs()) name_default_domain(*graph.mutable_node());
+    }
+  }
+}
+
+/// ONNX's own domain is "" or "ai.onnx" (onnx.proto). All that is read has the first.
+void name_default_domain(onnx::ModelProto& proto) {
+  const auto name_imports = [](auto& imports) {
+    for (onnx::OperatorSetIdProto& import : imports) {
+      if (import.domain() == "ai.onnx") import.clear_domain();
+    }
+  };
+  name_imports(*proto.mutable_opset_import());
+  name_default_domain(*proto.mutable_graph()->mutable_node());
+  for (onnx::FunctionProto& function : *proto.mutable_functions()) {
+    name_imports(*function.mutable_opset_import());
+    name_default_domain(*function.mutable_node());
+  }
 }
 
 /// Types of tensors that the graph does not have say nothing, and every inference would carry them along.
@@ -383,6 +408,7 @@ onnx::ModelProto parse(std::span<const std::byte> bytes, const std::string& wher
                 fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", where, bytes.size()));
   }
   if (hash != nullptr) hash->update(bytes);
+  if (proto.has_graph()) name_default_domain(proto);
   return proto;
 }
 
@@ -462,6 +488,9 @@ Model read_model_unhashed(const OnnxModel& source, const fs::path& external_data
   return source.model() != nullptr ? *source.model() : read(source, external_data_dir, nullptr);
 }
 
-Model adopt_model(onnx::ModelProto proto, const fs::path& folder) { return adopt(std::move(proto), folder, nullptr); }
+Model adopt_model(onnx::ModelProto proto, const fs::path& folder) {
+  if (proto.has_graph()) name_default_domain(proto);
+  return adopt(std::move(proto), folder, nullptr);
+}
 
 }  // namespace vernier
