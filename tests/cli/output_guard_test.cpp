@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "console/command_line.h"
 #include "console/program.h"
 #include "options/syntax.h"
 #include "temp_files.h"
@@ -66,6 +67,15 @@ const std::set<std::string> kRead{"--load-timing-cache",
                                   "--plan",
                                   "--tensor-overrides",
                                   "--trt-network-postprocess-script"};
+
+const std::set<std::string> kEditsInPlace = {"vernier convert",
+                                             "vernier quantize",
+                                             "vernier surgeon extract",
+                                             "vernier surgeon sanitize",
+                                             "vernier surgeon insert",
+                                             "vernier surgeon prune",
+                                             "vernier surgeon weight-strip",
+                                             "vernier surgeon weight-reconstruct"};
 
 /// What the guard says of a command line; empty when it lets it pass.
 std::string said_of(CLI::App& root, const std::vector<std::string>& words) {
@@ -123,6 +133,10 @@ TEST_F(OutputGuard, NoOptionOfAnyCommandOverwritesItsModel) {
       words.push_back(name);
       words.push_back(file("m.onnx"));
       const std::string said = said_of(root, words);
+      if (name == "--output" && kEditsInPlace.contains(full_name(command))) {
+        EXPECT_EQ(said, "");
+        continue;
+      }
       EXPECT_NE(said.find("m.onnx would be overwritten by " + name), std::string::npos)
           << command.get_name() << " " << name << ": " << said;
       ++tried;

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "console/command_line.h"
 #include "model/external_files.h"
 #include "options/syntax.h"
+#include "scripts/script_location.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
@@ -22,6 +24,7 @@ namespace fs = std::filesystem;
 
 struct Named {
   std::string option, path;
+  bool beside = false;  // no value of the option, but read with it
 };
 
 /// The paths that a value may hold: itself, FILE of FILE:FUNC, and PATH of NAME:PATH.
@@ -85,6 +88,15 @@ bool sorts(const Named& output, const Named& other) {
          (other.option == "--artifacts" && of_an_iteration(output));
 }
 
+/// These commands write one model when they have read theirs. Who names it twice wants to replace it.
+bool edits_in_place(const CLI::App& app, const Named& output, const Named& input) {
+  const std::string command = full_name(app);
+  const bool writes_one_model =
+      command == "vernier convert" || command == "vernier quantize" || command.starts_with("vernier surgeon ");
+  return writes_one_model && output.option == "--output" && input.option == "MODEL" && !input.beside &&
+         !script_location(input.path);
+}
+
 }  // namespace
 
 void keep_inputs_safe(const CLI::App& app) {
@@ -106,12 +118,13 @@ void keep_inputs_safe(const CLI::App& app) {
   if (std::ranges::any_of(written, [](const Named& output) { return is_file(output.path); })) {
     const std::vector<Named> named = read;
     for (const Named& input : named) {
-      for (std::string& path : read_with(input.path)) read.push_back({input.option, std::move(path)});
+      for (std::string& path : read_with(input.path)) read.push_back({input.option, std::move(path), true});
     }
   }
   for (const Named& output : written) {
     for (const Named& input : read) {
-      if (goes_on(output, input) || !(same_file(output.path, input.path) || moves(output, input))) continue;
+      if (goes_on(output, input) || edits_in_place(app, output, input)) continue;
+      if (!(same_file(output.path, input.path) || moves(output, input))) continue;
       throw Error(ErrorKind::Usage,
                   fmt::format("{} would be overwritten by {}, but this command reads it ({})", printable(output.path),
                               output.option, input.option),

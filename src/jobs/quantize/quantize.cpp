@@ -279,10 +279,11 @@ class Conversion {
 
   void keep_inputs() const {
     std::vector<std::filesystem::path> inputs = source_files(options_.measure);
-    inputs.insert(inputs.end(), {options_.model.file(), options_.plan, options_.tensor_overrides});
+    inputs.insert(inputs.end(), {options_.plan, options_.tensor_overrides});
     for (std::filesystem::path& script : script_files(options_.precision)) inputs.push_back(std::move(script));
     if (!options_.measure.calibration_cache.empty()) {
       refuse_to_overwrite(options_.measure.calibration_cache, inputs);
+      refuse_to_overwrite(options_.measure.calibration_cache, {options_.model.file()});
       inputs.push_back(options_.measure.calibration_cache);
     }
     if (!options_.output.empty()) refuse_to_overwrite(options_.output, inputs);

@@ -21,7 +21,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "jobs/common/model_file.h"
-#include "jobs/common/output_files.h"
 #include "jobs/surgeon/missing_weights.h"
 #include "model/checker.h"
 #include "model/graph_edit.h"
@@ -120,7 +119,6 @@ SurgeonResult started(const Model& model, const std::filesystem::path& output) {
 }  // namespace
 
 SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
-  refuse_to_overwrite(options.output, {options.model.file()});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
   const bool was_wrong = checker_complaint(model).has_value();
@@ -206,7 +204,6 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
 }
 
 SurgeonResult prune_weights(const WeightEditOptions& options) {
-  refuse_to_overwrite(options.output, {options.model.file()});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
   EditedWeights& edited = result.weights.emplace();
@@ -225,7 +222,6 @@ SurgeonResult prune_weights(const WeightEditOptions& options) {
 }
 
 SurgeonResult strip_weights(const WeightEditOptions& options) {
-  refuse_to_overwrite(options.output, {options.model.file()});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
   std::map<std::string, int> summed;
@@ -266,7 +262,6 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
 }
 
 SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
-  refuse_to_overwrite(options.output, {options.model.file()});
   onnx::ModelProto proto = read_raw_proto(options.model);
   std::set<std::string> sparse;
   std::size_t filled = 0;

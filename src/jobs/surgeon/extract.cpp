@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/model_file.h"
-#include "jobs/common/output_files.h"
 #include "jobs/common/part_data.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/static_types.h"
@@ -123,7 +122,6 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
   if (options.with_data && options.output.empty()) {
     throw Error(ErrorKind::Usage, "the samples of a part are written to its folder, and the part is not written");
   }
-  refuse_to_overwrite(options.output, {options.model.file()});
   MissingWeights missing;
   Model model = missing.read(options.model);
   if (missing.any() && options.with_data) {

@@ -19,7 +19,6 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/model_file.h"
-#include "jobs/common/output_files.h"
 #include "jobs/common/peer_samples.h"
 #include "jobs/common/sources.h"
 #include "jobs/surgeon/missing_weights.h"
@@ -245,7 +244,6 @@ class Sanitizer {
 }  // namespace
 
 SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks& sinks) {
-  refuse_to_overwrite(options.output, {options.model.file()});
   return Sanitizer(options, sinks).run();
 }
 
