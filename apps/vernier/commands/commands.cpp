@@ -18,6 +18,7 @@ void add_message_options(CLI::App& app, MessageGroup& messages) {
 
 void print_result(Console& console, const std::string& text) {
   console.end_progress();
+  console.log_result(text);
   errno = 0;
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!text.ends_with('\n')) std::fputc('\n', stdout);

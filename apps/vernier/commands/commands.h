@@ -59,7 +59,8 @@ Command add_completion(CLI::App& root);
 /// -h, -v, -q and --log-file: last in every help.
 void add_message_options(CLI::App& app, MessageGroup& messages);
 
-/// `text` to stdout, ended by a line end. Errors: Input when it does not arrive (a full disk behind a redirection).
+/// `text` to stdout, ended by a line end, and to the log file unless programs read it. Errors: Input when it does not
+/// arrive (a full disk behind a redirection).
 void print_result(Console& console, const std::string& text);
 
 }  // namespace vernier::cli

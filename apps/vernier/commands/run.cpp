@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "base/text.h"
 #include "commands/commands.h"
@@ -66,7 +67,7 @@ RunOptions options_of(const RunLine& line) {
   options.show_heatmaps = line.comparison.show_heatmaps;
   options.show_error_plots = line.comparison.show_error_plots;
   options.detail = line.messages.verbose > 0;
-  options.each_iteration = line.messages.quiet < 2;
+  options.each_iteration = line.messages.quiet < 2 || !line.messages.log_file.empty();
   options.statistics = line.messages.quiet == 0;
   return options;
 }
@@ -198,19 +199,28 @@ Command add_run(CLI::App& root, const std::string& command) {
             const bool silent = line->messages.quiet > 1;
             line->gate.check();
             RunEvents events;
-            if (silent && !line->json) events = [](const RunEvent&) {};
-            if (!silent && !line->json) {
+            if (!line->json) {
               ComparisonTextOptions text;
               text.color = text_options().color;
               text.detail = options.detail;
               text.verdicts_only = !options.statistics;
-              events = RunText(text, [&](const std::string& part) { print_result(console, part); });
+              events = RunText(text, [&](const std::string& part) {
+                if (silent) return console.log_result(part);
+                print_result(console, part);
+              });
             }
             const RunResult result = run_for_gate(*line, options, console, events);
             const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-            if (silent && !line->json) return result.passed ? 0 : 1;
-            print_result(console, line->json ? result.accuracy.to_json(options.compare)
-                                             : last_line(result, seconds.count(), command));
+            const std::string last = last_line(result, seconds.count(), command);
+            if (line->json) {
+              print_result(console, result.accuracy.to_json(options.compare));
+            } else if (!silent) {
+              print_result(console, last);
+            } else if (result.passed) {
+              console.log_result(last);
+            } else {
+              console.error(last.substr(std::string_view("[E] ").size()));
+            }
             return result.passed ? 0 : 1;
           },
           ignored,

@@ -33,6 +33,20 @@ spdlog::level::level_enum level_of(const MessageGroup& options) {
   return spdlog::level::warn;
 }
 
+/// A log file holds no escape sequences of terminals: "ESC [ ... letter".
+std::string without_colors(std::string_view line) {
+  std::string plain;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (!line.substr(i).starts_with("\x1b[")) {
+      plain += line[i];
+      continue;
+    }
+    i += 2;
+    while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
+  }
+  return plain;
+}
+
 /// mpirun gives each rank a terminal of its own, and passes on what it reads there, wherever that goes.
 bool is_terminal(int descriptor) { return launcher_of_this().mpi.empty() && ::isatty(descriptor) != 0; }
 
@@ -73,10 +87,34 @@ void Console::configure(const MessageGroup& options) {
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.log_file);
     sink->set_pattern(kFilePattern);
+    log_file_name_ = options.log_file;
+    log_file_ = std::make_shared<spdlog::logger>("vernier", sink);
+    log_file_->set_level(spdlog::level::info);
+    log_file_->flush_on(spdlog::level::info);
+    for (const auto& logger : {logger_, log_file_}) {
+      logger->set_error_handler([this](const std::string& why) { log_failure_ = why; });
+    }
     logger_->sinks().push_back(std::move(sink));
   } catch (const spdlog::spdlog_ex& error) {
     throw Error(ErrorKind::Input, fmt::format("--log-file {}: {}", options.log_file, error.what()));
   }
+}
+
+void Console::log_result(const std::string& text) {
+  if (!log_file_ || !logs_results_) return;
+  const std::lock_guard lock(mutex_);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    log_file_->info("{}", without_colors(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+void Console::check_log() const {
+  if (log_failure_.empty()) return;
+  throw Error(ErrorKind::Input, fmt::format("--log-file {}: {}", log_file_name_, log_failure_),
+              "choose a file on a disk with free space");
 }
 
 void Console::info(const std::string& text) {

@@ -34,6 +34,13 @@ class Console {
   /// -v -q --log-file. Errors: Input when the log file cannot be opened.
   void configure(const MessageGroup& options);
 
+  /// Results are for programs (--json): they stay out of the log file.
+  void keep_results_out_of_log() { logs_results_ = false; }
+  /// Appends what people read to the log file, line by line; nothing without --log-file.
+  void log_result(const std::string& text);
+  /// Errors: Input when the log file lacks a message.
+  void check_log() const;
+
   void info(const std::string& text);
   void warning(const std::string& text);
   /// "error: ..." and, when there is one, " hint: ...".
@@ -54,6 +61,9 @@ class Console {
 
   std::mutex mutex_;  // jobs may report from several threads
   std::shared_ptr<spdlog::logger> logger_;
+  std::shared_ptr<spdlog::logger> log_file_;  // the log file alone; null without one
+  std::string log_file_name_, log_failure_;
+  bool logs_results_ = true;
   Progress progress_;
   bool terminal_;
   bool shows_progress_ = true;

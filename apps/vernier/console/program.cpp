@@ -20,6 +20,7 @@
 #include "console/output_guard.h"
 #include "console/standard_output.h"
 #include "distributed/ranks.h"
+#include "options/syntax.h"
 #include "vernier/error.h"
 #include "vernier/marks.h"
 #include "vernier/report/gate.h"
@@ -108,6 +109,15 @@ void check_hint(const CLI::App& root, const Error& error) {
                                                list_some(wrong), full_name(app), error.what(), error.hint()));
 }
 
+/// True if JSON, CSV or a script is asked for on stdout.
+bool prints_for_programs(const CLI::App& app) {
+  if (app.get_name() == "completion" || app.get_name().ends_with("-schema")) return true;
+  return std::ranges::any_of(given_options(app), [](const GivenOption& option) {
+    const bool other_format = option.name == "--format" && option.values != std::vector<std::string>{"table"};
+    return option.name == "--json" || option.name == "--csv" || other_format;
+  });
+}
+
 int run_command(CLI::App& root, const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                 Console& console) {
   if (arguments.empty()) {
@@ -142,6 +152,7 @@ int run_command(CLI::App& root, const std::vector<Command>& commands, const std:
   MessageGroup messages = *found->messages;
   if (!job.first()) messages.log_file.clear();
   console.configure(messages);
+  if (prints_for_programs(*chosen)) console.keep_results_out_of_log();
   if (found->ignored) {
     for (const std::string& text : *found->ignored) console.warning(text);
   }
@@ -157,6 +168,7 @@ int run_command(CLI::App& root, const std::vector<Command>& commands, const std:
   // Of several ranks an interrupt reaches some earlier than others: it ends them all, and --resume goes on.
   if (job.alone()) catch_interrupts();
   const int code = run_gated(*found, console);
+  console.check_log();
   if (!cut_short()) return code;
   throw Error(ErrorKind::Interrupted, "interrupted: the results are partial");
 }

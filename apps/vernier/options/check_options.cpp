@@ -107,6 +107,7 @@ CheckOptions CheckGroup::values(bool built_in) const {
 CheckSinks check_sinks(Console& console, bool json) {
   CheckSinks sinks;
   sinks.say = [&console](const std::string& text) {
+    console.log_result(text);
     if (!console.shows_progress()) return;
     console.end_progress();
     fmt::print(stderr, "{}", text);
@@ -114,6 +115,7 @@ CheckSinks check_sinks(Console& console, bool json) {
   };
   sinks.ask = [&console, json](const std::string& question) -> std::optional<bool> {
     console.end_progress();
+    console.log_result(question);
     // Whoever has left is not asked again, whatever else the search would like to know.
     for (std::string answer; std::cin.good();) {
       std::FILE* const to = json ? stderr : stdout;

@@ -23,7 +23,8 @@ void MessageGroup::add(CLI::App& app) {
       .group("Messages");
   add_flag(app, "--print-command", print_command, "Print this command with the defaults of its options, and do nothing")
       .group("Messages");
-  add_value(app, "--log-file", log_file, "FILE", "Also append all messages, with times, to FILE (default: none)")
+  add_value(app, "--log-file", log_file, "FILE",
+            "Also append all messages and results, with times, to FILE; not JSON or CSV (default: none)")
       .writes()
       .group("Messages");
 }
