@@ -14,6 +14,7 @@
 #include "console/console.h"
 #include "options/comparison_options.h"
 #include "options/engine_settings.h"
+#include "options/external_data_options.h"
 #include "options/gate_group.h"
 #include "options/options.h"
 #include "options/runner_options.h"
@@ -36,6 +37,7 @@ struct RunLine {
   ComparisonGroup comparison;
   std::vector<std::string> load_outputs;
   std::string save_outputs, save_inputs, save_onnx;
+  ExternalDataGroup external;
   bool json = false, to_float16 = false;
   GateGroup gate;
   MessageGroup messages;
@@ -94,6 +96,7 @@ void save_model(const RunLine& line, const RunOptions& options, const JobSinks& 
   copy.model = options.runners.empty() ? OnnxModel(line.models.front()) : options.runners.front().model;
   copy.output = line.save_onnx;
   copy.outputs = options.onnx_outputs;
+  copy.external_data = line.external.values();
   copy.measure.external_data_dir = options.measure.external_data_dir;
   copy.measure.custom_operators = options.measure.custom_operators;
   sanitize_model(copy, sinks);
@@ -150,6 +153,7 @@ Command add_run(CLI::App& root, const std::string& command) {
             "Save the model that is run, with the outputs of --onnx-outputs (default: none)")
       .writes()
       .group("Saved runs");
+  line->external.add(app);
   add_flag(app, "--fp-to-fp16", line->to_float16,
            "Convert the models to FP16 first, for all runners: vernier convert --fp16")
       .group("Runners");
@@ -182,6 +186,10 @@ Command add_run(CLI::App& root, const std::string& command) {
                                           printable(line->models.front())));
             }
             RunOptions options = options_of(*line);
+            if (line->save_onnx.empty() && line->external.given()) {
+              throw Error(ErrorKind::Usage, "--save-external-data without --save-onnx: no model would be written",
+                          "add --save-onnx FILE.onnx");
+            }
             if (!line->save_onnx.empty()) {
               if (line->models.size() != 1) {
                 throw Error(ErrorKind::Usage, "--save-onnx saves one model, and there are several",

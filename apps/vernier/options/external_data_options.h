@@ -17,6 +17,7 @@ class ExternalDataGroup {
   void add(CLI::App& app);
   /// Errors: Usage, also for an option that does nothing without --save-external-data.
   ExternalDataOptions values() const;
+  bool given() const { return wanted_ || many_files_ || !threshold_.empty(); }
 
  private:
   bool wanted_ = false, many_files_ = false;

@@ -178,6 +178,7 @@ constexpr std::array kRefusedOptions{
                kProfile},
     RefusedRow{"--onnx --onnx-path --loadEngine", {"the model is an argument without a name", "vernier COMMAND MODEL"}},
     RefusedRow{"--saveEngine --save-engine", {"the engine goes where -o says", "-o FILE.engine"}, "convert"},
+    RefusedRow{"--output-path", {"the model that runs goes where --save-onnx says", "--save-onnx FILE.onnx"}, "run"},
     RefusedRow{"--saveEngine --save-engine --save-onnx --output-path",
                {"this command builds no engine; -o names the output model", "-o"},
                "--save-external-data"},
@@ -187,6 +188,7 @@ constexpr std::array kRefusedOptions{
                {"this command builds no engine, so nothing would be written", "vernier run MODEL --trt builds one"}},
     RefusedRow{"--save-onnx --output-path",
                {"this command does not write models", "vernier convert MODEL -o FILE.onnx"}},
+    RefusedRow{"--output", {"--save-onnx names the file of the model", "--save-onnx FILE.onnx"}, "run"},
     RefusedRow{"--output --save-external-data --external-data-path --external-data-size-threshold "
                "--no-save-all-tensors-to-one-file",
                {"this command writes no model", "--json prints every figure on stdout"}},
