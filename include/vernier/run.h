@@ -69,6 +69,8 @@ struct RunOptions {
   /// Of runners on engines: settings, shapes, the engine file. Python and time are those of `measure.data`.
   EngineRunOptions engine;
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
+  /// A folder for the values of the inputs without shape and type: DIR/0000000000/NAME.bin, a folder each sample.
+  std::filesystem::path save_input_blobs;
   CompareOptions compare;
   /// Python files of the user, file.py[:function], run in measure.data.python; empty: none. Both are called once an
   /// iteration and pair or run, in order, and see outputs as numpy arrays by name.

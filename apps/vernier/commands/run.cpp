@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -36,7 +37,7 @@ struct RunLine {
   DataGroup data;
   ComparisonGroup comparison;
   std::vector<std::string> load_outputs;
-  std::string save_outputs, save_inputs, save_onnx;
+  std::string save_outputs, save_inputs, save_input_blob, save_onnx;
   ExternalDataGroup external;
   bool json = false, to_float16 = false;
   GateGroup gate;
@@ -57,6 +58,7 @@ RunOptions options_of(const RunLine& line) {
   options.optimization = line.runners.optimization();
   options.save_outputs = line.save_outputs;
   options.save_inputs = line.save_inputs;
+  options.save_input_blobs = line.save_input_blob;
   options.save_accuracy = line.comparison.save_accuracy;
   options.compare = line.comparison.values();
   options.postprocess = line.comparison.postprocess();
@@ -145,6 +147,10 @@ Command add_run(CLI::App& root, const std::string& command) {
             "Save the samples: JSON in Polygraphy's format, or a folder if FILE has no extension (default: none)")
       .writes()
       .group("Saved runs");
+  add_value(app, "--save-input-blob", line->save_input_blob, "DIR",
+            "Save the samples as raw bytes, without shapes and types: DIR/0000000000/INPUT.bin (default: none)")
+      .writes()
+      .group("Saved runs");
   add_value(app, "--save-outputs,--save-results", line->save_outputs, "FILE",
             "Save the outputs of all runners: .npz, a folder if FILE has no extension, otherwise JSON (default: none)")
       .writes()
@@ -203,6 +209,8 @@ Command add_run(CLI::App& root, const std::string& command) {
                  {options.save_inputs, options.save_outputs, options.save_accuracy, options.engine.save_engine}) {
               if (path.has_extension()) require_writable_file(path);
             }
+            // A reader that leaves (| head) must not cost the file.
+            if (!line->save_inputs.empty() || !line->save_outputs.empty()) ::signal(SIGPIPE, SIG_IGN);
             const auto start = std::chrono::steady_clock::now();
             const bool silent = line->messages.quiet > 1;
             line->gate.check();

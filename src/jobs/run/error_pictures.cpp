@@ -3,26 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <string>
 
 #include "base/file.h"
+#include "jobs/run/file_part.h"
 #include "vernier/report/error_picture.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
-
-/// A name from a model as a part of a file's name.
-std::string file_part(std::string name) {
-  for (char& c : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-    if (!plain) c = '_';
-  }
-  if (name.empty() || name.front() == '.') name.insert(0, 1, '_');
-  return name.substr(0, 150);
-}
 
 const NamedTensor* find(const Iteration& iteration, const std::string& name) {
   const auto found = std::find_if(iteration.outputs.begin(), iteration.outputs.end(),

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <ctime>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +22,7 @@
 #include "jobs/common/sources.h"
 #include "jobs/engine/host_files.h"
 #include "jobs/run/error_pictures.h"
+#include "jobs/run/input_blobs.h"
 #include "jobs/run/iteration_script.h"
 #include "jobs/run/live_run.h"
 #include "jobs/run/scripted_runners.h"
@@ -44,6 +47,7 @@ struct Step {
   std::vector<Iteration> compared;               // the iterations, postprocessed
   std::vector<IterationComparison> comparisons;  // run i against run i+1
   std::vector<NonFiniteOutput> nonfinite;
+  std::exception_ptr not_run, not_compared;  // why there are no iterations, or no comparisons
 };
 
 /// A run of the caller's, which keeps it.
@@ -77,7 +81,9 @@ class Job {
     for (std::size_t pair = 0; pair + 1 < runs_.size(); ++pair) {
       tallies_.emplace_back(runs_[pair]->name(), runs_[pair + 1]->name(), options_.compare);
     }
-    if (!tallies_.empty()) say(ComparisonBegins{runs_[0]->name(), runs_[1]->name()});
+    if (!tallies_.empty()) {
+      keep_failure([&] { say(ComparisonBegins{runs_[0]->name(), runs_[1]->name()}); });
+    }
     parallel_ordered(
         runs_.front()->size(), threads(), [&](std::size_t index) { return step(index); },
         [&](std::size_t index, Step done) { return take(index, std::move(done)); });
@@ -151,8 +157,8 @@ class Job {
       if (const auto location = script_location(script)) read.emplace_back(location->file);
     }
     read.insert(read.end(), options_.load_outputs.begin(), options_.load_outputs.end());
-    for (const std::filesystem::path& path :
-         {options_.save_inputs, options_.save_outputs, options_.save_accuracy, options_.engine.save_engine}) {
+    for (const std::filesystem::path& path : {options_.save_inputs, options_.save_input_blobs, options_.save_outputs,
+                                              options_.save_accuracy, options_.engine.save_engine}) {
       if (!path.empty()) refuse_to_overwrite(path, read);
     }
   }
@@ -169,7 +175,9 @@ class Job {
 
   void open_writers() {
     warn_of_pickles({options_.save_inputs, options_.save_outputs}, sinks_);
-    if (live_.empty() && !(options_.save_inputs.empty() && options_.save_outputs.empty())) {
+    const bool saves_any =
+        !(options_.save_inputs.empty() && options_.save_outputs.empty() && options_.save_input_blobs.empty());
+    if (live_.empty() && saves_any) {
       throw Error(ErrorKind::Usage, "no runner was chosen: there is nothing to save",
                   "add ‹onnxrt›, or use ‹vernier data concat› to join saved outputs");
     }
@@ -179,6 +187,7 @@ class Job {
       outputs_.emplace(options_.save_outputs, names);
     }
     if (!options_.save_inputs.empty()) inputs_.emplace(options_.save_inputs);
+    if (!options_.save_input_blobs.empty()) blobs_.emplace(options_.save_input_blobs);
   }
 
   std::size_t threads() const {
@@ -187,12 +196,47 @@ class Job {
     return options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
   }
 
+  bool saves() const { return outputs_.has_value() || inputs_.has_value() || blobs_.has_value(); }
+
+  /// The first failure of a comparison ends the comparisons; what is saved is completed before it is thrown.
+  template <typename Action>
+  void keep_failure(const Action& action) {
+    try {
+      action();
+    } catch (...) {
+      if (!saves()) throw;
+      failure_ = std::current_exception();
+      compares_ = false;
+    }
+  }
+
+  std::vector<NamedTensor> inputs_at(std::size_t index) const {
+    std::vector<NamedTensor> inputs;
+    for (const auto& [name, tensor] : live_.front()->samples().at(index)) inputs.push_back({name, tensor});
+    return inputs;
+  }
+
   Step step(std::size_t index) {
     Step done;
-    for (const auto& one : runs_) done.iterations.push_back(one->at(index));
-    if (inputs_) {
-      for (const auto& [name, tensor] : live_.front()->samples().at(index)) done.inputs.push_back({name, tensor});
+    if (inputs_ || blobs_) done.inputs = inputs_at(index);
+    try {
+      for (const auto& one : runs_) done.iterations.push_back(one->at(index));
+    } catch (...) {
+      if (!inputs_ && !blobs_) throw;
+      done.not_run = std::current_exception();
+      return done;
     }
+    if (!compares_) return done;
+    try {
+      compare(index, done);
+    } catch (...) {
+      if (!saves()) throw;
+      done.not_compared = std::current_exception();
+    }
+    return done;
+  }
+
+  void compare(std::size_t index, Step& done) {
     if (options_.validate) validate(index, done);
     std::vector<Iteration>& compared = done.compared;
     compared = done.iterations;
@@ -203,7 +247,6 @@ class Job {
     for (std::size_t pair = 0; pair + 1 < compared.size(); ++pair) {
       done.comparisons.push_back(compared_pair(index, pair, compared));
     }
-    return done;
   }
 
   IterationComparison compared_pair(std::size_t index, std::size_t pair, const std::vector<Iteration>& iterations) {
@@ -243,12 +286,45 @@ class Job {
     if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
     if (sinks_.progress) sinks_.progress("run", index + 1, runs_.front()->size());
     ++result_.iterations;
+    if (done.not_run) {
+      save_inputs_from(index, done.inputs);
+      std::rethrow_exception(done.not_run);
+    }
     for (std::size_t i = 0; i < live_.size(); ++i) seconds_[i] += done.iterations[i].seconds.value_or(0);
     if (outputs_) {
       for (std::size_t i = 0; i < live_.size(); ++i) outputs_->add(i, done.iterations[i]);
     }
-    if (inputs_) inputs_->add(done.inputs);
-    if (failed_fast_) return true;
+    save_input(index, done.inputs);
+    if (!compares_) return true;
+    keep_failure([&] {
+      if (done.not_compared) std::rethrow_exception(done.not_compared);
+      tell(std::move(done));
+    });
+    // A file with the first samples alone could be compared with no other one.
+    return compares_ || saves();
+  }
+
+  void save_input(std::size_t index, const std::vector<NamedTensor>& inputs) {
+    if (inputs_) inputs_->add(inputs);
+    if (blobs_) blobs_->add(index, inputs);
+  }
+
+  /// A runner failed: the samples that it did not reach belong into the file, too.
+  void save_inputs_from(std::size_t index, const std::vector<NamedTensor>& inputs) {
+    save_input(index, inputs);
+    for (std::size_t i = index + 1; i < runs_.front()->size(); ++i) save_input(i, inputs_at(i));
+    if (inputs_) inputs_->finish();
+    tell_saved_inputs(runs_.front()->size());
+  }
+
+  void tell_saved_inputs(std::size_t iterations) const {
+    for (const auto& path : {options_.save_inputs, options_.save_input_blobs}) {
+      if (!path.empty()) say(RunSaved{/*inputs=*/true, iterations, path});
+    }
+  }
+
+  /// Counts and reports the comparisons of one sample.
+  void tell(Step done) {
     bool passed = done.nonfinite.empty();
     for (const NonFiniteOutput& found : done.nonfinite) say(found);
     result_.nonfinite += done.nonfinite.size();
@@ -266,13 +342,13 @@ class Job {
         draw_errors(options_, pair, done.comparisons[pair], done.compared[pair], done.compared[pair + 1], events_);
       }
     }
-    if (passed || !options_.fail_fast) return true;
-    failed_fast_ = true;
-    // A file with the first samples alone could be compared with no other one.
-    return outputs_.has_value() || inputs_.has_value();
+    if (!passed && options_.fail_fast) compares_ = false;
   }
 
   void finish() {
+    if (outputs_) outputs_->finish();
+    if (inputs_) inputs_->finish();
+    if (failure_) std::rethrow_exception(failure_);
     for (std::size_t i = 0; i < live_.size(); ++i) say(RunnerDone{live_[i]->name(), result_.iterations, seconds_[i]});
     for (std::size_t pair = 0; pair < tallies_.size(); ++pair) {
       result_.pairs.push_back(tallies_[pair].summary());
@@ -280,14 +356,8 @@ class Job {
       result_.passed = result_.passed && result_.pairs.back().passed;
     }
     result_.passed = result_.passed && result_.nonfinite == 0;
-    if (outputs_) {
-      outputs_->finish();
-      say(RunSaved{/*inputs=*/false, result_.iterations, options_.save_outputs});
-    }
-    if (inputs_) {
-      inputs_->finish();
-      say(RunSaved{/*inputs=*/true, result_.iterations, options_.save_inputs});
-    }
+    if (outputs_) say(RunSaved{/*inputs=*/false, result_.iterations, options_.save_outputs});
+    tell_saved_inputs(result_.iterations);
     if (tallies_.empty()) say(NothingCompared{result_.runs.front(), result_.iterations});
     if (!options_.save_accuracy.empty()) {
       replace_file(options_.save_accuracy, result_.accuracy.to_json(options_.compare));
@@ -304,8 +374,10 @@ class Job {
   std::optional<IterationScript> compare_script_, postprocess_script_;
   std::optional<RunWriter> outputs_;
   std::optional<InputWriter> inputs_;
-  std::vector<double> seconds_;  // of the inferences of live_
-  bool failed_fast_ = false;     // nothing more is compared
+  std::optional<InputBlobs> blobs_;
+  std::vector<double> seconds_;        // of the inferences of live_
+  std::atomic<bool> compares_ = true;  // false behind a failure that ends the comparisons
+  std::exception_ptr failure_;         // thrown when all is saved
   std::vector<PairTally> tallies_;
   mutable std::mutex origin_mutex_;
   mutable std::map<std::size_t, NonFiniteOrigin> origins_;  // by run

@@ -16,7 +16,8 @@ std::vector<ScriptedModel> run_model_scripts(RunOptions& options, const JobSinks
   }
   std::vector<ScriptedModel> models;
   for (const auto& [script, formats] : scripts) {
-    for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
+    for (const auto& path :
+         {options.save_inputs, options.save_input_blobs, options.save_outputs, options.save_accuracy}) {
       if (!path.empty()) keep_model_script(path, script);
     }
     models.push_back(
