@@ -21,9 +21,8 @@ struct InspectOptions {
   bool weights = false;
   std::filesystem::path external_data_dir;    // as in MeasureOptions
   std::map<std::string, Shape> input_shapes;  // in the place of those in the file, for the sizes behind them
-  // Of list_like_polygraphy() alone:
-  bool infer_shapes = false;        // show types that the file does not say
-  bool skip_external_data = false;  // show no values that lie in other files
+  bool skip_external_data = false;  // open no other files: they may be missing, and their values are not known
+  bool infer_shapes = false;        // of list_like_polygraphy() alone: show types that the file does not say
 };
 /// What is in a model file, float or typed. Values of weights are not read. Errors: Input.
 VERNIER_API ModelInspection inspect_model(const InspectOptions& options);

@@ -23,6 +23,10 @@ onnx::ModelProto read_raw_proto(const OnnxModel& model, std::string* sha256 = nu
 /// read.
 Model read_model_unhashed(const OnnxModel& source, const std::filesystem::path& external_data_dir = {});
 
+/// The same without opening the files that hold external data, which may be missing: such tensors have types and
+/// shapes, and no values. For those who only look.
+Model read_model_without_external_data(const OnnxModel& source);
+
 /// Makes `slot`, an initializer of a graph of `model`, hold `value` under `name`: large values go beside the message.
 void store_initializer(Model& model, onnx::TensorProto& slot, const std::string& name, const Tensor& value);
 

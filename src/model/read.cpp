@@ -47,8 +47,11 @@ namespace fs = std::filesystem;
 /// External data of one model: each file mapped once, none outside its folder.
 class ExternalData {
  public:
-  /// nullopt: there may be none.
-  explicit ExternalData(std::optional<fs::path> folder) : folder_(std::move(folder)) {}
+  /// nullopt: there may be none. `ignored`: no file is opened, and the tensors in them have no values.
+  explicit ExternalData(std::optional<fs::path> folder, bool ignored = false)
+      : folder_(std::move(folder)), ignored_(ignored) {}
+
+  bool ignored() const { return ignored_; }
 
   Tensor read(const onnx::TensorProto& proto) {
     std::string location;
@@ -153,6 +156,7 @@ class ExternalData {
   }
 
   std::optional<fs::path> folder_;
+  bool ignored_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
   std::map<std::string, std::string> sha1_;  // of those whose checksum some tensor names
 };
@@ -168,6 +172,11 @@ void strip_initializers_from_inputs(onnx::GraphProto& graph) {
                inputs.end());
 }
 
+void leave_without_values(onnx::TensorProto& tensor) {
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+}
+
 void move_weights_out(Model& model, ExternalData& external) {
   make_constants_dense(model.proto, [&](const onnx::TensorProto& proto) {
     return proto.data_location() == onnx::TensorProto::EXTERNAL ? external.read(proto) : tensor_of(proto);
@@ -178,6 +187,10 @@ void move_weights_out(Model& model, ExternalData& external) {
       const bool outside = proto.data_location() == onnx::TensorProto::EXTERNAL;
       const bool small = !outside && proto.ByteSizeLong() < kWeightBytes;
       if (proto.data_type() == onnx::TensorProto::STRING) continue;
+      if (outside && external.ignored()) {
+        leave_without_values(*graph.mutable_initializer(i));
+        continue;
+      }
       // Types that we have no name for (complex numbers) may be there as long as nothing needs their values.
       if (small && dtype_bits(static_cast<Dtype>(proto.data_type())) == 0) continue;
       const std::string name = proto.name();
@@ -189,6 +202,10 @@ void move_weights_out(Model& model, ExternalData& external) {
     for (onnx::NodeProto& node : *graph.mutable_node()) {
       for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
         if (attribute.has_t() && attribute.t().data_location() == onnx::TensorProto::EXTERNAL) {
+          if (external.ignored()) {
+            leave_without_values(*attribute.mutable_t());
+            continue;
+          }
           *attribute.mutable_t() = proto_of(external.read(attribute.t()), attribute.t().name());
         }
       }
@@ -343,8 +360,7 @@ void drop_types_of_strangers(onnx::GraphProto& graph) {
                values.end());
 }
 
-Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha256* hash,
-            const Progress& progress = {}) {
+Model adopt(onnx::ModelProto proto, ExternalData external, Sha256* hash, const Progress& progress = {}) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
     throw Error(ErrorKind::Input, "not an ONNX model: it has no graph");
   }
@@ -355,7 +371,6 @@ Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha25
   if (default_opset(model.proto) == 0 && model.proto.opset_import_size() == 0) set_opset(model.proto, "", 1);
   fix_names(model.proto);
   model.notes = take_notes(model.proto);
-  ExternalData external(folder);
   move_weights_out(model, external);
   model.data_files = external.files();
   if (hash != nullptr) external.add_to(*hash, progress);
@@ -458,10 +473,10 @@ onnx::ModelProto read_raw_proto(const OnnxModel& model, std::string* sha256) {
 
 namespace {
 
-Model read(const OnnxModel& source, const fs::path& external_data_dir, Sha256* hash, const Progress& progress = {}) {
+Model read(const OnnxModel& source, ExternalData external, Sha256* hash, const Progress& progress = {}) {
   onnx::ModelProto proto = parse(source, hash);
   try {
-    Model model = adopt(std::move(proto), data_folder(source, external_data_dir), hash, progress);
+    Model model = adopt(std::move(proto), std::move(external), hash, progress);
     model.path = source.name();
     return model;
   } catch (const Error& error) {
@@ -479,18 +494,24 @@ Model read_model(const OnnxModel& source, const fs::path& external_data_dir, con
     return model;
   }
   Sha256 hash;
-  Model model = read(source, external_data_dir, &hash, progress);
+  Model model = read(source, ExternalData(data_folder(source, external_data_dir)), &hash, progress);
   model.sha256 = hash.hex();
   return model;
 }
 
 Model read_model_unhashed(const OnnxModel& source, const fs::path& external_data_dir) {
-  return source.model() != nullptr ? *source.model() : read(source, external_data_dir, nullptr);
+  if (source.model() != nullptr) return *source.model();
+  return read(source, ExternalData(data_folder(source, external_data_dir)), nullptr);
+}
+
+Model read_model_without_external_data(const OnnxModel& source) {
+  if (source.model() != nullptr) return *source.model();
+  return read(source, ExternalData(std::nullopt, /*ignored=*/true), nullptr);
 }
 
 Model adopt_model(onnx::ModelProto proto, const fs::path& folder) {
   if (proto.has_graph()) name_default_domain(proto);
-  return adopt(std::move(proto), folder, nullptr);
+  return adopt(std::move(proto), ExternalData(folder), nullptr);
 }
 
 }  // namespace vernier

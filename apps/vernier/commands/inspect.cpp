@@ -55,7 +55,7 @@ Command add_inspect(CLI::App& root) {
   add_flag(app, "--shape-inference", line->infer_shapes, "With --display-as polygraphy: also print inferred shapes")
       .group("Model");
   add_flag(app, "--ignore-external-data", line->skip_external_data,
-           "With --display-as polygraphy: read no weights from other files")
+           "Read no weights from other files, which may be missing; sizes that depend on them are unknown")
       .group("Model");
   add_flag(app, "--list-unbounded-dds", line->unbounded,
            "Print only the sizes that depend on data and have no upper bound")
@@ -114,12 +114,12 @@ Command add_inspect(CLI::App& root) {
             for (auto& [name, shape] : parse_input_shapes("--input-shapes", line->input_shapes, Dims::MayBeOpen)) {
               options.input_shapes[name] = std::move(shape);
             }
+            options.skip_external_data = line->skip_external_data;
             options.nodes = shows.contains("layers");
             options.attributes = shows.contains("attrs");
             options.weights = shows.contains("weights");
             if (form == "polygraphy" || (!line->log_format.empty() && !line->result.json)) {
               options.infer_shapes = line->infer_shapes;
-              options.skip_external_data = line->skip_external_data;
               print_result(console, list_like_polygraphy(options));
               return 0;
             }

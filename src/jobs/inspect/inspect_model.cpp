@@ -243,7 +243,8 @@ UnboundedSizes list_unbounded_sizes(const OnnxModel& model) {
 
 ModelInspection inspect_model(const InspectOptions& options) {
   // Without the hash of weights beside the file: nothing here names the model, and they may be gigabytes.
-  Model model = read_model_unhashed(options.model, options.external_data_dir);
+  Model model = options.skip_external_data ? read_model_without_external_data(options.model)
+                                           : read_model_unhashed(options.model, options.external_data_dir);
   override_input_shapes(model, options.input_shapes, "‹input-shapes›");
   const std::map<std::string, ValueType> types = infer_types_in_place(model);
   const std::vector<Layer> layers = find_layers(model, types);
