@@ -54,6 +54,11 @@ class GraphLint {
     for (const onnx::ValueInfoProto& value : graph.input()) {
       inputs.insert(value.name());
       define(value.name(), "the graph's inputs", false);
+      // Bodies may leave it out (onnx/checker.cc).
+      if (where.empty() && value.type().has_tensor_type() && !value.type().tensor_type().has_shape()) {
+        log_.add(true, kChecker,
+                 fmt::format("input '{}' has no shape, not even one with open sizes", printable(value.name())));
+      }
     }
     for (const onnx::TensorProto& tensor : graph.initializer()) {
       if (!inputs.contains(tensor.name())) define(tensor.name(), "an initializer", false);
@@ -111,6 +116,20 @@ class GraphLint {
       }
     }
     if (where.empty()) look_at_unused(graph);
+    look_at_unread_constants(graph, inputs, where);
+  }
+
+  void look_at_unread_constants(const onnx::GraphProto& graph, const std::set<std::string>& inputs,
+                                const std::string& where) {
+    std::set<std::string> read;
+    for (const onnx::NodeProto& node : graph.node()) read.merge(tensors_read(node));
+    for (const onnx::ValueInfoProto& output : graph.output()) read.insert(output.name());
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      if (read.contains(tensor.name()) || inputs.contains(tensor.name())) continue;
+      log_.add(
+          false, kGraph,
+          fmt::format("{}Initializer: '{}' is not used by any node, can be removed.", where, printable(tensor.name())));
+    }
   }
 
   /// Nodes and inputs that no output depends on, by whatever path.
