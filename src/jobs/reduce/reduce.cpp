@@ -332,6 +332,10 @@ class Job {
     report_.inputs = input_names(whole_.model());
     report_.outputs = output_names(whole_.model());
     report_.model = given_model(whole_.model(), options_.output, options_.external_data);
+    if (options_.min_good.empty()) return;
+    report_.min_good = options_.min_good.string();
+    report_.nodes_good = report_.nodes_before;
+    write_model(whole_.model(), options_.min_good, {.external_data = beside()});
   }
 
   void write() {
