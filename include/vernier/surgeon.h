@@ -60,7 +60,8 @@ struct SanitizeOptions {
   /// Nodes are tried one by one where folding all at once fails.
   std::optional<Partitioning> partitioning;
   bool fold_shapes = true;
-  std::int64_t fold_size_limit = 0;  // bytes; 0: 64 MB, and 1 MB where a value is 8 times what it is made of
+  /// Bytes; 0: 64 MB, and 1 MB where a value is 8 times what it is made of; below zero: only empty values are folded.
+  std::int64_t fold_size_limit = 0;
   bool cleanup = false;
   bool simplify = false;  // fusions, and nodes that do nothing or repeat another
   std::map<std::string, Shape> input_shapes;

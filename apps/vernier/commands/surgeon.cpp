@@ -127,9 +127,13 @@ SanitizeOptions options_of(const SanitizeLine& line) {
     options.partitioning = parse_choice<Partitioning>("--partitioning", line.partitioning);
   }
   options.fold_shapes = !line.no_fold_shapes;
-  if (!line.size_limit.empty()) options.fold_size_limit = parse_bytes("--fold-size-threshold", line.size_limit);
+  if (line.size_limit == "0") {
+    options.fold_size_limit = -1;
+  } else if (!line.size_limit.empty()) {
+    options.fold_size_limit = parse_bytes("--fold-size-threshold", line.size_limit);
+  }
   if (!line.fold && !line.simplify &&
-      (options.passes > 0 || options.partitioning.has_value() || options.fold_size_limit > 0)) {
+      (options.passes > 0 || options.partitioning.has_value() || options.fold_size_limit != 0)) {
     throw Error(ErrorKind::Usage, "options of constant folding without --fold-constants", "add --fold-constants");
   }
   options.cleanup = line.cleanup;

@@ -72,6 +72,8 @@ PerOutput<T> per_output(std::string_view option, const std::vector<std::string>&
 }
 
 double number_within(std::string_view option, const std::string& text, double least, double most) {
+  // As NumPy spells it: any finite error passes.
+  if (most == std::numeric_limits<double>::max() && text == "inf") return std::numeric_limits<double>::infinity();
   const double value = parse_number(option, text);
   if (value < least || value > most) {
     throw Error(ErrorKind::Usage, most == std::numeric_limits<double>::max()

@@ -55,7 +55,7 @@ bool small_enough(const onnx::NodeProto& node, const Types& types, std::int64_t 
     // Their size is known only after the run, but is at most the rank (below 8) times 8 bytes for each element read.
     const bool bounded = node.op_type() == "NonZero" || node.op_type() == "Compress";
     const std::int64_t out = bounded ? in * 64 : bytes_of(types, name);
-    if (out < 0 || out > (most > 0 ? most : kMaxBytes)) return false;
+    if (out < 0 || out > (most == 0 ? kMaxBytes : std::max<std::int64_t>(most, 0))) return false;
     if (most == 0 && out > kFreeBytes && out > kMaxGrowth * in) return false;
   }
   return true;

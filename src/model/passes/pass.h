@@ -15,7 +15,7 @@ namespace vernier::passes {
 /// What fold_constants leaves alone.
 struct FoldLimits {
   int rounds = 0;              // at most so many; 0: until nothing is left
-  std::int64_t max_bytes = 0;  // values above stay nodes; 0: 64 MB, or 1 MB where they grow 8 times
+  std::int64_t max_bytes = 0;  // values above stay nodes; 0: 64 MB, or 1 MB where they grow 8 times; below: all
   bool shapes = true;          // Shape nodes are folded, too
   bool outputs = false;        // outputs of the model become initializers, too; else their nodes stay
   bool apart = false;          // where the evaluator refuses all constant nodes together, each one is tried alone
