@@ -162,9 +162,10 @@ Range range_of(const InputInfo& input, const SourceOptions& options) {
 
 Draw plan_draw(const InputInfo& input, const SourceOptions& options) {
   if (!is_float(input.dtype) && !is_integer(input.dtype) && input.dtype != Dtype::Bool) {
+    const std::string_view kind =
+        input.dtype == Dtype::Undefined ? "a sequence, an optional or a map" : dtype_name(input.dtype);
     throw Error(ErrorKind::Input,
-                fmt::format("input '{}' is {}, for which there is no random data", printable(input.name),
-                            dtype_name(input.dtype)),
+                fmt::format("input '{}' is {}, for which there is no random data", printable(input.name), kind),
                 "give real inputs with ‹data›");
   }
   Draw draw{input, {}, std::nullopt, false, {0, 1}};
