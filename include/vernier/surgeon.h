@@ -33,10 +33,11 @@ struct TensorChoice {
 
 struct ExtractOptions {
   OnnxModel model;
-  std::filesystem::path output;       // empty: a value in the result
-  std::vector<TensorChoice> inputs;   // empty: the model's own
-  std::vector<TensorChoice> outputs;  // empty: the model's own
-  bool fix_open_sizes = false;        // of the model's inputs: to 1
+  std::filesystem::path output;               // empty: a value in the result
+  std::vector<TensorChoice> inputs;           // empty: the model's own
+  std::vector<TensorChoice> outputs;          // empty: the model's own
+  std::map<std::string, Shape> input_shapes;  // of the model's inputs, in the place of those in the file
+  bool fix_open_sizes = false;                // those that `input_shapes` leave open: to 1
   ExternalDataOptions external_data;
   /// Needs `output`. Samples of the whole model: the inputs and outputs that the part has on them are written beside
   /// it, to STEM_inputs.json and STEM_outputs.json.

@@ -75,8 +75,9 @@ TEST(ParseInputShape, ReadsListsAndTheFormOfTrtexec) {
   EXPECT_EQ(parse_input_shape("--s", "x:[1,3,224,224]"), Named("x", {1, 3, 224, 224}));
   EXPECT_EQ(parse_input_shape("--s", "x:1x3"), Named("x", {1, 3}));
   EXPECT_EQ(parse_input_shape("--s", "x:[]"), Named("x", Shape{}));
+  EXPECT_EQ(parse_input_shape("--s", "x:[0,2]"), Named("x", {0, 2}));
   for (const char* text :
-       {"", "x", "x:", "[1]", ":[1]", "x:[0]", "x:[-1]", "x:[1,]", "x:[1.5]", "x:[N]", "x:1x", "x:[2147483648]"}) {
+       {"", "x", "x:", "[1]", ":[1]", "x:[-2]", "x:[-1]", "x:[1,]", "x:[1.5]", "x:[N]", "x:1x", "x:[2147483648]"}) {
     EXPECT_NE(usage_error([&] { parse_input_shape("--s", text); }), "") << text;
   }
 }

@@ -80,7 +80,7 @@ TensorChoice parse_tensor(const char* option, std::string text, bool with_shape)
     if (*part == "auto") {
       drop();
     } else if (part->starts_with('[') || numbers) {
-      choice.shape = parse_input_shape(option, text).second;
+      choice.shape = parse_input_shape(option, text, Dims::MayBeOpen).second;
       drop();
     }
   }
@@ -172,6 +172,9 @@ Command add_surgeon_extract(CLI::App& root) {
             "Run the whole model on these samples, in any form of --data, and write the part's inputs and outputs to "
             "STEM_inputs.json and STEM_outputs.json (default: not run)")
       .group("Part");
+  add_values(app, "--model-input-shapes,--model-inputs", line->input_shapes, "NAME:[D0,D1]",
+             "Shapes of the whole model's inputs, which the part's shapes are inferred from (default: as in the file)")
+      .group("Part");
   add_fallback(app, line->fix_open_sizes, "Part");
   add_row(app, table::kCustomOps, "Part", line->texts);
   add_message_options(app, line->messages);
@@ -188,6 +191,9 @@ Command add_surgeon_extract(CLI::App& root) {
               options.outputs.push_back(parse_tensor("--outputs", text, false));
             }
             options.fix_open_sizes = line->fix_open_sizes;
+            for (const std::string& text : line->input_shapes) {
+              options.input_shapes.insert(parse_input_shape("--model-input-shapes", text, Dims::MayBeOpen));
+            }
             if (!line->with_data.empty()) options.with_data.emplace().data.location = line->with_data;
             read_value(table::kCustomOps, line->texts, options.custom_operators);
             return finish(console, extract_model(options, console.sinks()));

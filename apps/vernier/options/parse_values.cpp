@@ -154,12 +154,14 @@ std::pair<std::string, Shape> parse_input_shape(std::string_view option, const s
     }
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
-    valid = valid && error == std::errc() && end == dim.data() + dim.size() && value > 0 &&
+    valid = valid && error == std::errc() && end == dim.data() + dim.size() && value >= 0 &&
             value <= std::numeric_limits<std::int32_t>::max();
     shape.push_back(value);
   }
   if (!valid) {
-    wrong(option, text, "of the form name:[1,3,224,224]", "dimensions are whole numbers from 1 to 2147483647");
+    wrong(option, text, "of the form name:[1,3,224,224]",
+          dims == Dims::Fixed ? "dimensions are whole numbers from 0 to 2147483647"
+                              : "dimensions are whole numbers from 0 to 2147483647, -1 or a name");
   }
   return {name, shape};
 }

@@ -116,6 +116,25 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
   result.samples = PartSamples{files.inputs, files.outputs, all.size()};
 }
 
+/// An initializer that is listed as an input of the part becomes an input of the model.
+void make_inputs_of_constants(Model& model, const ExtractOptions& options) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  for (const TensorChoice& choice : options.inputs) {
+    auto& constants = *graph.mutable_initializer();
+    const auto found = std::ranges::find(constants, choice.name, &onnx::TensorProto::name);
+    if (found == constants.end()) continue;
+    if (options.with_data) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("‹inputs›: '{}' is an initializer, so samples of the model do not hold it",
+                              printable(choice.name)),
+                  "leave out ‹with-data›, or this input");
+    }
+    add_input(graph, *found);
+    constants.erase(found);
+    model.weights.erase(choice.name);
+  }
+}
+
 }  // namespace
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
@@ -128,7 +147,9 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
     throw Error(ErrorKind::Usage, fmt::format("‹with-data›: {} has no weights to run with", options.model.name()),
                 "‹vernier surgeon weight-reconstruct› makes some up");
   }
+  override_input_shapes(model, options.input_shapes, "‹model-input-shapes›");
   if (options.fix_open_sizes) fix_open_sizes(model);
+  make_inputs_of_constants(model, options);
   return extract_part(model, options, sinks, missing);
 }
 
