@@ -84,8 +84,14 @@ std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, co
   } else if (choice.names.empty() && choice.op_types.empty()) {
     chosen.insert(own.begin(), own.end());
   }
+  const std::vector<std::string> inputs = input_names(model);
   if (!all) {
-    for (const std::string& pattern : choice.names) chosen.merge(matches(pattern, candidates));
+    for (const std::string& pattern : choice.names) {
+      // "*" and its kin mean what the network computes: an input has to be named.
+      const bool named = std::ranges::find(inputs, pattern) != inputs.end();
+      if (named && std::ranges::find(candidates, pattern) == candidates.end()) candidates.push_back(pattern);
+      chosen.merge(matches(pattern, candidates));
+    }
   }
   for (const std::string& op_type : choice.op_types) chosen.merge(of_type(op_type, tensors));
   for (const std::string& pattern : choice.excluded) {
@@ -94,6 +100,7 @@ std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, co
 
   const std::map<std::string, ValueType> types = infer_types(model);
   std::map<std::string, Dtype> declared;
+  for (const InputInfo& input : model_inputs(model)) declared[input.name] = input.dtype;
   for (const InputInfo& output : model_outputs(model)) declared[output.name] = output.dtype;
   std::vector<std::pair<std::string, Dtype>> outputs;
   for (const std::string& name : candidates) {

@@ -15,9 +15,10 @@ namespace vernier {
 bool means_all(const std::vector<std::string>& names);
 
 /// Name and element type of the tensors chosen, in graph order: outputs of nodes of the main graph that are not
-/// Constant. Without a choice: the model's own outputs. Tensors whose type cannot be inferred (sequences, outputs of
-/// operators that ONNX does not know) are left out by "all" and named in `left_out`.
-/// Errors: Usage when a name, a pattern or an operator type matches nothing, with the nearest; or when nothing is left.
+/// Constant; then inputs that are chosen by their whole names. Without a choice: the model's own outputs. Tensors whose
+/// type cannot be inferred (sequences, outputs of operators that ONNX does not know) are left out by "all" and named in
+/// `left_out`. Errors: Usage when a name, a pattern or an operator type matches nothing, with the nearest; or when
+/// nothing is left.
 std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, const OutputChoice& choice,
                                                           std::vector<std::string>& left_out);
 

@@ -300,6 +300,7 @@ void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
   turn_help_around(root, arguments);
   move_behind_command(root, arguments);
   std::vector<std::string> reversed = normalize_arguments(std::move(arguments));
+  for (std::string& argument : reversed) keep_brackets(argument);
   std::reverse(reversed.begin(), reversed.end());  // the order that CLI11 wants
   try {
     root.parse(std::move(reversed));

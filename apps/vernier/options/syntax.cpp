@@ -8,6 +8,27 @@
 #include "vernier/error.h"
 
 namespace vernier::cli {
+namespace {
+
+/// CLI11 takes "[ab]" for a list of values. keep_brackets() puts this before a wildcard, and it is removed again.
+constexpr char kWildcard = '\x1e';
+
+CLI::Option* with_brackets(CLI::Option* option) {
+  return option->transform(
+      [](std::string text) {
+        if (text.starts_with(kWildcard)) text.erase(0, 1);
+        return text;
+      },
+      "");
+}
+
+}  // namespace
+
+void keep_brackets(std::string& argument) {
+  const std::size_t start = argument.starts_with("--") ? argument.find('=') + 1 : 0;
+  const bool brackets = argument.substr(start).starts_with('[') && argument.ends_with(']');
+  if (brackets && argument.find(',', start) == std::string::npos) argument.insert(start, 1, kWildcard);
+}
 
 Option& Option::group(const std::string& name) {
   raw_->group(name);
@@ -78,7 +99,8 @@ Option add_flag(CLI::App& app, const std::string& names, const std::function<voi
 
 Option add_value(CLI::App& app, const std::string& names, std::string& value, const std::string& value_name,
                  const std::string& help) {
-  CLI::Option* option = app.add_option(names, value, help)->type_name(value_name)->capture_default_str();
+  CLI::Option* option = with_brackets(app.add_option(names, value, help)->type_name(value_name));
+  option->capture_default_str();
   option->each([option](const std::string& text) {
     if (text.empty()) throw Error(ErrorKind::Usage, fmt::format("{}: its value is empty", option->get_name()));
   });
@@ -87,14 +109,14 @@ Option add_value(CLI::App& app, const std::string& names, std::string& value, co
 
 Option add_value(CLI::App& app, const std::string& names, const std::function<void(const std::string&)>& given,
                  const std::string& value_name, const std::string& help, const std::string& default_text) {
-  CLI::Option* option = app.add_option_function<std::string>(names, given, help)->type_name(value_name);
+  CLI::Option* option = with_brackets(app.add_option_function<std::string>(names, given, help)->type_name(value_name));
   if (!default_text.empty()) option->default_str(default_text);
   return Option(option);
 }
 
 Option add_values(CLI::App& app, const std::string& names, std::vector<std::string>& values,
                   const std::string& value_name, const std::string& help) {
-  return Option(app.add_option(names, values, help)->type_name(value_name));
+  return Option(with_brackets(app.add_option(names, values, help)->type_name(value_name)));
 }
 
 Option add_values(CLI::App& app, const std::string& names,
@@ -104,16 +126,16 @@ Option add_values(CLI::App& app, const std::string& names,
     given(values);
     return true;
   };
-  return Option(app.add_option(names, take, help)->expected(1, kMostValues)->type_name(value_name));
+  return Option(with_brackets(app.add_option(names, take, help)->expected(1, kMostValues)->type_name(value_name)));
 }
 
 Option add_argument(CLI::App& app, const std::string& name, std::string& value, const std::string& help) {
-  return Option(app.add_option(name, value, help)->required()->type_name(""));
+  return Option(with_brackets(app.add_option(name, value, help)->required()->type_name("")));
 }
 
 Option add_arguments(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                      const std::string& help) {
-  return Option(app.add_option(name, values, help)->type_name(""));
+  return Option(with_brackets(app.add_option(name, values, help)->type_name("")));
 }
 
 void before_parsing(CLI::App& app, const std::function<void()>& action) {

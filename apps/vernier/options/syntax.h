@@ -76,6 +76,9 @@ Option add_argument(CLI::App& app, const std::string& name, std::string& value, 
 /// Positional arguments, as many as there are.
 Option add_arguments(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& help);
 
+/// For arguments as typed: "[ab]" stays a wildcard, which CLI11 would take for a list. "[a,b]" is such a list.
+void keep_brackets(std::string& argument);
+
 /// Called when it is this command that is parsed, before its options are looked at.
 void before_parsing(CLI::App& app, const std::function<void()>& action);
 

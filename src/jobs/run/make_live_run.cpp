@@ -66,6 +66,7 @@ void mark(Model& model, const Model& named, const OutputChoice& choice, const st
   for (const onnx::NodeProto& node : model.proto.graph().node())
     there.insert(node.output().begin(), node.output().end());
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) there.insert(output.name());
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) there.insert(input.name());
   for (auto& [name, dtype] : choose_outputs(named, choice, left_out)) {
     const bool simulated = &model != &named && (dtype == Dtype::Float16 || dtype == Dtype::BFloat16);
     if (!there.contains(name)) {
