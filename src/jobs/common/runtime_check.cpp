@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
-#include "model/parts.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -57,7 +56,8 @@ double agreement_db(const std::vector<Tensor>& plain, const std::vector<Tensor>&
 }  // namespace
 
 bool too_large_to_try(const Model& model) {
-  return bytes_beside(model) > kLargeWeights || model.proto.graph().node_size() > kMostOptimizedNodes;
+  constexpr int kMostTriedNodes = 15000;  // its optimizers take the square: some 5 s for as many
+  return bytes_beside(model) > kLargeWeights || model.proto.graph().node_size() > kMostTriedNodes;
 }
 
 std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,

@@ -15,7 +15,7 @@ namespace vernier {
 
 class Runtime;
 
-/// More than 1 GiB of weights, or more nodes than kMostOptimizedNodes.
+/// More than 1 GiB of weights, or more than 15,000 nodes.
 bool too_large_to_try(const Model& model);
 
 /// Loads `model` in ONNX Runtime's CPU provider with default optimizations and runs the first sample, then again

@@ -23,6 +23,7 @@ namespace vernier {
 /// concerns whoever tries the file on a CPU first.
 void Diagnosis::try_on_onnxruntime() {
   report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
+  if (too_large_to_try(typed_->model())) report_.typed->notes.push_back({"too-large-to-try", {}});
   if (!report_.typed->onnxruntime) return;
   std::optional<Note> found = refusal_note(*report_.typed->onnxruntime, subject().runtime->version());
   const bool for_it = options_.precision.target == Target::OnnxRuntime;

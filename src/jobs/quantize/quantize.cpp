@@ -182,6 +182,7 @@ void try_written(const Model& typed, const QuantizeOptions& options, Target targ
       calibrated != nullptr ? calibrated->samples
                             : samples_for(typed, given ? random : options.measure.data, sources.sinks());
   result.onnxruntime = try_on_runtime(sources.runtime(), typed, *samples);
+  if (too_large_to_try(typed)) result.typed.notes.push_back({"too-large-to-try", {}});
   if (!result.onnxruntime) return;
   const std::optional<Note> note = refusal_note(*result.onnxruntime, sources.runtime()->version());
   if (!note) return;

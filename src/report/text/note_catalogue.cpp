@@ -367,6 +367,8 @@ constexpr NoteTemplate kNotes[] = {
      "the engine is built (trtexec --noTF32){layer:?|}]"},
     {"timed-by-itself", "{engine} was timed by itself, not in turns: it starts anew each time"},
     {"times-of-engine", "times of layers are those of {engine:text}"},
+    {"too-large-to-try",
+     "not tried in ONNX Runtime with its default optimizations: more than 1 GiB of weights or 15,000 nodes"},
     {"transposed-weights-shared",
      "{count:#transposed weight} left out: a Transpose of the other copy, which engines fold when they load the "
      "file"},
