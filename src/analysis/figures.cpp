@@ -219,6 +219,7 @@ std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& o
                                      const Requirement* requirement) {
   std::vector<Note> notes;
   bool values = false, classes = false, limited = false;
+  const bool top1 = requirement != nullptr && requirement->metric == Metric::MinTop1Agreement;
   for (const auto& [name, stats] : outputs) {
     if (!stats.pooled.comparable() && stats.lost_infinities == 0) {
       throw Error(
@@ -236,13 +237,15 @@ std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& o
     limited = true;
     values = values || stats.pooled.count > 0;
     classes = classes || stats.rows > 0;
+    if (top1 && stats.rows == 0 && stats.pooled.count > 0)
+      notes.push_back({"output-without-classes", {{"output", name}}});
   }
   if (!limited) return notes;
   if (!values) {
     throw Error(ErrorKind::Input, "the compared outputs are empty in every sample: nothing can be compared",
                 "give samples on which the model returns values, or measure in front of what selects them: ‹outputs›");
   }
-  if (requirement != nullptr && requirement->metric == Metric::MinTop1Agreement && !classes) {
+  if (top1 && !classes) {
     throw Error(ErrorKind::Input,
                 "top-1 agreement needs an output of several classes, and the compared ones hold one value a row",
                 "‹min-sqnr› and ‹max-abs-error› check single values, a ‹metric-script› decisions at a threshold");

@@ -60,8 +60,9 @@ std::vector<SampleFigure> worst_samples(std::span<const SampleSums> samples, boo
 std::optional<HeavyTail> heavy_tail(std::span<const SampleSums> samples);
 
 /// What does not count of outputs beside their reference, or of the reference beside itself: "reference-not-finite",
-/// "output-empty". Errors: Input where `requirement` (null: none), or nothing at all, can be judged: an output holds
-/// nothing but NaN, all are empty in all samples, or top-1 is asked of outputs with one value a row.
+/// "output-empty", "output-without-classes". Errors: Input where `requirement` (null: none), or nothing at all, can be
+/// judged: an output holds nothing but NaN, all are empty in all samples, or top-1 is asked of outputs with one value a
+/// row.
 std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& outputs, const Requirement* requirement);
 
 /// Noise power over signal power, the largest of the outputs: what sensitivities are ranked by without a requirement.

@@ -260,30 +260,22 @@ class ChainedSource final : public SampleSource {
   std::string name_;
 };
 
-bool without_rows(const Tensor& array) { return !array.shape().empty() && array.shape()[0] == 0; }
-
-/// An input may have no row in some samples, such as the boxes of an image, and a cache no step in any. Data without a
-/// row in any sample say nothing of a network: whatever it computes is exact. Reads samples until each input had
-/// values.
+/// An input may have no row, such as the boxes of an image or the steps of a cache. Data without a value in any sample
+/// say nothing of a network: whatever it computes is exact. Reads samples until one has a value.
 void require_values(const SampleSource& source, const SourceOptions& options, const std::vector<InputInfo>& inputs) {
   const std::vector<InputInfo> fed = fed_inputs(options, inputs);
-  std::vector<std::string> missing;
+  std::vector<std::string> wanted;
   for (const InputInfo& input : fed) {
-    if (std::ranges::find(input.shape, 0) == input.shape.end()) missing.push_back(input.name);
+    if (std::ranges::find(input.shape, 0) == input.shape.end()) wanted.push_back(input.name);
   }
-  if (missing.empty()) return;
-  const std::vector<std::string> wanted = missing;
-  bool any = false;
-  for (std::size_t index = 0; index < source.size() && !(any && missing.empty()); ++index) {
+  if (wanted.empty()) return;
+  for (std::size_t index = 0; index < source.size(); ++index) {
     const Sample sample = source.at(index);
-    any = any || std::ranges::any_of(wanted, [&](const std::string& name) { return sample.at(name).count() > 0; });
-    std::erase_if(missing, [&](const std::string& name) { return !without_rows(sample.at(name)); });
+    if (std::ranges::any_of(wanted, [&](const std::string& name) { return sample.at(name).count() > 0; })) return;
   }
-  if (any && missing.empty()) return;
-  const std::string& name = missing.empty() ? wanted.front() : missing.front();
   throw Error(ErrorKind::Input,
               fmt::format("{}: no sample has a value: the array for input '{}' has shape {}", name_of(options),
-                          printable(name), shape_text(source.at(0).at(name).shape())),
+                          printable(wanted.front()), shape_text(source.at(0).at(wanted.front()).shape())),
               "check what wrote it: a filter may have removed every row");
 }
 

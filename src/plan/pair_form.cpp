@@ -61,6 +61,12 @@ std::string without(std::string name, std::string_view ending) {
   return name;
 }
 
+/// One scale for the tensor: what moves its values leaves no axis behind that a scale for each channel would be along.
+bool of_tensor(const Model& model, const std::string& scale) {
+  const auto value = initializer(model, scale);
+  return value && value->count() == 1;
+}
+
 class PairForm {
  public:
   explicit PairForm(const Model& file) : model_(file), names_(file), nodes_(file.proto.graph().node()) {
@@ -185,6 +191,7 @@ class PairForm {
     const std::vector<int> results = results_like(node, place);
     if (results.empty()) return false;
     const auto [scale, zero] = grids_.at(*reads);
+    if (!of_tensor(model_, scale)) return false;
     const bool joins = has(node, Trait::Joins) && std::ranges::all_of(node.input(), [&](const std::string& read) {
                          return grids_.contains(read) && grids_.at(read) == grids_.at(*reads);
                        });
@@ -357,7 +364,7 @@ Model in_pair_form(const Model& file) { return PairForm(file).run(); }
 bool computes_on_codes(const Model& file) {
   std::set<std::string> codes;
   for (const Node& node : file.proto.graph().node()) {
-    if (is_quantization(node, "QuantizeLinear")) codes.insert(node.output(0));
+    if (is_quantization(node, "QuantizeLinear") && of_tensor(file, node.input(1))) codes.insert(node.output(0));
   }
   return std::ranges::any_of(file.proto.graph().node(), [&](const Node& node) {
     if (has(node, Trait::ComputesOnCodes) || node.op_type() == "DynamicQuantizeMatMul") return true;

@@ -274,3 +274,24 @@ def test_files_with_pairs_may_compute_on_quantized_values(tmp_path, nodes):
     lost = measured(tmp_path, job=("debug", "loss"), codes=(1,))  # the second weight is left in float
     assert [defect["kind"] for defect in lost["defects"]] == ["missing-quantizer"]
     assert figure(lost) == pytest.approx(right, abs=0.3)
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, ROWS], ids=["wide", "square"])
+def test_codes_that_are_transposed_keep_their_scale_for_each_channel(columns, tmp_path):
+    random = np.random.default_rng(9)
+    weight = (random.standard_normal((columns, ROWS)) * np.geomspace(0.1, 10, columns)[:, None]).astype(np.float32)
+    samples = random.standard_normal((SAMPLES, 1, ROWS)).astype(np.float32)
+    scale = (np.abs(weight).max(1) / 127).astype(np.float32)
+    ports = [("x", TensorProto.FLOAT, [1, ROWS])], [("y", TensorProto.FLOAT, [1, columns])]
+    save([node("Transpose", "W", "Wt", perm=[1, 0]), node("MatMul", "x Wt", "y")], *ports, {"W": weight}, tmp_path / "float.onnx", 17)
+    values = {"W": weight, "s": scale, "z": np.zeros(columns, np.int8), "xs": np.float32(np.abs(samples).max() / 127), "xz": np.int8(0)}
+    nodes = [node("QuantizeLinear", "x xs xz", "xq"), node("DequantizeLinear", "xq xs xz", "xd"), node("QuantizeLinear", "W s z", "Wq", axis=0),
+             node("Transpose", "Wq", "Wqt", perm=[1, 0]), node("DequantizeLinear", "Wqt s z", "Wd", axis=1), node("MatMul", "xd Wd", "y")]
+    save(nodes, *ports, values, tmp_path / "q.onnx", 17)
+    np.savez(tmp_path / "x.npz", x=samples)
+    session = onnxruntime.InferenceSession(str(tmp_path / "q.onnx"), providers=["CPUExecutionProvider"])
+    given = np.stack([session.run(None, {"x": sample})[0] for sample in samples])
+    done = vernier("verify", "float.onnx", "q.onnx", "--data", "x.npz", "--min-sqnr", "30", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["outcome"] == "met" and not report.get("defects")
+    assert float(report["figures"]["outputs"][0]["sqnr_db"]) == pytest.approx(sqnr(samples @ weight.T, given), abs=0.1)

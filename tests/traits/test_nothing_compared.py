@@ -91,3 +91,24 @@ def test_outputs_without_a_value_in_any_sample_are_refused(limit, tmp_path):
     assert "empty in every sample" in verify(tmp_path, limit, (3,))
     done = vernier("diagnose", "float.onnx", "--int8", "--data", "net.npz", *limit.split(), folder=tmp_path, codes=(3,))
     assert "empty in every sample" in done.stderr
+
+
+def test_top1_of_one_class_beside_another_output_is_told(tmp_path):
+    b = Builder(503)
+    b.add("MatMul", ["x", b.constant("weight", b.normal(8, CLASSES))], "classes")
+    b.add("MatMul", ["x", b.constant("other", b.normal(8, 1))], "score")
+    model = b.model([("x", FLOAT, [1, 8])], [("classes", FLOAT, [1, CLASSES]), ("score", FLOAT, [1, 1])])
+    files(tmp_path, float=model, typed=model)
+    report = verify(tmp_path, "--min-top1-agreement 0.9", (0,))
+    assert [note["output"] for note in report["warning_codes"] if note["code"] == "output-without-classes"] == ["score"]
+    assert "several classes" in verify(tmp_path, "--min-top1-agreement score:0.9", (3,))
+
+
+def test_a_cache_that_is_empty_in_every_sample_is_data(tmp_path):
+    b = Builder(504)
+    b.add("Concat", ["past", "x"], "present", axis=0)
+    b.add("MatMul", ["present", b.constant("weight", b.normal(8, 4))], "y")
+    files(tmp_path, float=b.model([("x", FLOAT, [1, 8]), ("past", FLOAT, ["steps", 8])], [("y", FLOAT, ["all", 4])]))
+    np.savez(tmp_path / "net.npz", x=b.normal(4, 1, 8), past=np.zeros((4, 0, 8), np.float32))
+    done = vernier("diagnose", "float.onnx", "--int8", "--data", "net.npz", "--min-sqnr", "20", "--no-latency", "--quick", folder=tmp_path)
+    assert "is met" in done.stdout

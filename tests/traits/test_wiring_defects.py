@@ -227,3 +227,28 @@ def test_a_relu_that_a_pair_does_the_work_of_among_unknown_layers_is_no_defect(t
     names, report = found(tmp_path, model(True), code=(0, 1))
     assert names == [], report["defects"]
     assert report["outputs"][0]["sqnr_db"] > 25
+
+
+def test_a_bias_of_zeros_that_is_gone_costs_nothing(tmp_path):
+    def case(layers):
+        source = "x"
+        if layers.quantized:
+            source = layers.b.add("Mul", ["x", layers.b.constant("factors", np.linspace(0.3, 2, CHANNELS).astype(np.float32))], "scaled")
+        layers.product(source=source, op_type="Gemm", bias=None if layers.quantized else np.zeros(CHANNELS, np.float32))
+        return layers.b.add("Relu", ["product"], "relu")
+    assert "has no bias" not in str(compare(tmp_path, case, code=(0, 1)))
+
+
+@pytest.mark.parametrize("order", [["zero", "cut"], ["cut", "zero"]], ids=str)
+def test_a_clip_behind_a_constant_keeps_a_cast_from_wrapping(order, tmp_path):
+    def case(layers):
+        source = "x"
+        if layers.quantized:
+            b = layers.b
+            b.add("Div", ["x", b.constant("step", np.float32(0.8))], "scaled")
+            b.add("Clip", [b.add("Round", ["scaled"], "round"), b.constant("low", np.float32(-8)), b.constant("high", np.float32(7))], "cut")
+            b.constant("zero", np.float32(8))
+            b.add("Cast", [b.add("Add", order, "shifted")], "codes", to=2)
+            source = b.add("Mul", [b.add("Sub", [b.add("Cast", ["codes"], "back", to=1), "zero"], "centred"), "step"], "values")
+        return layers.b.add("MatMul", [source, layers.b.constant("plain", WEIGHT)], "product")
+    assert "no Clip is in front" not in str(compare(tmp_path, case, code=(0, 1)))

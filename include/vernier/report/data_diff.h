@@ -40,7 +40,7 @@ struct DiffRow {
   double mse = 0;
   double sqnr_db = 0;                 // 10 log10(sum ref^2 / sum (ref - got)^2); +inf when equal
   std::int64_t nonfinite = 0;         // pairs left out
-  std::int64_t broken = 0;            // of those: finite in one of both, or two infinities
+  std::int64_t broken = 0;            // of those: finite in one of both, other infinities, or NaN in one
   std::int64_t broken_reference = 0;  // of those: not finite in the reference
   std::size_t worst_iteration = 0;
   bool beyond = false;  // worse than the threshold

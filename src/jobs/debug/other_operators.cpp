@@ -297,8 +297,10 @@ class Comparing {
         return has(node, Trait::Clips) || node.op_type() == "Min" || node.op_type() == "Max";
       };
       while (before != nullptr && !limits(*before)) {
-        const auto made = before->input_size() > 0 ? low_made_.find(before->input(0)) : low_made_.end();
-        before = made == low_made_.end() || lows_.contains(before->input(0)) ? nullptr : made->second;
+        const auto data =
+            std::ranges::find_if(before->input(), [&](const std::string& input) { return low_made_.contains(input); });
+        const bool inside = data != before->input().end() && !lows_.contains(*data);
+        before = inside ? low_made_.at(*data) : nullptr;
       }
       if (before != nullptr) continue;
       OtherLayer found{
@@ -348,7 +350,9 @@ class Comparing {
 
   std::optional<OtherLayer> other_bias(const Nodes& refs, const Nodes& lows) const {
     const std::optional<Bias> wanted = bias_in(subject_.model, refs), held = bias_in(file_.model, lows);
-    if (wanted && !held && !wanted->constant.empty()) {
+    const auto lost = wanted && !held ? initializer(subject_.model, wanted->constant) : std::nullopt;
+    const auto is_zero = [](float value) { return value == 0; };
+    if (lost && !(lost->dtype() == Dtype::Float32 && std::ranges::all_of(lost->floats(), is_zero))) {
       return OtherLayer{
           {computing(lows),
            fmt::format("the file has no bias '{}', which {} '{}' of the float model adds", printable(wanted->constant),

@@ -125,6 +125,9 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
   row.cost = kept.cost;
   row.metric = kept.file_test ? kept.file_test->metric : kept.metric;
   row.figures = report.final_figures;
+  if (row.figures && report.engine && report.engine->figures.damage > row.figures->damage) {
+    row.figures = report.engine->figures;
+  }
   if (report.explanation) {
     row.repairs = static_cast<std::size_t>(std::ranges::count_if(report.explanation->repairs, &RepairTried::accepted));
   }
@@ -134,7 +137,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
     row.end = AlternativeEnd::Missed;
     if (!row.figures) row.figures = report.all_high ? *report.all_high : report.reference;
   } else if (!met(report) || !(row.figures || row.metric)) {
-    row.why = "its search used up its evaluations before a set was found and its model measured";
+    row.why = "its search ended, by its evaluations or time, before a set was found and its model measured";
   } else {
     row.end =
         outcome == Outcome::Stopped || outcome == Outcome::Unstable ? AlternativeEnd::Unfinished : AlternativeEnd::Met;

@@ -154,13 +154,17 @@ DiagnoseReport Diagnosis::run() {
     } else {
       optional_step("curve", [&] { curve(); });
     }
+    if (report_.kept && !report_.kept->layers.empty()) {
+      std::erase_if(report_.notes, [](const Note& note) { return note.code == "no-repair-needed"; });
+    }
     experiment_->forget_switched();
     if (!report_.final_figures && !report_.typed) write_and_verify();
     if (halves_) compare_on_unseen();
     if (repairs_ == nullptr && explains_ && !options_.quick && ranks_layers() && !sinks_.is_interrupted())
       optional_step("causes", [&] { causes(); });
     measured_->keep();
-    if (repairs_ == nullptr && explains_ && !options_.quick && options_.alternatives > 0) {
+    const bool has_float_model = !typed_source_.quantized;  // without one no option is ever met
+    if (repairs_ == nullptr && explains_ && !options_.quick && options_.alternatives > 0 && has_float_model) {
       write_answer_first();
       optional_step("options", [&] { alternatives(); });
       if (better_ && !sinks_.is_interrupted()) adopt(std::move(*better_));

@@ -170,6 +170,7 @@ void Diagnosis::search(const char* journal_suffix) {
   request.measure_more = [&] {
     if (evidence_.presumed.empty()) return sensitivities_->measure_more();
     sensitivities_->measure();
+    evidence_.presumed.clear();
     return true;
   };
   request.rank = [&] {

@@ -48,6 +48,18 @@ VerifyReport read_figures(const std::string& words) {
   return report;
 }
 
+std::string words_of(const std::optional<RunFigures>& figures) {
+  return figures ? json_text(json_of(*figures)) : std::string();
+}
+
+std::optional<RunFigures> figures_in(const std::string& words) {
+  if (words.empty()) return std::nullopt;
+  const std::string place = "kept figures";
+  RunFigures figures;
+  read_json(parse_json(words, place), Place(place), figures);
+  return figures;
+}
+
 }  // namespace
 
 template <>
@@ -171,11 +183,12 @@ VerifyReport TypedResult::verify(Measured& measured) {
   };
   VerifyReport report = kept();
   if (options_.precision.target != Target::OnnxRuntime || options.on) return report;
-  const std::optional<RunFigures>& there = by_default(measured);
+  const std::optional<RunFigures>& there = by_default_of_first(measured);
   if (!there) return report;
   report.engine =
       deciding_by_default(*there, report.figures, report.saturated_pairs, loaded_.subject.runtime->version());
-  if (!report.engine || !options.task.labels) return report;
+  if (!report.engine || options_.search.task.empty()) return report;
+  options.task = options_.search.task;
   options.on = MeasureOn::OnnxRuntime;
   return measure();
 }
@@ -186,6 +199,14 @@ std::string TypedResult::record_name(const Model& written, const std::string& wh
   return name;
 }
 
+const std::optional<RunFigures>& TypedResult::by_default_of_first(Measured& measured) {
+  if (job_ranks().alone()) return by_default(measured);
+  Packer packer;
+  if (job_ranks().first()) packer.put(words_of(by_default(measured)));
+  const std::vector<Message> all = job_ranks().share(packer.take());
+  return by_default_.emplace(figures_in(Unpacker(all.front()).get_text()));
+}
+
 const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
   if (by_default_) return *by_default_;
   const std::optional<Requirement> limit = verify_options().measure.requirement;
@@ -193,15 +214,8 @@ const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
     return figures_by_default(typed_, loaded_, limit ? &*limit : nullptr, &experiment_.reference.outputs);
   };
   if (!measured.keeps()) return by_default_.emplace(measure());
-  const std::string words = measured.words(record_name(typed_, " by default"), [&]() -> std::string {
-    const std::optional<RunFigures> figures = measure();
-    return figures ? json_text(json_of(*figures)) : "";
-  });
-  by_default_.emplace();
-  if (words.empty()) return *by_default_;
-  const std::string place = "kept figures";
-  read_json(parse_json(words, place), Place(place), by_default_->emplace());
-  return *by_default_;
+  const auto words = [&] { return words_of(measure()); };
+  return by_default_.emplace(figures_in(measured.words(record_name(typed_, " by default"), words)));
 }
 
 VerifyReport TypedResult::measured(const Plan& plan) {

@@ -42,8 +42,8 @@ class TypedResult {
   TypedReport write(const Plan& plan, std::map<std::string, std::string>& files);
   /// What was written last, measured: the claim. Where there is a folder the file is read again, so that what is
   /// claimed is true of it; the float model and the samples are those that the job has read. Where an earlier run
-  /// measured just these bytes on just these samples, its figures are taken from `measured`. With an engine, where one
-  /// is to confirm it, and of deciding_by_default(), where it is for ONNX Runtime.
+  /// measured just these bytes on just these samples, its figures are taken from `measured`. The report's engine is the
+  /// one that is to confirm the file; of a file for ONNX Runtime else that of deciding_by_default().
   VerifyReport verify(Measured& measured);
   /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run, measured once;
   /// absent as figures_by_default().
@@ -62,6 +62,8 @@ class TypedResult {
   const Model& model() const { return typed_; }
 
  private:
+  /// by_default() of the first rank, on every rank: integer kernels differ from one processor to another.
+  const std::optional<RunFigures>& by_default_of_first(Measured& measured);
   /// The record of what was written last, for the requirement of the job; `what` tells records of one file apart.
   std::string record_name(const Model& written, const std::string& what = {}) const;
   VerifyOptions verify_options() const;

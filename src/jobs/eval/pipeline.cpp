@@ -90,7 +90,7 @@ class Pipeline {
                                                [](const DiffRow& a, const DiffRow& b) { return sqnr(a) < sqnr(b); });
       stage.step_db = sqnr(worst);
       stage.worst_output = worst.name;
-      stage.not_finite_before = worst.broken_reference;
+      if (worst.broken == worst.broken_reference) stage.not_finite_before = worst.broken_reference;
       const OutputDiffs total = i == 1 ? step : diff(0, i, threads);
       stage.total_db = std::numeric_limits<double>::infinity();
       stage.max_abs = 0;

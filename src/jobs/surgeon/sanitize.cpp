@@ -212,7 +212,8 @@ class Sanitizer {
       compared.identical = off.identical || compared.optimized;
       if (!compared.identical) {
         for (const auto& [name, stat] : off.stats) {
-          compared.differences.push_back({name, stat.pooled.max_abs_error, metric_value(Metric::MinSqnrDb, stat)});
+          compared.differences.push_back(
+              {name, metric_value(Metric::MaxAbsError, stat), metric_value(Metric::MinSqnrDb, stat)});
         }
       }
       result_.compared = std::move(compared);

@@ -276,13 +276,14 @@ class Comparison {
     const auto unlike_rounding = std::ranges::count_if(channels, &StoredChannel::unlike_rounding);
     const auto first = std::ranges::find_if(channels, &StoredChannel::wrong);
     const auto index = static_cast<std::size_t>(first - channels.begin());
+    const auto named = std::ranges::find_if(channels, &StoredChannel::unlike_rounding) - channels.begin();
     defects_.push_back(
         {"other-values", node.name(),
          fmt::format("{}{}: {} of {} values are off by more than a step of {:.3g}, the worst is {:g} in the float "
                      "model and {:g} in the file",
                      channels.size() == 1 ? std::string("in ")
                                           : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", unlike_rounding,
-                                                        channels.size(), part, index),
+                                                        channels.size(), part, named),
                      where, first->off, first->values, params.scale[index], first->reference, first->stored),
          kCure});
   }

@@ -31,8 +31,7 @@ std::string read_name(std::string tensor);
 ///   bias-scale       an int32 bias that is right at input scale times weight scale, and is read at another scale
 ///   other-values     more than a tenth of a channel's values is off by more than a step, with a quarter of its
 ///                    energy; rounding to the scale explains at most half a step
-///   shifted-codes    all values of a channel are off by one step or more together, beyond what rounding leaves of a
-///   mean
+///   shifted-codes    all values of a channel are off by one step or more together, beyond the mean of rounding
 ///                    (step / sqrt(12 n) of n values); or all of a weight are truncated, not rounded
 ///   weight-scale     the same values times a factor for each channel: another scale, or equalization
 ///   clipped-weight   values are cut off in front of where the float model's end, with a hundredth of the energy

@@ -324,9 +324,10 @@ std::string record(const DiagnoseReport& report) {
          markdown_text(figure_text(report.other_sums->figures, report.requirement)));
   }
   if (report.kept) {
-    const char* const certified = !report.kept->certified        ? "not certified"
-                                  : report.kept->not_cheaper > 0 ? "certified: no layer less that passes costs less"
-                                                                 : "certified 1-minimal";
+    const char* const certified = !report.kept->certified ? "not certified"
+                                  : report.kept->not_cheaper > 0
+                                      ? "certified by cost: no smaller set that passes costs less"
+                                      : "certified 1-minimal";
     line("kept set", fmt::format("{}, {}", plural(report.kept->layers.size(), "layer"), certified));
   }
   if (report.typed) {

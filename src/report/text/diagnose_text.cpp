@@ -64,7 +64,8 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
   text += labelled("Runner", runner_text(report.runner, report.on_gpu), options.width);
   text += labelled("ONNX Runtime", report.on_gpu ? printable(report.onnxruntime_version) : "", options.width);
   if (report.engine) {
-    text += labelled("Confirmed on", printable(report.engine->engine) + ", which ran the output model", options.width);
+    const char* const how = report.engine->figures.passed == false ? "Missed on" : "Confirmed on";
+    text += labelled(how, printable(report.engine->engine) + ", which ran the output model", options.width);
   }
   if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
   return text;
@@ -278,7 +279,8 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                              weights_text(typed)),
                  options.width, "  ");
   }
-  if (kept.certified && kept.certificate.empty() && kept.not_cheaper > 0) {
+  const bool stands = outcome_of(report) != Outcome::FileMisses && outcome_of(report) != Outcome::NotVerified;
+  if (kept.certified && stands && kept.certificate.empty() && kept.not_cheaper > 0) {
     text +=
         wrap(fmt::format(
                  "certified by cost: dropping any one of these costs no less by --cost {}, as format boundaries cost "
@@ -301,7 +303,8 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                           "{}: {} fails that stricter limit:",
                           searched_limit_text(report),
                           report.requirement ? required_text(report.all_low, *report.requirement) : "all of it", drop)
-            : fmt::format("certified 1-minimal: {} fails; tested one by one:", drop),
+        : kept.not_cheaper > 0 ? fmt::format("certified by cost: {} fails; tested, where it costs less:", drop)
+                               : fmt::format("certified 1-minimal: {} fails; tested one by one:", drop),
         options.width, "  ");
   } else if (!kept.layers.empty()) {
     text += wrap(kept.ladder ? "not certified: the search ended before each raised layer had gone one format down"

@@ -227,6 +227,7 @@ constexpr NoteTemplate kNotes[] = {
     {"output-type-without-effect",
      "[layer '{layer}' runs][layers {layers} run] in {format}: its output is {given}, not {asked} as the script "
      "says: an output has the format of its layer, which layer.precision sets"},
+    {"output-without-classes", "output '{output}' holds one value a row: top-1 agreement says nothing of it"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"pairs-added", "{pairs:#pair} that the file does not have {pairs:?stands|stand} under target {target}: {pairs}"},
     {"pairs-not-measured", "what its pairs lose was not measured: {error:text}"},

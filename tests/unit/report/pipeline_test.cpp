@@ -56,8 +56,7 @@ Json page_data_of(const std::string& page) {
 TEST(PipelineReport, BlamesTheStageThatHasValuesThatAreNotFinite) {
   PipelineReport report = three_stages();
   report.stages[2].not_finite_before = 3;
-  EXPECT_EQ(pipeline_answer(report),
-            "Stage 'float' has 3 values that are not finite, and 'low' has others in their place.");
+  EXPECT_EQ(pipeline_answer(report), "Stage 'float' has 3 values not finite, and 'low' has others in their place.");
 }
 
 TEST(PipelineReport, ReadsBackEqual) {
