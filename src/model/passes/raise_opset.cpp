@@ -120,6 +120,74 @@ void complete(onnx::NodeProto& node, const onnx::NodeProto& old, const onnx::Mod
   }
 }
 
+/// The number of channels of a GroupNormalization's data.
+std::int64_t channels_of(const onnx::NodeProto& node, const Types& types, int from, int to) {
+  const auto type = types.find(node.input(0));
+  const bool known = type != types.end() && type->second.rank_known && type->second.shape.size() > 1;
+  const std::int64_t channels = known ? type->second.shape[1] : -1;
+  if (channels < 0) {
+    cannot_raise(node, from, to, "the number of its channels is unknown, and opset 21 wants one scale for each");
+  }
+  const std::int64_t groups = attribute_int(node, "num_groups", 0);
+  if (groups < 1 || channels % groups != 0) {
+    cannot_raise(node, from, to, fmt::format("{} channels cannot be cut into {} groups", channels, groups));
+  }
+  return channels;
+}
+
+Tensor picked(const Tensor& values, const std::vector<std::int64_t>& indices) {
+  Tensor out(values.dtype(), {static_cast<std::int64_t>(indices.size())});
+  const std::size_t size = values.bytes().size() / static_cast<std::size_t>(values.count());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    std::ranges::copy(values.bytes().subspan(static_cast<std::size_t>(indices[i]) * size, size),
+                      out.mutable_bytes().subspan(i * size).begin());
+  }
+  return out;
+}
+
+/// Until opset 20, GroupNormalization read a scale and a bias for each group; since then it reads them for each
+/// channel. The converter changes the number of the opset alone.
+std::vector<onnx::NodeProto> repeat_for_channels(Model& model, onnx::GraphProto& graph, onnx::NodeProto node,
+                                                 const Types& types,
+                                                 const std::map<std::string, const onnx::TensorProto*>& values,
+                                                 int from, int to) {
+  const std::int64_t channels = channels_of(node, types, from, to);
+  const std::int64_t groups = attribute_int(node, "num_groups", 0);
+  std::vector<std::int64_t> group_of_channel;
+  for (std::int64_t c = 0; c < channels; ++c) group_of_channel.push_back(c / (channels / groups));
+
+  NamePool names(model);
+  std::vector<onnx::NodeProto> made;
+  for (const int i : {1, 2}) {
+    const std::string name = names.unique(fmt::format("{}.{}", node.name(), i == 1 ? "scale" : "bias"));
+    const auto value = values.find(node.input(i));
+    if (value != values.end() && value->second->data_location() != onnx::TensorProto::EXTERNAL) {
+      const Tensor constant = tensor_of(*value->second);
+      if (constant.count() != groups) {
+        cannot_raise(
+            node, from, to,
+            fmt::format("'{}' has {} values for {} groups", printable(node.input(i)), constant.count(), groups));
+      }
+      add_initializer(model, graph, name, picked(constant, group_of_channel));
+    } else {
+      onnx::NodeProto& gather = made.emplace_back();
+      gather.set_op_type("Gather");
+      gather.set_name(names.unique(fmt::format("{}/Gather", node.name())));
+      gather.add_input(node.input(i));
+      gather.add_input(names.unique(fmt::format("{}.groups", node.name())));
+      add_initializer(model, graph, gather.input(1), Tensor::of_int64({channels}, group_of_channel));
+      gather.add_output(name);
+    }
+    node.set_input(i, name);
+  }
+  // Before, the statistics had the type of the data; the default since is float32.
+  const Dtype dtype = types.at(node.input(0)).dtype;
+  if (dtype == Dtype::Float16 || dtype == Dtype::BFloat16)
+    set_attribute(node, "stash_type", static_cast<std::int64_t>(dtype));
+  made.push_back(std::move(node));
+  return made;
+}
+
 /// Hardmax took its axis for the start of the flattened rest until opset 12; the converter passes it through.
 void refuse_unsound(const onnx::NodeProto& node, const Types& types, int from, int to) {
   if (node.op_type() != "Hardmax" || from >= 13 || to < 13) return;
@@ -248,6 +316,9 @@ Outcome raise_opset(Model& model, const Context& context) {
       std::vector<onnx::NodeProto> made =
           adopt_nodes(model, graph, node, convert(converter, alone, node, from, to), to);
       for (onnx::NodeProto& fresh : made) complete(fresh, node, alone, from, to);
+      if (node.op_type() == "GroupNormalization" && from < 21 && to >= 21) {
+        made = repeat_for_channels(model, graph, made.front(), types, values, from, to);
+      }
       const int count = static_cast<int>(made.size());
       replace_node(graph, i, std::move(made));
       i += count - 1;
