@@ -19,6 +19,7 @@
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/providers.h"
+#include "engines/onnxruntime/runnable_opset.h"
 #include "engines/onnxruntime/runs_in_flight.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session_setup.h"
@@ -174,6 +175,7 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const OrtMem
       }
     }
   });
+  if (!options.ir_as_given) lower_to_runnable_opset(proto);
   if (!options.ir_as_given) proto.set_ir_version(portable_ir_version(proto));
   if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
   std::vector<const char*> names;

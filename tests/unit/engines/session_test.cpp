@@ -49,6 +49,25 @@ TEST(Session, RunsATinyModel) {
   EXPECT_EQ(values_of(outputs[1]), (std::vector<float>{2, -4}));
 }
 
+TEST(Session, RunsOperatorsThatHaveNoKernelOfANewerOpset) {
+  Model model = model_of(
+      "pool (float[1,1,4,4] x) => (float[1,1,2,2] y, float[1,1,1,1] z) <float[1,4] rois = {0, 0, 3, 3}, int64[1] of = "
+      "{0}> "
+      "{ y = RoiAlign <output_height = 2, output_width = 2, sampling_ratio = 1> (x, rois, of) z = GlobalLpPool(x) }");
+  model.proto.mutable_opset_import(0)->set_version(21);
+  const Sample sample{{"x", counting({1, 1, 4, 4})}};
+  const std::vector<Tensor> before = Session(Runtime::load(), model, kExact).run(sample);
+  for (const int opset : {22, 23}) {
+    model.proto.mutable_opset_import(0)->set_version(opset);
+    const std::vector<Tensor> after = Session(Runtime::load(), model, kExact).run(sample);
+    EXPECT_EQ(values_of(after[0]), values_of(before[0]));
+    EXPECT_EQ(values_of(after[1]), values_of(before[1]));
+  }
+  SessionOptions as_given = kExact;
+  as_given.ir_as_given = true;
+  EXPECT_THROW(Session(Runtime::load(), model, as_given), Error) << "a file is run as it is";
+}
+
 TEST(Session, NamesTheInputThatIsMissingAndIgnoresOnesTooMany) {
   const Model model = model_of("sum (float[1] x, float[1] y) => (float[1] z) { z = Add(x, y) }");
   const Session session(Runtime::load(), model, kExact);
