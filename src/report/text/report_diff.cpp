@@ -41,6 +41,8 @@ std::string objective_of(const KeptSetReport& kept) {
   return kept.by_requirement() ? "the requirement" : command_words(kept.objective);
 }
 
+std::string with_unit(double db) { return std::isfinite(db) ? db_text(db) + " dB" : db_text(db); }
+
 void compare_figures(const std::string& run, const RunFigures& before, const RunFigures& after, ReportDiff& diff) {
   for (const OutputFigure& was : before.outputs) {
     const auto is = std::find_if(after.outputs.begin(), after.outputs.end(),
@@ -55,7 +57,7 @@ void compare_figures(const std::string& run, const RunFigures& before, const Run
     const bool fell = std::isnan(is->sqnr_db)
                           ? !std::isnan(was.sqnr_db)
                           : is->sqnr_db != was.sqnr_db && was.sqnr_db - is->sqnr_db > diff.tolerance_db;
-    if (fell) diff.worse.push_back(fmt::format("{}: {} dB -> {} dB", name, db_text(was.sqnr_db), db_text(is->sqnr_db)));
+    if (fell) diff.worse.push_back(fmt::format("{}: {} -> {}", name, with_unit(was.sqnr_db), with_unit(is->sqnr_db)));
     if (was.top1_agreement && is->top1_agreement) {
       diff.figures.push_back({fmt::format("{}, top-1 agreement of '{}'", run, printable(was.name)), *was.top1_agreement,
                               *is->top1_agreement, true});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,9 @@ TEST(ReportDiff, NamesWhatGotWorse) {
   EXPECT_EQ(diff.worse[0], "the requirement was met, and is missed");
   EXPECT_EQ(diff.worse[1], "all low, SQNR of 'scores': 12.3 dB -> 9.3 dB");
   EXPECT_EQ(diff.worse[2], "kept layers: 3 -> 4");
+  DiagnoseReport exact = before;
+  exact.all_low.outputs[0].sqnr_db = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(diff_reports(exact, before).worse.front(), "all low, SQNR of 'scores': exact -> 12.3 dB");
   EXPECT_EQ(diff.newly_kept, std::vector<std::string>{"Conv_50"});
   ASSERT_EQ(diff.layers.size(), 1U);
   EXPECT_EQ(diff.layers[0].name, before.layers[4].name);
