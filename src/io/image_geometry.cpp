@@ -49,14 +49,24 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 // Python's round(): half to even, which is what the default rounding mode of nearbyint does.
 double python_round(double value) { return std::nearbyint(value); }
 
-int scaled(double size, std::string_view where) {
-  const double rounded = std::max(1.0, python_round(size));
+int whole_pixels(double size, std::string_view where) {
   constexpr int kMost = std::numeric_limits<int>::max() / 2;
-  if (rounded > kMost) {
+  if (size > kMost) {
     throw Error(ErrorKind::Input, fmt::format("{}: the image is too narrow to be resized", where));
   }
-  return static_cast<int>(rounded);
+  return static_cast<int>(std::max(1.0, size));
 }
+
+int scaled(double size, std::string_view where) { return whole_pixels(python_round(size), where); }
+
+// torchvision's Resize(short): int(short * long / other), which drops the fraction. Whole numbers up to the division.
+int side_beside_short(int short_side, int side, int shorter, std::string_view where) {
+  const double product = static_cast<double>(short_side) * side;
+  return whole_pixels(std::floor(product / shorter), where);
+}
+
+// torchvision's CenterCrop: the first pixel, which Python's round() gives.
+int crop_start(int size, int crop) { return static_cast<int>(python_round((size - crop) / 2.0)); }
 
 Pixels letterbox(const Pixels& image, const ImageGeometry& geometry, std::string_view where) {
   const int side = geometry.width;
@@ -127,11 +137,11 @@ ImageGeometry parse_image_geometry(std::string_view text) {
 Pixels shape_image(const Pixels& image, const ImageGeometry& geometry, std::string_view where) {
   switch (geometry.kind) {
     case ImageGeometry::Kind::ShortCrop: {
-      const double scale = static_cast<double>(geometry.short_side) / std::min(image.width, image.height);
-      const int width = scaled(image.width * scale, where);
-      const int height = scaled(image.height * scale, where);
+      const int shorter = std::min(image.width, image.height);
+      const int width = side_beside_short(geometry.short_side, image.width, shorter, where);
+      const int height = side_beside_short(geometry.short_side, image.height, shorter, where);
       const int crop = geometry.width;
-      return resize_bilinear(image, width, height, {(width - crop) / 2, (height - crop) / 2, crop, crop});
+      return resize_bilinear(image, width, height, {crop_start(width, crop), crop_start(height, crop), crop, crop});
     }
     case ImageGeometry::Kind::Letterbox:
       return letterbox(image, geometry, where);

@@ -22,8 +22,10 @@ struct ImageGeometry {
 /// Errors: Usage, naming the part that is wrong.
 ImageGeometry parse_image_geometry(std::string_view text);
 
-/// `image` brought into shape. Sizes in between are rounded as Python's round() does, half to even:
-///   ShortCrop  the short side becomes short_side, then the middle width x width is taken
+/// `image` brought into shape. Sizes in between are rounded as Python's round() does, half to even, except in
+/// ShortCrop:
+///   ShortCrop  the short side becomes short_side, then the middle width x width is taken, as torchvision's Resize and
+///              CenterCrop do: the long side drops its fraction
 ///   Stretch    width x height
 ///   Letterbox  the long side becomes width, the rest of the square is `pad`
 ///   Height     that height, the width in proportion, at least 8

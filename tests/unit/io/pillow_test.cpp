@@ -24,6 +24,17 @@ struct Network {
   double eight_bit_step;  // what one 8-bit step is in the network's input
 };
 
+// torchvision's Resize and CenterCrop, on images of Pillow.
+constexpr const char* kTorchvisionCrop = R"(
+import numpy as np
+from PIL import Image
+def torchvision_crop(im, short, size):
+    w, h = im.size
+    im = im.resize((short, int(short * h / w)) if w <= h else (int(short * w / h), short), Image.BILINEAR)
+    left, top = int(round((im.size[0] - size) / 2.0)), int(round((im.size[1] - size) / 2.0))
+    return np.asarray(im.crop((left, top, left + size, top + size)), np.float32)
+)";
+
 class PillowInputs : public testing::TestWithParam<Network> {};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -52,8 +63,17 @@ TEST_P(PillowInputs, AgreeWithinTheDifferenceOfJpegDecoders) {
   const TempFolder folder;
   const std::filesystem::path photos = *shared / "data" / "imagenet";
   ::setenv("VERNIER_DATA", photos.c_str(), 1);
-  const auto status = run_python("PIL, numpy", *shared / "tools" / "inputs.py",
-                                 fmt::format("{} {} '{}'", GetParam().name, kImages, (folder / "ref.npy").string()));
+  // The script rounds the long side of a crop, torchvision drops its fraction.
+  write_file(folder / "make.py", std::string(kTorchvisionCrop) + R"(
+import sys
+sys.path.insert(0, sys.argv[1])
+import inputs
+inputs.crop = torchvision_crop
+np.save(sys.argv[4], np.stack(inputs.load(sys.argv[2], int(sys.argv[3]))))
+)");
+  const auto status = run_python("PIL, numpy", folder / "make.py",
+                                 fmt::format("'{}' {} {} '{}'", (*shared / "tools").string(), GetParam().name, kImages,
+                                             (folder / "ref.npy").string()));
   if (!status) VERNIER_SKIP_OR_FAIL("no Python with Pillow and numpy");
   ASSERT_EQ(*status, 0);
 
@@ -81,24 +101,27 @@ TEST_P(PillowInputs, AgreeWithinTheDifferenceOfJpegDecoders) {
 // PNG is lossless, so decoding adds nothing, and every step must be the same.
 TEST(PillowImages, LosslessImagesAgreeExactly) {
   const TempFolder folder;
-  write_file(folder / "make.py", R"(
+  write_file(folder / "make.py", std::string(kTorchvisionCrop) + R"(
 import sys
-import numpy as np
-from PIL import Image
 d = sys.argv[1]
 im = Image.fromarray(np.random.RandomState(3).randint(0, 256, (50, 90, 3), dtype=np.uint8))
 im.save(d + '/images/a.PNG')
 a = np.asarray(im.resize((int(round(90 * 32 / 50)), 32), Image.BILINEAR), np.float32)[:, :, ::-1]
 np.save(d + '/height.npy', np.ascontiguousarray(((a - np.float32(127.5)) / np.float32(127.5)).transpose(2, 0, 1)[None]))
+for name, crop in (('wide', torchvision_crop(im, 37, 34)), ('tall', torchvision_crop(im.transpose(Image.ROTATE_90), 37, 34))):
+    np.save(d + '/' + name + '.npy', np.ascontiguousarray(crop.transpose(2, 0, 1)[None]))
+im.transpose(Image.ROTATE_90).save(d + '/tall/a.png')
 y = im.convert('YCbCr').split()[0].resize((24, 20), Image.BILINEAR)
 np.save(d + '/luma.npy', np.asarray(y, np.float32)[None, :, :, None])
 )");
   std::filesystem::create_directories(folder / "images");
+  std::filesystem::create_directories(folder / "tall");
   const auto status = run_python("PIL, numpy", folder / "make.py", "'" + folder.path().string() + "'");
   if (!status) VERNIER_SKIP_OR_FAIL("no Python with Pillow and numpy");
   ASSERT_EQ(*status, 0);
-  const auto expect_equal = [&](const std::string& npy, const InputInfo& input, const ImageOptions& image) {
-    SourceOptions options = from(folder / "images");
+  const auto expect_equal = [&](const std::string& npy, const InputInfo& input, const ImageOptions& image,
+                                const char* images = "images") {
+    SourceOptions options = from(folder / images);
     options.image = image;
     const Tensor mine = open_samples(options, {input})->at(0).at("x");
     const Tensor theirs = open_samples(from(folder / npy), {input})->at(0).at("x");
@@ -109,6 +132,9 @@ np.save(d + '/luma.npy', np.asarray(y, np.float32)[None, :, :, None])
   expect_equal("height.npy", float_input("x", {-1, 3, 32, -1}), {"height:32", {127.5F}, {127.5F}, ImageColor::Bgr, {}});
   expect_equal("luma.npy", float_input("x", {-1, -1, -1, 1}),
                {"stretch:24x20", {}, {}, ImageColor::Y, ImageLayout::Nhwc});
+  // 66.6 pixels are 66, as in torchvision, and a margin of 1.5 pixels is 2.
+  expect_equal("wide.npy", float_input("x", {1, 3, 34, 34}), {"short-crop:37,34", {}, {}, ImageColor::Rgb, {}});
+  expect_equal("tall.npy", float_input("x", {1, 3, 34, 34}), {"short-crop:37,34", {}, {}, ImageColor::Rgb, {}}, "tall");
 }
 
 TEST(Images, SayWhatIsWrongWithTheOptions) {
