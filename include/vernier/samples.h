@@ -45,6 +45,8 @@ class VERNIER_API SampleSource {
   virtual bool is_random() const { return false; }
   /// True where images are read, which ImageOptions prepare.
   virtual bool reads_images() const { return false; }
+  /// Images of a format that Vernier does not decode. They lie among those that it reads, and are no samples.
+  virtual std::vector<std::string> skipped_images() const { return {}; }
 };
 
 /// The channels of an image, in order: three, or the brightness alone. "rgb", "bgr", "y".

@@ -31,6 +31,7 @@ class ArrayReader {
   /// Whether this is random data, and the words for it; empty for files, which are described by their name.
   virtual std::string random_description() const { return {}; }
   virtual bool reads_images() const { return false; }
+  virtual std::vector<std::string> skipped_images() const { return {}; }
 };
 
 /// What --data points at, looked at once.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,10 @@ namespace vernier {
 namespace {
 
 constexpr std::string_view kExtensions[] = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tga", ".psd"};
+// Formats of photographs that are not decoded.
+constexpr std::string_view kUnreadExtensions[] = {".webp", ".tif", ".tiff", ".heic", ".heif", ".avif",
+                                                  ".jp2",  ".j2k", ".jxl",  ".jfif", ".pbm",  ".pnm",
+                                                  ".exr",  ".hdr", ".dng",  ".ico",  ".svg"};
 
 // One value for every channel, for an option that gives none, one, or one a channel.
 std::vector<float> per_channel(const std::vector<float>& given, float absent, std::size_t channels,
@@ -68,8 +73,8 @@ bool is_channels_first(const InputInfo& input, std::optional<ImageLayout> layout
 
 class ImageReader final : public ArrayReader {
  public:
-  ImageReader(std::vector<std::filesystem::path> files, const OpenRequest& request)
-      : files_(std::move(files)), input_(only_input(request, "a source of images")) {
+  ImageReader(std::vector<std::filesystem::path> files, std::vector<std::string> skipped, const OpenRequest& request)
+      : files_(std::move(files)), skipped_(std::move(skipped)), input_(only_input(request, "a source of images")) {
     const ImageOptions& options = request.options.image;
     color_ = options.color;
     channels_ = color_ == ImageColor::Y ? 1 : 3;
@@ -93,6 +98,7 @@ class ImageReader final : public ArrayReader {
 
   std::size_t size() const override { return files_.size(); }
   bool reads_images() const override { return true; }
+  std::vector<std::string> skipped_images() const override { return skipped_; }
 
   FoundSample read(std::size_t index) const override {
     const std::string where = printable(files_[index].string());
@@ -149,6 +155,7 @@ class ImageReader final : public ArrayReader {
   }
 
   std::vector<std::filesystem::path> files_;
+  std::vector<std::string> skipped_;
   InputInfo input_;
   ImageColor color_ = ImageColor::Rgb;
   std::size_t channels_ = 3;
@@ -158,17 +165,18 @@ class ImageReader final : public ArrayReader {
   ImageGeometry geometry_;
 };
 
-bool has_image_name(const std::filesystem::path& path) {
-  const std::string extension = lower_extension(path);
-  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);
+bool has_extension(const std::filesystem::path& path, std::span<const std::string_view> extensions) {
+  return std::ranges::find(extensions, lower_extension(path)) != extensions.end();
 }
 
-// All images in a folder and the folders below it, sorted by path. Links to folders are not followed.
-std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder) {
+// All files with these extensions in a folder and the folders below it, sorted by path. Links to folders are not
+// followed.
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
+                                               std::span<const std::string_view> extensions) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(
            folder, std::filesystem::directory_options::skip_permission_denied)) {
-    if (entry.is_regular_file() && has_image_name(entry.path())) files.push_back(entry.path());
+    if (entry.is_regular_file() && has_extension(entry.path(), extensions)) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
   return files;
@@ -177,16 +185,20 @@ std::vector<std::filesystem::path> images_below(const std::filesystem::path& fol
 }  // namespace
 
 bool is_images(const Location& location) {
-  if (location.is_folder) return !images_below(location.path).empty();
+  if (location.is_folder) return !files_below(location.path, kExtensions).empty();
   return location.head.starts_with("\xFF\xD8\xFF") || location.head.starts_with("\x89PNG") ||
-         location.head.starts_with("GIF8") || location.head.starts_with("BM") || has_image_name(location.path);
+         location.head.starts_with("GIF8") || location.head.starts_with("BM") ||
+         has_extension(location.path, kExtensions);
 }
 
 std::unique_ptr<ArrayReader> open_images(const OpenRequest& request) {
   const Location& location = request.location;
-  std::vector<std::filesystem::path> files =
-      location.is_folder ? images_below(location.path) : std::vector<std::filesystem::path>{location.path};
-  return std::make_unique<ImageReader>(std::move(files), request);
+  if (!location.is_folder) {
+    return std::make_unique<ImageReader>(std::vector{location.path}, std::vector<std::string>{}, request);
+  }
+  std::vector<std::string> skipped;
+  for (const auto& file : files_below(location.path, kUnreadExtensions)) skipped.push_back(file.string());
+  return std::make_unique<ImageReader>(files_below(location.path, kExtensions), std::move(skipped), request);
 }
 
 }  // namespace vernier

@@ -25,6 +25,7 @@ class GivenReader final : public ArrayReader {
 
   std::size_t size() const override { return source_->size(); }
   bool reads_images() const override { return source_->reads_images(); }
+  std::vector<std::string> skipped_images() const override { return source_->skipped_images(); }
   std::string random_description() const override { return source_->is_random() ? where_ : ""; }
   FoundSample read(std::size_t index) const override { return {source_->at(index), where_}; }
 

@@ -67,6 +67,7 @@ class CheckedSource final : public SampleSource {
   std::size_t size() const override { return size_; }
   bool is_random() const override { return !reader_->random_description().empty(); }
   bool reads_images() const override { return reader_->reads_images(); }
+  std::vector<std::string> skipped_images() const override { return reader_->skipped_images(); }
 
   std::string description() const override {
     const std::string& random = reader_->random_description();
@@ -243,6 +244,13 @@ class ChainedSource final : public SampleSource {
   std::string description() const override { return fmt::format("{}, {}", name_, plural(size(), "sample")); }
   bool reads_images() const override {
     return std::ranges::any_of(parts_, [](const auto& part) { return part->reads_images(); });
+  }
+  std::vector<std::string> skipped_images() const override {
+    std::vector<std::string> skipped;
+    for (const auto& part : parts_) {
+      for (std::string& file : part->skipped_images()) skipped.push_back(std::move(file));
+    }
+    return skipped;
   }
 
   Sample at(std::size_t index) const override {

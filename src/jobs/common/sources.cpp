@@ -31,6 +31,7 @@ class RememberingSource final : public SampleSource {
   std::string description() const override { return source_->description(); }
   bool is_random() const override { return source_->is_random(); }
   bool reads_images() const override { return source_->reads_images(); }
+  std::vector<std::string> skipped_images() const override { return source_->skipped_images(); }
 
   Sample at(std::size_t index) const override {
     thread_local Last last;
@@ -93,6 +94,13 @@ void warn_of_image_options(const SampleSource& opened, const SourceOptions& sour
                             : source.location.empty() ? opened.description()
                                                       : printable(source.location);
   sinks.warn({"image-options-without-effect", {{"options", given}, {"data", where}}});
+}
+
+/// Labels that count files would belong to other samples.
+void warn_of_skipped_images(const SampleSource& opened, const JobSinks& sinks) {
+  const std::vector<std::string> skipped = opened.skipped_images();
+  if (skipped.empty()) return;
+  sinks.warn({"images-skipped", {{"images", static_cast<std::int64_t>(skipped.size())}, {"first", skipped.front()}}});
 }
 
 }  // namespace
@@ -183,7 +191,10 @@ std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, c
   options.interrupted = sinks_.interrupted;
   for (const auto& [output, input] : options_.carries) options.carried.push_back(input);
   opened.push_back({inputs, std::make_shared<RememberingSource>(open_samples(options, inputs))});
-  if (opened.size() == 1) warn_of_image_options(*opened.front().source, source, sinks_);
+  if (opened.size() == 1) {
+    warn_of_image_options(*opened.front().source, source, sinks_);
+    warn_of_skipped_images(*opened.front().source, sinks_);
+  }
   return opened.back().source;
 }
 

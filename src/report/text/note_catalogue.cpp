@@ -99,6 +99,9 @@ constexpr NoteTemplate kNotes[] = {
     {"image-options-without-effect",
      "{options:text} {options:?has|have} no effect on {data:text}: only images are prepared, and these are "
      "arrays"},
+    {"images-skipped",
+     "skipped {images:#image} in a format that Vernier does not decode, such as {first}: labels in the order of "
+     "the files then belong to other images (convert to PNG or JPEG)"},
     {"input-left-out", "‹inputs›: no output needs '{input}': it is left out"},
     {"input-quantized",
      "input '{input}' of the file is {type}: samples are quantized with the scale of the DequantizeLinear behind it"},
