@@ -43,6 +43,11 @@ const std::vector<const onnx::NodeProto*>& QdqGraph::readers(const std::string& 
   return found == readers_.end() ? kNone : found->second;
 }
 
+Shape QdqGraph::shape(const std::string& tensor) const {
+  const auto found = types_.find(tensor);
+  return found == types_.end() || !found->second.rank_known ? Shape{} : found->second.shape;
+}
+
 Dtype QdqGraph::type(const std::string& tensor) const {
   const auto found = types_.find(tensor);
   return found == types_.end() ? Dtype::Undefined : found->second.dtype;

@@ -36,6 +36,8 @@ class QdqGraph {
   /// Absent where inference says nothing.
   std::optional<std::size_t> rank(const std::string& tensor) const;
   int opset() const { return default_opset(file_.proto); }
+  /// Empty where inference says nothing; -1 for a dimension that the file leaves open.
+  Shape shape(const std::string& tensor) const;
   bool is_output(const std::string& tensor) const { return outputs_.contains(tensor); }
 
   static bool quantizes(const Node& node);

@@ -148,6 +148,38 @@ TEST(OpenvinoRules, ABiasBesideATensorOfTheBatchsSize) {
   EXPECT_EQ(found_beside_a_token("N", "b = Relu(a)"), Found{});
 }
 
+/// A quantized product of `rows` by [2,2], `behind` that makes b of its result a, and another such product.
+Found found_between_products(const std::string& product, const std::string& behind, const std::string& rows = "3") {
+  const Model model = normalized_file(
+      parse_model("g (float[" + rows +
+                  ",2] x) => (float[M,2] y) <float s = {0.5}, float t = {0.25}, int8 z = {0}, uint8 u = {128}, "
+                  "int8[2,2] w = {1, 2, 3, 4}, float[2] bias = {1, 2}, float[2] even = {1, 1}, float two = {2}> {"
+                  "[q] xq = QuantizeLinear(x, s, u) [d] xd = DequantizeLinear(xq, s, u)" +
+                  std::string(kWeight) + product + behind +
+                  "[qb] bq = QuantizeLinear(b, s, u) [db] bd = DequantizeLinear(bq, s, u) [m] y = MatMul(bd, wd)}"));
+  Found names;
+  for (const PlacementFinding& finding : apply_rules(QdqGraph(model), Target::OpenVino)) {
+    names.emplace_back(finding.rule, finding.node);
+  }
+  return names;
+}
+
+TEST(OpenvinoRules, AFactorOrNoBiasBetweenTwoProducts) {
+  const Found wrong{{"scale-behind-product", "p"}};
+  const std::string relu = "[r] b = Relu(a)";
+  EXPECT_EQ(found_between_products("[p] a = Gemm <alpha = 0.5> (xd, wd, bias)", relu), wrong);
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "c = Mul(a, two) e = Add(c, bias) b = Relu(e)"), wrong);
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "c = Add(a, bias) e = Div(c, two) b = Relu(e)"), wrong);
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", relu), wrong);
+  EXPECT_EQ(found_between_products("[p] a = Gemm(xd, wd, even)", relu), wrong) << "one bias for all channels";
+
+  EXPECT_EQ(found_between_products("[p] a = Gemm(xd, wd, bias)", relu), Found{});
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "c = Add(bias, a) b = Relu(c)"), Found{});
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "b = Sigmoid(a)"), Found{});
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", relu, "9"), Found{});
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", relu, "N"), Found{});
+}
+
 TEST(OpenvinoRules, AFloatWeightBesideQuantizedDataAndSixteenBits) {
   EXPECT_EQ(found(std::string(kData) + "[c] y = Conv(xd, wf)", Target::OpenVino), (Found{{"one-input-in-float", "c"}}));
   EXPECT_EQ(
