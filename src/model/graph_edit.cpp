@@ -178,6 +178,20 @@ void replace_node(onnx::GraphProto& graph, int index, std::vector<onnx::NodeProt
   graph.mutable_node()->Swap(&nodes);
 }
 
+void replace_parameter(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, int index, const Tensor& value,
+                       const std::map<std::string, int>& readers) {
+  const std::string old = index < layer.input_size() ? layer.input(index) : std::string();
+  if (!old.empty() && readers.at(old) == 1) {
+    set_initializer(model, *owner_of_initializer(model, old), old, value);
+    return;
+  }
+  const std::string wanted = layer.name() + (index == 1 ? ".weight" : ".bias");
+  const std::string fresh = NamePool(model).unique(old.empty() ? wanted : old);
+  add_initializer(model, graph, fresh, value);
+  while (layer.input_size() <= index) layer.add_input("");
+  layer.set_input(index, fresh);
+}
+
 void remove_leftovers(Model& model) {
   model.index.reset();
   const std::map<std::string, int> readers = count_readers(model);

@@ -50,6 +50,11 @@ void put_first(onnx::GraphProto& graph, onnx::NodeProto node);
 /// Puts `replacement` in the place of node `index`.
 void replace_node(onnx::GraphProto& graph, int index, std::vector<onnx::NodeProto> replacement);
 
+/// Gives input `index` of `layer`, its weight or its bias, the value: under the old name if nothing else reads it, else
+/// under a new one. `readers` as count_readers() counts them.
+void replace_parameter(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, int index, const Tensor& value,
+                       const std::map<std::string, int>& readers);
+
 /// Removes initializers that nothing reads, and annotations of tensors that no longer exist.
 void remove_leftovers(Model& model);
 

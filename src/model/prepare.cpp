@@ -34,6 +34,7 @@ constexpr Step kSteps[] = {
     {"fold_constants", passes::fold_constants, When::Always},
     {"inline_ifs", passes::inline_ifs, When::Always},
     {"fold_batch_norm", passes::fold_batch_norm, When::Lowering},
+    {"fold_factors", passes::fold_factors, When::Lowering},
     {"raise_opset", passes::raise_opset, When::Raising},
     // The version converter writes shapes as nodes where it does not look whether they are known.
     {"fold_constants", passes::fold_constants, When::Raising},
@@ -71,6 +72,7 @@ bool prepares_alike(const Model& model, const PrepareOptions& one, const Prepare
   return lowers(one) == lowers(other) && folds(one) == folds(other) &&
          (!folds(one) || !has_operator(model.proto, "BatchNormalization") ||
           (one.formats == other.formats && one.weights_per_channel == other.weights_per_channel)) &&
+         (lowers(one) && one.fold_factors) == (lowers(other) && other.fold_factors) &&
          one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
          opset_for(model, one) == opset_for(model, other) &&
          (one.for_openvino == other.for_openvino || !has_operator(model.proto, "RoiAlign")) &&
@@ -105,6 +107,7 @@ Prepared prepare(const Model& model, const PrepareOptions& options, const Evalua
     const bool wanted = step.when == When::Always || (step.when == When::Lowering && lowering) ||
                         (step.when == When::Raising && raising) ||
                         (step.when == When::LoweringOrRaising && (lowering || raising));
+    if (step.run == passes::fold_factors && !options.fold_factors) continue;
     if (!wanted || (step.run == passes::fold_batch_norm && !options.fold_batch_norm)) continue;
     const passes::Outcome outcome = step.run(prepared.model, context);
     verify_structure(prepared.model, step.name);

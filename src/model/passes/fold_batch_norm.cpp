@@ -84,21 +84,6 @@ std::optional<std::vector<double>> bias_of(const Model& model, const onnx::NodeP
   return values;
 }
 
-/// Gives input `index` of `layer` the value: under the old name when nobody else reads it, else under a new one.
-void replace_parameter(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, int index, const Tensor& value,
-                       const std::map<std::string, int>& readers) {
-  const std::string old = input_of(layer, index);
-  if (!old.empty() && readers.at(old) == 1) {
-    set_initializer(model, *owner_of_initializer(model, old), old, value);
-    return;
-  }
-  const std::string wanted = layer.name() + (index == 1 ? ".weight" : ".bias");
-  const std::string fresh = NamePool(model).unique(old.empty() ? wanted : old);
-  add_initializer(model, graph, fresh, value);
-  while (layer.input_size() <= index) layer.add_input("");
-  layer.set_input(index, fresh);
-}
-
 enum class Fold { Done, Impossible, TooNoisy };
 
 Fold fold_into(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, const onnx::NodeProto& norm,

@@ -117,6 +117,16 @@ Outcome refuse_unknown_operators(Model& model, const Context& context);
 /// and makes the BatchNormalization's output. A weight that others read too is copied.
 Outcome fold_batch_norm(Model& model, const Context& context);
 
+/// alpha * x W -> x (alpha W), for Gemm and MatMul with a result of rank 2 and a constant float32 weight:
+///
+///   Gemm(alpha)                    alpha becomes 1
+///   Mul, Div by a constant behind  one value, or one for each output channel; a constant Add may lie between
+///
+/// Rounded once to float32, with at most 120 dB of noise; powers of two are exact. Only when nothing else reads the
+/// result. The layer keeps its name and makes the output of the Mul. OpenVINO 2026.4 returns garbage for some quantized
+/// products with such a factor (docs/limits.md).
+Outcome fold_factors(Model& model, const Context& context);
+
 /// Each node that means something else at the target opset is converted alone, by ONNX's version converter, in a model
 /// of one node: names of all other nodes and tensors survive by construction, large weights never pass through it, and
 /// a failure has a name. Nodes the converter adds are called `<node>/<Op>`. Errors: Input with node, operator and

@@ -66,6 +66,9 @@ constexpr NoteTemplate kNotes[] = {
     {"exact-output-differs",
      "output '{output}' ({what}) is not part of the requirement, and differs from the float model's in "
      "{differing} of {samples:#sample}"},
+    {"factors-folded",
+     "{count:#constant factor} behind {count:?a product|products} of matrices folded into the {count:?weight|weights}, "
+     "because OpenVINO 2026.4 can return wrong results for them"},
     {"fewer-iterations",
      "{file}: has {iterations:#iteration}, others have {others}: its arrays are missing in the last samples"},
     {"file-already-low",
