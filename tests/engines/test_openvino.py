@@ -119,6 +119,35 @@ def test_pixels_behind_a_transpose_stay_in_float(tmp_path):
         assert worst(report["engine"]["figures"]) == pytest.approx(worst(figures), abs=0.5)
 
 
+IN_ONE_THREAD = """
+import sys, numpy, openvino
+core = openvino.Core()
+model = core.compile_model(core.read_model(sys.argv[1]), "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+numpy.save(sys.argv[3], model(numpy.load(sys.argv[2])["x"][0])[0])
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("form", ["alpha", "Mul", "Div of a bias"])
+def test_a_factor_between_two_products(form, rows, tmp_path):
+    """OpenVINO 2026.4 computes both in one kernel, and the result is garbage with a factor behind the first one."""
+    constants = {"w": weight(16, 32), "b": rng.normal(size=32).astype("float32"), "v": weight(32, 8),
+                 "s": numpy.float32(0.3)}
+    first = {"alpha": [node("Gemm", ["x", "w", "b"], "h", alpha=0.3)],
+             "Mul": [node("MatMul", ["x", "w"], "p"), node("Mul", ["p", "s"], "q"), node("Add", ["q", "b"], "h")],
+             "Div of a bias": [node("MatMul", ["x", "w"], "p"), node("Add", ["p", "b"], "q"), node("Div", ["q", "s"], "h")]}
+    onnx.save(model_of([*first[form], node("Relu", ["h"], "r"), node("MatMul", ["r", "v"], "y")], constants, [rows, 16], ["y"]),
+              tmp_path / "float.onnx")
+    numpy.savez(tmp_path / "data.npz", x=rng.normal(2, 1, (6, rows, 16)).astype("float32"))
+    done = vernier("quantize", tmp_path / "float.onnx", "--target", "openvino", "--reduce-range",
+                   "--data", tmp_path / "data.npz", "-o", tmp_path / "int8.onnx")
+    assert "1 constant factor behind a product of matrices folded" in " ".join(done.stdout.split())
+    subprocess.run([ENGINES, "-c", IN_ONE_THREAD, tmp_path / "int8.onnx", tmp_path / "data.npz", tmp_path / "y.npy"], check=True)
+    wanted = onnxruntime.InferenceSession(tmp_path / "float.onnx").run(None, {"x": numpy.load(tmp_path / "data.npz")["x"][0]})[0]
+    error = numpy.load(tmp_path / "y.npy") - wanted
+    assert 10 * numpy.log10((wanted ** 2).sum() / (error ** 2).sum()) > 25
+
+
 def test_every_marked_tensor_comes_back_by_its_name(tmp_path):
     """Its reader drops nodes that change nothing: two outputs of the file are then one tensor with one name."""
     nodes = [helper.make_node("Exp", ["x"], ["e"], name="exp"), helper.make_node("Dropout", ["e"], ["d"], name="drop"),
