@@ -26,6 +26,12 @@ namespace {
 using Node = onnx::NodeProto;
 using Findings = std::vector<PlacementFinding>;
 
+void computes_otherwise(Findings& findings, std::string why, std::string change) {
+  PlacementFinding finding{{}, {}, std::move(why), std::move(change)};
+  finding.computes_otherwise = true;
+  findings.push_back(std::move(finding));
+}
+
 void one_input_in_float_for_openvino(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!has_weight(node)) return;
   const auto inputs = graph.inputs(node, 2);
@@ -180,18 +186,16 @@ void scale_behind_product(const QdqGraph& graph, const Node& node, Findings& fin
     factor = fmt::format("'{}' scales its result", printable(behind->name()));
   }
   if (!factor.empty()) {
-    findings.push_back({{},
-                        {},
-                        fmt::format("{}, and another product follows: OpenVINO 2026.4 returns wrong values with one "
-                                    "thread a stream",
-                                    factor),
-                        "fold the factor into the weight, as ‹target› openvino does"});
+    computes_otherwise(findings,
+                       fmt::format("{}, and another product follows: OpenVINO 2026.4 returns wrong values with one "
+                                   "thread a stream",
+                                   factor),
+                       "fold the factor into the weight, as ‹target› openvino does");
   } else if (!biased) {
-    findings.push_back({{},
-                        {},
-                        "it has no bias, and another product follows: OpenVINO 2026.4 returns wrong values with one "
-                        "thread a stream",
-                        "leave it in float, or pass more than 8 rows at once"});
+    computes_otherwise(findings,
+                       "it has no bias, and another product follows: OpenVINO 2026.4 returns wrong values with one "
+                       "thread a stream",
+                       "leave it in float, or pass more than 8 rows at once");
   }
 }
 
@@ -201,12 +205,6 @@ void sixteen_bits_for_openvino(const QdqGraph& graph, const Node& node, Findings
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
   findings.push_back(
       {{}, {}, fmt::format("the type is {}: kernels need 8 bits", dtype_name(type)), "quantize to 8 bits"});
-}
-
-void computes_otherwise(Findings& findings, std::string why, std::string change) {
-  PlacementFinding finding{{}, {}, std::move(why), std::move(change)};
-  finding.computes_otherwise = true;
-  findings.push_back(std::move(finding));
 }
 
 /// Its reader takes an operator of an older opset, or a default, for something else.
