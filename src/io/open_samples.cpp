@@ -271,6 +271,7 @@ class ChainedSource final : public SampleSource {
 /// An input may have no row, such as the boxes of an image or the steps of a cache. Data without a value in any sample
 /// say nothing of a network: whatever it computes is exact. Reads samples until one has a value.
 void require_values(const SampleSource& source, const SourceOptions& options, const std::vector<InputInfo>& inputs) {
+  if (source.is_random()) return;  // sizes of 0 were asked for
   const std::vector<InputInfo> fed = fed_inputs(options, inputs);
   std::vector<std::string> wanted;
   for (const InputInfo& input : fed) {

@@ -109,6 +109,11 @@ def test_times_side_by_side(model, images):
         vernier.bench([])
 
 
+def test_a_metric_that_is_no_number_is_refused(model, images):
+    with pytest.raises(vernier.InputError, match="NaN"):
+        vernier.diagnose(model, images, metric=lambda outputs, references: float("nan"), max_metric=1)
+
+
 def test_an_engine_that_is_not_there(model):
     with pytest.raises(vernier.BackendError):
         vernier.inspect_engine(model, engine="tensorrt", python="/bin/false")
@@ -157,7 +162,6 @@ def test_labels_look_at_what_is_behind_the_network(digits):
         (lambda path, samples, labels: vernier.evaluate(path, samples, task="custom", metric="accuracy"), "metric='accuracy'"),
         (lambda path, samples, labels: vernier.evaluate(path, samples, task="custom", metric=lambda o, r: o), "metric=a function returned"),
         (lambda path, samples, labels: vernier.diagnose(path, samples, metric=lambda o, r: None, max_metric=1), "metric=a function returned None"),
-        (lambda path, samples, labels: vernier.diagnose(path, samples, metric=lambda o, r: float("nan"), max_metric=1), "NaN"),
         (lambda path, samples, labels: vernier.compare(vernier.Model(path), []), "reference: expected a list"),
         (lambda path, samples, labels: vernier.Samples(-1, print), "Samples\\(-1"),
         (lambda path, samples, labels: vernier.Samples(3, [1]), "expected a function"),

@@ -252,3 +252,16 @@ def test_a_clip_behind_a_constant_keeps_a_cast_from_wrapping(order, tmp_path):
             source = b.add("Mul", [b.add("Sub", [b.add("Cast", ["codes"], "back", to=1), "zero"], "centred"), "step"], "values")
         return layers.b.add("MatMul", [source, layers.b.constant("plain", WEIGHT)], "product")
     assert "no Clip is in front" not in str(compare(tmp_path, case, code=(0, 1)))
+
+
+@pytest.mark.parametrize("moved", [True, False], ids=["moved", "wrong"])
+def test_an_axis_counts_if_the_outputs_differ(moved, tmp_path):
+    """A Transpose behind a Softmax instead of in front of it, along the other axis; and a Softmax along the wrong one."""
+    def case(layers):
+        layers.product()
+        if not layers.quantized or not moved:
+            layers.b.add("Transpose", ["product"], "turned", perm=[1, 0])
+            return layers.b.add("Softmax", ["turned"], "last", axis=0 if layers.quantized else 1)
+        return layers.b.add("Transpose", [layers.b.add("Softmax", ["product"], "last", axis=0)], "turned", perm=[1, 0])
+    defects, report = compare(tmp_path, case, code=(0, 1))
+    assert ("axis 0, in the float model 1" in str(report)) != moved, report["defects"]

@@ -193,7 +193,7 @@ Command add_run(CLI::App& root, const std::string& command) {
             }
             RunOptions options = options_of(*line);
             if (line->save_onnx.empty() && line->external.given()) {
-              throw Error(ErrorKind::Usage, "--save-external-data without --save-onnx: no model would be written",
+              throw Error(ErrorKind::Usage, "options for external data without --save-onnx: no model would be written",
                           "add --save-onnx FILE.onnx");
             }
             if (!line->save_onnx.empty()) {

@@ -84,6 +84,15 @@ std::string other_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& l
   return {};
 }
 
+/// Whether what differs only says along which axes values lie: a Transpose moved to another place changes that, too.
+bool differs_in_axes_alone(const onnx::NodeProto& ref, const onnx::NodeProto& low) {
+  return std::ranges::all_of(ref.attribute(), [&](const onnx::AttributeProto& wanted) {
+    const onnx::AttributeProto* held = find_attribute(low, wanted.name());
+    const bool same = held == nullptr || held->SerializeAsString() == wanted.SerializeAsString();
+    return same || wanted.name() == "axis" || wanted.name() == "axes" || wanted.name() == "perm";
+  });
+}
+
 /// "no 'group', which the float model sets to 8", or the other way round; empty: both set the same ones.
 std::string lone_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low) {
   for (const onnx::AttributeProto& wanted : ref.attribute()) {
@@ -199,7 +208,7 @@ class Comparing {
     }
     for (const auto& [ref, low] : twins) {
       if (const std::string other = other_attribute(*ref, *low); !other.empty()) {
-        return OtherLayer{described(*low, other), true};
+        return OtherLayer{described(*low, other), !differs_in_axes_alone(*ref, *low)};
       }
     }
     Nodes added = lows;

@@ -137,7 +137,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
     row.end = AlternativeEnd::Missed;
     if (!row.figures) row.figures = report.all_high ? *report.all_high : report.reference;
   } else if (!met(report) || !(row.figures || row.metric)) {
-    row.why = "its search ended, by its evaluations or time, before a set was found and its model measured";
+    row.why = "its search reached its limit before it found a set and measured the model";
   } else {
     row.end =
         outcome == Outcome::Stopped || outcome == Outcome::Unstable ? AlternativeEnd::Unfinished : AlternativeEnd::Met;

@@ -155,8 +155,11 @@ class Diagnosis {
            (report_.repaired ? !unseen_repaired_ || meets(*unseen_repaired_) : !unseen_low_ || meets(*unseen_low_));
   }
 
-  /// Of an option only what its row says: its times mean something on ONNX Runtime alone.
-  bool times_models() const { return !is_option_ || options_.precision.target == Target::OnnxRuntime; }
+  /// Of an option only what its row says: its times mean something where its target runs.
+  bool times_models() const {
+    const bool on_engine = options_.confirm_on && *options_.confirm_on != MeasureOn::OnnxRuntime;
+    return !is_option_ || on_engine || options_.precision.target == Target::OnnxRuntime;
+  }
 
   /// Ends the phase that runs, if any.
   void say_seconds() {

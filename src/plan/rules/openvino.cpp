@@ -187,13 +187,13 @@ void scale_behind_product(const QdqGraph& graph, const Node& node, Findings& fin
   }
   if (!factor.empty()) {
     computes_otherwise(findings,
-                       fmt::format("{}, and another product follows: OpenVINO 2026.4 returns wrong values with one "
+                       fmt::format("{} and another product follows, which OpenVINO 2026.4 gets wrong with one "
                                    "thread a stream",
                                    factor),
                        "fold the factor into the weight, as ‹target› openvino does");
   } else if (!biased) {
     computes_otherwise(findings,
-                       "it has no bias, and another product follows: OpenVINO 2026.4 returns wrong values with one "
+                       "the layer has no bias and another product follows, which OpenVINO 2026.4 gets wrong with one "
                        "thread a stream",
                        "leave it in float, or pass more than 8 rows at once");
   }
@@ -213,11 +213,13 @@ void reads_otherwise(const QdqGraph& graph, const Node& node, Findings& findings
   const bool along_last = rank && attribute_int(node, "axis", 1) == static_cast<std::int64_t>(*rank) - 1;
   const int opset = opset_read_by_openvino(node, graph.opset());
   if (opset > graph.opset() && !(is_onnx(node, "Softmax") && along_last)) {
-    computes_otherwise(findings, fmt::format("it reads {} of opset {} without its axes", node.op_type(), graph.opset()),
+    computes_otherwise(findings,
+                       fmt::format("OpenVINO ignores the axes of {} in opset {}", node.op_type(), graph.opset()),
                        fmt::format("raise the file to opset {}", opset));
   }
   if (lacks_attribute_for_openvino(node)) {
-    computes_otherwise(findings, "it takes 1 for the sampling_ratio that is left out, where ONNX has 0",
+    computes_otherwise(findings,
+                       "OpenVINO uses sampling_ratio=1 if the attribute is missing, and the default of ONNX is 0",
                        "write sampling_ratio=0 into the node");
   }
 }
@@ -235,7 +237,7 @@ void rounds_at_run_time(const QdqGraph& graph, const Node& node, Findings& findi
   const bool stored = codes(1) == Dtype::Int8 || codes(1) == Dtype::UInt8 || codes(1) == Dtype::UInt4;
   const bool in_float = codes(0) == Dtype::Undefined || codes(0) == Dtype::Int16 || codes(0) == Dtype::UInt16;
   if (!stored || !in_float) return;
-  computes_otherwise(findings, "its data is rounded to INT8 in groups at run time, on CPUs with VNNI",
+  computes_otherwise(findings, "OpenVINO rounds its data to INT8 in groups at run time, on CPUs with VNNI",
                      "set DYNAMIC_QUANTIZATION_GROUP_SIZE to 0");
 }
 

@@ -28,7 +28,7 @@ function certificateTable(rows) {
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, k.not_cheaper ? "Certified by cost: each kept layer was dropped once and the requirement was then missed, or dropping it costs no less." : k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: ${k.ladder ? "each raised layer went one format down, alone" : "each kept layer was dropped once"}, and that stricter limit was then missed.` : k.ladder ? "Certified: each raised layer went one format down, alone, and the requirement was then missed."
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.not_cheaper ? "Certified by cost: each kept layer was either dropped once, and the requirement was missed, or dropping it saves nothing." : k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: ${k.ladder ? "each raised layer went one format down, alone" : "each kept layer was dropped once"}, and that stricter limit was then missed.` : k.ladder ? "Certified: each raised layer went one format down, alone, and the requirement was then missed."
     : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
   else if (k.layers.length) children.push(h("p", {}, k.ladder ? "Not certified: the search ended before each raised layer was tested one format down." : "Not certified: the search ended before each kept layer was tested without."));
   const chart = keptCurve();

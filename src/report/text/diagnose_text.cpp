@@ -281,14 +281,13 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   }
   const bool stands = outcome_of(report) != Outcome::FileMisses && outcome_of(report) != Outcome::NotVerified;
   if (kept.certified && stands && kept.certificate.empty() && kept.not_cheaper > 0) {
-    text +=
-        wrap(fmt::format(
-                 "certified by cost: dropping any one of these costs no less by --cost {}, as format boundaries cost "
-                 "more; none was tested without",
-                 word_of(kept.cost_unit)),
-             options.width, "  ");
+    text += wrap(
+        fmt::format("certified by cost: dropping a layer adds format boundaries and saves nothing (--cost {}), so none "
+                    "was tried without",
+                    word_of(kept.cost_unit)),
+        options.width, "  ");
   } else if (kept.certified) {
-    const char* const drop = kept.not_cheaper > 0 ? "dropping any one of these costs no less or"
+    const char* const drop = kept.not_cheaper > 0 ? "dropping a layer either saves nothing or"
                              : kept.ladder        ? "taking any one of these one format down"
                                                   : "dropping any one of these";
     text += wrap(
@@ -303,7 +302,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
                           "{}: {} fails that stricter limit:",
                           searched_limit_text(report),
                           report.requirement ? required_text(report.all_low, *report.requirement) : "all of it", drop)
-        : kept.not_cheaper > 0 ? fmt::format("certified by cost: {} fails; tested, where it costs less:", drop)
+        : kept.not_cheaper > 0 ? fmt::format("certified by cost: {} fails; tested if it saves:", drop)
                                : fmt::format("certified 1-minimal: {} fails; tested one by one:", drop),
         options.width, "  ");
   } else if (!kept.layers.empty()) {

@@ -100,7 +100,7 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   if (figure->nonfinite > 0) {
     text = count_text(figure->nonfinite) + " output values that are not finite";
   } else if (figure->lost_infinities > 0 && metric != Metric::MinTop1Agreement) {
-    text = count_text(figure->lost_infinities) + " infinite output values that come back as others";
+    text = plural(static_cast<std::size_t>(figure->lost_infinities), "infinite output value") + " lost";
   } else if (metric == Metric::MaxAbsError) {
     text = "a largest error of " + text;
   } else if (metric == Metric::MaxMse) {

@@ -50,8 +50,8 @@ constexpr NoteTemplate kNotes[] = {
     {"dead-nodes-removed", "removed {count:#node} that no output needs"},
     {"does-not-run-without-marks", "without marked tensors it does not run: {error:text}"},
     {"engine-computes-otherwise",
-     "{engine} computes something else than the figures say at {nodes:#node}, first at '{first}': {why:text}. To mend "
-     "it: {cure:text}"},
+     "{engine} returns other results than the figures at {nodes:#node}, first '{first}': {why:text}. Cure: "
+     "{cure:text}"},
     {"engine-disagrees",
      "{engine}: {there:text} on the engine, {simulated:text} simulated; the figure of the engine counts"},
     {"engine-options-without-effect", "{options:text} {options:?has|have} no effect: nothing runs on an engine"},
@@ -103,8 +103,8 @@ constexpr NoteTemplate kNotes[] = {
      "{options:text} {options:?has|have} no effect on {data:text}: only images are prepared, and these are "
      "arrays"},
     {"images-skipped",
-     "skipped {images:#image} in a format that Vernier does not decode, such as {first}: labels in the order of "
-     "the files then belong to other images (convert to PNG or JPEG)"},
+     "skipped {images:#image} that Vernier does not decode, first {first}: convert to PNG or JPEG. Labels in the "
+     "order of the files are shifted"},
     {"input-left-out", "‹inputs›: no output needs '{input}': it is left out"},
     {"input-quantized",
      "input '{input}' of the file is {type}: samples are quantized with the scale of the DequantizeLinear behind it"},
@@ -219,7 +219,7 @@ constexpr NoteTemplate kNotes[] = {
     {"output-constant",
      "'{output}' is one constant in the typed model; in the float model its values are from {min:.3g} to "
      "{max:.3g}[; {where:text}]"},
-    {"output-empty", "output '{output}' is empty in every sample: nothing of it is compared"},
+    {"output-empty", "output '{output}' is empty in every sample: it is not compared"},
     {"output-measured-by-scores",
      "output '{output}' is measured by the input of its ArgMax, '{scores}', along axis {axis}"},
     {"output-measured-dequantized", "output '{output}' is measured by its dequantized values"},
@@ -233,7 +233,7 @@ constexpr NoteTemplate kNotes[] = {
     {"output-type-without-effect",
      "[layer '{layer}' runs][layers {layers} run] in {format}: its output is {given}, not {asked} as the script "
      "says: an output has the format of its layer, which layer.precision sets"},
-    {"output-without-classes", "output '{output}' holds one value a row: top-1 agreement says nothing of it"},
+    {"output-without-classes", "output '{output}' has one value per row: top-1 agreement does not apply"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"pairs-added", "{pairs:#pair} that the file does not have {pairs:?stands|stand} under target {target}: {pairs}"},
     {"pairs-not-measured", "what its pairs lose was not measured: {error:text}"},
@@ -283,8 +283,7 @@ constexpr NoteTemplate kNotes[] = {
      "layer '{layer}' ({operator}) is rounded at its inputs and outputs only: its intermediate values are not "
      "simulated"},
     {"reference-not-finite",
-     "the float model itself returns {count} values that are not finite in output '{output}': NaN is ignored, and "
-     "an infinity has to be the same in both"},
+     "the float model returns {count:#non-finite value} in output '{output}': NaN is ignored, an infinity must match"},
     {"reference-quantizes",
      "the float model already quantizes ({nodes:#QuantizeLinear node}): that error is part of the reference and "
      "does not count (to measure such a file, pass it to '‹vernier verify›' after its float model)"},
@@ -309,7 +308,7 @@ constexpr NoteTemplate kNotes[] = {
     {"samples-not-read", "the samples were not read: {file} has the ranges (remove it, to calibrate anew)"},
     {"samples-one-by-one", "‹batch› {batch}: samples run one by one: {why:text}"},
     {"sampling-ratio-written",
-     "the default sampling_ratio of {nodes:#RoiAlign} written out: OpenVINO takes another one for it"},
+     "the default sampling_ratio of {nodes:#RoiAlign} written out, because OpenVINO has another default"},
     {"saturation-not-simulated",
      "the weights take more than 1 GiB: what an x86 CPU without VNNI makes of their products in {runtime} was "
      "not simulated"},
@@ -375,7 +374,8 @@ constexpr NoteTemplate kNotes[] = {
     {"timed-by-itself", "{engine} was timed by itself, not in turns: it starts anew each time"},
     {"times-of-engine", "times of layers are those of {engine:text}"},
     {"too-large-to-try",
-     "not tried in ONNX Runtime with its default optimizations: more than 1 GiB of weights or 15,000 nodes"},
+     "the output model was not tried in ONNX Runtime with default optimizations: it has more than 1 GiB of weights or "
+     "more than 15,000 nodes"},
     {"transposed-weights-shared",
      "{count:#transposed weight} left out: a Transpose of the other copy, which engines fold when they load the "
      "file"},

@@ -50,8 +50,9 @@ std::string pipeline_answer(const PipelineReport& report) {
   }
   const auto lost = lost_stage(report);
   if (lost->not_finite_before > 0) {
-    return fmt::format("Stage '{}' has {} not finite, and '{}' has others in their place.", printable((lost - 1)->name),
-                       plural(static_cast<std::size_t>(lost->not_finite_before), "value"), printable(lost->name));
+    return fmt::format("Stage '{}' changes {} of stage '{}'.", printable(lost->name),
+                       plural(static_cast<std::size_t>(lost->not_finite_before), "non-finite value"),
+                       printable((lost - 1)->name));
   }
   return fmt::format(
       "Accuracy is lost at stage '{}': {} against '{}'.", printable(lost->name),

@@ -65,11 +65,15 @@ TEST(OpenSamples, RefusesDataWithoutASingleRow) {
 
   const auto boxes = float_input("boxes", {-1, 4}), image = float_input("image", {1, 2});
   const std::string none = npy_of({0, 4}, {}), pixels = npy_of({1, 2}, counting(2));
-  write_zip(folder / "a.npz", {{"boxes.npy", none}, {"image.npy", pixels}}, false);
-  const Error other = error_of([&] { open_samples(from(folder / "a.npz"), {boxes, image}); });
+  write_zip(folder / "none.npz", {{"boxes.npy", none}, {"image.npy", npy_of({0, 2}, {})}}, false);
+  const Error other = error_of([&] {
+    open_samples(from(folder / "none.npz"), {boxes, float_input("image", {-1, 2})});
+  });
   EXPECT_NE(std::string(other.what()).find("input 'boxes' has shape 0x4"), std::string::npos);
 
-  // An image without boxes is a sample where others have some; so is a cache that holds no step yet.
+  // An image without boxes is a sample, and so is a cache that holds no step yet.
+  write_zip(folder / "a.npz", {{"boxes.npy", none}, {"image.npy", pixels}}, false);
+  EXPECT_EQ(open_samples(from(folder / "a.npz"), {boxes, image})->size(), 1U);
   write_zip(folder / "b.npz",
             {{"sample_0/boxes.npy", none},
              {"sample_0/image.npy", pixels},

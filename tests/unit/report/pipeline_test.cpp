@@ -56,7 +56,7 @@ Json page_data_of(const std::string& page) {
 TEST(PipelineReport, BlamesTheStageThatHasValuesThatAreNotFinite) {
   PipelineReport report = three_stages();
   report.stages[2].not_finite_before = 3;
-  EXPECT_EQ(pipeline_answer(report), "Stage 'float' has 3 values not finite, and 'low' has others in their place.");
+  EXPECT_EQ(pipeline_answer(report), "Stage 'low' changes 3 non-finite values of stage 'float'.");
 }
 
 TEST(PipelineReport, ReadsBackEqual) {
