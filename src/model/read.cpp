@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,16 +23,15 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/mapped_file.h"
 #include "base/near_files.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "model/external_data.h"
 #include "model/model.h"
 #include "model/naming.h"
 #include "model/notes.h"
 #include "model/raw_proto.h"
 #include "model/sparse_constants.h"
-#include "model/type_protos.h"
 #include "model/well_formed.h"
 #include "vernier/error.h"
 #include "vernier/onnx_model.h"
@@ -43,123 +41,6 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// External data of one model: each file mapped once, none outside its folder.
-class ExternalData {
- public:
-  /// nullopt: there may be none. `ignored`: no file is opened, and the tensors in them have no values.
-  explicit ExternalData(std::optional<fs::path> folder, bool ignored = false)
-      : folder_(std::move(folder)), ignored_(ignored) {}
-
-  bool ignored() const { return ignored_; }
-
-  Tensor read(const onnx::TensorProto& proto) {
-    std::string location;
-    std::uint64_t offset = 0;
-    std::optional<std::uint64_t> length;
-    std::string checksum;
-    for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
-      if (entry.key() == "location") location = entry.value();
-      if (entry.key() == "offset") offset = number(proto, entry);
-      if (entry.key() == "length") length = number(proto, entry);
-      if (entry.key() == "checksum") checksum = entry.value();
-    }
-    const std::shared_ptr<const MappedFile>& file = open(proto, location);
-    compare_checksum(proto, location, *file, std::move(checksum));
-    const Shape shape(proto.dims().begin(), proto.dims().end());
-    const auto dtype = static_cast<Dtype>(proto.data_type());
-    const std::size_t byte_size =
-        (static_cast<std::size_t>(element_count(shape)) * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
-    if (dtype_bits(dtype) == 0) refuse(proto, unread_type_text(proto.data_type()));
-    if (length && *length != byte_size) {
-      refuse(proto, fmt::format("shape {} of {} needs {} bytes, the model says {}", shape_text(shape),
-                                dtype_name(dtype), byte_size, *length));
-    }
-    const std::span<const std::byte> bytes = file->bytes();
-    if (offset > bytes.size() || byte_size > bytes.size() - offset) {
-      refuse(proto, fmt::format("bytes {} to {} are wanted of '{}', which has {}", offset, offset + byte_size,
-                                printable(location), bytes.size()));
-    }
-    const std::shared_ptr<const std::byte> start(file, bytes.data() + offset);
-    return {dtype, shape, start};
-  }
-
-  std::vector<fs::path> files() const {
-    std::vector<fs::path> paths;
-    for (const auto& [location, file] : files_) paths.push_back(*folder_ / location);
-    return paths;
-  }
-
-  /// Hashes of the files that were read, so that the model's identity covers its weights.
-  void add_to(Sha256& hash, const Progress& progress) const {
-    constexpr std::size_t kStep = std::size_t{64} << 20U;
-    std::size_t total = 0;
-    for (const auto& [location, file] : files_) total += file->bytes().size();
-    WeightsProgress hashed(progress, "reading the weights, MB", total);
-    for (const auto& [location, file] : files_) {
-      for (auto rest = file->bytes(); !rest.empty(); rest = rest.subspan(std::min(kStep, rest.size()))) {
-        const auto step = rest.first(std::min(kStep, rest.size()));
-        hash.update(step);
-        hashed.add(step.size());
-      }
-    }
-  }
-
- private:
-  [[noreturn]] static void refuse(const onnx::TensorProto& proto, const std::string& why) {
-    throw Error(ErrorKind::Input, fmt::format("external data of tensor '{}': {}", printable(proto.name()), why));
-  }
-
-  static std::uint64_t number(const onnx::TensorProto& proto, const onnx::StringStringEntryProto& entry) {
-    const std::string& text = entry.value();
-    if (text.empty() || text.size() > 18 ||
-        !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-      refuse(proto, fmt::format("{} is '{}', not a number of bytes", entry.key(), printable(text)));
-    }
-    return std::stoull(text);
-  }
-
-  /// onnx.proto: "checksum" is the SHA1 digest of the whole file. What is no such digest is not compared.
-  void compare_checksum(const onnx::TensorProto& proto, const std::string& location, const MappedFile& file,
-                        std::string wanted) {
-    constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
-    if (wanted.size() != 40 || wanted.find_first_not_of(kHexDigits) != std::string::npos) return;
-    std::ranges::transform(wanted, wanted.begin(),
-                           [](char c) { return c >= 'A' && c <= 'F' ? char(c + ('a' - 'A')) : c; });
-    std::string& found = sha1_[location];
-    if (found.empty()) found = sha1_of(file.bytes());
-    if (found == wanted) return;
-    refuse(proto, fmt::format("'{}' is damaged or of another model: its SHA1 checksum is {}, the model says {}",
-                              printable(location), found, wanted));
-  }
-
-  const std::shared_ptr<const MappedFile>& open(const onnx::TensorProto& proto, const std::string& location) {
-    const auto known = files_.find(location);
-    if (known != files_.end()) return known->second;
-    if (location.empty()) refuse(proto, "the model names no file");
-    if (!folder_) {
-      refuse(proto, fmt::format("they are in '{}', and the model is in memory, which has no folder to look in",
-                                printable(location)));
-    }
-    const fs::path relative(location);
-    const fs::path root = fs::weakly_canonical(folder_->empty() ? fs::path(".") : *folder_);
-    const fs::path full = fs::weakly_canonical(root / relative);
-    // Symbolic links are followed first, so a link that leaves the folder is caught too.
-    const auto [end, _] = std::mismatch(root.begin(), root.end(), full.begin(), full.end());
-    if (relative.is_absolute() || end != root.end()) {
-      refuse(proto, fmt::format("'{}' lies outside the model's folder", printable(location)));
-    }
-    if (!fs::exists(full)) {
-      refuse(proto, fmt::format("'{}' is missing in {}", printable(location), printable(root.string())));
-    }
-    return files_.emplace(location, MappedFile::open(full)).first->second;
-  }
-
-  std::optional<fs::path> folder_;
-  bool ignored_;
-  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
-  std::map<std::string, std::string> sha1_;  // of those whose checksum some tensor names
-};
 
 /// Files of IR version 3 list initializers among the inputs: they then look like user inputs, and ONNX Runtime neither
 /// folds nor fuses them.
