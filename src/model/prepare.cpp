@@ -19,6 +19,7 @@ struct Step {
   const char* name;
   passes::Outcome (*run)(Model&, const passes::Context&);
   When when;
+  bool PrepareOptions::*only = nullptr;  // the option that asks for it; null: none does
 };
 
 // In order. A new step is one file in passes/ and one line here.
@@ -27,14 +28,14 @@ constexpr Step kSteps[] = {
     {"replace_removed_operators", passes::replace_removed_operators, When::LoweringOrRaising},
     {"pad_transposed", passes::pad_transposed, When::LoweringOrRaising},
     {"spell_out_simplified_norms", passes::spell_out_simplified_norms, When::LoweringOrRaising},
-    {"spell_out_for_openvino", passes::spell_out_for_openvino, When::LoweringOrRaising},
+    {"spell_out_for_openvino", passes::spell_out_for_openvino, When::LoweringOrRaising, &PrepareOptions::for_openvino},
     {"refuse_unknown_operators", passes::refuse_unknown_operators, When::LoweringOrRaising},
     {"unwrap_optionals", passes::unwrap_optionals, When::Always},
     {"constants_to_initializers", passes::constants_to_initializers, When::Always},
     {"fold_constants", passes::fold_constants, When::Always},
     {"inline_ifs", passes::inline_ifs, When::Always},
-    {"fold_batch_norm", passes::fold_batch_norm, When::Lowering},
-    {"fold_factors", passes::fold_factors, When::Lowering},
+    {"fold_batch_norm", passes::fold_batch_norm, When::Lowering, &PrepareOptions::fold_batch_norm},
+    {"fold_factors", passes::fold_factors, When::Lowering, &PrepareOptions::fold_factors},
     {"raise_opset", passes::raise_opset, When::Raising},
     // The version converter writes shapes as nodes where it does not look whether they are known.
     {"fold_constants", passes::fold_constants, When::Raising},
@@ -107,8 +108,7 @@ Prepared prepare(const Model& model, const PrepareOptions& options, const Evalua
     const bool wanted = step.when == When::Always || (step.when == When::Lowering && lowering) ||
                         (step.when == When::Raising && raising) ||
                         (step.when == When::LoweringOrRaising && (lowering || raising));
-    if (step.run == passes::fold_factors && !options.fold_factors) continue;
-    if (!wanted || (step.run == passes::fold_batch_norm && !options.fold_batch_norm)) continue;
+    if (!wanted || (step.only != nullptr && !(options.*step.only))) continue;
     const passes::Outcome outcome = step.run(prepared.model, context);
     verify_structure(prepared.model, step.name);
     for (const Note& note : outcome.notes) prepared.notes.push_back({step.name, note});

@@ -6,8 +6,7 @@
 
 namespace vernier::passes {
 
-Outcome spell_out_for_openvino(Model& model, const Context& context) {
-  if (!context.options.for_openvino) return {};
+Outcome spell_out_for_openvino(Model& model, const Context& /*context*/) {
   std::int64_t written = 0;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (onnx::NodeProto& node : *graph.mutable_node()) {
