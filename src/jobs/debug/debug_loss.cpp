@@ -233,16 +233,19 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   };
   const auto nothing = [](std::size_t) { return false; };
   std::set<std::string> skipped = scaled_constants(file);
+  std::optional<OutputStore> known;  // of the float model
   const auto noise_of = [&](Model model) {
     static constexpr auto kNone = std::numeric_limits<double>::infinity();
     try {
-      return noise_share(run_beside_known(subject, std::move(model), outputs_of_float(subject)).outputs);
+      if (!known) known.emplace(outputs_of_float(subject));
+      return noise_share(run_beside_known(subject, std::move(model), *known).outputs);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Interrupted) throw;
       return kNone;
     }
   };
   std::optional<bool> agree;
+  std::optional<double> noise;  // of the file
   const Asked asked{[&] {
                       const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; };
                       if (!agree) {
@@ -256,7 +259,8 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
                       onnx::GraphProto* owner = owner_of_initializer(changed, constant);
                       if (owner == nullptr) return false;
                       set_initializer(changed, *owner, constant, wanted);
-                      return noise_of(std::move(changed)) <= noise_of(simulated.model);
+                      if (!noise) noise = noise_of(simulated.model);
+                      return noise_of(std::move(changed)) <= *noise;
                     }};
   const LayerMatches all = match_everything(subject, simulated.model);
   const auto of_all = errors_with(all.pairs, nothing);
