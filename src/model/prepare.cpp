@@ -35,7 +35,8 @@ constexpr Step kSteps[] = {
     {"fold_constants", passes::fold_constants, When::Always},
     {"inline_ifs", passes::inline_ifs, When::Always},
     {"fold_batch_norm", passes::fold_batch_norm, When::Lowering, &PrepareOptions::fold_batch_norm},
-    {"fold_factors", passes::fold_factors, When::Lowering, &PrepareOptions::fold_factors},
+    {"fold_factors", passes::fold_factors, When::Lowering, &PrepareOptions::openvino_products},
+    {"bias_products", passes::bias_products, When::Lowering, &PrepareOptions::openvino_products},
     {"raise_opset", passes::raise_opset, When::Raising},
     // The version converter writes shapes as nodes where it does not look whether they are known.
     {"fold_constants", passes::fold_constants, When::Raising},
@@ -73,7 +74,7 @@ bool prepares_alike(const Model& model, const PrepareOptions& one, const Prepare
   return lowers(one) == lowers(other) && folds(one) == folds(other) &&
          (!folds(one) || !has_operator(model.proto, "BatchNormalization") ||
           (one.formats == other.formats && one.weights_per_channel == other.weights_per_channel)) &&
-         (lowers(one) && one.fold_factors) == (lowers(other) && other.fold_factors) &&
+         (lowers(one) && one.openvino_products) == (lowers(other) && other.openvino_products) &&
          one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
          opset_for(model, one) == opset_for(model, other) &&
          (one.for_openvino == other.for_openvino || !has_operator(model.proto, "RoiAlign")) &&

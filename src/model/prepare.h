@@ -35,7 +35,7 @@ struct PrepareOptions {
   std::set<Format> formats;         // that layers will run in, the high one included
   bool weights_per_channel = true;  // a scale for each output channel; false: one for each weight
   bool fold_batch_norm = true;      // only ever done when formats holds more than float32
-  bool fold_factors = false;        // constant factors behind products of matrices are taken into their weights
+  bool openvino_products = false;   // products of matrices are written as OpenVINO's integer kernels get them right
   bool inline_ifs = false;          // analysis only: an If whose condition is the same for all `samples`
   // What inline_ifs looks at, one at a time. All that will ever be run: the prepared model is wrong for others.
   std::size_t samples = 0;

@@ -252,8 +252,8 @@ int opset_of_rules(const PrecisionOptions& precision) {
   return precision.rules.weights_only && precision.high != Format::Float32 ? 19 : 0;
 }
 
-/// OpenVINO's kernels for quantized products go wrong with a factor behind them.
-bool folds_factors(Target target, const std::set<Format>& formats) {
+/// OpenVINO's kernels for quantized products go wrong with a factor behind them, and without a bias.
+bool quantizes_for_openvino(Target target, const std::set<Format>& formats) {
   return target == Target::OpenVino && std::ranges::any_of(formats, needs_scale);
 }
 
@@ -262,7 +262,7 @@ PrepareOptions preparation_of(const PrecisionOptions& precision) {
   options.formats = formats_named(precision);
   options.for_openvino = precision.target == Target::OpenVino;
   options.weights_per_channel = precision.rules.weights_per_channel;
-  options.fold_factors = folds_factors(precision.target, options.formats);
+  options.openvino_products = quantizes_for_openvino(precision.target, options.formats);
   return options;
 }
 
@@ -279,7 +279,7 @@ PrepareOptions preparation_of(const Plan& plan) {
     for (const auto& [format, params] : grids) options.formats.insert(params.format);
   }
   options.weights_per_channel = plan.rules.weights_per_channel;
-  options.fold_factors = folds_factors(plan.target, options.formats);
+  options.openvino_products = quantizes_for_openvino(plan.target, options.formats);
   options.min_opset = opset_of_rules(precision);
   return options;
 }

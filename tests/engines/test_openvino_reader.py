@@ -101,6 +101,8 @@ TOLD = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
 def test_data_that_is_rounded_at_run_time_is_told(form, tmp_path):
     with_an_outlier(tmp_path)
     done = vernier("diagnose", "net.onnx", *form, "--target", "openvino", "--data", "x.npy", "--min-sqnr", "5", "--no-latency", "-o", "out", folder=tmp_path)
+    assert "only in simulation: OpenVINO computes 1 node otherwise" in " ".join(done.stdout.split())
+    assert json.loads((tmp_path / "out/report.json").read_text())["not_simulated"]["first"] == "product"
     assert TOLD in done.stderr and TOLD in (tmp_path / "out/deploy.md").read_text().replace("\\", "")
     assert "rounded-at-run-time" in rules("out/model.onnx", tmp_path)
     assert TOLD in vernier("convert", "net.onnx", *form, "--target", "openvino", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path).stderr
@@ -109,7 +111,11 @@ def test_data_that_is_rounded_at_run_time_is_told(form, tmp_path):
 def test_weights_alone_are_told(tmp_path):
     with_an_outlier(tmp_path)
     vernier("quantize", "net.onnx", "--quantize-mode", "int8-weight-only", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path)
-    assert TOLD in vernier("verify", "net.onnx", "typed.onnx", "--target", "openvino", "--data", "x.npy", "--min-sqnr", "30", folder=tmp_path).stderr
+    check = ["verify", "net.onnx", "typed.onnx", "--target", "openvino", "--data", "x.npy", "--min-sqnr", "30"]
+    said = vernier(*check, folder=tmp_path)
+    assert TOLD in said.stderr and "only in simulation" in said.stdout
+    # The engine's own figure decides, and leaves nothing open.
+    assert "only in simulation" not in vernier(*check, "--on", "openvino", "--inference-precision", "f32", folder=tmp_path, codes=(0, 1)).stdout
 
 
 def test_data_that_the_file_rounds_is_not_told(tmp_path):

@@ -98,6 +98,7 @@ struct DiagnoseReport {
   std::optional<RunFigures> in_sample;  // with cross_fit: `verify` of the written file on the samples that taught it
   std::optional<OtherSums> other_sums;  // of that, or without it of all low; target tensorrt, float16 or bfloat16
   std::optional<SaturatedPairs> saturated_pairs;  // of the written file; absent: none saturates
+  std::optional<NotSimulated> not_simulated;      // of the written file
   std::optional<TypedReport> typed;
   std::optional<LatencyReport> latency;
   std::optional<EngineReport> compiled;

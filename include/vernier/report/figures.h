@@ -105,6 +105,15 @@ struct SaturatedPairs {
   std::optional<RunFigures> reduced;  // the same with weights in 7 bits
 };
 
+/// Nodes that an engine is known to compute otherwise than the simulation: no simulated figure holds there.
+struct NotSimulated {
+  Target engine = Target::OpenVino;
+  std::size_t nodes = 0;
+  std::string first;  // the first of them
+  std::string why;    // of that one
+  std::string cure;
+};
+
 /// What an engine itself gave.
 struct EngineFigures {
   std::string engine;  // "TensorRT-RTX 1.6.1.120 on NVIDIA H200"

@@ -53,6 +53,7 @@ struct Verification {
   std::optional<RunFigures> in_sample;
   std::optional<OtherSums> other_sums;
   std::optional<SaturatedPairs> saturated_pairs;
+  std::optional<NotSimulated> not_simulated;
   std::optional<EngineFigures> engine;
   std::vector<Note> doubts;
 };

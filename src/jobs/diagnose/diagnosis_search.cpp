@@ -37,6 +37,7 @@
 #include "jobs/search/kept_set.h"
 #include "jobs/verify/pair_saturation.h"
 #include "plan/engine_sums.h"
+#include "plan/rules/rules.h"
 #include "plan/target.h"
 #include "vernier/arithmetic.h"
 #include "vernier/error.h"
@@ -249,8 +250,13 @@ void Diagnosis::search(const char* journal_suffix) {
 }
 
 Verification Diagnosis::verification() const {
-  return {report_.final_figures,   report_.in_sample, report_.other_sums,
-          report_.saturated_pairs, report_.engine,    doubts_};
+  return {report_.final_figures,
+          report_.in_sample,
+          report_.other_sums,
+          report_.saturated_pairs,
+          report_.not_simulated,
+          report_.engine,
+          doubts_};
 }
 
 void Diagnosis::take(const Verification& verified) {
@@ -258,6 +264,7 @@ void Diagnosis::take(const Verification& verified) {
   report_.in_sample = verified.in_sample;
   report_.other_sums = verified.other_sums;
   report_.saturated_pairs = verified.saturated_pairs;
+  report_.not_simulated = verified.not_simulated;
   report_.engine = verified.engine;
   doubts_ = verified.doubts;
 }
@@ -278,7 +285,13 @@ void Diagnosis::write_and_verify() {
   if (sinks_.is_interrupted()) return;
   step("verify", [&] {
     const VerifyReport verified = typed_->verify(*measured_);
-    take({verified.figures, {}, verified.other_sums, verified.saturated_pairs, verified.engine, verified.warnings});
+    take({verified.figures,
+          {},
+          verified.other_sums,
+          verified.saturated_pairs,
+          verified.not_simulated,
+          verified.engine,
+          verified.warnings});
     if (halves_) claim_unseen();
     file_test_ = verified.test;
     engine_test_ = verified.engine_test;
@@ -300,6 +313,8 @@ void Diagnosis::saturation() {
   } else {
     VerifyReport measured = typed_->measured(all_low_plan());
     report_.saturated_pairs = std::move(measured.saturated_pairs);
+    report_.not_simulated = std::move(measured.not_simulated);
+    if (report_.not_simulated) warn(computes_otherwise_note(*report_.not_simulated));
     exact = std::move(measured.figures);
   }
   if (!report_.saturated_pairs) return;

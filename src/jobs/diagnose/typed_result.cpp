@@ -27,12 +27,14 @@ struct FileFigures {
   RunFigures figures;
   std::optional<OtherSums> other_sums;
   std::optional<SaturatedPairs> saturated_pairs;
+  std::optional<NotSimulated> not_simulated;
   std::vector<Note> warnings;
   FileFigures() = default;
   explicit FileFigures(VerifyReport report)
       : figures(std::move(report.figures)),
         other_sums(std::move(report.other_sums)),
         saturated_pairs(std::move(report.saturated_pairs)),
+        not_simulated(std::move(report.not_simulated)),
         warnings(std::move(report.warnings)) {}
 };
 
@@ -44,6 +46,7 @@ VerifyReport read_figures(const std::string& words) {
   report.figures = std::move(read.figures);
   report.other_sums = std::move(read.other_sums);
   report.saturated_pairs = std::move(read.saturated_pairs);
+  report.not_simulated = std::move(read.not_simulated);
   report.warnings = std::move(read.warnings);
   return report;
 }
@@ -66,7 +69,8 @@ template <>
 struct Fields<FileFigures> {
   static constexpr auto list =
       std::tuple{Field{"figures", &FileFigures::figures}, Field{"other_sums", &FileFigures::other_sums},
-                 Field{"saturated_pairs", &FileFigures::saturated_pairs}, Field{"warnings", &FileFigures::warnings}};
+                 Field{"saturated_pairs", &FileFigures::saturated_pairs},
+                 Field{"not_simulated", &FileFigures::not_simulated}, Field{"warnings", &FileFigures::warnings}};
 };
 
 /// The model that typed lowering edits: prepared, but with its Ifs as the file has them.

@@ -232,9 +232,10 @@ class Conversion {
       const Format format = typed.refused.contains(layer.name) ? Format::Float32 : layer.format;
       ++result_.layers_by_format[runs_in(layer.name, format, other_types_)];
     }
-    if (const auto otherwise = computes_otherwise_note(typed.model, plan.target)) {
-      sinks_.warn(*otherwise);
-      warn(*otherwise);
+    if (const auto nodes = not_simulated(typed.model, plan.target)) {
+      const Note otherwise = computes_otherwise_note(*nodes);
+      sinks_.warn(otherwise);
+      warn(otherwise);
     }
     if (planned_.calibrated) {
       optionally("latency", sinks_, result_, [&] {

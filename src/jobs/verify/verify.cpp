@@ -373,7 +373,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     if (!simulated.lost_limits.empty()) warn({"lost-limits", {{"layers", simulated.lost_limits}}});
     if (!simulated.half_steps.empty()) warn({"half-steps", {{"layers", simulated.half_steps}}});
   }
-  if (const auto otherwise = computes_otherwise_note(typed, options.target)) warn(*otherwise);
+  report.not_simulated = not_simulated(typed, options.target);
+  if (report.not_simulated) warn(computes_otherwise_note(*report.not_simulated));
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
     // Whoever asks for sums in float16 wants what holds in either case.

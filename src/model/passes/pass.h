@@ -127,6 +127,12 @@ Outcome fold_batch_norm(Model& model, const Context& context);
 /// products with such a factor (docs/limits.md).
 Outcome fold_factors(Model& model, const Context& context);
 
+/// x W -> x W + b, b = (1e-30, 0, 0, ...), or one channel of an even bias moved to the next float, for Gemm and MatMul
+/// with a constant float32 weight of at most 256 rows and columns, 1 to 8 rows of data, a fixed size, no bias that
+/// differs by channel, and another such product behind it. A MatMul becomes a Gemm of its name. OpenVINO 2026.4 returns
+/// garbage for quantized ones without (docs/limits.md).
+Outcome bias_products(Model& model, const Context& context);
+
 /// Each node that means something else at the target opset is converted alone, by ONNX's version converter, in a model
 /// of one node: names of all other nodes and tensors survive by construction, large weights never pass through it, and
 /// a failure has a name. Nodes the converter adds are called `<node>/<Op>`. Errors: Input with node, operator and

@@ -35,7 +35,7 @@ std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target) 
   return findings;
 }
 
-std::optional<Note> computes_otherwise_note(const Model& typed, Target target) {
+std::optional<NotSimulated> not_simulated(const Model& typed, Target target) {
   if (target != Target::OpenVino) return std::nullopt;
   const Model file = normalized_file(typed);
   std::vector<PlacementFinding> findings;
@@ -45,12 +45,17 @@ std::optional<Note> computes_otherwise_note(const Model& typed, Target target) {
     }
   }
   if (findings.empty()) return std::nullopt;
-  return Note{"engine-computes-otherwise",
-              {{"engine", "OpenVINO"},
-               {"nodes", findings.size()},
-               {"first", findings.front().node},
-               {"why", findings.front().why},
-               {"cure", findings.front().change}}};
+  const PlacementFinding& first = findings.front();
+  return NotSimulated{target, findings.size(), first.node, first.why, first.change};
+}
+
+Note computes_otherwise_note(const NotSimulated& nodes) {
+  return {"engine-computes-otherwise",
+          {{"engine", "OpenVINO"},
+           {"nodes", nodes.nodes},
+           {"first", nodes.first},
+           {"why", nodes.why},
+           {"cure", nodes.cure}}};
 }
 
 }  // namespace vernier

@@ -12,6 +12,7 @@
 #include "plan/rules/qdq_graph.h"
 #include "vernier/note.h"
 #include "vernier/report/check_placement.h"
+#include "vernier/report/figures.h"
 #include "vernier/target.h"
 
 namespace vernier {
@@ -35,7 +36,8 @@ std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target);
 
 /// What OpenVINO computes otherwise than `typed` says, by its rules; nullopt: nothing that is known. What TensorRT does
 /// is part of the simulation, and ONNX Runtime runs the file itself.
-std::optional<Note> computes_otherwise_note(const Model& typed, Target target);
+std::optional<NotSimulated> not_simulated(const Model& typed, Target target);
+Note computes_otherwise_note(const NotSimulated& nodes);
 
 std::span<const PlacementRule> tensorrt_rules();
 std::span<const PlacementRule> onnxruntime_rules();

@@ -268,8 +268,10 @@ std::string no_tensorrt(const std::string& engine) {
 }
 
 std::string computed_otherwise(const DiagnoseReport& report) {
-  const auto note = std::ranges::find(report.warnings, "engine-computes-otherwise", &Note::code);
-  return note == report.warnings.end() ? "" : "\n" + markdown_text(told(note_text(*note))) + ".\n";
+  if (!report.not_simulated) return {};
+  const NotSimulated& nodes = *report.not_simulated;
+  return fmt::format("\nThe figures do not hold for {}, first {}: {}. Cure: {}.\n", plural(nodes.nodes, "node"),
+                     inline_code(nodes.first), markdown_text(told(nodes.why)), markdown_text(told(nodes.cure)));
 }
 
 std::string openvino(const DiagnoseReport& report, const Files& files) {

@@ -24,9 +24,7 @@ std::string verdict_words(const VerifyReport& report) {
   switch (outcome_of(report)) {
     case Outcome::Met:
       if (plainly_met(report)) return "\u2713 Requirement met";
-      if (report.figures.nonfinite_inside) return "Met, but a layer overflows";
-      return missed_without_vnni(report.saturated_pairs) ? "Met, except on CPUs without VNNI"
-                                                         : "Met with FP32 accumulation";
+      return reservation_of(report).empty() ? "Met with FP32 accumulation" : reservation_of(report).badge;
     case Outcome::FileMisses:
       return "\u2715 Requirement missed";
     case Outcome::Refused:

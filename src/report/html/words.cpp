@@ -187,8 +187,8 @@ Json kept_curve(const DiagnoseReport& report) {
 
 namespace {
 
-bool overflows_inside(const DiagnoseReport& report) {
-  return report.final_figures && report.final_figures->nonfinite_inside.has_value();
+Reservation reservation(const DiagnoseReport& report) {
+  return reservation_of(report, report.final_figures.value_or(report.all_low));
 }
 
 }  // namespace
@@ -196,8 +196,7 @@ bool overflows_inside(const DiagnoseReport& report) {
 const char* outcome_class(const DiagnoseReport& report) {
   const Outcome outcome = outcome_of(report);
   const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
-  const bool plainly = outcome != Outcome::NothingLeft && !overflows_inside(report) &&
-                       (report.engine || !missed_without_vnni(report.saturated_pairs));
+  const bool plainly = outcome != Outcome::NothingLeft && reservation(report).empty();
   return met(report) && plainly ? "met" : missed ? "missed" : "open";
 }
 
@@ -207,9 +206,8 @@ std::string verdict_words(const DiagnoseReport& report) {
   const Outcome exact = outcome_of(report);
   if (exact == Outcome::NotVerified) return "Not verified";
   if (exact == Outcome::NothingLeft) return "Met, with nothing left in " + low_text(report);
-  if (met(report) && overflows_inside(report)) return "Met, but a layer overflows";
   if (exact == Outcome::NoFloatModel) return "Float model needed";
-  if (met(report) && outcome == "open") return "Met, except on CPUs without VNNI";
+  if (met(report) && outcome == "open") return reservation(report).badge;
   return outcome == "missed" ? "\u2715 Requirement missed" : "Not judged";
 }
 

@@ -266,6 +266,7 @@ struct Fields<DiagnoseReport> {
       Field{"in_sample", &R::in_sample, halved},
       Field{"other_sums", &R::other_sums},
       Field{"saturated_pairs", &R::saturated_pairs},
+      Field{"not_simulated", &R::not_simulated},
       Field{"engine", &R::engine},
       Field{"typed", &R::typed},
       Field{"alternatives", &R::alternatives, compared},

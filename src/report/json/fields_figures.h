@@ -130,6 +130,13 @@ struct Fields<SaturatedPairs> {
 };
 
 template <>
+struct Fields<NotSimulated> {
+  using R = NotSimulated;
+  static constexpr auto list = std::tuple{Field{"engine", &R::engine}, Field{"nodes", &R::nodes},
+                                          Field{"first", &R::first}, Prose{"why", &R::why}, Prose{"cure", &R::cure}};
+};
+
+template <>
 struct Fields<LayerRow> {
   // Counts of a layer that was not looked at are not zero: they are absent.
   static constexpr bool (*counted)(const LayerRow&) = [](const LayerRow& row) { return row.values > 0; };

@@ -61,6 +61,7 @@ struct Fields<VerifyReport> {
       Field{"figures", &R::figures},
       Field{"other_sums", &R::other_sums},
       Field{"saturated_pairs", &R::saturated_pairs},
+      Field{"not_simulated", &R::not_simulated},
       Prose{"objective", &R::objective, by_task},
       Field{"test", &R::test},
       Field{"engine_test", &R::engine_test},

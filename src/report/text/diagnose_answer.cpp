@@ -319,11 +319,10 @@ Answer searched(const DiagnoseReport& report) {
   const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
   const std::string met =
       report.final_figures || nothing
-          ? fmt::format("{}, {} is met{}{}{}", figure_text(figures, report.requirement),
+          ? fmt::format("{}, {} is met{}{}", figure_text(figures, report.requirement),
                         required_text(figures, *report.requirement),
                         !report.engine && missed_as_measured(report.other_sums) ? " with FP32 accumulation" : "",
-                        nonfinite_clause(figures),
-                        report.engine ? "" : saturation_clause(report.saturated_pairs, report.requirement))
+                        reservation_of(report, figures).clause)
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);

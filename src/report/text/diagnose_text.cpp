@@ -37,9 +37,8 @@ std::string answer_section(const DiagnoseReport& report, const Answer& answer, c
   const Outcome outcome = outcome_of(report);
   const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
   const bool doubtful = !report.engine && missed_as_measured(report.other_sums);
-  const bool overflows = report.final_figures && report.final_figures->nonfinite_inside;
-  const bool saturates = !report.engine && missed_without_vnni(report.saturated_pairs);
-  const bool good = met(report) && !doubtful && !overflows && !saturates && outcome != Outcome::NothingLeft;
+  const bool plainly = reservation_of(report, report.final_figures.value_or(report.all_low)).empty();
+  const bool good = met(report) && !doubtful && plainly && outcome != Outcome::NothingLeft;
   const Paint paint = missed ? Paint::Bad : good ? Paint::Good : Paint::Bold;
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }

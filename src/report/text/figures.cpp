@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/told.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/verify.h"
 
 namespace vernier {
 namespace {
@@ -120,18 +122,42 @@ std::string nonfinite_clause(const RunFigures& run) {
                      run.nonfinite_inside->op_type);
 }
 
+namespace {
+
 bool missed_without_vnni(const std::optional<SaturatedPairs>& saturated) {
   return saturated && saturated->figures.passed == false &&
          std::ranges::any_of(saturated->layers,
                              [](const SaturatedPairs::Layer& layer) { return layer.data == Format::UInt8; });
 }
 
-std::string saturation_clause(const std::optional<SaturatedPairs>& saturated,
-                              const std::optional<Requirement>& requirement) {
-  if (!missed_without_vnni(saturated)) return {};
-  return fmt::format(", but on x86 CPUs without VNNI it is at {} in {}", figure_text(saturated->figures, requirement),
-                     saturated->runtime == Target::OpenVino ? "OpenVINO" : "ONNX Runtime");
+template <typename Report>
+Reservation reservation_in(const Report& report, const RunFigures& figures) {
+  Reservation open;
+  const auto add = [&](std::string clause, const char* badge) {
+    open.clause += clause;
+    if (open.badge.empty()) open.badge = badge;
+  };
+  if (figures.nonfinite_inside) add(nonfinite_clause(figures), "Met, but a layer overflows");
+  if (report.engine) return open;
+  if (missed_without_vnni(report.saturated_pairs)) {
+    add(fmt::format(", but on x86 CPUs without VNNI it is at {} in {}",
+                    figure_text(report.saturated_pairs->figures, report.requirement),
+                    report.saturated_pairs->runtime == Target::OpenVino ? "OpenVINO" : "ONNX Runtime"),
+        "Met, except on CPUs without VNNI");
+  }
+  if (const auto& nodes = report.not_simulated) {
+    add(fmt::format(", but only in simulation: OpenVINO computes {} otherwise", plural(nodes->nodes, "node")),
+        "Met in simulation, not in OpenVINO");
+  }
+  return open;
 }
+
+}  // namespace
+
+Reservation reservation_of(const DiagnoseReport& report, const RunFigures& figures) {
+  return reservation_in(report, figures);
+}
+Reservation reservation_of(const VerifyReport& report) { return reservation_in(report, report.figures); }
 
 double allowance_used(Metric metric, double damage) {
   return metric == Metric::MaxAbsError ? std::sqrt(damage) : damage;

@@ -15,6 +15,9 @@
 
 namespace vernier {
 
+struct DiagnoseReport;
+struct VerifyReport;
+
 /// The metric's value in a figure; nullopt when it was not measured (top-1 of an output that has no rows).
 std::optional<double> metric_value(Metric metric, const OutputFigure& figure);
 
@@ -28,12 +31,17 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
 /// The clause that stands next to a verdict for layers with values that are not finite; empty: there are none.
 std::string nonfinite_clause(const RunFigures& run);
 
-/// The requirement is missed on x86 CPUs without VNNI. Files with int8 data alone, as TensorRT takes them, do not
-/// count.
-bool missed_without_vnni(const std::optional<SaturatedPairs>& saturated);
-/// ", but on x86 CPUs without VNNI it is at 2.0 dB in ONNX Runtime": next to a verdict; empty where that is met, too.
-std::string saturation_clause(const std::optional<SaturatedPairs>& saturated,
-                              const std::optional<Requirement>& requirement);
+/// What stands beside a met requirement. Empty where nothing does.
+struct Reservation {
+  std::string clause;  // ", but on x86 CPUs without VNNI it is at 2.0 dB in ONNX Runtime"
+  std::string badge;   // "Met, except on CPUs without VNNI"
+  bool empty() const { return clause.empty(); }
+};
+/// Of `figures`, which met the requirement: a layer that overflows and, where no engine's figures decide, CPUs that
+/// miss it and nodes that the engine computes otherwise. Files with int8 data alone, as TensorRT takes them, do not
+/// count for CPUs.
+Reservation reservation_of(const DiagnoseReport& report, const RunFigures& figures);
+Reservation reservation_of(const VerifyReport& report);
 
 /// Whether this figure of a layer was measured of any.
 bool is_measured(const std::vector<LayerRow>& layers, std::optional<double> LayerRow::*figure);

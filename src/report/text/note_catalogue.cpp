@@ -23,6 +23,9 @@ constexpr NoteTemplate kNotes[] = {
      "{nodes:#BatchNormalization node} not folded into the layer before ({nodes}): its weight would lose "
      "accuracy when it is rounded"},
     {"best-plan-not-kept", "{error:text}: the best plan so far is not kept"},
+    {"biases-added",
+     "{count:#product} of small matrices got a bias of 1e-30, because OpenVINO 2026.4 can return wrong results "
+     "without"},
     {"builder-setting-without-effect", "{setting:text} has no effect: no engine is built"},
     {"cache-states-not-measured",
      "{outputs:#output} ({outputs:2}) {outputs:?is a state|are states} of a cache and not measured: ‹outputs› "

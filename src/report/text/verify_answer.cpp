@@ -51,11 +51,10 @@ std::string sentence_of(const VerifyReport& report) {
     text = fmt::format("{}: {} against {}.", file, figure, printable(report.float_file));
   } else {
     const bool met = outcome == Outcome::Met;
-    text = fmt::format("{}: {}, {} is {}{}{}{}.", file, figure,
-                       required_text(deciding_figures(report), *report.requirement), met ? "met" : "missed",
-                       met && doubtful(report) ? " with FP32 accumulation" : "",
-                       met ? nonfinite_clause(report.figures) : "",
-                       met && !report.engine ? saturation_clause(report.saturated_pairs, report.requirement) : "");
+    text =
+        fmt::format("{}: {}, {} is {}{}{}.", file, figure, required_text(deciding_figures(report), *report.requirement),
+                    met ? "met" : "missed", met && doubtful(report) ? " with FP32 accumulation" : "",
+                    met ? reservation_of(report).clause : "");
   }
   if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
   return text;
@@ -99,8 +98,7 @@ Answer answer_of(const VerifyReport& report) {
 
 bool plainly_met(const VerifyReport& report) {
   if (outcome_of(report) != Outcome::Met) return false;
-  return deciding_test(report) != nullptr || (!doubtful(report) && nonfinite_clause(report.figures).empty() &&
-                                              (report.engine || !missed_without_vnni(report.saturated_pairs)));
+  return deciding_test(report) != nullptr || (!doubtful(report) && reservation_of(report).empty());
 }
 
 std::string placement_text(const EnginePlacement& row) {

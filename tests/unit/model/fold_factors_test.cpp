@@ -20,7 +20,7 @@ Prepared with_factors_folded(const std::string& nodes, const std::string& more =
                              const char* rows = "3,2") {
   PrepareOptions options;
   options.formats = {Format::Int8};
-  options.fold_factors = asked;
+  options.openvino_products = asked;
   return prepare(model_of(R"(<ir_version: 8, opset_import: ["" : 13]> g (float[)" + std::string(rows) +
                           "] x) => (float[a,b] y) <float[2,2] w = {1, 2, 3, 4}, float[2] k = {10, 20}, "
                           "float half = {0.5}, float[2] v = {2, -4}" +

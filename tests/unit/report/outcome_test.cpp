@@ -205,6 +205,17 @@ TEST(Outcome, WhatOverflowsInsideIsNotPlainlyMet) {
   EXPECT_TRUE(diagnose_report_from_json(report_to_json(report), "r").final_figures->nonfinite_inside.has_value());
 }
 
+TEST(Outcome, WhatTheEngineComputesOtherwiseIsNotPlainlyMet) {
+  DiagnoseReport report = ended(SearchEnd::Certified, true);
+  report.not_simulated = NotSimulated{Target::OpenVino, 2, "product", "it rounds", "do not"};
+  EXPECT_EQ(outcome_of(report), Outcome::Met);
+  EXPECT_TRUE(page_is(report, "open"));
+  EXPECT_NE(report_to_text(report, {}).find("OpenVINO computes 2 nodes otherwise"), std::string::npos);
+  EXPECT_EQ(diagnose_report_from_json(report_to_json(report), "r").not_simulated->first, "product");
+  report.engine.emplace().figures = *report.final_figures;
+  EXPECT_TRUE(page_is(report, "met")) << "the engine's own figure decides";
+}
+
 TEST(Outcome, WhatACheckJudgedWasMeasured) {
   DiagnoseReport report = ended_by_task(SearchEnd::Stopped, std::nullopt);
   report.kept->decided_by = DecidedBy::Program;
