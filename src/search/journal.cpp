@@ -101,6 +101,8 @@ bool write_all(int descriptor, const std::string& text) {
 /// What differs, in words: hashes tell nobody more.
 std::string difference(const std::string& key, const std::string& theirs, const std::string& ours) {
   if (key == "data_sha256") return "belongs to a search on other samples";
+  if (key == "unseen" && ours.empty()) return "belongs to a search with cross-fitting";
+  if (key == "unseen") return "belongs to a search without cross-fitting, or with other halves of the samples";
   if (key == "plan_sha256") return "belongs to a search with other formats or scales";
   const std::size_t hash = key.find("_sha256");
   if (hash != std::string::npos) return "belongs to a search of another " + key.substr(0, hash);
@@ -144,9 +146,11 @@ JournalHeader header_for(const std::filesystem::path& file, const std::string& l
                    resume ? "the same command without ‹resume›, with another ‹journal› FILE, begins anew" : kOther);
   };
   if (const auto model = identity.find(kModel); model != identity.end()) require_same(model->first, model->second);
-  for (const auto& [key, value] : identity) {
-    if (resume) require_same(key, value);
-  }
+  if (!resume) return header;
+  for (const auto& [key, value] : identity) require_same(key, value);
+  const auto other =
+      std::ranges::find_if(header.search, [&](const auto& entry) { return !identity.contains(entry.first); });
+  if (other != header.search.end()) require_same(other->first, "");
   return header;
 }
 

@@ -258,6 +258,14 @@ TEST_F(SearchJournal, RefusesAnotherModelAndOtherOptions) {
   EXPECT_EQ(message(stricter, names(3), false), "");
 }
 
+TEST_F(SearchJournal, RefusesWhatAnotherSearchHasBeside) {
+  Journal::Identity halved = kSearch;
+  halved["unseen"] = "1234";
+  { const Journal first(path(), halved, names(3), false); }
+  EXPECT_NE(message(kSearch, names(3), true).find("belongs to a search with cross-fitting"), std::string::npos);
+  EXPECT_EQ(message(halved, names(3), true), "");
+}
+
 TEST_F(SearchJournal, RefusesWhatIsNoJournal) {
   for (const char* const foreign : {"important notes\n", "{}\n", "[1]\n", "{\"vernier_search_journal\": 1}\n",
                                     "{\"vernier_search_journal\": 9, \"search\": {}}\n", "\n"}) {
