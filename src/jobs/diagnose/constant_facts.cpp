@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/format_definition.h"
 #include "causes/cause.h"
 #include "model/output_channels.h"
 #include "numerics/distribution.h"
@@ -32,7 +33,14 @@ double gaussian_noise(const QuantParams& params, std::int64_t count) {
   if (is_integer(params.format)) {
     return causes::gaussian_peak(each) / std::pow(code_range(params.format).highest, 2) / 12;
   }
-  return std::pow(causes::epsilon_of(params.format), 2) / 12;  // where a binade begins: no more than that
+  const double rounding = std::pow(causes::epsilon_of(params.format), 2) / 12;  // where a binade begins: no more
+  const FormatDefinition& definition = definition_of(params.format);
+  if (definition.block_scale != BlockScale::E8M0) return rounding;
+  // A power of two as scale lets the largest value of a block saturate: of one just below 2^(k + 1), that is
+  // 1 - 448 / 512 of it in E4M3. A channel may be one block.
+  const double limit = definition.floats->max_finite;
+  const double lost = 1 - limit / std::exp2(std::ilogb(limit) + 1);
+  return rounding + lost * lost * causes::gaussian_peak(each) / static_cast<double>(each);
 }
 
 /// Of a weight whose blocks lie along `params.axis`.
