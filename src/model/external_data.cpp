@@ -33,6 +33,10 @@ std::uint64_t byte_number(const onnx::TensorProto& proto, const onnx::StringStri
 
 }  // namespace
 
+ExternalData::ExternalData(fs::path folder, const fs::path& model) : folder_(std::move(folder)) {
+  if (fs::is_symlink(fs::symlink_status(model))) behind_link_ = fs::weakly_canonical(model).parent_path();
+}
+
 Tensor ExternalData::read(const onnx::TensorProto& proto) {
   std::string location;
   std::uint64_t offset = 0;
@@ -110,8 +114,10 @@ const std::shared_ptr<const MappedFile>& ExternalData::open(const onnx::TensorPr
   const fs::path root = fs::weakly_canonical(folder_->empty() ? fs::path(".") : *folder_);
   const fs::path full = fs::weakly_canonical(root / relative);
   // Symbolic links are followed first, so a link that leaves the folder is caught too.
-  const auto [end, _] = std::mismatch(root.begin(), root.end(), full.begin(), full.end());
-  if (relative.is_absolute() || end != root.end()) {
+  const auto lies_in = [&](const fs::path& folder) {
+    return std::mismatch(folder.begin(), folder.end(), full.begin(), full.end()).first == folder.end();
+  };
+  if (relative.is_absolute() || !(lies_in(root) || (!behind_link_.empty() && lies_in(behind_link_)))) {
     refuse_data(proto, fmt::format("'{}' lies outside the model's folder", printable(location)));
   }
   if (!fs::exists(full)) {

@@ -24,6 +24,8 @@ class ExternalData {
   /// nullopt: there may be none. `ignored`: no file is opened, and the tensors in them have no values.
   explicit ExternalData(std::optional<std::filesystem::path> folder, bool ignored = false)
       : folder_(std::move(folder)), ignored_(ignored) {}
+  /// Files may also lie in the folder that the link `model` leads to, as in the cache of Hugging Face's hub.
+  ExternalData(std::filesystem::path folder, const std::filesystem::path& model);
 
   bool ignored() const { return ignored_; }
 
@@ -43,7 +45,8 @@ class ExternalData {
   const std::shared_ptr<const MappedFile>& open(const onnx::TensorProto& proto, const std::string& location);
 
   std::optional<std::filesystem::path> folder_;
-  bool ignored_;
+  std::filesystem::path behind_link_;  // empty: the model is no link
+  bool ignored_ = false;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
   std::map<std::string, std::string> sha1_;  // of those whose checksum some tensor names
 };

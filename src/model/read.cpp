@@ -324,10 +324,10 @@ onnx::ModelProto parse(const OnnxModel& model, Sha256* hash) {
 }
 
 /// Where external data lie; nullopt: nowhere.
-std::optional<fs::path> data_folder(const OnnxModel& model, const fs::path& external_data_dir) {
-  if (!external_data_dir.empty()) return external_data_dir;
-  if (!model.in_memory()) return model.file().parent_path();
-  return model.folder().empty() ? std::nullopt : std::optional(model.folder());
+ExternalData data_of(const OnnxModel& model, const fs::path& external_data_dir) {
+  if (!external_data_dir.empty()) return ExternalData(external_data_dir);
+  if (!model.in_memory()) return ExternalData(model.file().parent_path(), model.file());
+  return ExternalData(model.folder().empty() ? std::nullopt : std::optional(model.folder()));
 }
 
 }  // namespace
@@ -375,14 +375,14 @@ Model read_model(const OnnxModel& source, const fs::path& external_data_dir, con
     return model;
   }
   Sha256 hash;
-  Model model = read(source, ExternalData(data_folder(source, external_data_dir)), &hash, progress);
+  Model model = read(source, data_of(source, external_data_dir), &hash, progress);
   model.sha256 = hash.hex();
   return model;
 }
 
 Model read_model_unhashed(const OnnxModel& source, const fs::path& external_data_dir) {
   if (source.model() != nullptr) return *source.model();
-  return read(source, ExternalData(data_folder(source, external_data_dir)), nullptr);
+  return read(source, data_of(source, external_data_dir), nullptr);
 }
 
 Model read_model_without_external_data(const OnnxModel& source) {

@@ -266,6 +266,18 @@ TEST_F(ReadExternalData, AbsolutePathIsOutside) {
   EXPECT_NE(refusal_of((folder_ / "model/w.bin").string()).find("outside"), std::string::npos);
 }
 
+TEST_F(ReadExternalData, BesideWhatALinkLeadsTo) {
+  // As in the cache of Hugging Face's hub: model and data are links into one folder of files named by their hashes.
+  write("blobs/5678", 16);
+  EXPECT_EQ(refusal_of("w.bin").empty(), false);
+  std::filesystem::create_directories(folder_ / "snapshot");
+  std::filesystem::rename(folder_ / "model" / "m.onnx", folder_ / "blobs/1234");
+  std::filesystem::create_symlink(folder_ / "blobs/1234", folder_ / "snapshot/m.onnx");
+  std::filesystem::create_symlink(folder_ / "blobs/5678", folder_ / "snapshot/w.bin");
+  EXPECT_EQ(error_of([&] { model_ = read_model(folder_ / "snapshot/m.onnx"); }), "");
+  EXPECT_EQ(floats_of(model_, "w"), (std::vector<float>{0, 0, 0, 0}));
+}
+
 TEST_F(ReadExternalData, SymbolicLinkThatLeavesIsOutside) {
   write("secret/w.bin", 16);
   std::filesystem::create_directories(folder_ / "model");
