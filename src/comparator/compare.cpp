@@ -4,14 +4,13 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "comparator/align.h"
 #include "comparator/functions.h"
+#include "comparator/known_outputs.h"
 #include "comparator/pairing.h"
 #include "comparator/statistics.h"
 #include "options/compare_function.h"
@@ -25,17 +24,9 @@ namespace {
 
 constexpr double kDefaultQuantile = 0.99;
 
-/// Names of outputs in a setting, with the option they came by.
-using Named = std::vector<std::pair<std::string, std::string>>;
-
-template <class T>
-void collect(const std::string& option, const PerOutput<T>& setting, Named& named) {
-  for (const auto& entry : setting.own) named.emplace_back(option, entry.first);
-}
-
 // The peer only warns, and goes on with another tolerance than the one that was asked for.
 void require_known_outputs(const CompareOptions& options, const Iteration& got, const Iteration& ref) {
-  Named named;
+  NamedOutputs named;
   collect("‹atol›", options.atol, named);
   collect("‹rtol›", options.rtol, named);
   collect("‹check-error-stat›", options.error_stat, named);
@@ -43,18 +34,7 @@ void require_known_outputs(const CompareOptions& options, const Iteration& got, 
   for (const auto& [function, setting] : options.thresholds) {
     collect(fmt::format("‹{}›", compare_function_info(function).option), setting, named);
   }
-  if (named.empty()) return;
-  std::set<std::string> known;
-  for (const Iteration* run : {&got, &ref}) {
-    for (const NamedTensor& output : run->outputs) known.insert(output.name);
-  }
-  const std::vector<std::string> names(known.begin(), known.end());
-  for (const auto& [option, name] : named) {
-    if (known.contains(name)) continue;
-    const std::vector<std::string> near = nearest_names(name, names);
-    throw Error(ErrorKind::Usage, fmt::format("{}: there is no output '{}'", option, printable(name)),
-                near.empty() ? "outputs: " + list_some(names, 10) : "nearest: " + list_some(near));
-  }
+  require_outputs(named, got, ref);
 }
 
 /// A setting may name an output as either side does.

@@ -91,7 +91,7 @@ void require_valid(const Requirement& requirement) {
   std::set<std::string> seen;
   for (const Limit& limit : requirement.limits) {
     if (!(limit.value >= row.least && limit.value <= row.most)) {
-      const bool percent = row.most == 1 && limit.value > 1 && limit.value <= 100;
+      const bool percent = row.most == 1 && row.least == 0 && limit.value > 1 && limit.value <= 100;
       refuse(!std::isfinite(limit.value) ? fmt::format("{} is not a number", limit.value)
              : row.most == kLargestLimit ? fmt::format("{} is below {}", limit.value, row.least)
                                          : fmt::format("{} is not in [{}, {}]", limit.value, row.least, row.most),

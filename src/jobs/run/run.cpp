@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "comparator/known_outputs.h"
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/peer_samples.h"
@@ -129,7 +130,7 @@ class Job {
   void warn_of_settings(const Warn& warn) const {
     std::vector<std::string> names;
     for (const auto& [name, values] : options_.engine.settings) names.push_back(fmt::format("‹{}›", name));
-    if (!options_.engine.shapes.empty()) names.emplace_back("shapes of a profile");
+    if (!options_.engine.shapes.empty()) names.emplace_back("‹trt-min-shapes›");
     if (!options_.engine.plugins.empty()) names.emplace_back("‹plugins›");
     if (names.empty()) return;
     warn({"engine-options-without-effect", {{"options", names}}});
@@ -240,6 +241,11 @@ class Job {
     if (options_.validate) validate(index, done);
     std::vector<Iteration>& compared = done.compared;
     compared = done.iterations;
+    if (compared.size() > 1) {
+      NamedOutputs named;
+      collect("‹postprocess›", options_.postprocess, named);
+      require_outputs(named, compared.front(), compared.back());
+    }
     for (std::size_t i = 0; i < compared.size() && compared.size() > 1; ++i) {
       if (postprocess_script_) compared[i] = postprocess_script_->postprocess(index, runs_[i]->name(), compared[i]);
       postprocess(compared[i], options_.postprocess);

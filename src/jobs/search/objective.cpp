@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "comparator/known_outputs.h"
 #include "options/compare_function.h"
 #include "vernier/comparison.h"
 #include "vernier/runs.h"
@@ -69,6 +70,9 @@ class ComparisonTally : public Tally {
     Iteration reference = iteration_of(ref);
     Iteration tested = iteration_of(got);
     if (options_.validate) look_for_nonfinite(tested);
+    NamedOutputs named;
+    collect("‹postprocess›", options_.postprocess, named);
+    require_outputs(named, tested, reference);
     postprocess(reference, options_.postprocess);
     postprocess(tested, options_.postprocess);
     const IterationComparison comparison =
