@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 #include "vernier/report/diff.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/kind.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/text.h"
 #include "vernier/report/verify.h"
@@ -61,6 +63,13 @@ int show_diff(const ReportLine& line, Console& console) {
   return diff.worse.empty() ? 0 : 1;
 }
 
+/// As the command that wrote the report.
+int code_of_missed(const PipelineReport& /*report*/) { return 1; }
+template <class Report>
+int code_of_missed(const Report& report) {
+  return std::max(1, exit_code_of(report));
+}
+
 template <class Report>
 int render(const Report& report, const ReportLine& line, Console& console) {
   const TextOptions text = line.result.values();
@@ -83,7 +92,7 @@ int render(const Report& report, const ReportLine& line, Console& console) {
   }
   const Gate gate = gate_of(report);
   line.gate.tell(gate);
-  return gate.passed() ? 0 : 1;
+  return gate.passed() ? 0 : code_of_missed(report);
 }
 
 /// The report says itself which command wrote it.
@@ -121,7 +130,8 @@ Command add_report(CLI::App& root) {
   add_footer(app,
              "Example: vernier report out/report.json -o report.html\nExample: vernier report --diff "
              "before/report.json after/report.json --junit gate.xml\nExit code: 0 done, requirement met, later build "
-             "not worse; 1 missed, lost, or worse; 2 usage; 3 input; 70 internal error");
+             "not worse; 1 missed, lost, or worse; 4, 5 as the run that wrote it; 2 usage; 3 input; 70 internal "
+             "error");
   return {&app,
           &line->messages,
           [line](Console& console) {

@@ -33,7 +33,8 @@ void GateGroup::tell(const Gate& gate) const {
   if (summary == nullptr || *summary == '\0') return;
   std::ofstream out(summary, std::ios::app);
   out << gate_to_markdown(gate);
-  if (!out.flush()) throw Error(ErrorKind::Input, std::string(summary) + ": cannot be written", "GITHUB_STEP_SUMMARY");
+  if (!out.flush())
+    throw Error(ErrorKind::Input, std::string(summary) + ": cannot be written", "GITHUB_STEP_SUMMARY names the file");
 }
 
 }  // namespace vernier::cli

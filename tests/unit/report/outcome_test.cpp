@@ -140,6 +140,7 @@ TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
   EXPECT_TRUE(page_is(report, "open"));
   EXPECT_EQ(diff_reports(requirement_met(), report, 1e9).worse.front(),
             "the requirement is met with nothing left in low precision");
+  EXPECT_TRUE(diff_reports(report, report).worse.empty());
 }
 
 TEST(Outcome, AFileWithNoLowLayerIsNoSuccessOfALowFormat) {
