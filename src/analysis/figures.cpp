@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/alike_samples.h"
 #include "analysis/class_scores.h"
 #include "base/text.h"
 #include "vernier/error.h"
@@ -40,6 +41,20 @@ struct Exceeded {
 /// Whether samples of that output say anything of others: those of a sequence depend on each other.
 bool tell_of_others(const Subject& subject, const OutputStats& stats) {
   return subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && stats.finite();
+}
+
+/// Without those that repeat another one: copies say of other samples what one of them does. All of them, as long as
+/// samples that were not read yet would have to be.
+std::vector<SampleSums> distinct_of(const Subject& subject, const std::vector<SampleSums>& each) {
+  const auto* compared = dynamic_cast<const AlikeSamples*>(subject.samples);
+  if (compared == nullptr || !compared->all_passed()) return each;
+  const std::vector<std::size_t>& first = compared->first_alike();
+  std::set<std::size_t> seen;
+  std::vector<SampleSums> distinct;
+  for (const SampleSums& sums : each) {
+    if (sums.sample >= first.size() || seen.insert(first[sums.sample]).second) distinct.push_back(sums);
+  }
+  return distinct;
 }
 
 /// 10 / ln 10 (mean x + its standard error), x as deciding_figure() has it: what layers that are kept gain, in dB and
@@ -115,10 +130,17 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
 
 }  // namespace
 
-LowStats low_stats(std::map<std::string, OutputStats> outputs) {
+std::optional<Note> alike_samples_note(const Subject& subject) {
+  if (subject.samples->is_random() || !subject.carries.empty()) return std::nullopt;
+  const std::size_t distinct = count_distinct(*subject.samples);
+  if (distinct == subject.samples->size()) return std::nullopt;
+  return Note{"samples-alike", {{"alike", subject.samples->size() - distinct}, {"distinct", distinct}}};
+}
+
+LowStats low_stats(const Subject& subject, std::map<std::string, OutputStats> outputs) {
   LowStats low;
   for (auto& [output, stats] : outputs) {
-    const std::optional<SqnrSpread> spread = SqnrSpread::of(stats.each);
+    const std::optional<SqnrSpread> spread = SqnrSpread::of(distinct_of(subject, stats.each));
     low.emplace(output, LowOutput{std::move(stats), spread});
   }
   return low;
@@ -182,18 +204,19 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
       }
     }
     if (tell_of_others(subject, s)) {
-      const std::optional<SqnrSpread> spread = SqnrSpread::of(s.each);
+      const std::vector<SampleSums> distinct = distinct_of(subject, s.each);
+      const std::optional<SqnrSpread> spread = SqnrSpread::of(distinct);
       if (spread) figure.sqnr_interval = spread->interval();
-      if (figure.top1_agreement) figure.top1_interval = agreement_interval(s.each);
+      if (figure.top1_agreement) figure.top1_interval = agreement_interval(distinct);
       if (requirement != nullptr && requirement->confidence > 0.5) {
         figure.sqnr_above = sqnr_above(spread, s, of_output(low, name), requirement->confidence);
-        if (figure.top1_agreement) figure.top1_above = agreement_above(s.each, requirement->confidence);
+        if (figure.top1_agreement) figure.top1_above = agreement_above(distinct, requirement->confidence);
         // Of a set that a search chose, the figure is less sure than the samples alone say.
         if (figure.sqnr_interval && figure.sqnr_above) {
           figure.sqnr_interval->low = std::min(figure.sqnr_interval->low, *figure.sqnr_above);
         }
       }
-      figure.heavy_tail = heavy_tail(s.each);
+      figure.heavy_tail = heavy_tail(distinct);
       figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
@@ -278,9 +301,10 @@ DecidingFigure deciding_figure(const Subject& subject, const std::map<std::strin
     Exceeded exceeded;
     if (requirement.confidence > 0.5 && tell_of_others(subject, s)) {
       if (requirement.metric == Metric::MinTop1Agreement) {
-        exceeded.top1 = agreement_above(s.each, requirement.confidence);
+        exceeded.top1 = agreement_above(distinct_of(subject, s.each), requirement.confidence);
       } else if (requirement.metric != Metric::MaxAbsError) {
-        exceeded.sqnr_db = sqnr_above(SqnrSpread::of(s.each), s, of_output(low, name), requirement.confidence);
+        exceeded.sqnr_db =
+            sqnr_above(SqnrSpread::of(distinct_of(subject, s.each)), s, of_output(low, name), requirement.confidence);
       }
     }
     DecidingFigure decides = deciding_of(requirement, *limit, s, exceeded);

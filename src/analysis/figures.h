@@ -33,7 +33,10 @@ struct LowOutput {
   std::optional<SqnrSpread> spread;  // drawn once, not for each set that is compared with it
 };
 using LowStats = std::map<std::string, LowOutput>;
-LowStats low_stats(std::map<std::string, OutputStats> outputs);
+/// That samples repeat others, which say nothing of new ones; absent for random samples and those of a sequence.
+std::optional<Note> alike_samples_note(const Subject& subject);
+
+LowStats low_stats(const Subject& subject, std::map<std::string, OutputStats> outputs);
 
 /// With Requirement::confidence above 0.5 value and damage are those that hold on new samples: SQNR, mean squared error
 /// and cosine by SqnrSpread, agreement by agreement_above() where can_show() allows any. Of the largest error, of too

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/alike_samples.h"
 #include "base/text.h"
 #include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/gpu_side.h"
@@ -190,7 +191,8 @@ std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, c
   SourceOptions options = source;
   options.interrupted = sinks_.interrupted;
   for (const auto& [output, input] : options_.carries) options.carried.push_back(input);
-  opened.push_back({inputs, std::make_shared<RememberingSource>(open_samples(options, inputs))});
+  auto samples = std::make_shared<RememberingSource>(open_samples(options, inputs));
+  opened.push_back({inputs, std::make_shared<AlikeSamples>(std::move(samples))});
   if (opened.size() == 1) {
     warn_of_image_options(*opened.front().source, source, sinks_);
     warn_of_skipped_images(*opened.front().source, sinks_);

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/alike_samples.h"
 #include "analysis/some_samples.h"
 
 namespace vernier {
 
 CrossFit::CrossFit(const Teacher& teacher, const Subject& subject) {
-  const Halves halves = halves_by_lot(teacher.samples().size());
+  const Halves halves = halves_by_lot(first_alike(teacher.samples()));
   for (std::size_t half = 0; half < halves.size(); ++half) {
     const ChosenSamples samples(teacher.samples(), evenly(halves[half], kMostToTeach));
     Subject own = subject;

@@ -358,6 +358,7 @@ void Diagnosis::reference() {
     experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
   }
   for (const Note& note : require_comparable(experiment_->reference.totals, requirement())) warn(note);
+  if (const auto alike = alike_samples_note(subject())) warn(*alike);
 }
 
 void Diagnosis::calibrate() {

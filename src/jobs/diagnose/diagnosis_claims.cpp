@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/alike_samples.h"
 #include "analysis/figures.h"
 #include "analysis/judged_tensors.h"
 #include "analysis/sampling_interval.h"
@@ -41,7 +42,7 @@ bool Diagnosis::cross_fits() const {
   const SearchOptions& search = options_.search;
   // A script is shown the samples without their numbers, and may know what belongs to them by their order.
   const bool others_decide = search.task.function || search.task.metric || search.check || search.compare;
-  const bool halved = options_.measure.cross_fit && loaded_.samples->size() >= kFewestToHalve &&
+  const bool halved = options_.measure.cross_fit && count_distinct(*loaded_.samples) >= kFewestToHalve &&
                       !loaded_.samples->is_random() && !loaded_.calibration && subject().carries.empty();
   const bool learns = teacher_->learns_ranges(subject(), all_low_plan()) ||
                       (repairs_ != nullptr && std::ranges::any_of(options_.precision.low, needs_scale));

@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/alike_samples.h"
 #include "analysis/figures.h"
 #include "analysis/lost_agreement.h"
 #include "analysis/some_samples.h"
@@ -58,8 +59,9 @@ struct Shares {
 Shares shares_of(const Subject& subject, const SampleSource& samples) {
   std::vector<std::size_t> all(samples.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  if (samples.size() < kFewestToHalve || samples.is_random() || !subject.carries.empty()) return {all, all, all, false};
-  Halves halves = halves_by_lot(samples.size());
+  if (count_distinct(samples) < kFewestToHalve || samples.is_random() || !subject.carries.empty())
+    return {all, all, all, false};
+  Halves halves = halves_by_lot(first_alike(samples));
   return {std::move(halves[0]), std::move(halves[1]), std::move(all), true};
 }
 

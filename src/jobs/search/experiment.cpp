@@ -210,7 +210,7 @@ std::map<std::string, OutputStats> Experiment::outputs_on_unseen(const Plan& pla
 const LowStats* Experiment::low_outputs() {
   if (golden || !unseen_) return nullptr;
   const std::lock_guard lock(making_low_);
-  if (!unseen_low_) unseen_low_ = low_stats(outputs_on_unseen(all_low_plan_));
+  if (!unseen_low_) unseen_low_ = low_stats(subject(), outputs_on_unseen(all_low_plan_));
   return &*unseen_low_;
 }
 

@@ -362,6 +362,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   watch.stop();
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
   for (const Note& note : require_comparable(measured.outputs, requirement)) warn(note);
+  if (const auto alike = alike_samples_note(subject)) warn(*alike);
   report.figures = figures_of(subject, measured.outputs, requirement);
   if (const auto both = measure_other_order(subject, simulated.model, report.figures, requirement, known)) {
     report.figures = both->worse;

@@ -308,6 +308,8 @@ constexpr NoteTemplate kNotes[] = {
     {"run-in-no-file-before", "{file}: run '{run}' is in no file before it"},
     {"run-missing", "{file}: has no run '{run}'"},
     {"run-resumed", "resumed an interrupted run at {where:text}"},
+    {"samples-alike",
+     "{alike:#sample} {alike:?repeats|repeat} others, so figures on new samples rest on {distinct:#distinct sample}"},
     {"samples-not-read", "the samples were not read: {file} has the ranges (remove it, to calibrate anew)"},
     {"samples-one-by-one", "‹batch› {batch}: samples run one by one: {why:text}"},
     {"sampling-ratio-written",

@@ -67,7 +67,8 @@ TEST(DecidingFigure, IsWhatHoldsOnNewSamples) {
 // The worst sample is cured and the others are as they were, some of them bad: new samples have a worst one again.
 TEST(DecidingFigure, DoesNotBelieveAGainOnOneSample) {
   const auto noise = [](std::size_t i) { return i < 3 ? 30 : spread_out(i); };
-  const LowStats low = low_stats(scores(stats_with([&](std::size_t i) { return i == 9 ? 60 : noise(i); })));
+  const LowStats low =
+      low_stats(with_scores(), scores(stats_with([&](std::size_t i) { return i == 9 ? 60 : noise(i); })));
   const auto lucky = scores(stats_with(noise));
   const Requirement requirement = sure_of_db(15);
   const double alone = deciding_figure(with_scores(), lucky, requirement).value;
@@ -76,7 +77,8 @@ TEST(DecidingFigure, DoesNotBelieveAGainOnOneSample) {
 
 // Layers that break few samples, and do so surely: without them all samples agree.
 TEST(DecidingFigure, BelievesSamplesThatAgree) {
-  const LowStats low = low_stats(scores(stats_with([](std::size_t i) { return i == 3 ? 1e6 : spread_out(i); })));
+  const LowStats low =
+      low_stats(with_scores(), scores(stats_with([](std::size_t i) { return i == 3 ? 1e6 : spread_out(i); })));
   const auto cured = scores(stats_with(spread_out));
   const Requirement requirement = sure_of_db(18);
   EXPECT_NEAR(deciding_figure(with_scores(), cured, requirement, &low).value,
@@ -85,7 +87,7 @@ TEST(DecidingFigure, BelievesSamplesThatAgree) {
 
 TEST(DecidingFigure, BelievesAGainOnAllSamples) {
   const auto noise = [](std::size_t i) { return i == 3 ? 60 : spread_out(i); };
-  const LowStats low = low_stats(scores(stats_with(noise)));
+  const LowStats low = low_stats(with_scores(), scores(stats_with(noise)));
   const auto kept = scores(stats_with([&](std::size_t i) { return noise(i) / 10; }));
   const Requirement requirement = sure_of_db(18);
   EXPECT_NEAR(deciding_figure(with_scores(), kept, requirement, &low).value,
@@ -93,7 +95,7 @@ TEST(DecidingFigure, BelievesAGainOnAllSamples) {
 }
 
 TEST(DecidingFigure, OfEverythingLowIsItsOwn) {
-  const LowStats low = low_stats(scores(stats_with(spread_out)));
+  const LowStats low = low_stats(with_scores(), scores(stats_with(spread_out)));
   const Requirement requirement = sure_of_db(18);
   EXPECT_DOUBLE_EQ(deciding_figure(with_scores(), scores(stats_with(spread_out)), requirement, &low).value,
                    deciding_figure(with_scores(), scores(stats_with(spread_out)), requirement).value);
