@@ -83,6 +83,14 @@ bool worth_confirming(const MinimalResult& result) {
   return passes(result.final_trial) && result.end != SearchEnd::Impossible;
 }
 
+/// What passed with nothing kept was perhaps not ranked.
+void rank_after_all(std::vector<SearchItem>& items, const MinimalOptions& options) {
+  if (!options.rerank) return;
+  const std::vector<double> predicted = options.rerank();
+  if (predicted.size() != items.size()) return;
+  for (std::size_t i = 0; i < items.size(); ++i) items[i].predicted_damage = predicted[i];
+}
+
 void add_new(std::vector<Note>& notes, const std::vector<Note>& more) {
   for (const Note& note : more) {
     if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
@@ -133,6 +141,7 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
     const bool repeatable = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
     const bool noise = room > best.room && room <= options.most_room;  // false for NaN
     if (!(measured > 1) || !repeatable || !noise || round == kConfirmRounds || rounds.spent()) break;
+    if (best.minimal.end == SearchEnd::NothingNeeded) rank_after_all(ranked, options);
     MinimalResult tighter = rounds.search(ranked, room);
     best.minimal.trials = tighter.trials;
     if (!worth_confirming(tighter)) break;

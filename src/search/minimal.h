@@ -36,8 +36,9 @@ struct MinimalOptions {
   /// Other things that a set may cost. The search also goes where each of them leads, and from there on by the cost
   /// that counts: its answer is never dearer than what a search by one of these finds. Empty: one start.
   std::vector<OtherCosts> other_costs = {};
-  /// Predicted damages of all items, measured again with more effort. Called once at most, when what is measured is far
-  /// from what was predicted. Empty: the search lives with its ranking.
+  /// Predicted damages of all items, measured again with more effort. Called once a round at most: when what is
+  /// measured is far from what was predicted, or keeping nothing passed and was not confirmed (confirmed.h). Empty: the
+  /// search lives with its ranking.
   std::function<std::vector<double>()> rerank = {};
   /// What was confirmed may use so much more of the allowance than the oracle said, and still be searched again
   /// (confirmed.h).

@@ -72,6 +72,7 @@ std::optional<double> rank_correlation(std::span<const double> predicted, std::s
 std::vector<double> predictions_from_trials(std::span<const SearchItem> items, const TrialLog& log) {
   std::vector<double> damage;
   for (const SearchItem& item : items) damage.push_back(item.predicted_damage);
+  constexpr double kMostFactor = 1e300;  // of what nobody predicted: infinity would become NaN in the next round
   const std::vector<Measured> trials = usable_trials(items, log);
   for (int round = 0; round < kRounds; ++round) {
     std::vector<double> factor(items.size(), 0.0);
@@ -81,7 +82,7 @@ std::vector<double> predictions_from_trials(std::span<const SearchItem> items, c
       for (const std::size_t i : trial.low) sum += damage[i];
       if (!(sum > 0)) continue;
       for (const std::size_t i : trial.low) {
-        factor[i] += trial.damage / sum;
+        factor[i] += std::min(trial.damage / sum, kMostFactor);
         count[i] += 1;
       }
     }

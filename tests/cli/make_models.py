@@ -166,6 +166,21 @@ def sliced():
                  [value("x", [4, 4])], [value("y", [2, 2])], [numbers("zero", 0), numbers("one", 1), numbers("two", 2)])
 
 
+def one_token():
+    """x [1,1,32], attention over its one row -> y: ONNX Runtime's QLinearSoftmax cannot say 1 as the scale of a code."""
+    def product(a, b, y):
+        return helper.make_node("MatMul", [a, b], [y], name=f"product_{y}")
+    nodes = [product("x", "wq", "q"), product("x", "wk", "k"), product("x", "wv", "v"),
+             helper.make_node("Transpose", ["k"], ["kt"], name="turn", perm=[0, 2, 1]), product("q", "kt", "scores"),
+             helper.make_node("Mul", ["scores", "factor"], ["scaled"], name="scale"),
+             helper.make_node("Softmax", ["scaled"], ["shares"], name="shares", axis=-1), product("shares", "v", "mixed"),
+             helper.make_node("Add", ["mixed", "x"], ["y"], name="residual")]
+    numbers = np.random.default_rng(1)
+    stored = [numpy_helper.from_array((numbers.standard_normal((32, 32)) / 6).astype(np.float32), name) for name in ("wq", "wk", "wv")]
+    return model(nodes, [value("x", [1, 1, 32])], [value("y", [1, 1, 32])],
+                 [*stored, numpy_helper.from_array(np.float32(0.2), "factor")])
+
+
 def slow():
     """A chain of 40 convolutions with much to compute, so that a test can interrupt what it is doing."""
     nodes, initializers = [], []
@@ -200,10 +215,11 @@ MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channel
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
           "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow, "tied.onnx": tied, "slow_pooled.onnx": slow_pooled,
-          "mixed.onnx": mixed, "hostile_names.onnx": hostile_names,
+          "mixed.onnx": mixed, "one_token.onnx": one_token, "hostile_names.onnx": hostile_names,
           "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
           "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir, "lookup.onnx": lookup}
-ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "zero.npz": lambda: {"x": samples((0, 1, 4))},
+ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "one_token.npz": lambda: {"x": samples((6, 1, 1, 32))},
+          "zero.npz": lambda: {"x": samples((0, 1, 4))},
           "nan.npz": lambda: {"x": with_nan()}, "wrong_name.npz": lambda: {"xx": samples((3, 1, 4))},
           "wrong_rank.npz": lambda: {"x": samples((3, 1, 4, 4, 4))}, "wrong_shape.npz": lambda: {"x": samples((3, 1, 5))},
           "wrong_type.npz": lambda: {"x": samples((3, 1, 4), np.complex64)}}

@@ -232,6 +232,10 @@ class Diagnosis {
   /// a second search, which has a journal of its own.
   void search(const char* journal_suffix = "");
 
+  bool runtime_misses() const;
+  /// Once more, with trials of typed models in ONNX Runtime.
+  void search_by_runtime(SearchRequest& request);
+
   void mark_kept() {
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);

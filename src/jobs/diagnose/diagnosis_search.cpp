@@ -183,7 +183,7 @@ void Diagnosis::search(const char* journal_suffix) {
     say_seconds();
     report_.kept = found;
     write_and_verify();
-    double damage = std::numeric_limits<double>::quiet_NaN();
+    double damage = std::numeric_limits<double>::quiet_NaN(), simulated = damage;
     if (objective_ != nullptr && !sinks_.is_interrupted()) {
       if (!file_test_) {
         std::optional<Note> doubt;
@@ -193,17 +193,19 @@ void Diagnosis::search(const char* journal_suffix) {
       }
       if (halves_) judge_unseen(*file_test_, found);
       file_test_->layers = found.layers;
-      damage = file_test_->damage;
+      damage = simulated = file_test_->damage;
       if (engine_test_ && !(engine_test_->damage <= damage)) damage = engine_test_->damage;
     } else if (report_.final_figures && report_.final_figures->damage) {
-      damage = *report_.final_figures->damage;
+      damage = simulated = *report_.final_figures->damage;
       const bool on_engine_alone = options_.trials_on_engine && report_.engine;
       if (on_engine_alone || (report_.engine && !(*report_.engine->figures.damage <= damage))) {
         damage = *report_.engine->figures.damage;
       }
     }
     if (!(damage <= 1)) watch_.phase("search");
-    return damage;
+    // Simulated trials under a smaller limit lead nowhere where a kernel does something else: trials there do.
+    const bool far = runtime_misses() && damage > kMostRoom * simulated;
+    return far && !request.external && request.rungs.empty() ? std::numeric_limits<double>::quiet_NaN() : damage;
   };
   // A single element or class may flip where other sums move it across the edge of a code.
   const bool hangs_on_one = requirement() == nullptr || (requirement()->metric == Metric::MaxAbsError ||
@@ -239,6 +241,9 @@ void Diagnosis::search(const char* journal_suffix) {
     request.times = &times;
   }
   report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
+  if (!request.external && request.rungs.empty() && runtime_misses() && !sinks_.is_interrupted()) {
+    search_by_runtime(request);
+  }
   report_.kept->file_test = file_test_;
   report_.kept->engine_test = engine_test_;
   // The reference run and all-low, own errors (about one more), sensitivities of single layers by their share,
@@ -247,6 +252,32 @@ void Diagnosis::search(const char* journal_suffix) {
   report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
   say_seconds();
   mark_kept();
+}
+
+/// A file for ONNX Runtime, or to be confirmed there, that meets what decides in simulation, but not there.
+bool Diagnosis::runtime_misses() const {
+  const bool there =
+      options_.confirm_on ? *options_.confirm_on == MeasureOn::OnnxRuntime : precision_.target == Target::OnnxRuntime;
+  if (!there || options_.search.check) return false;
+  if (engine_test_) return engine_test_->verdict != Verdict::Good && file_test_ && file_test_->verdict == Verdict::Good;
+  return report_.engine && report_.engine->figures.passed == false && report_.final_figures &&
+         report_.final_figures->passed == true;
+}
+
+void Diagnosis::search_by_runtime(SearchRequest& request) {
+  if (evidence_.alone.empty()) {
+    step("sensitivity", [&] { sensitivities(); });
+    rank();
+  }
+  DiagnoseOptions there = options_;
+  there.confirm_on = MeasureOn::OnnxRuntime;
+  EngineTrials trials(there, loaded_, *typed_, objective_.get(), sinks_);
+  request.engine = trials.engine();
+  request.external = [&](const std::vector<std::string>& kept) { return trials.judge(kept); };
+  request.decides.key += ", on " + request.engine;
+  if (!request.options.journal.empty()) request.options.journal += ".onnxruntime";
+  note_once({"searched-by-runtime", {{"engine", request.engine}}});
+  report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
 }
 
 Verification Diagnosis::verification() const {

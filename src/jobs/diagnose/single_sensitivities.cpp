@@ -59,6 +59,10 @@ std::size_t SingleSensitivities::few_samples() const {
 }
 
 bool SingleSensitivities::measure_more() {
+  if (evidence_.alone.empty()) {
+    measure();
+    return true;
+  }
   const std::size_t more = std::min(experiment_.subject().samples->size(), 3 * samples_);
   if (!experiment_.subject().carries.empty() || more <= samples_) return false;
   measure_on(more);

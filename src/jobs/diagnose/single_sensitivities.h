@@ -26,7 +26,8 @@ class SingleSensitivities {
   std::vector<std::string> measurable() const;
   /// That layers were left out; nothing: none was.
   std::optional<Note> left_out() const;
-  /// When the ranking turned out poor: on three times as many. False when there are no more, or samples are a sequence.
+  /// When the ranking turned out poor: on three times as many; where none was measured, measure(). False when there
+  /// are no more, or samples are a sequence.
   bool measure_more();
   /// What measure() will take at most, in sample-inferences of the whole network.
   double expected_sample_inferences() const;

@@ -325,6 +325,8 @@ constexpr NoteTemplate kNotes[] = {
     {"script-precisions-without-effect",
      "the precisions that the script sets have no effect: the plan says which layer runs in which format"},
     {"search-stopped", "the search was stopped: the same command with ‹resume› goes on (its trials are in {journal})"},
+    {"searched-by-runtime",
+     "{engine} with its default optimizations misses what simulated trials meet: the search tried layers in it"},
     {"sensitivities-left-out",
      "sensitivity was measured for the {measured} layers with the largest local errors; {others} more are "
      "ranked behind them by local error"},

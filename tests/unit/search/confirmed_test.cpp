@@ -162,6 +162,25 @@ TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereALaterRoundIsCutShort) {
   EXPECT_EQ(*result.minimal.notes.back().find("certified"), NoteValue(false));
 }
 
+TEST(SearchConfirmed, RanksAfterAllWhatPassedWithNothingKept) {
+  // As it is where nobody measured, since everything low passes: the ranking is the wrong way round.
+  const toys::Toy toy = toys::ranked({0.01, 0.02, 0.03, 0.04, 0.05, 0.3});
+  std::vector<SearchItem> unknown(toy.items.size(), {std::numeric_limits<double>::min(), 1});
+  Judge judge{toy, 8};
+  std::size_t ranked = 0;
+  MinimalOptions options;
+  options.most_room = 10;
+  options.rerank = [&] {
+    ++ranked;
+    std::vector<double> predicted;
+    for (const SearchItem& item : toy.items) predicted.push_back(item.predicted_damage);
+    return predicted;
+  };
+  const ConfirmedResult result = search_confirmed(unknown, toys::honest(toy), judge.confirm(), options);
+  EXPECT_EQ(ranked, 1U);
+  EXPECT_EQ(result.minimal.kept, (KeptSet{4, 5}));
+}
+
 // Single elements decide: the first set is confirmed three times worse than the search has it, all others are not.
 TEST(SearchConfirmed, TakesLessRoomThanTheFirstSetAskedForWhereThatDoes) {
   const toys::Toy toy = toys::ranked({5, 0.5, 0.3, 0.19, 0.1, 0.05});

@@ -62,6 +62,19 @@ TEST(PredictionsFromTrials, LeaveOutBoundsAndWhatMustBeKept) {
   EXPECT_EQ(predictions_from_trials(items, log), (Doubles{items[0].predicted_damage, 1, 1, 1}));
 }
 
+TEST(PredictionsFromTrials, StayFiniteWhereNothingWasPredicted) {
+  const std::vector<SearchItem> items(3, {std::numeric_limits<double>::min(), 1});
+  const Oracle oracle = [](const KeptSet& kept) {
+    return Trial{.verdict = Verdict::Bad, .damage = 9.0 - 3 * static_cast<double>(kept.size())};
+  };
+  const MinimalOptions options;
+  TrialLog log(oracle, options);
+  log.ask({});
+  log.ask({0});
+  log.ask({1, 2});
+  for (const double damage : predictions_from_trials(items, log)) EXPECT_NEAR(damage, 3, 0.1);
+}
+
 TEST(SearchMinimal, SaysHowGoodTheRankingWas) {
   const toys::Toy exact = toys::diffuse(60, 13, 0, 7);
   const MinimalResult good = toys::search(exact, toys::honest(exact)).result;
