@@ -181,6 +181,20 @@ def one_token():
                  [*stored, numpy_helper.from_array(np.float32(0.2), "factor")])
 
 
+def branches():
+    """x [4,64] -> one of two products, by the sign of its mean -> product -> y [4,8]."""
+    def branch(name, weight):
+        node = helper.make_node("MatMul", ["x", weight], [f"{name}_y"], name=f"{name}_product")
+        return helper.make_graph([node], name, [], [value(f"{name}_y", None)])
+    nodes = [helper.make_node("ReduceMean", ["x"], ["mean"], name="mean", keepdims=0),
+             helper.make_node("Greater", ["mean", "zero"], ["positive"], name="positive"),
+             helper.make_node("If", ["positive"], ["a"], name="choose", then_branch=branch("then", "w1"), else_branch=branch("else", "w2")),
+             helper.make_node("MatMul", ["a", "w3"], ["y"], name="last")]
+    return model(nodes, [value("x", [4, 64])], [value("y", [4, 8])],
+                 [weights("w1", 64, 64), weights("w2", 64, 64, seed=1), weights("w3", 64, 8, seed=2),
+                  numpy_helper.from_array(np.float32(0), "zero")])
+
+
 def slow():
     """A chain of 40 convolutions with much to compute, so that a test can interrupt what it is doing."""
     nodes, initializers = [], []
@@ -215,10 +229,10 @@ MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channel
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
           "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow, "tied.onnx": tied, "slow_pooled.onnx": slow_pooled,
-          "mixed.onnx": mixed, "one_token.onnx": one_token, "hostile_names.onnx": hostile_names,
+          "mixed.onnx": mixed, "one_token.onnx": one_token, "branches.onnx": branches, "hostile_names.onnx": hostile_names,
           "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
           "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir, "lookup.onnx": lookup}
-ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "one_token.npz": lambda: {"x": samples((6, 1, 1, 32))},
+ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "one_token.npz": lambda: {"x": samples((6, 1, 1, 32))}, "branches.npz": lambda: {"x": samples((6, 4, 64))},
           "zero.npz": lambda: {"x": samples((0, 1, 4))},
           "nan.npz": lambda: {"x": with_nan()}, "wrong_name.npz": lambda: {"xx": samples((3, 1, 4))},
           "wrong_rank.npz": lambda: {"x": samples((3, 1, 4, 4, 4))}, "wrong_shape.npz": lambda: {"x": samples((3, 1, 5))},

@@ -19,8 +19,8 @@
 
 namespace vernier {
 
-/// Whoever deploys the file there is to know before. It is news where the file is made for ONNX Runtime; elsewhere it
-/// concerns whoever tries the file on a CPU first.
+/// Whoever deploys the file there is to know before. It is news where the file is made for ONNX Runtime, and where the
+/// default optimizations alone refuse it; elsewhere it concerns whoever tries the file on a CPU first.
 void Diagnosis::try_on_onnxruntime() {
   report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
   if (too_large_to_try(typed_->model())) report_.typed->notes.push_back({"too-large-to-try", {}});
@@ -29,7 +29,7 @@ void Diagnosis::try_on_onnxruntime() {
   const bool for_it = options_.precision.target == Target::OnnxRuntime;
   if (!found && (for_it || !options_.quick)) found = what_onnxruntime_loses();
   if (!found) return;
-  if (for_it) {
+  if (for_it || report_.typed->onnxruntime->runs_unoptimized) {
     warn(*found);
   } else {
     report_.typed->notes.push_back(*found);

@@ -19,6 +19,7 @@
 #include "jobs/common/runtime_check.h"
 #include "jobs/verify/on_engine.h"
 #include "model/contents.h"
+#include "model/operator_traits.h"
 #include "plan/one_copy.h"
 #include "report/text/figures.h"
 #include "vernier/error.h"
@@ -122,6 +123,16 @@ std::optional<EngineFigures> deciding_by_default(const RunFigures& there, const 
   return figures;
 }
 
+bool is_for_onnxruntime(const Model& typed) {
+  bool found = false;
+  for_each_graph(typed.proto.graph(), [&](const onnx::GraphProto& graph) {
+    found = found || std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
+              return has(node, Trait::ComputesOnCodes) || (has(node, Trait::StoresCodes) && !of_onnx(node));
+            });
+  });
+  return found;
+}
+
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
                         const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement) {
   const std::string& version = loaded.subject.runtime->version();
@@ -130,15 +141,15 @@ UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigur
       figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, nullptr, &why);
   if (there) {
     return {lost_by_default(*there, simulated, saturated, requirement, version),
-            deciding_by_default(*there, simulated, saturated, version), false};
+            deciding_by_default(*there, simulated, saturated, version)};
   }
   if (!holds_quantized_values(typed)) return {};
   const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
   if (check && check->refused.empty() && !check->changed_db && !why.empty()) {  // it runs the first sample alone
-    return {refusal_note(RuntimeCheck{why, false, {}}, version), {}, true};
+    return {refusal_note(RuntimeCheck{why, false, {}}, version), {}, /*refused=*/true};
   }
-  const bool refused = check && !check->refused.empty() && !check->runs_unoptimized;
-  return {check ? refusal_note(*check, version) : std::nullopt, {}, refused};
+  const bool refused = check && !check->refused.empty();
+  return {check ? refusal_note(*check, version) : std::nullopt, {}, refused, refused && check->runs_unoptimized};
 }
 
 }  // namespace vernier

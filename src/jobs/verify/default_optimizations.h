@@ -32,10 +32,15 @@ std::optional<EngineFigures> deciding_by_default(const RunFigures& there, const 
                                                  const std::optional<SaturatedPairs>& saturated,
                                                  const std::string& version);
 
+/// Whether the file has operators on quantized values, or of com.microsoft: the operator form of ONNX Runtime, whatever
+/// target was named.
+bool is_for_onnxruntime(const Model& typed);
+
 struct UsersGet {
   std::optional<Note> note;             // of lost_by_default(), or that ONNX Runtime refuses the file
   std::optional<EngineFigures> decide;  // deciding_by_default()
-  bool refused = false;                 // also without optimizations, or at a later sample
+  bool refused = false;                 // at a later sample, too
+  bool runs_unoptimized = false;        // what is refused
 };
 /// Of a file that was given. Cost: as figures_by_default().
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,

@@ -414,13 +414,14 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (as_users_run_it && !options.on) {
     watch.phase("ONNX Runtime");
-    auto [note, decide, refused] =
+    auto [note, decide, refused, runs_unoptimized] =
         what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement);
     watch.stop();
-    if (options.target == Target::OnnxRuntime) report.engine = std::move(decide);
-    if (refused && options.target == Target::OnnxRuntime) {
+    const bool for_it = options.target == Target::OnnxRuntime || is_for_onnxruntime(typed);
+    if (for_it) report.engine = std::move(decide);
+    if (refused && for_it) {
       report.defects.push_back({"refused-run", options.typed_model.name(), note_text(*note), "", /*refused=*/true});
-    } else if (note && options.target == Target::OnnxRuntime) {
+    } else if (note && (for_it || runs_unoptimized)) {
       warn(*note);
     } else if (note) {
       report.notes.push_back(*note);
