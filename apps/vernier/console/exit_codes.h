@@ -15,7 +15,9 @@ inline constexpr ExitCode kExitCodes[] = {
      "Q/DQ pairs of the file that verify reads"},
     {2, "usage: unknown or contradicting options"},
     {3, "input: a model, samples or files cannot be read or written"},
-    {4, "backend: ONNX Runtime or an engine is missing or fails; with --compile also: it refuses the output model"},
+    {4,
+     "backend: ONNX Runtime or an engine is missing or fails; with --compile or --target onnxruntime also: it refuses "
+     "the output model"},
     {5, "the requirement is met, but with no layer left in low precision"},
     {70, "internal error: a fault of vernier, please report it"},
     {130, "interrupted before all was done"},

@@ -25,7 +25,7 @@ enum class Outcome {
   Impossible,     // no choice of layers meets it
   NothingLeft,    // it is met only with every layer in the high format, or the file has no layer in a low one
   NoFloatModel,   // what was measured against holds quantized values itself
-  Refused,        // of verify(): an engine refuses the file, whatever was measured of it
+  Refused,        // an engine refuses the file, whatever was measured of it; of a diagnosis: ONNX Runtime, its target
 };
 
 /// "no-requirement", "not-searched", "nothing-needed", "met", "stopped", "unstable", "not-verified", "file-misses",
@@ -34,6 +34,9 @@ VERNIER_API std::span<const std::string_view> words_of(Outcome which);
 
 /// One line for people.
 VERNIER_API std::string_view text_of(Outcome outcome);
+
+/// FileMisses, Impossible or Refused.
+VERNIER_API bool is_missed(Outcome outcome);
 
 VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
 /// NoRequirement, Met, FileMisses, NoFloatModel or Refused.
@@ -44,7 +47,8 @@ VERNIER_API Outcome outcome_of(const VerifyReport& report);
 VERNIER_API bool met(const DiagnoseReport& report);
 
 /// 0: nothing was asked for, or it is met. 1: it is not, or a float model is needed to tell. 4: an engine was asked to
-/// compile the file and refuses it. 5: it is met, and nothing is left in low precision.
+/// compile the file and refuses it, or ONNX Runtime, the target, does not run it. 5: it is met, and nothing is left in
+/// low precision.
 VERNIER_API int exit_code_of(const DiagnoseReport& report);
 /// 0: nothing was asked for, or it is met. 1: it is not, a float model is needed to tell, or an engine refuses the
 /// file.

@@ -133,7 +133,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
   }
   take_times(report, row);
   const Outcome outcome = outcome_of(report);
-  if (outcome == Outcome::Impossible || outcome == Outcome::FileMisses) {
+  if (is_missed(outcome)) {
     row.end = AlternativeEnd::Missed;
     if (!row.figures) row.figures = report.all_high ? *report.all_high : report.reference;
   } else if (!met(report) || !(row.figures || row.metric)) {

@@ -126,6 +126,10 @@ Gate gate_of(const DiagnoseReport& report) {
   gate.warnings = note_texts(report.warnings);
   const std::string objective = report.kept ? report.kept->objective : std::string();
   const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::Refused) {
+    gate.cases = {case_of("the output model runs", /*met=*/false, gate.answer)};
+    return gate;
+  }
   if (outcome == Outcome::NotVerified || outcome == Outcome::NoFloatModel) {
     gate.cases = {
         case_of(report.requirement ? requirement_text(*report.requirement) : objective, /*met=*/false, gate.answer)};

@@ -21,6 +21,12 @@ constexpr int kNothingLeftExitCode = 5;
 
 bool refused(const std::optional<EngineReport>& compiled) { return compiled && !compiled->refused.empty(); }
 
+/// ONNX Runtime, the target, does not run the file as it comes.
+bool refused_by_target(const DiagnoseReport& report) {
+  return report.target == Target::OnnxRuntime && report.typed && report.typed->onnxruntime &&
+         !report.typed->onnxruntime->refused.empty();
+}
+
 /// What the written file says, by that which decided the search; nullopt: there is none, or it was not measured.
 std::optional<bool> file_meets(const DiagnoseReport& report) {
   const bool by_task = report.kept && !report.kept->by_requirement();
@@ -110,7 +116,12 @@ std::size_t lowered_layers(const DiagnoseReport& report) {
   return static_cast<std::size_t>(lowered);
 }
 
+bool is_missed(Outcome outcome) {
+  return outcome == Outcome::FileMisses || outcome == Outcome::Impossible || outcome == Outcome::Refused;
+}
+
 Outcome outcome_of(const DiagnoseReport& report) {
+  if (refused_by_target(report)) return Outcome::Refused;
   const Outcome measured = measured_outcome(report);
   if (!report.reference_from_file) return measured;
   switch (measured) {
@@ -145,8 +156,8 @@ int exit_code_of(const QuantizeResult& result) {
 }
 
 int exit_code_of(const DiagnoseReport& report) {
-  if (refused(report.compiled)) return static_cast<int>(ErrorKind::Backend);
   const Outcome outcome = outcome_of(report);
+  if (refused(report.compiled) || outcome == Outcome::Refused) return static_cast<int>(ErrorKind::Backend);
   if (outcome == Outcome::NothingLeft) return kNothingLeftExitCode;
   return outcome == Outcome::NoRequirement || met(report) ? 0 : 1;
 }

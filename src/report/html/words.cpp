@@ -195,7 +195,7 @@ Reservation reservation(const DiagnoseReport& report) {
 
 const char* outcome_class(const DiagnoseReport& report) {
   const Outcome outcome = outcome_of(report);
-  const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
+  const bool missed = is_missed(outcome);
   const bool plainly = outcome != Outcome::NothingLeft && reservation(report).empty();
   return met(report) && plainly ? "met" : missed ? "missed" : "open";
 }

@@ -84,6 +84,11 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
     if (text.ends_with('.')) text.pop_back();
     text += fmt::format(" (not verified: {} itself was not measured)", model_words(report));
   }
+  if (outcome_of(report) == Outcome::Refused) {
+    paint = Paint::Bad;
+    if (text.ends_with('.')) text.pop_back();
+    text += fmt::format(" (in simulation: ONNX Runtime refuses {})", model_words(report));
+  }
   return painted(wrap(text, options.width), paint, options.color) + "\n";
 }
 

@@ -369,6 +369,24 @@ Answer searched(const DiagnoseReport& report) {
   return answer;
 }
 
+/// ONNX Runtime, the target, does not run the file.
+Answer refused_by_runtime(const DiagnoseReport& report) {
+  const RuntimeCheck& check = *report.typed->onnxruntime;
+  Answer answer;
+  answer.sentence = fmt::format("ONNX Runtime {} refuses {}.", report.onnxruntime_version, model_words(report));
+  if (report.final_figures) {
+    answer.sentence +=
+        fmt::format(" Simulated, it measures {}.", figure_text(*report.final_figures, report.requirement));
+  }
+  answer.advice.push_back("ONNX Runtime's message: " + printable(check.refused));
+  answer.advice.push_back(
+      check.runs_unoptimized
+          ? "It runs without optimizations: set graph_optimization_level to ORT_DISABLE_ALL, or keep "
+            "the layer that is named in float32 with --layer-precisions NAME:float32."
+          : "Keep the layer that is named in float32 with --layer-precisions NAME:float32.");
+  return answer;
+}
+
 Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (report.interrupted && report.all_low.outputs.empty()) {
     Answer answer;
@@ -378,6 +396,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     answer.advice.push_back(same_command(report));
     return answer;
   }
+  if (outcome_of(report) == Outcome::Refused) return refused_by_runtime(report);
   if (outcome_of(report) == Outcome::NoFloatModel) return no_float_model(report);
   const bool kept_none = !report.kept || report.kept->layers.empty();
   if (wholly_float32(report) && kept_none && (!report.kept || outcome_of(report) == Outcome::NothingLeft)) {

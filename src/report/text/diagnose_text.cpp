@@ -35,7 +35,7 @@ namespace {
 
 std::string answer_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
   const Outcome outcome = outcome_of(report);
-  const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
+  const bool missed = is_missed(outcome);
   const bool doubtful = !report.engine && missed_as_measured(report.other_sums);
   const bool plainly = reservation_of(report, report.final_figures.value_or(report.all_low)).empty();
   const bool good = met(report) && !doubtful && plainly && outcome != Outcome::NothingLeft;

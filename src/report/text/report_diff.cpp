@@ -149,15 +149,14 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
   note_setting(diff, "runner", before.runner, after.runner);
   note_setting(diff, "vernier", before.vernier_version, after.vernier_version);
   note_setting(diff, "ONNX Runtime", before.onnxruntime_version, after.onnxruntime_version);
-  const Outcome outcome = outcome_of(after);
   // What was so before is no worse: both builds may have nothing left in low precision.
   if (met(before) && exit_code_of(after) != 0 && exit_code_of(after) != exit_code_of(before)) {
-    const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
+    const Outcome outcome = outcome_of(after);
     diff.worse.emplace_back(outcome == Outcome::NothingLeft
                                 ? "the requirement is met with nothing left in low precision"
-                            : met(after) ? "the engine refuses the output model"
-                            : missed     ? "the requirement was met, and is missed"
-                                         : "the requirement was met, and whether it still is was not measured");
+                            : met(after) || outcome == Outcome::Refused ? "the engine refuses the output model"
+                            : is_missed(outcome)                        ? "the requirement was met, and is missed"
+                                                 : "the requirement was met, and whether it still is was not measured");
   }
   compare_figures("all low", before.all_low, after.all_low, diff);
   if (before.final_figures && after.final_figures) {

@@ -128,6 +128,25 @@ TEST(Outcome, WhatWasInterruptedBeforeTheFileWasMeasuredIsNotMet) {
   }
 }
 
+TEST(Outcome, AFileThatItsTargetDoesNotRunIsNeverMet) {
+  for (DiagnoseReport report : {nothing_needed(), requirement_met()}) {
+    report.target = Target::OnnxRuntime;
+    if (!report.typed) report.typed.emplace();
+    report.typed->onnxruntime = RuntimeCheck{"Missing required weight", /*runs_unoptimized=*/true, {}};
+    EXPECT_EQ(outcome_of(report), Outcome::Refused);
+    EXPECT_FALSE(met(report));
+    EXPECT_EQ(exit_code_of(report), 4);
+    EXPECT_FALSE(gate_of(report).passed());
+    EXPECT_TRUE(page_is(report, "missed"));
+    EXPECT_EQ(report_to_text(report, {}).find("ONNX Runtime"), 0U);
+    EXPECT_NE(report_to_text(report, {}).find("Missing required weight"), std::string::npos);
+    EXPECT_NE(debug_precision_to_text(report, {}).find("refuses"), std::string::npos);
+    EXPECT_EQ(diff_reports(requirement_met(), report, 1e9).worse.front(), "the engine refuses the output model");
+    report.target = Target::TensorRt;
+    EXPECT_TRUE(met(report)) << "it is not for ONNX Runtime";
+  }
+}
+
 TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
   DiagnoseReport report = ended(SearchEnd::Certified, true);
   report.kept->layers.clear();
