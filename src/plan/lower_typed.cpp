@@ -14,6 +14,7 @@
 #include "model/checker.h"
 #include "model/tensorrt_operators.h"
 #include "plan/batched_weights.h"
+#include "plan/body_weights.h"
 #include "plan/engine_limits.h"
 #include "plan/format_choice.h"
 #include "plan/shared_transposes.h"
@@ -83,6 +84,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   weights.remove_unused();
   index_initializers(typed.model);
   fit_batched_weights(typed.model, names);
+  if (plan.target == Target::OnnxRuntime) hold_weights_in_bodies(typed.model, names);
   const std::size_t shared = share_transposes(typed.model, names);
   if (plan.target == Target::TensorRt) typed.spelled_limits = spell_out_limits(typed.model, names);
   sign_model(typed.model, plan);

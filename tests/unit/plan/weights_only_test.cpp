@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -132,6 +134,37 @@ TEST(WeightsOnly, PlansSayItInTheirFile) {
   const Plan again = plan_from_json(plan_to_json(plan), "plan.json");
   EXPECT_EQ(again, plan);
   EXPECT_EQ(again.tensors.at("w").block, 64);
+}
+
+// ONNX Runtime's default optimizations refuse the file otherwise: "Missing required weight".
+TEST(WeightsOnly, Int4OfBodiesIsHeldInsideThemForOnnxRuntime) {
+  Model model = parse_model(R"(
+    g (bool c, float[1,64] x) => (float[1,2] y) <float[1] w1 = {1}, float[1] w2 = {1}> {
+      [choose] y = If(c) <
+        then_branch = t () => (float[1,2] a) { [left] p = MatMul(x, w1) [both] q = MatMul(x, w2) a = Add(p, q) },
+        else_branch = e () => (float[1,2] b) { [right] b = MatMul(x, w2) }>
+    })",
+                            21);
+  for (const char* const name : {"w1", "w2"}) {
+    set_initializer(model, *model.proto.mutable_graph(), name, Tensor::of({64, 2}, std::vector<float>(128, 0.5F)));
+  }
+  Plan plan = calibrated(model, int4());
+  plan.target = Target::OnnxRuntime;
+  const TypedModel typed = lower_typed(model, plan, /*strict=*/true);
+  EXPECT_EQ(typed.model.proto.graph().initializer_size(), 0);
+  std::map<std::string, std::size_t> held;
+  for_each_graph(typed.model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    std::set<std::string> own;
+    for (const onnx::TensorProto& tensor : graph.initializer()) own.insert(tensor.name());
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (node.op_type() != "DequantizeLinear") continue;
+      ++held[graph.name()];
+      for (const std::string& read : node.input()) EXPECT_TRUE(own.contains(read)) << graph.name() << ' ' << read;
+    }
+  });
+  EXPECT_EQ(held, (std::map<std::string, std::size_t>{{"t", 2}, {"e", 1}}));
+  plan.target = Target::TensorRt;
+  EXPECT_GT(lower_typed(model, plan, /*strict=*/true).model.proto.graph().initializer_size(), 0);
 }
 
 }  // namespace
