@@ -230,7 +230,9 @@ bool is_custom(const onnx::NodeProto& node) {
          onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain()) == nullptr;
 }
 
-bool of_onnx(const onnx::NodeProto& node) { return spelled(node.domain()).empty(); }
+bool is_onnx_domain(std::string_view domain) { return spelled(domain).empty(); }
+
+bool of_onnx(const onnx::NodeProto& node) { return is_onnx_domain(node.domain()); }
 
 bool is_onnx(const onnx::NodeProto& node, std::string_view op_type) {
   return of_onnx(node) && node.op_type() == op_type;

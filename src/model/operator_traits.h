@@ -100,6 +100,7 @@ bool unknown_to_onnx(const onnx::NodeProto& node);
 
 /// True for operators of ONNX itself. Messages of nodes spell its domain "" or "ai.onnx".
 bool of_onnx(const onnx::NodeProto& node);
+bool is_onnx_domain(std::string_view domain);
 /// True for that operator of ONNX itself.
 bool is_onnx(const onnx::NodeProto& node, std::string_view op_type);
 

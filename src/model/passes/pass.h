@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,7 +34,9 @@ struct Outcome {
   bool changed_arithmetic = false;  // the graph may now compute other bits, or holds for some inputs only
 };
 
-/// f(x) -> the nodes of f. Model-local functions only; the inliner of ONNX does it.
+/// f(x) -> the nodes of f. Model-local functions only; the inliner of ONNX does it. It would drop the defaults of a
+/// function's attributes, which every call gets before, and converts between opsets only where it knows all types:
+/// nodes of functions of another opset than the model's are raised afterwards, to the highest of these opsets.
 Outcome inline_functions(Model& model, const Context& context);
 
 /// ImageScaler, Affine, Crop, ParametricSoftplus, ScaledTanh -> Mul, Add, Slice, Softplus, Tanh, valid at the model's
@@ -138,5 +141,8 @@ Outcome bias_products(Model& model, const Context& context);
 /// a failure has a name. Nodes the converter adds are called `<node>/<Op>`. Errors: Input with node, operator and
 /// opsets.
 Outcome raise_opset(Model& model, const Context& context);
+
+/// The same for nodes that were written for different opsets, `opset_of` them. Returns how many nodes were converted.
+int raise_nodes(Model& model, const std::function<int(const onnx::NodeProto&)>& opset_of, int to);
 
 }  // namespace vernier::passes

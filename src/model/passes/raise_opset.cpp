@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -50,13 +51,13 @@ void add_value(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& list, c
 
 /// A model of this node alone: what it reads are inputs, but for small initializers, whose values the converter may
 /// need.
-onnx::ModelProto single(const Model& model, const onnx::NodeProto& node, const Types& types,
-                        const std::map<std::string, const onnx::TensorProto*>& values) {
+onnx::ModelProto single(const onnx::NodeProto& node, const Types& types,
+                        const std::map<std::string, const onnx::TensorProto*>& values, int from) {
   onnx::ModelProto alone;
   alone.set_ir_version(8);
   onnx::OperatorSetIdProto& opset = *alone.add_opset_import();
   opset.set_domain("");
-  opset.set_version(default_opset(model.proto));
+  opset.set_version(from);
   onnx::GraphProto& graph = *alone.mutable_graph();
   graph.set_name("node");
   *graph.add_node() = node;
@@ -288,10 +289,7 @@ bool means_the_same(const onnx::NodeProto& node, int from, int to) {
 
 }  // namespace
 
-Outcome raise_opset(Model& model, const Context& context) {
-  const int from = default_opset(model.proto);
-  const int to = context.target_opset;
-  if (to <= from) return {};
+int raise_nodes(Model& model, const std::function<int(const onnx::NodeProto&)>& opset_of, int to) {
   const Types types = infer_types(model);
   const OnnxConverter converter;
   const Model original = model;  // the values that single() looks up must outlive the edits
@@ -304,6 +302,7 @@ Outcome raise_opset(Model& model, const Context& context) {
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (int i = 0; i < graph.node_size(); ++i) {
       const onnx::NodeProto node = graph.node(i);
+      const int from = opset_of(node);
       if (means_the_same(node, from, to)) continue;
       if (has_body(node)) {
         // If, Loop and Scan changed their types only, but for Scan, which had a batch axis until opset 8.
@@ -312,7 +311,7 @@ Outcome raise_opset(Model& model, const Context& context) {
       }
       check_attributes(node, from, to);
       refuse_unsound(node, types, from, to);
-      const onnx::ModelProto alone = single(model, node, types, values);
+      const onnx::ModelProto alone = single(node, types, values, from);
       std::vector<onnx::NodeProto> made =
           adopt_nodes(model, graph, node, convert(converter, alone, node, from, to), to);
       for (onnx::NodeProto& fresh : made) complete(fresh, node, alone, from, to);
@@ -326,10 +325,19 @@ Outcome raise_opset(Model& model, const Context& context) {
     }
   });
   for (onnx::OperatorSetIdProto& opset : *model.proto.mutable_opset_import()) {
-    if (opset.domain().empty() || opset.domain() == "ai.onnx") opset.set_version(to);
+    if (is_onnx_domain(opset.domain())) opset.set_version(to);
   }
   model.proto.set_ir_version(std::max<std::int64_t>(model.proto.ir_version(), ir_version_of_opset(to)));
   remove_leftovers(model);
+  return converted;
+}
+
+Outcome raise_opset(Model& model, const Context& context) {
+  const int from = default_opset(model.proto);
+  const int to = context.target_opset;
+  if (to <= from) return {};
+  const int converted = raise_nodes(
+      model, [from](const onnx::NodeProto&) { return from; }, to);
   return {.notes = {{"opset-raised", {{"from", from}, {"to", to}, {"converted", converted}}}},
           .changed_arithmetic = true};
 }

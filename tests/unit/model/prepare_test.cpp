@@ -209,6 +209,46 @@ TEST(InlineFunctions, NodesOfAFunctionBecomeNodesOfTheGraph) {
   check_written_model(done.model);
 }
 
+TEST(InlineFunctions, DefaultsOfTheirAttributesHold) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2] x) => (float[2] y, float[2] z) {
+      [default] a = local.leak(x) [given] b = local.leak<alpha = 0.5>(a) [outer] c = local.outer(b)
+      [inside] y = local.outer<beta = 0.75>(c) [other] z = local.plain(x) }
+    <domain: "local", opset_import: ["" : 17]> leak <alpha: float = 0.3> (u) => (v) { v = LeakyRelu<alpha: float = @alpha>(u) }
+    <domain: "local", opset_import: ["" : 17, "local" : 1]> outer <beta> (u) => (v) { v = local.leak<alpha: float = @beta>(u) }
+    <domain: "local", opset_import: ["" : 17]> plain <alpha> (u) => (v) { v = LeakyRelu<alpha: float = @alpha>(u) })",
+                                 kFloat);
+  std::vector<float> alphas;
+  for (const onnx::NodeProto& node : done.model.proto.graph().node()) {
+    alphas.push_back(attribute_float(node, "alpha", -1));
+  }
+  EXPECT_EQ(alphas, (Floats{0.3F, 0.5F, 0.3F, 0.75F, -1}));
+}
+
+TEST(InlineFunctions, NodesOfAnotherOpsetAreRaised) {
+  // Until opset 12, ReduceSum had its axes as an attribute.
+  const std::string functions = R"(
+    <domain: "local", opset_import: ["" : 12]> sums (u, w) => (v) {
+      p = MatMul(u, w) q = ReduceSum<axes = [1], keepdims = 1>(p) v = Add(q, p) })";
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> { a = local.sums(x, w) y = Relu(a) })" +
+                                     functions,
+                                 kFloat);
+  EXPECT_EQ(op_types(done.model), (Names{"MatMul", "ReduceSum", "Add", "Relu"}));
+  EXPECT_EQ(done.model.proto.graph().node(1).input_size(), 2);
+  EXPECT_EQ(default_opset(done.model.proto), 17);
+  for (const onnx::NodeProto& node : done.model.proto.graph().node()) EXPECT_EQ(node.metadata_props_size(), 0);
+  check_written_model(done.model);
+  const Prepared newer = prepared(R"(<ir_version: 8, opset_import: ["" : 12, "local" : 1]>
+    g (float[2,2] x) => (float[2,2] y) <int64[1] axes = {1}> {
+      a = ReduceSum<axes = [0], keepdims = 1>(x) y = local.newer(a, x, axes) }
+    <domain: "local", opset_import: ["" : 17]> newer (u, w, k) => (v) { q = ReduceSum(w, k) v = Add(q, u) })",
+                                  kFloat);
+  EXPECT_EQ(default_opset(newer.model.proto), 17);
+  EXPECT_EQ(newer.model.proto.graph().node(0).input_size(), 2);
+  check_written_model(newer.model);
+}
+
 TEST(ReplaceRemovedOperators, BecomeWhatTheyComputed) {
   const std::string text = R"(<ir_version: 4, opset_import: ["" : 7]>
     g (float[1,3,8,8] x) => (float[1,3,5,4] y) {
