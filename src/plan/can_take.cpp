@@ -56,7 +56,8 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
   if (needs_scale(format)) {
     const ScaledScheme& scheme = scaled_scheme(target, format, rules.weights_only);
-    if (scheme.find(layer.op_type) == nullptr) {
+    const ScaledOperator* const row = scheme.find(layer.op_type);
+    if (row == nullptr) {
       const bool explain = layer.weighted && !scheme.absent.empty();
       return refuse(reason, fmt::format("{} is not an operator of the scheme{}{}", layer.op_type, explain ? ": " : "",
                                         explain ? scheme.absent : ""));
@@ -68,6 +69,11 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
     if (const std::string* inner = made_in_body(model, layer); inner != nullptr && !scheme.weights_only) {
       return refuse(reason, fmt::format("its input '{}' is made inside the body of '{}', where no range is measured",
                                         printable(*inner), printable(layer.graph)));
+    }
+    const bool gives_codes = row->result == ResultGrid::Calibrated || row->result == ResultGrid::Unit;
+    if (gives_codes && scheme.integer_kernels && !layer.graph.empty()) {
+      return refuse(reason, fmt::format("its result is made inside the body of '{}', where no range is measured",
+                                        printable(layer.graph)));
     }
     for (const std::string& name : layer.weights) {
       if (all_finite(*initializer(model, name))) continue;

@@ -219,6 +219,25 @@ TEST(Scheme, BodiesOfAScanStayInFloat32ForTensorRt) {
   EXPECT_NE(reason.find("within a Scan"), std::string::npos) << reason;
 }
 
+TEST(Scheme, ResultsInsideBodiesHaveNoRangeForOnnxRuntime) {
+  const Model model = parse_model(R"(
+    g (bool c, float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2}, float[2,2] m = {1, 2, 3, 4}> {
+      [choose] y = If(c) <
+        then_branch = t () => (float[1,1,2,2] a) { [conv] a = Conv(x, w) },
+        else_branch = e () => (float[1,1,2,2] b) { [product] b = MatMul(x, m) }>
+    })");
+  const std::vector<Layer> layers = find_layers(model);
+  const auto conv = std::ranges::find(layers, "conv", &Layer::name);
+  const auto product = std::ranges::find(layers, "product", &Layer::name);
+  ASSERT_NE(conv, layers.end());
+  ASSERT_NE(product, layers.end());
+  std::string reason;
+  EXPECT_FALSE(can_take(model, *conv, Format::Int8, Target::OnnxRuntime, &reason));
+  EXPECT_EQ(reason, "its result is made inside the body of 'choose', where no range is measured");
+  EXPECT_TRUE(can_take(model, *product, Format::Int8, Target::OnnxRuntime, &reason)) << "its kernel gives float";
+  EXPECT_TRUE(can_take(model, *conv, Format::Int8, Target::TensorRt, &reason)) << "its result stays in float";
+}
+
 TEST(Scheme, AGridIsAsFineAsTheFileHasIt) {
   const Model model =
       parse_model("g (float[1,1,2,2] x, float[1,2,2,2] g) => (float[1,1,2,2] y) { [warp] y = GridSample(x, g) }");
