@@ -55,6 +55,20 @@ bool casts_transposed(const onnx::GraphProto& graph) {
   return false;
 }
 
+bool holds_float16(const onnx::GraphProto& graph) {
+  const auto is_half = [](const auto& type) { return type == onnx::TensorProto::FLOAT16; };
+  const auto of_value = [&](const onnx::ValueInfoProto& value) {
+    return is_half(value.type().tensor_type().elem_type());
+  };
+  const auto of_tensor = [&](const onnx::TensorProto& tensor) { return is_half(tensor.data_type()); };
+  const auto of_node = [&](const onnx::NodeProto& node) {
+    if (node.op_type() == "Cast" && is_half(attribute_int(node, "to", 0))) return true;
+    return std::ranges::any_of(node.attribute(), [&](const auto& attribute) { return of_tensor(attribute.t()); });
+  };
+  return std::ranges::any_of(graph.input(), of_value) || std::ranges::any_of(graph.value_info(), of_value) ||
+         std::ranges::any_of(graph.initializer(), of_tensor) || std::ranges::any_of(graph.node(), of_node);
+}
+
 bool adds_convolved_output(const onnx::GraphProto& graph) {
   std::set<std::string> made;
   for (const onnx::NodeProto& node : graph.node()) {
@@ -72,8 +86,11 @@ bool adds_convolved_output(const onnx::GraphProto& graph) {
 std::string faulty_optimizers(const onnx::GraphProto& graph) {
   bool layout = false;
   bool output = false;
+  bool half = false;  // a body may read what another graph holds
+  for_each_graph(graph, [&](const onnx::GraphProto& one) { half = half || holds_float16(one); });
+  const auto transposes = [](const onnx::NodeProto& node) { return node.op_type() == "Transpose"; };
   for_each_graph(graph, [&](const onnx::GraphProto& one) {
-    layout = layout || casts_transposed(one);
+    layout = layout || casts_transposed(one) || (half && std::ranges::any_of(one.node(), transposes));
     output = output || adds_convolved_output(one);
   });
   std::string names = layout ? "NchwcTransformer" : "";

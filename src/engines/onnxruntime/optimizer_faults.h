@@ -15,6 +15,10 @@ namespace vernier {
 /// looked into: the optimizer treats them alone. Nodes may be in any order.
 bool casts_transposed(const onnx::GraphProto& graph);
 
+/// Whether a tensor is of float16: few operators have such kernels, and ONNX Runtime itself adds Casts to float32 in
+/// front of the others, which are not in the file.
+bool holds_float16(const onnx::GraphProto& graph);
+
 /// An output that is lost (1.31.1): where an Add reads two convolutions, ConvAddActivationFusion fuses the first one
 /// with it, also when that one's result is an output of the graph. It then never gets a value, or holds that of another
 /// tensor. Whether an output is such an addend; scales and shifts by constants are folded into convolutions first.

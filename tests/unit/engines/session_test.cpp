@@ -336,6 +336,15 @@ TEST(Session, LoadsACastBehindATransposeWithOptimizations) {
   }
 }
 
+TEST(Session, LoadsAFloat16ProductBehindATransposeWithOptimizations) {
+  // ONNX Runtime has no such kernel and adds Casts: it alone crashes on this graph.
+  const Model model = model_of(
+      "half (float16[3,1,4] x) => (float16[1,3,2] y) <float16[4,2] w = {0, 1, 2, 3, 4, 5, 6, 7}> "
+      "{ t = Transpose <perm = [1,0,2]> (x) y = MatMul (t, w) }");
+  const Session session(Runtime::load(), model, {.optimize = true, .threads = 1, .integer_kernels = true});
+  EXPECT_EQ(session.run({{"x", Tensor(Dtype::Float16, {3, 1, 4})}}).front().shape(), (Shape{1, 3, 2}));
+}
+
 TEST(OptimizerFaults, IsACastToFloatAtAnyDistanceBehindATranspose) {
   const auto found = [](const std::string& nodes) {
     return casts_transposed(model_of("g (float[2,2] x, int64[2,2] i) => (float[a,b] y) {" + nodes + "}").proto.graph());
