@@ -8,7 +8,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
+#include "analysis/crossed_matches.h"
 #include "base/elements.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
@@ -392,6 +394,44 @@ std::map<std::string, ValueType> types_behind_rounds(const Model& simulated) {
   return infer_types(plain);
 }
 
+void drop(LayerMatches& matches, std::size_t i, const std::string& why) {
+  matches.missing.push_back(fmt::format("{}: {}", matches.layers[i]->name, why));
+  matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
+  matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+bool gives_truths(const onnx::NodeProto& node) {
+  static const std::set<std::string_view> kOperators = {
+      "And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"};
+  return of_onnx(node) && kOperators.contains(node.op_type());
+}
+
+/// Exporters number tensors, each in its own order. Where that shows, names of tensors tell nothing of another
+/// operator.
+void drop_renumbered(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  const Makers made_by = makers_in(simulated);
+  const auto maker = [&](const Match& match) {
+    const auto made = made_by.find(base_of(made_by, match.low));
+    return made == made_by.end() ? nullptr : made->second;
+  };
+  const bool truths = std::ranges::any_of(matches.pairs, [&](const Match& match) {
+    const onnx::NodeProto* const made = maker(match);
+    return made != nullptr && gives_truths(*made);
+  });
+  if (!truths && crossed_matches(subject.model.proto.graph(), simulated.proto.graph(), matches.pairs).empty()) return;
+  for (std::size_t i = matches.pairs.size(); i-- > 0;) {
+    const onnx::NodeProto* const made = maker(matches.pairs[i]);
+    if (made == nullptr || made->op_type() == matches.layers[i]->op_type) continue;
+    drop(matches, i, "its tensor's name is another operator's in the typed file");
+  }
+}
+
+void drop_crossed(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  const std::vector<std::size_t> crossed =
+      crossed_matches(subject.model.proto.graph(), simulated.proto.graph(), matches.pairs);
+  for (auto i = crossed.rbegin(); i != crossed.rend(); ++i) drop(matches, *i, "in another order in the typed file");
+}
+
 /// A file may hold a layer with more channels than the float model has, compute it in float64 or on integers.
 void drop_other_types(const Subject& subject, const Model& simulated, LayerMatches& matches) {
   const std::map<std::string, ValueType> ref = infer_types(subject.model);
@@ -407,10 +447,7 @@ void drop_other_types(const Subject& subject, const Model& simulated, LayerMatch
       return one == other || one < 0 || other < 0;
     });
     if (same && !not_float) continue;
-    matches.missing.push_back(
-        fmt::format("{}: of another {} in the typed file", matches.layers[i]->name, not_float ? "type" : "shape"));
-    matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
-    matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
+    drop(matches, i, fmt::format("of another {} in the typed file", not_float ? "type" : "shape"));
   }
 }
 
@@ -428,8 +465,10 @@ LayerMatches match_layers(const Subject& subject, const Model& simulated, bool m
   LayerMatches matches;
   const Readers readers(simulated);
   match_by_name(subject, simulated, readers, moves, matches);
+  drop_renumbered(subject, simulated, matches);
   if (!matches.missing.empty()) StructuralMatch(subject, simulated, readers, moves, matches).run();
   drop_other_types(subject, simulated, matches);
+  drop_crossed(subject, simulated, matches);
   return matches;
 }
 

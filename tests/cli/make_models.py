@@ -181,6 +181,18 @@ def one_token():
                  [*stored, numpy_helper.from_array(np.float32(0.2), "factor")])
 
 
+def numbered(product="5", positive="6", small="7", leaky="8"):
+    """x [1,4] -> product, of whose elements the negative ones become a tenth -> product -> y [1,3]; tensors by number."""
+    nodes = [helper.make_node("MatMul", ["x", "w1"], [product], name="first"),
+             helper.make_node("Greater", [product, "zero"], [positive], name="positive"),
+             helper.make_node("Mul", [product, "tenth"], [small], name="tenth"),
+             helper.make_node("Where", [positive, product, small], [leaky], name="leaky"),
+             helper.make_node("MatMul", [leaky, "w2"], ["y"], name="second")]
+    return model(nodes, [value("x", [1, 4])], [value("y", [1, 3])],
+                 [weights("w1", 4, 8), weights("w2", 8, 3, seed=1), numpy_helper.from_array(np.float32(0), "zero"),
+                  numpy_helper.from_array(np.float32(0.1), "tenth")])
+
+
 def branches():
     """x [4,64] -> one of two products, by the sign of its mean -> product -> y [4,8]."""
     def branch(name, weight):
@@ -229,7 +241,8 @@ MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channel
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
           "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow, "tied.onnx": tied, "slow_pooled.onnx": slow_pooled,
-          "mixed.onnx": mixed, "one_token.onnx": one_token, "branches.onnx": branches, "hostile_names.onnx": hostile_names,
+          "mixed.onnx": mixed, "one_token.onnx": one_token, "branches.onnx": branches, "numbered.onnx": numbered, "renumbered.onnx": lambda: numbered("6", "5", "8", "7"),
+          "hostile_names.onnx": hostile_names,
           "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
           "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir, "lookup.onnx": lookup}
 ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "one_token.npz": lambda: {"x": samples((6, 1, 1, 32))}, "branches.npz": lambda: {"x": samples((6, 4, 64))},
