@@ -18,7 +18,8 @@ inline constexpr auto kRank =
 inline constexpr auto kQuick =
     row(&DiagnoseOptions::quick, "--quick",
         "Stop at the answer and its file: no causes, other options, times or pictures (default: all of them)")
-        .python("quick", kDiagnosing, "stop at the answer and its file: no causes, other options, times or pictures.");
+        .python("quick", kDiagnosing, "stop at the answer and its file: no causes, other options, times or pictures.")
+        .common();
 inline constexpr auto kNoSplit =
     row<DiagnoseOptions>("--no-split",
                          "Measure on the samples that also calibrate (default: from 10 samples on, each half is "
@@ -45,7 +46,8 @@ inline constexpr auto kAlternatives =
               .unsaid()
               .python("alternatives", "diagnose",
                       "how many alternatives to measure if layers have to be kept: repairs, another target, another "
-                      "format. If repairs keep fewer layers, the report describes the repaired network."),
+                      "format. If repairs keep fewer layers, the report describes the repaired network.")
+              .typed("", "2"),
           row<DiagnoseOptions>("--no-options", "The same as --options 0"));
 inline constexpr auto kSamplePictures = row(&DiagnoseOptions::sample_pictures, "--sample-pictures",
                                             "Embed the images of the worst samples in the page and the JSON, visible "

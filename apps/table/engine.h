@@ -49,7 +49,8 @@ inline constexpr auto kMeasureOn =
     row(&EvalOptions::on, "--on ENGINE",
         "Measure on the engine itself: tensorrt (or TensorRT-RTX), openvino or onnxruntime (default: simulation)")
         .python("on", "evaluate",
-                "the engine that runs the models: \"onnxruntime\", \"tensorrt\", \"openvino\"; None: simulation.");
+                "the engine that runs the models: \"onnxruntime\", \"tensorrt\", \"openvino\"; None: simulation.")
+        .common();
 inline constexpr auto kOn = table("EvalOptions", "Engine (found in --python)", kMeasureOn);
 
 }  // namespace vernier::table

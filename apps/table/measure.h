@@ -118,6 +118,7 @@ inline constexpr auto kCalibration =
           row<MeasureOptions>("--calibration-data SOURCE",
                               "Samples to calibrate on, in any form of --data (default: the samples of --data)")
               .python("calibration_samples", "diagnose fix run", "samples to calibrate on; None: ``samples``.")
+              .common()
               .typed("Any", "None"),
           kCalibrationCache);
 
@@ -148,6 +149,7 @@ inline constexpr auto kRequirement =
               .python("min_sqnr", kJudging,
                       "minimum signal-to-noise ratio in dB, pooled over samples: a number, or {output: number}. Use "
                       "one requirement at a time.")
+              .common()
               .typed("Limits | None", "None"),
           row<Requirement>("--max-abs-error [OUTPUT:]E",
                            "Largest error of an element of at most E (0 or more, in the output's unit)")
@@ -170,7 +172,8 @@ inline constexpr auto kRequirement =
                            "Share of rows with the float model's largest element, at least P (0 to 1)")
               .many()
               .from(0, 1)
-              .python("min_same_top1", kJudging, "minimum share of samples with the float model's class, 0 to 1.")
+              .python("min_top1_agreement", kJudging, "minimum share of samples with the float model's class, 0 to 1.")
+              .common()
               .typed("Limits | None", "None"),
           row<Requirement>("--margin DB", "Extra margin beyond the requirement, in dB of error power (default: 0)")
               .python("margin", kJudging, "extra margin beyond the requirement, in dB.")

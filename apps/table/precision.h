@@ -40,11 +40,13 @@ inline constexpr auto kPrecision = table(
         .python("low", "diagnose fix quantize calibrate",
                 "the low format, or several: \"int8\", \"float16\", \"bfloat16\", \"float8e4m3fn\", \"int4\", "
                 "\"nvfp4\", \"int16\", \"dynamic-int8\", ... Each layer gets the lowest that it supports.")
+        .common()
         .typed("", "\"int8\""),
     row(&PrecisionOptions::high, "-p,--precision,--high,--high-precision-dtype FORMAT",
         "Format of kept layers: float32, float16 or bfloat16 (default: float32)")
         .choices("float32 float16 bfloat16")
-        .python("high", kLowering, "the format of kept layers."),
+        .python("high", kLowering, "the format of kept layers.")
+        .common(),
     row(&PrecisionOptions::layer_precisions, "--layer-precisions NAME:FORMAT",
         "Formats of single layers. Names may be shell wildcards; the last ':' separates; later ones win (default: "
         "none)")
@@ -64,7 +66,8 @@ inline constexpr auto kPrecision = table(
         .unsaid()
         .python("target", "diagnose fix verify run quantize calibrate check_placement",
                 "the engine that the model is for: \"tensorrt\", \"onnxruntime\", \"openvino\". Its rules place low "
-                "precision."),
+                "precision.")
+        .common(),
     row(&PrecisionOptions::even_if_slower, "--even-if-slower",
         "--target onnxruntime: quantize every operator that has an integer kernel, even if that saves no time")
         .python("even_if_slower", kQuantizing,
@@ -90,6 +93,7 @@ inline constexpr auto kCalibrationMethod = table(
                 "how ranges are chosen: \"minmax\", \"percentile:99.99\", \"entropy\", \"mse\", \"aciq\", \"auto\"; or "
                 "your own ``function(seen)``, which returns (low, high). ``seen`` describes a tensor: ``tensor``, "
                 "``format``, ``min``, ``max``, and its histogram as ``low``, ``high``, ``count`` of each bin.")
+        .common()
         .typed("Calibration", "\"minmax\""));
 
 /// Which layers may take a format with a scale.
@@ -106,7 +110,8 @@ inline constexpr auto kSelection = table(
                 "layers to quantize: names, shell wildcards or /regular expressions/; empty: all."),
     row(&LayerSelection::excluded_nodes, "--nodes-to-exclude NAME",
         "Layers to leave in float, named in the same ways (default: none)")
-        .python("excluded_nodes", kQuantizing, "layers to leave in float."),
+        .python("excluded_nodes", kQuantizing, "layers to leave in float.")
+        .common(),
     row(&LayerSelection::subgraphs, "--subgraph IN:OUT",
         "Quantize only layers between these tensors. Commas separate names; an empty list means the graph's inputs or "
         "outputs (default: all)"));

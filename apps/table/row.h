@@ -29,6 +29,7 @@ struct Words {
   const char* argument = "";  // of Python; with no `jobs` only what texts say there: 'low="int8"'
   const char* jobs = "";      // functions that take it
   const char* doc = "";       // of their docstrings
+  bool common = false;        // in the signature of long functions, which have the others as **options
   const char* type = "";      // annotation and default, where the member's type does not say them
   const char* initial = "";
 };
@@ -70,6 +71,9 @@ struct Row {
   }
   constexpr Row python(const char* argument, const char* jobs = "", const char* doc = "") const {
     return with([&](Words& said) { said.argument = argument, said.jobs = jobs, said.doc = doc; });
+  }
+  constexpr Row common() const {
+    return with([](Words& said) { said.common = true; });
   }
   constexpr Row typed(const char* type, const char* initial) const {
     return with([&](Words& said) { said.type = type, said.initial = initial; });

@@ -27,7 +27,8 @@ inline constexpr auto kSearch = table(
                        "(default: no limit)"),
     row(&SearchOptions::max_seconds)
         .from(0)
-        .python("max_seconds", kDiagnosing, "time limit of the search; 0: no limit."),
+        .python("max_seconds", kDiagnosing, "time limit of the search; 0: no limit.")
+        .common(),
     row(&SearchOptions::max_evaluations, "--max-evaluations N", "The same as --budget N; 0: no limit (default: 0)")
         .from(0, 1e9)
         .python("max_evaluations", kDiagnosing, "maximum number of trials, each a run over the samples; 0: no limit."),

@@ -15,6 +15,7 @@ inline constexpr auto kScore = table(
         "--labels FILE",
         "Correct classes, one per sample: .npy of whole numbers, or text with one per line (default: none)")
         .python("labels", kDiagnosing, "correct classes, one per sample.")
+        .common()
         .typed("Any", "None"),
     row<TaskRequirement>("--label-offset N", "Number to add to every label (default: 0)")
         .by_hand("0")
@@ -22,6 +23,7 @@ inline constexpr auto kScore = table(
         .typed("int", "0"),
     row<TaskRequirement>("--min-top1 P", "Top-1 accuracy of at least P, 0 to 1 (default: none)")
         .python("min_top1", kDiagnosing, "minimum top-1 accuracy against ``labels``, 0 to 1.")
+        .common()
         .typed("float | None", "None"),
     row<TaskRequirement>("--min-top5 P", "Top-5 accuracy of at least P, 0 to 1 (default: none)"),
     row<TaskRequirement>("--metric-script FILE.py[:FUNC]",
@@ -44,7 +46,8 @@ inline constexpr auto kTask =
         .by_hand()
         .python("task", "evaluate",
                 "\"classification\" (top-1, top-5), \"detection\" (mAP), \"segmentation\" "
-                "(mIoU), \"language\" (perplexity), \"custom\".");
+                "(mIoU), \"language\" (perplexity), \"custom\".")
+        .common();
 
 /// What is measured.
 inline constexpr auto kEvaluation = table(
@@ -97,11 +100,13 @@ inline constexpr auto kDetection = table(
 inline constexpr auto kLimits =
     table("EvalOptions", "Requirement (on the first figure; default: none)",
           row(&EvalOptions::min, "--min V", "Minimum of the first figure; shares are 0 to 1")
-              .python("min_metric", "evaluate", "minimum of the first figure."),
+              .python("min_metric", "evaluate", "minimum of the first figure.")
+              .common(),
           row(&EvalOptions::max, "--max V", "Maximum of the first figure, for perplexity")
               .python("max_metric", "evaluate",
                       "maximum. A larger value of your own metric is better, unless you pass only ``max_metric``."),
           row(&EvalOptions::max_loss, "--max-loss V", "With --against: the largest accepted loss against that model")
-              .python("max_loss", "evaluate", "largest accepted loss against ``against``."));
+              .python("max_loss", "evaluate", "largest accepted loss against ``against``.")
+              .common());
 
 }  // namespace vernier::table

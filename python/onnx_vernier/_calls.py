@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -18,69 +18,179 @@ from ._report import DiagnoseReport, Report, VerifyReport
 from ._suggest import suggesting
 
 
-@suggesting
+class QuantizeOptions(TypedDict, total=False):
+    """Options of ``quantize``; its docstring describes them."""
+
+    layer_precisions: Mapping[str, str] | None
+    even_if_slower: bool
+    calibration_cache: str | os.PathLike[str]
+    op_types: Iterable[str]
+    excluded_op_types: Iterable[str]
+    nodes: Iterable[str]
+    weights_only: bool
+    per_channel: bool
+    reduce_range: bool
+    weight_bits: int
+    block_size: int
+    threads: int
+    device: str
+    image: Mapping[str, Any] | None
+    limit: int
+    split_batch: bool
+
+
+class VerifyOptions(TypedDict, total=False):
+    """Options of ``verify``; its docstring describes them."""
+
+    max_abs: Limits | None
+    max_mse: Limits | None
+    min_cosine: Limits | None
+    margin: float
+    output_parts: bool
+    carry: Mapping[str, str] | None
+    threads: int
+    device: str
+    custom_ops: Iterable[str]
+    external_data_dir: str | os.PathLike[str]
+    image: Mapping[str, Any] | None
+    limit: int
+    split_batch: bool
+    seed: int
+    input_shapes: Mapping[str, Iterable[int]] | None
+    batch: int
+    outputs: Iterable[str]
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """Options of ``evaluate``; its docstring describes them."""
+
+    carry: Mapping[str, str] | None
+    threads: int
+    device: str
+    custom_ops: Iterable[str]
+    external_data_dir: str | os.PathLike[str]
+    image: Mapping[str, Any] | None
+    limit: int
+    split_batch: bool
+    batch: int
+    label_offset: int
+    ignored_label: int
+    boxes: str
+    box_order: str | None
+    scores: str
+    box_units: str
+    fit: str
+    background_classes: int
+    overlap: float
+    least_score: float
+    max_metric: float | None
+    outputs: Iterable[str]
+
+
+class FixOptions(QuantizeOptions, total=False):
+    """Options of ``fix``; its docstring describes them."""
+
+    max_abs: Limits | None
+    max_mse: Limits | None
+    min_cosine: Limits | None
+    margin: float
+    label_offset: int
+    metric: Callable[..., float] | None
+    min_metric: float | None
+    max_metric: float | None
+    cost: str
+    ladder: str | Iterable[str]
+    max_evaluations: int
+    prove_minimum: bool
+    pareto: bool
+    cross_fit: bool
+    claim_confidence: float
+    cache: Any
+    latency: bool
+    rank: bool
+    pictures: bool
+    causes: Causes
+    quantized: Any
+    output_parts: bool
+    carry: Mapping[str, str] | None
+    custom_ops: Iterable[str]
+    external_data_dir: str | os.PathLike[str]
+    seed: int
+    input_shapes: Mapping[str, Iterable[int]] | None
+    outputs: Iterable[str]
+
+
+class DiagnoseOptions(FixOptions, total=False):
+    """Options of ``diagnose``; its docstring describes them."""
+
+    alternatives: int
+
+
+@suggesting(
+    layer_precisions=None,
+    even_if_slower=False,
+    max_abs=None,
+    max_mse=None,
+    min_cosine=None,
+    margin=0,
+    label_offset=0,
+    metric=None,
+    min_metric=None,
+    max_metric=None,
+    alternatives=2,
+    cost="layers",
+    ladder=(),
+    max_evaluations=0,
+    prove_minimum=False,
+    pareto=False,
+    cross_fit=True,
+    claim_confidence=0.9,
+    cache=None,
+    latency=False,
+    rank=False,
+    pictures=True,
+    causes=(),
+    quantized=None,
+    calibration_cache="",
+    op_types=(),
+    excluded_op_types=(),
+    nodes=(),
+    weights_only=False,
+    per_channel=True,
+    reduce_range=False,
+    weight_bits=8,
+    block_size=128,
+    output_parts=True,
+    carry=None,
+    threads=0,
+    device="auto",
+    custom_ops=(),
+    external_data_dir="",
+    image=None,
+    limit=0,
+    split_batch=False,
+    seed=1,
+    input_shapes=None,
+    outputs=(),
+)
 def diagnose(
     model: Any,
     samples: Any = None,
     *,
     low: str | Iterable[str] = "int8",
     high: str = "float32",
-    layer_precisions: Mapping[str, str] | None = None,
     target: str = "tensorrt",
-    even_if_slower: bool = False,
     min_sqnr: Limits | None = None,
-    max_abs: Limits | None = None,
-    max_mse: Limits | None = None,
-    min_cosine: Limits | None = None,
-    min_same_top1: Limits | None = None,
-    margin: float = 0,
+    min_top1_agreement: Limits | None = None,
     labels: Any = None,
-    label_offset: int = 0,
     min_top1: float | None = None,
-    metric: Callable[..., float] | None = None,
-    min_metric: float | None = None,
-    max_metric: float | None = None,
-    alternatives: int = 0,
-    cost: str = "layers",
-    ladder: str | Iterable[str] = (),
     max_seconds: float = 0,
-    max_evaluations: int = 0,
-    prove_minimum: bool = False,
-    pareto: bool = False,
-    cross_fit: bool = True,
-    claim_confidence: float = 0.9,
-    cache: Any = None,
-    latency: bool = False,
-    rank: bool = False,
     quick: bool = False,
-    pictures: bool = True,
-    causes: Causes = (),
-    quantized: Any = None,
     calibration: Calibration = "minmax",
     calibration_samples: Any = None,
-    calibration_cache: str | os.PathLike[str] = "",
-    op_types: Iterable[str] = (),
-    excluded_op_types: Iterable[str] = (),
-    nodes: Iterable[str] = (),
     excluded_nodes: Iterable[str] = (),
-    weights_only: bool = False,
-    per_channel: bool = True,
-    reduce_range: bool = False,
-    weight_bits: int = 8,
-    block_size: int = 128,
-    output_parts: bool = True,
-    carry: Mapping[str, str] | None = None,
-    threads: int = 0,
-    device: str = "auto",
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    seed: int = 1,
-    input_shapes: Mapping[str, Iterable[int]] | None = None,
-    outputs: Iterable[str] = (),
     progress: bool | Progress | None = None,
+    **options: Unpack[DiagnoseOptions]
 ) -> DiagnoseReport:
     """Finds the layers that low precision breaks, explains them, and keeps as few as the requirement needs.
 
@@ -92,77 +202,95 @@ def diagnose(
         low: the low format, or several: "int8", "float16", "bfloat16", "float8e4m3fn", "int4", "nvfp4", "int16",
             "dynamic-int8", ... Each layer gets the lowest that it supports.
         high: the format of kept layers.
-        layer_precisions: formats of single layers by name or shell wildcard.
         target: the engine that the model is for: "tensorrt", "onnxruntime", "openvino". Its rules place low precision.
-        even_if_slower: target "onnxruntime": also quantize layers that run no faster in INT8.
         min_sqnr: minimum signal-to-noise ratio in dB, pooled over samples: a number, or {output: number}. Use one
             requirement at a time.
-        max_abs: maximum error of an element.
-        max_mse: maximum mean squared error.
-        min_cosine: minimum cosine similarity, -1 to 1.
-        min_same_top1: minimum share of samples with the float model's class, 0 to 1.
-        margin: extra margin beyond the requirement, in dB.
+        min_top1_agreement: minimum share of samples with the float model's class, 0 to 1.
         labels: correct classes, one per sample.
-        label_offset: number to add to every label.
         min_top1: minimum top-1 accuracy against ``labels``, 0 to 1.
-        metric: ``metric(outputs, references)`` returns a number, limited by ``min_metric`` or ``max_metric``. Both are
-            lists of {output: array} over samples: all samples for a verdict, a few for the order of the search.
-        min_metric: minimum of ``metric``.
-        max_metric: maximum of ``metric``.
-        alternatives: how many alternatives to measure if layers have to be kept: repairs, another target, another
-            format. If repairs keep fewer layers, the report describes the repaired network.
-        cost: the cost of keeping a layer: "layers", "macs", "bytes", "time".
-        ladder: formats that each layer may take, lowest first: ["int8", "int16", "float16"], in place of ``low`` and
-            ``high``. ``cost`` then counts bits.
         max_seconds: time limit of the search; 0: no limit.
-        max_evaluations: maximum number of trials, each a run over the samples; 0: no limit.
-        prove_minimum: also prove a lower bound on the cost of any set that passes.
-        pareto: try up to six more sets, for a curve of accuracy against cost.
-        cross_fit: from 10 samples on, measure each half on a network that the other half calibrated; the output model
-            uses all.
-        claim_confidence: confidence that new samples meet the requirement, from 0.5 to below 1; with 0.5 the figure
-            itself decides.
-        cache: a folder that keeps measurements, at most 256 MiB. Another call with the same network, samples and
-            version reuses them, with another limit or cost too.
-        latency: also time the models on ONNX Runtime.
-        rank: rank the layers by the error that each adds to the output, even if none has to be kept.
         quick: stop at the answer and its file: no causes, other options, times or pictures.
-        pictures: also count how the values of the worst layers use their format, for pages and plots. Costs two runs of
-            four samples.
-        causes: your own functions, or {name: function}. ``function(layer)`` returns None, a sentence, or {"sentence":
-            ..., "figures": {name: value}, "confidence": 0 to 1, "tensor": ..., "repairs": [...]}. ``layer`` has the
-            measurements of a layer: ``inputs`` and ``outputs`` with their values, noise, events, neighbours.
-        quantized: a file that was quantized from ``model``: its ranges and its choice of layers are reused.
         calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto"; or your own
             ``function(seen)``, which returns (low, high). ``seen`` describes a tensor: ``tensor``, ``format``, ``min``,
             ``max``, and its histogram as ``low``, ``high``, ``count`` of each bin.
         calibration_samples: samples to calibrate on; None: ``samples``.
-        calibration_cache: a file of ranges (TensorRT's cache, ONNX Runtime's JSON or Vernier's): read if it exists,
-            otherwise calibrated and written.
-        op_types: operator types to quantize; empty: all.
-        excluded_op_types: operator types to leave in float.
-        nodes: layers to quantize: names, shell wildcards or /regular expressions/; empty: all.
         excluded_nodes: layers to leave in float.
-        weights_only: quantize only weights, in INT8 or FP8.
-        per_channel: one scale for each output channel of a weight.
-        reduce_range: INT8 weights in 7 bits, so that x86 CPUs without VNNI do not saturate their products.
-        weight_bits: INT16: weights in 8 bits, or in 4 bits and blocks.
-        block_size: INT4 and UINT4: neighbours that share a scale, 32, 64 or 128.
-        output_parts: also measure parts of different scale, such as boxes and scores.
-        carry: {output: input}: outputs to feed back with the next sample.
-        threads: threads to compute with; 0: all usable cores.
-        device: "auto", "cpu", "cuda" or "cuda:N": the device that runs networks.
-        custom_ops: shared libraries with custom operators for ONNX Runtime.
-        external_data_dir: folder of weights that are stored outside the model; empty: the model's folder.
-        image: how to prepare a folder of images: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
-        limit: the maximum number of samples.
-        split_batch: split arrays along a dynamic first dimension into samples of batch 1; batches in a list too.
-        seed: the seed of random data.
-        input_shapes: {input: shape} of random data; other dynamic dimensions are 1.
-        outputs: outputs to measure, or slices of them ("output0[:,4:]"); empty: every float output that carries no
-            state.
         progress: True: a bar, from tqdm if it is installed. A function: called as ``progress(text, done, total)``. None: a
             bar in a terminal, or in a notebook with ipywidgets.
+
+    Formats:
+        - ``layer_precisions=None``: formats of single layers by name or shell wildcard.
+        - ``even_if_slower=False``: target "onnxruntime": also quantize layers that run no faster in INT8.
+
+    Scales:
+        - ``weights_only=False``: quantize only weights, in INT8 or FP8.
+        - ``per_channel=True``: one scale for each output channel of a weight.
+        - ``reduce_range=False``: INT8 weights in 7 bits, so that x86 CPUs without VNNI do not saturate their products.
+        - ``weight_bits=8``: INT16: weights in 8 bits, or in 4 bits and blocks.
+        - ``block_size=128``: INT4 and UINT4: neighbours that share a scale, 32, 64 or 128.
+
+    Layers:
+        - ``op_types=()``: operator types to quantize; empty: all.
+        - ``excluded_op_types=()``: operator types to leave in float.
+        - ``nodes=()``: layers to quantize: names, shell wildcards or /regular expressions/; empty: all.
+
+    Requirement:
+        - ``max_abs=None``: maximum error of an element.
+        - ``max_mse=None``: maximum mean squared error.
+        - ``min_cosine=None``: minimum cosine similarity, -1 to 1.
+        - ``margin=0``: extra margin beyond the requirement, in dB.
+        - ``label_offset=0``: number to add to every label.
+        - ``metric=None``: ``metric(outputs, references)`` returns a number, limited by ``min_metric`` or
+            ``max_metric``. Both are lists of {output: array} over samples: all samples for a verdict, a few for the
+            order of the search.
+        - ``min_metric=None``: minimum of ``metric``.
+        - ``max_metric=None``: maximum of ``metric``.
+
+    Search:
+        - ``cost="layers"``: the cost of keeping a layer: "layers", "macs", "bytes", "time".
+        - ``ladder=()``: formats that each layer may take, lowest first: ["int8", "int16", "float16"], in place of
+            ``low`` and ``high``. ``cost`` then counts bits.
+        - ``max_evaluations=0``: maximum number of trials, each a run over the samples; 0: no limit.
+        - ``prove_minimum=False``: also prove a lower bound on the cost of any set that passes.
+        - ``pareto=False``: try up to six more sets, for a curve of accuracy against cost.
+
+    Report:
+        - ``alternatives=2``: how many alternatives to measure if layers have to be kept: repairs, another target,
+            another format. If repairs keep fewer layers, the report describes the repaired network.
+        - ``cross_fit=True``: from 10 samples on, measure each half on a network that the other half calibrated; the
+            output model uses all.
+        - ``claim_confidence=0.9``: confidence that new samples meet the requirement, from 0.5 to below 1; with 0.5 the
+            figure itself decides.
+        - ``cache=None``: a folder that keeps measurements, at most 256 MiB. Another call with the same network, samples
+            and version reuses them, with another limit or cost too.
+        - ``latency=False``: also time the models on ONNX Runtime.
+        - ``rank=False``: rank the layers by the error that each adds to the output, even if none has to be kept.
+        - ``pictures=True``: also count how the values of the worst layers use their format, for pages and plots. Costs
+            two runs of four samples.
+        - ``causes=()``: your own functions, or {name: function}. ``function(layer)`` returns None, a sentence, or
+            {"sentence": ..., "figures": {name: value}, "confidence": 0 to 1, "tensor": ..., "repairs": [...]}.
+            ``layer`` has the measurements of a layer: ``inputs`` and ``outputs`` with their values, noise, events,
+            neighbours.
+        - ``quantized=None``: a file that was quantized from ``model``: its ranges and its choice of layers are reused.
+
+    Samples:
+        - ``calibration_cache=""``: a file of ranges (TensorRT's cache, ONNX Runtime's JSON or Vernier's): read if it
+            exists, otherwise calibrated and written.
+        - ``output_parts=True``: also measure parts of different scale, such as boxes and scores.
+        - ``carry=None``: {output: input}: outputs to feed back with the next sample.
+        - ``threads=0``: threads to compute with; 0: all usable cores.
+        - ``device="auto"``: "auto", "cpu", "cuda" or "cuda:N": the device that runs networks.
+        - ``custom_ops=()``: shared libraries with custom operators for ONNX Runtime.
+        - ``external_data_dir=""``: folder of weights that are stored outside the model; empty: the model's folder.
+        - ``image=None``: how to prepare a folder of images: {"geometry": "short-crop:256,224", "mean": ..., "scale":
+            ...}.
+        - ``limit=0``: the maximum number of samples.
+        - ``split_batch=False``: split arrays along a dynamic first dimension into samples of batch 1; batches in a list
+            too.
+        - ``seed=1``: the seed of random data.
+        - ``input_shapes=None``: {input: shape} of random data; other dynamic dimensions are 1.
+        - ``outputs=()``: outputs to measure, or slices of them ("output0[:,4:]"); empty: every float output that
+            carries no state.
 
     Returns:
         The report. ``report.model`` is the typed model; nothing is written until ``report.save(folder)``.
@@ -178,10 +306,56 @@ def diagnose(
         >>> report.passed
         True
     """
-    return _diagnosis.diagnose(**locals())
+    given = locals()
+    return _diagnosis.diagnose(**given.pop("options"), **given)
 
 
-@suggesting
+@suggesting(
+    layer_precisions=None,
+    even_if_slower=False,
+    max_abs=None,
+    max_mse=None,
+    min_cosine=None,
+    margin=0,
+    label_offset=0,
+    metric=None,
+    min_metric=None,
+    max_metric=None,
+    cost="layers",
+    ladder=(),
+    max_evaluations=0,
+    prove_minimum=False,
+    pareto=False,
+    cross_fit=True,
+    claim_confidence=0.9,
+    cache=None,
+    latency=False,
+    rank=False,
+    pictures=True,
+    causes=(),
+    quantized=None,
+    calibration_cache="",
+    op_types=(),
+    excluded_op_types=(),
+    nodes=(),
+    weights_only=False,
+    per_channel=True,
+    reduce_range=False,
+    weight_bits=8,
+    block_size=128,
+    output_parts=True,
+    carry=None,
+    threads=0,
+    device="auto",
+    custom_ops=(),
+    external_data_dir="",
+    image=None,
+    limit=0,
+    split_batch=False,
+    seed=1,
+    input_shapes=None,
+    outputs=(),
+)
 def fix(
     model: Any,
     samples: Any = None,
@@ -191,61 +365,18 @@ def fix(
     repairs: Repairs = (),
     low: str | Iterable[str] = "int8",
     high: str = "float32",
-    layer_precisions: Mapping[str, str] | None = None,
     target: str = "tensorrt",
-    even_if_slower: bool = False,
     min_sqnr: Limits | None = None,
-    max_abs: Limits | None = None,
-    max_mse: Limits | None = None,
-    min_cosine: Limits | None = None,
-    min_same_top1: Limits | None = None,
-    margin: float = 0,
+    min_top1_agreement: Limits | None = None,
     labels: Any = None,
-    label_offset: int = 0,
     min_top1: float | None = None,
-    metric: Callable[..., float] | None = None,
-    min_metric: float | None = None,
-    max_metric: float | None = None,
-    cost: str = "layers",
-    ladder: str | Iterable[str] = (),
     max_seconds: float = 0,
-    max_evaluations: int = 0,
-    prove_minimum: bool = False,
-    pareto: bool = False,
-    cross_fit: bool = True,
-    claim_confidence: float = 0.9,
-    cache: Any = None,
-    latency: bool = False,
-    rank: bool = False,
     quick: bool = False,
-    pictures: bool = True,
-    causes: Causes = (),
-    quantized: Any = None,
     calibration: Calibration = "minmax",
     calibration_samples: Any = None,
-    calibration_cache: str | os.PathLike[str] = "",
-    op_types: Iterable[str] = (),
-    excluded_op_types: Iterable[str] = (),
-    nodes: Iterable[str] = (),
     excluded_nodes: Iterable[str] = (),
-    weights_only: bool = False,
-    per_channel: bool = True,
-    reduce_range: bool = False,
-    weight_bits: int = 8,
-    block_size: int = 128,
-    output_parts: bool = True,
-    carry: Mapping[str, str] | None = None,
-    threads: int = 0,
-    device: str = "auto",
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    seed: int = 1,
-    input_shapes: Mapping[str, Iterable[int]] | None = None,
-    outputs: Iterable[str] = (),
     progress: bool | Progress | None = None,
+    **options: Unpack[FixOptions]
 ) -> DiagnoseReport:
     """Like ``diagnose``, but tries repairs of the network first, and keeps layers only if repairs are not enough.
 
@@ -260,10 +391,29 @@ def fix(
 
     Other arguments, the result and the errors: as ``diagnose``.
     """
-    return _diagnosis.fix(**locals())
+    given = locals()
+    return _diagnosis.fix(**given.pop("options"), **given)
 
 
-@suggesting
+@suggesting(
+    max_abs=None,
+    max_mse=None,
+    min_cosine=None,
+    margin=0,
+    output_parts=True,
+    carry=None,
+    threads=0,
+    device="auto",
+    custom_ops=(),
+    external_data_dir="",
+    image=None,
+    limit=0,
+    split_batch=False,
+    seed=1,
+    input_shapes=None,
+    batch=1,
+    outputs=(),
+)
 def verify(
     float_model: Any,
     typed_model: Any,
@@ -271,39 +421,27 @@ def verify(
     *,
     target: str = "tensorrt",
     min_sqnr: Limits | None = None,
-    max_abs: Limits | None = None,
-    max_mse: Limits | None = None,
-    min_cosine: Limits | None = None,
-    min_same_top1: Limits | None = None,
-    margin: float = 0,
-    output_parts: bool = True,
-    carry: Mapping[str, str] | None = None,
-    threads: int = 0,
-    device: str = "auto",
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    seed: int = 1,
-    input_shapes: Mapping[str, Iterable[int]] | None = None,
-    batch: int = 1,
-    outputs: Iterable[str] = (),
+    min_top1_agreement: Limits | None = None,
     progress: bool | Progress | None = None,
+    **options: Unpack[VerifyOptions]
 ) -> VerifyReport:
     """Measures how far a typed model (Cast, Q/DQ, from any tool) is from its float model, layer by layer.
 
     Args:
-        batch: run up to so many samples as one batch. If the network does not allow it, samples run one by one, and the
-            report has a warning.
+
+
+    Samples:
+        - ``batch=1``: run up to so many samples as one batch. If the network does not allow it, samples run one by one,
+            and the report has a warning.
 
     Returns a report with ``figures`` (of the outputs), ``layers`` and, with a requirement, ``passed``.
     Other arguments and errors: as ``diagnose``.
     """
-    return _jobs.verify(**locals())
+    given = locals()
+    return _jobs.verify(**given.pop("options"), **given)
 
 
-@suggesting
+@suggesting()
 def run(
     model: Any,
     samples: Any = None,
@@ -343,42 +481,45 @@ def run(
     return _jobs.run(**locals())
 
 
-@suggesting
+@suggesting(
+    layer_precisions=None,
+    even_if_slower=False,
+    calibration_cache="",
+    op_types=(),
+    excluded_op_types=(),
+    nodes=(),
+    weights_only=False,
+    per_channel=True,
+    reduce_range=False,
+    weight_bits=8,
+    block_size=128,
+    threads=0,
+    device="auto",
+    image=None,
+    limit=0,
+    split_batch=False,
+)
 def quantize(
     model: Any,
     samples: Any = None,
     *,
     low: str | Iterable[str] = "int8",
     high: str = "float32",
-    layer_precisions: Mapping[str, str] | None = None,
     target: str = "tensorrt",
-    even_if_slower: bool = False,
     calibration: Calibration = "minmax",
-    calibration_cache: str | os.PathLike[str] = "",
-    op_types: Iterable[str] = (),
-    excluded_op_types: Iterable[str] = (),
-    nodes: Iterable[str] = (),
     excluded_nodes: Iterable[str] = (),
-    weights_only: bool = False,
-    per_channel: bool = True,
-    reduce_range: bool = False,
-    weight_bits: int = 8,
-    block_size: int = 128,
-    threads: int = 0,
-    device: str = "auto",
-    image: Mapping[str, Any] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
     progress: bool | Progress | None = None,
+    **options: Unpack[QuantizeOptions]
 ) -> Report:
     """Writes every layer as low as ``low`` allows, without measuring. ``report.model`` is the typed model.
 
     Arguments and errors: as ``diagnose``.
     """
-    return _jobs.quantize(**locals())
+    given = locals()
+    return _jobs.quantize(**given.pop("options"), **given)
 
 
-@suggesting
+@suggesting()
 def calibrate(
     model: Any,
     samples: Any,
@@ -408,7 +549,7 @@ def calibrate(
     return _jobs.calibrate(**locals())
 
 
-@suggesting
+@suggesting()
 def check_data(
     model: Any,
     samples: Any,
@@ -434,7 +575,7 @@ def check_data(
     return _jobs.check_data(**locals())
 
 
-@suggesting
+@suggesting()
 def explain_quantized(
     float_model: Any,
     quantized_model: Any,
@@ -457,7 +598,7 @@ def explain_quantized(
     return _jobs.explain_quantized(**locals())
 
 
-@suggesting
+@suggesting()
 def check_placement(
     model: Any,
     *,
@@ -471,7 +612,7 @@ def check_placement(
     return _jobs.check_placement(**locals())
 
 
-@suggesting
+@suggesting()
 def bench(
     models: Any,
     samples: Any = None,
@@ -512,7 +653,7 @@ def bench(
     return _engines.bench(**locals())
 
 
-@suggesting
+@suggesting()
 def inspect_engine(
     model: Any,
     *,
@@ -539,7 +680,29 @@ def inspect_engine(
     return _engines.inspect_engine(**locals())
 
 
-@suggesting
+@suggesting(
+    carry=None,
+    threads=0,
+    device="auto",
+    custom_ops=(),
+    external_data_dir="",
+    image=None,
+    limit=0,
+    split_batch=False,
+    batch=1,
+    label_offset=0,
+    ignored_label=255,
+    boxes="yolox",
+    box_order=None,
+    scores="none",
+    box_units="input",
+    fit="letterbox",
+    background_classes=0,
+    overlap=0.65,
+    least_score=0.01,
+    max_metric=None,
+    outputs=(),
+)
 def evaluate(
     model: Any,
     samples: Any,
@@ -547,32 +710,12 @@ def evaluate(
     *,
     against: Any = None,
     metric: Callable[..., float] | None = None,
-    carry: Mapping[str, str] | None = None,
-    threads: int = 0,
-    device: str = "auto",
-    custom_ops: Iterable[str] = (),
-    external_data_dir: str | os.PathLike[str] = "",
-    image: Mapping[str, Any] | None = None,
-    limit: int = 0,
-    split_batch: bool = False,
-    batch: int = 1,
     task: str = "classification",
-    label_offset: int = 0,
-    ignored_label: int = 255,
-    boxes: str = "yolox",
-    box_order: str | None = None,
-    scores: str = "none",
-    box_units: str = "input",
-    fit: str = "letterbox",
-    background_classes: int = 0,
-    overlap: float = 0.65,
-    least_score: float = 0.01,
     min_metric: float | None = None,
-    max_metric: float | None = None,
     max_loss: float | None = None,
     on: str | None = None,
-    outputs: Iterable[str] = (),
     progress: bool | Progress | None = None,
+    **options: Unpack[EvaluateOptions]
 ) -> Report:
     """Measures a network's accuracy on its task, against labels: one model, or two side by side.
 
@@ -583,24 +726,29 @@ def evaluate(
         against: a second model on the same samples.
         metric: of task "custom": ``metric(outputs, references)``; both are lists over the samples of {output: array}.
             Without ``against``, references are empty.
-        batch: run up to so many samples as one batch. If the network does not allow it, samples run one by one, and the
-            report has a warning.
         task: "classification" (top-1, top-5), "detection" (mAP), "segmentation" (mIoU), "language" (perplexity),
             "custom".
-        label_offset: number to add to each label.
-        ignored_label: segmentation: the label of pixels to ignore.
-        boxes: detection: the form of the outputs: "yolox", "yolov5", "yolov8", "plain", "rows".
-        box_order: "xyxy", "yxyx", "cxcywh", "xywh".
-        scores: activation that the scores still need: "none", "sigmoid", "softmax".
-        box_units: "input", "unit", "image".
-        fit: "letterbox", "letterbox-center", "stretch".
-        background_classes: boxes "plain": how many of the first classes to ignore.
-        overlap: merge boxes of a class that overlap by more, 0 to 1.
-        least_score: ignore boxes with a lower score.
         min_metric: minimum of the first figure.
-        max_metric: maximum. A larger value of your own metric is better, unless you pass only ``max_metric``.
         max_loss: largest accepted loss against ``against``.
         on: the engine that runs the models: "onnxruntime", "tensorrt", "openvino"; None: simulation.
+
+    Samples:
+        - ``batch=1``: run up to so many samples as one batch. If the network does not allow it, samples run one by one,
+            and the report has a warning.
+
+    Task:
+        - ``label_offset=0``: number to add to each label.
+        - ``ignored_label=255``: segmentation: the label of pixels to ignore.
+        - ``boxes="yolox"``: detection: the form of the outputs: "yolox", "yolov5", "yolov8", "plain", "rows".
+        - ``box_order=None``: "xyxy", "yxyx", "cxcywh", "xywh".
+        - ``scores="none"``: activation that the scores still need: "none", "sigmoid", "softmax".
+        - ``box_units="input"``: "input", "unit", "image".
+        - ``fit="letterbox"``: "letterbox", "letterbox-center", "stretch".
+        - ``background_classes=0``: boxes "plain": how many of the first classes to ignore.
+        - ``overlap=0.65``: merge boxes of a class that overlap by more, 0 to 1.
+        - ``least_score=0.01``: ignore boxes with a lower score.
+        - ``max_metric=None``: maximum. A larger value of your own metric is better, unless you pass only
+            ``max_metric``.
 
     Returns:
         A report with ``models``, each with ``figures``, {name: value}. Figures are shares from 0 to 1, except perplexity.
@@ -612,4 +760,5 @@ def evaluate(
         >>> evaluate(report.model, images, labels, against=digits, max_loss=0.01).passed
         True
     """
-    return _figures.evaluate(**locals())
+    given = locals()
+    return _figures.evaluate(**given.pop("options"), **given)

@@ -1,26 +1,41 @@
-"""Calls with an argument that does not exist name the nearest one that does."""
+"""Calls with an argument that does not exist name the nearest one that does, and earlier names keep working."""
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# Earlier name -> today's.
+RENAMED = {"min_same_top1": "min_top1_agreement"}
 
-def suggesting(function: Function) -> Function:
-    """``function`` as it is, but its TypeError for an unknown argument says which one was meant."""
-    known = list(inspect.signature(function).parameters)
 
-    @functools.wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
-        for argument in named:
-            if argument not in known:
+def suggesting(**defaults: Any) -> Callable[[Function], Function]:
+    """Completes the ``**options`` of a function with ``defaults``. A TypeError for an unknown argument names the nearest."""
+
+    def decorate(function: Function) -> Function:
+        parameters = inspect.signature(function).parameters.values()
+        known = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD] + list(defaults)
+
+        @functools.wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            for argument in list(named):
+                if argument in known:
+                    continue
+                current = RENAMED.get(argument)
+                if current in known and current not in named:
+                    warnings.warn(f"{argument} is now {current}", DeprecationWarning, stacklevel=2)
+                    named[current] = named.pop(argument)
+                    continue
                 near = difflib.get_close_matches(argument, known, 1)
-                meant = f": did you mean '{near[0]}'?" if near else ""
+                meant = f": did you mean '{current or near[0]}'?" if current in known or near else ""
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{argument}'{meant}")
-        return function(*given, **named)
+            return function(*given, **{**defaults, **named})
 
-    return call  # type: ignore[return-value]
+        return call  # type: ignore[return-value]
+
+    return decorate

@@ -3,6 +3,7 @@ Only the Comparator needs Polygraphy itself."""
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from . import _core, formats
 from ._arrays import from_core, to_core
 
-__all__ = ["Verdict", "load_results", "max_abs", "same_top1", "save_inputs", "save_results", "sqnr"]
+__all__ = ["Verdict", "load_results", "max_abs", "save_inputs", "save_results", "sqnr", "top1_agreement"]
 
 
 def __dir__() -> list[str]:
@@ -68,7 +69,7 @@ def max_abs(limit: float) -> Callable[[Any, Any], dict[str, Verdict]]:
     return _comparison(judge)
 
 
-def same_top1(min_share: float = 1.0, axis: int = -1) -> Callable[[Any, Any], dict[str, Verdict]]:
+def top1_agreement(min_share: float = 1.0, axis: int = -1) -> Callable[[Any, Any], dict[str, Verdict]]:
     """Like ``sqnr``: an output passes if at least this share of rows has its largest element along ``axis`` at the same place."""
 
     def judge(name: str, got: np.ndarray, ref: np.ndarray) -> Verdict:
@@ -77,6 +78,12 @@ def same_top1(min_share: float = 1.0, axis: int = -1) -> Callable[[Any, Any], di
         return Verdict(value, value >= min_share, "")
 
     return _comparison(judge)
+
+
+def same_top1(min_share: float = 1.0, axis: int = -1) -> Callable[[Any, Any], dict[str, Verdict]]:
+    """The earlier name of ``top1_agreement``."""
+    warnings.warn("same_top1 is now top1_agreement", DeprecationWarning, stacklevel=2)
+    return top1_agreement(min_share, axis)
 
 
 def load_results(path: str | os.PathLike[str]) -> Results:

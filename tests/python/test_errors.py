@@ -5,13 +5,21 @@ import pathlib
 import pickle
 import re
 import subprocess
+import typing
 
 import numpy as np
 import onnx_vernier as vernier
 import pytest
+from onnx_vernier import _calls
 from onnx_vernier._errors import _ARGUMENTS, in_python_words, report_in_python_words
+from onnx_vernier._options import TABLE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Names of each job's arguments, with those in its **options.
+ARGUMENTS_OF = {
+    name: {*inspect.signature(getattr(vernier, name)).parameters, *getattr(getattr(_calls, f"{name.title()}Options", None), "__annotations__", ())}
+    for name in ("diagnose", "evaluate", "verify")
+}
 VERNIER = os.environ.get("VERNIER_PROGRAM", "vernier")
 
 
@@ -38,6 +46,29 @@ def test_kinds(model, images, tmp_path):
     assert "min_sqnr" in inspect.signature(vernier.diagnose).parameters
     with pytest.raises(TypeError, match="samples are"):
         vernier.diagnose(model, 3)
+
+
+def test_long_functions_group_their_arguments(model, images):
+    for function, most in ((vernier.diagnose, 16), (vernier.fix, 19)):
+        parameters = inspect.signature(function).parameters
+        assert len(parameters) <= most and {"low", "min_sqnr", "min_top1_agreement"} <= set(parameters)
+        options = typing.get_type_hints(getattr(_calls, f"{function.__name__.title()}Options"))
+        assert {"max_abs", "weight_bits", "threads"} <= set(options)
+        with pytest.raises(TypeError, match="'weight_bit': did you mean 'weight_bits'"):
+            function(model, {"image": images}, weight_bit=8)
+    for option in typing.get_type_hints(_calls.DiagnoseOptions):
+        assert f"- ``{option}=" in vernier.diagnose.__doc__
+    assert vernier.diagnose(model, {"image": images}, low="int8", limit=4).samples == 4  # a flat keyword
+
+
+def test_an_earlier_name_still_works(model, images):
+    with pytest.warns(DeprecationWarning, match="min_same_top1 is now min_top1_agreement"):
+        earlier = vernier.verify(model, model, {"image": images}, min_same_top1=0.5)
+    assert earlier.passed is True
+    with pytest.raises(TypeError, match="'min_same_top1': did you mean 'min_top1_agreement'"):
+        vernier.verify(model, model, {"image": images}, min_same_top1=0.5, min_top1_agreement=0.5)
+    with pytest.raises(TypeError, match="'min_top1_agreemnt': did you mean 'min_top1_agreement'"):
+        vernier.diagnose(model, {"image": images}, min_top1_agreemnt=0.5)
 
 
 def test_an_unreachable_requirement_is_no_error(model, images):
@@ -97,6 +128,7 @@ def test_marks_are_words_of_python():
 def test_words_of_python_are_arguments_that_there_are():
     functions = [getattr(vernier, name) for name in vernier.__all__ if name[0].islower() and callable(getattr(vernier, name))]
     arguments = {name for function in functions for name in inspect.signature(function).parameters}
+    arguments |= {row.argument for row in TABLE}
     for said in _ARGUMENTS.values():
         assert re.match(r"\w+", said)[0] in arguments, said
 
@@ -143,7 +175,7 @@ def test_big_endian_labels_and_numpy_scalars(model, images):
     ({"min_sqnr": True}, "min_sqnr=True"),
     ({"min_sqnr": "x"}, "min_sqnr='x'"),
     ({"min_sqnr": {}}, "no output has a limit"),
-    ({"min_same_top1": 95}, "from 0 to 1"),
+    ({"min_top1_agreement": 95}, "from 0 to 1"),
     ({"max_abs": -1}, "max_abs=-1: a number from 0 on"),
     ({"min_cosine": 2}, "from -1 to 1"),
     ({"labels": [0] * 12, "min_top1": 70}, "min_top1=70"),

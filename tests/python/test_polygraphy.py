@@ -42,12 +42,17 @@ def test_their_comparator_calls_our_functions(model, images):
         (vernier.polygraphy.sqnr({"scores": 400.0}), False),
         (vernier.polygraphy.max_abs(1e9), True),
         (vernier.polygraphy.max_abs(0), False),
-        (vernier.polygraphy.same_top1(0), True),
+        (vernier.polygraphy.top1_agreement(0), True),
     ):
         accuracy = Comparator.compare_accuracy(results, compare_func=function)
         assert bool(accuracy) is passes
     verdict = vernier.polygraphy.sqnr(20)(dict(results[0][1][0]), dict(results[1][1][0]))["scores"]
     assert verdict.value == vernier.formats.sqnr_db(results[1][1][0]["scores"], results[0][1][0]["scores"])
+
+
+def test_the_earlier_name_warns():
+    with pytest.warns(DeprecationWarning, match="same_top1 is now top1_agreement"):
+        assert vernier.polygraphy.same_top1(0.5)({"y": np.eye(4)}, {"y": np.eye(4)})["y"].value == 1
 
 
 def test_what_is_no_result(tmp_path):

@@ -159,6 +159,7 @@ Json table_as_data() {
     row["names"] = entry.words.names;
     row["argument"] = entry.words.argument;
     row["jobs"] = entry.words.jobs;
+    row["common"] = entry.words.common;
     row["help"] = entry.words.help;
     row["kind"] = entry.kind;
     row["default"] = entry.shown;
