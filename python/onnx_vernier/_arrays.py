@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ._errors import InputError
+
 # What NumPy calls otherwise than ONNX.
 _NAMES = {"float8_e4m3fn": "float8e4m3fn", "float8_e5m2": "float8e5m2"}
 _DTYPES = {"bfloat16": "bfloat16", "float8e4m3fn": "float8_e4m3fn", "float8e5m2": "float8_e5m2"}
@@ -13,6 +15,10 @@ _DTYPES = {"bfloat16": "bfloat16", "float8e4m3fn": "float8_e4m3fn", "float8e5m2"
 
 def as_array(value: Any) -> np.ndarray:
     """``value`` as a NumPy array: of torch and whatever else speaks DLPack without a copy, where it is on the CPU."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise InputError(f"a masked array of shape {value.shape}: networks cannot read masked values", "pass array.filled(value)")
+        return value.data
     if isinstance(value, np.ndarray):
         return value
     if hasattr(value, "detach") and hasattr(value, "cpu"):  # torch

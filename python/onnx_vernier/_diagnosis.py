@@ -1,7 +1,6 @@
 """The main jobs: which layers break, why, what to keep or to repair. `_calls.py` has them with all arguments."""
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -24,18 +23,19 @@ def _read(options: Any, model: Any, samples: Any, given: Mapping[str, Any]) -> N
     _options.precision(options.precision, given)
     _options.measure(options.measure, samples, names_of_inputs(model), given)
     wanted = _options.requirement(given)
+    confidence = _options.number(given["claim_confidence"], "claim_confidence", 0.5, 1)
     by_task = _options.task(options.search.task, given)
     if wanted is not None:
         if by_task:
             raise UsageError("labels, a metric, a requirement: only one can decide", "leave out the others")
-        wanted.confidence = given["claim_confidence"]
+        wanted.confidence = confidence
         options.measure.requirement = wanted
     _options.fill(options.search, given)
     _options.fill(options, given)
     options.causes = _experiments.causes(given["causes"])
     if given["cache"] is not None:
-        options.cache_folder = options.measure.partial_folder = os.fspath(given["cache"])
-    if given["cross_fit"]:
+        options.cache_folder = options.measure.partial_folder = _options.path(given["cache"], "cache")
+    if _options.flag(given["cross_fit"], "cross_fit"):
         options.cross_fit()
 
 

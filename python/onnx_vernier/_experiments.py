@@ -19,8 +19,10 @@ _KNOWN_OF_CAUSES = ("sentence", "tensor", "confidence", "figures", "repairs")
 
 def calibration(given: Calibration) -> _core.CalibrationChoice:
     """A method by its name, or a function of the user."""
-    if not callable(given):
+    if isinstance(given, str):
         return _core.CalibrationChoice(given)
+    if not callable(given):
+        raise UsageError(f"calibration={given!r:.80}: expected a method's name or a function", "minmax, entropy, mse, auto")
     name = name_of(given)
 
     def chosen(seen: Mapping[str, Any]) -> tuple[float, float]:

@@ -53,10 +53,6 @@ def choice(argument: str, given: str, options: str = "") -> str:
     return word(row.choices, argument, given)
 
 
-def formats(low: str | Iterable[str]) -> list[str]:
-    return names(low, "low")
-
-
 def names(given: str | Iterable[str], argument: str) -> list[str]:
     """One name, or several."""
     if isinstance(given, str):
@@ -70,14 +66,20 @@ def names(given: str | Iterable[str], argument: str) -> list[str]:
     return listed
 
 
-def count(given: Any, argument: str) -> int:
-    """A whole number from 0."""
+def flag(given: Any, argument: str) -> bool:
+    if not isinstance(given, (bool, np.bool_)):
+        raise UsageError(f"{argument}={given!r:.80}: True or False")
+    return bool(given)
+
+
+def count(given: Any, argument: str, *, negative: bool = False) -> int:
+    """A whole number that fits the library, from 0 unless ``negative``."""
     try:
         number = operator.index(given)
     except TypeError:
-        number = -1
-    if number < 0 or isinstance(given, bool):
-        raise UsageError(f"{argument}={given!r}: a whole number, 0 or more")
+        number = 2**63
+    if not (-(2**63) if negative else 0) <= number < 2**63 or isinstance(given, bool):
+        raise UsageError(f"{argument}={given!r:.80}: a whole number" + ("" if negative else ", 0 or more"))
     return number
 
 
@@ -92,12 +94,36 @@ def number(given: Any, argument: str, low: float = -math.inf, high: float = math
     return value
 
 
+def pairs(given: Any, argument: str, meaning: str) -> dict[str, Any]:
+    """A dict of names; None: an empty one."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise UsageError(f"{argument}={given!r:.80}: expected {{{meaning}}}")
+    return dict(given)
+
+
+def path(given: Any, argument: str) -> str:
+    try:
+        return os.fsdecode(given)
+    except TypeError:
+        raise UsageError(f"{argument}={given!r:.80}: expected a path") from None
+
+
+def shapes(given: Any, argument: str) -> dict[str, list[int]]:
+    listed = pairs(given, argument, "input: shape")
+    if not all(isinstance(shape, Iterable) and not isinstance(shape, str) for shape in listed.values()):
+        raise UsageError(f"{argument}={given!r:.80}: a shape is a list of whole numbers")
+    return {name: [count(size, argument) for size in shape] for name, shape in listed.items()}
+
+
 def set_format(options: Any, field: str, value: Any, argument: str) -> None:
     try:
         setattr(options, field, value)
     except TypeError:
         known = [*_core.WORDS["Format"], "fp16", "bf16", "fp8"]
-        given = value if isinstance(value, str) else next((each for each in value if each not in known), value)
+        each = [] if isinstance(value, str) or not isinstance(value, Iterable) else [entry[-1] if isinstance(entry, tuple) else entry for entry in value]
+        given = next((one for one in each if one not in known), value)
         near = difflib.get_close_matches(str(given).lower(), known, 1)
         raise UsageError(
             f"{argument}={given!r}: a format, or several, of {', '.join(known)}",
@@ -131,14 +157,25 @@ def fill(options: Any, given: Mapping[str, Any]) -> None:
                 value = number(value, argument, row.least, row.most)
             case "names":
                 value = names(value, argument)
+            case "flag":
+                value = flag(value, argument)
+            case "whole":
+                value = count(value, argument, negative=True)
+            case "text":
+                if not isinstance(value, str):
+                    raise UsageError(f"{argument}={value!r:.80}: expected a text")
             case "path":
-                value = os.fspath(value)
+                value = path(value, argument)
             case "formats":
-                value = formats(value)
-            case "pairs" | "formats_of":
-                value = list((value or {}).items())
+                value = names(value, argument)
+            case "pairs":
+                value = list(pairs(value, argument, "output: input").items())
+                if not all(isinstance(name, str) for _, name in value):
+                    raise UsageError(f"{argument}={given[argument]!r:.80}: expected {{output: input}}")
+            case "formats_of":
+                value = list(pairs(value, argument, "layer: format").items())
             case "shapes":
-                value = {name: list(shape) for name, shape in (value or {}).items()}
+                value = shapes(value, argument)
         if row.kind == "device":
             set_device(options, argument, value)
         elif row.kind.startswith("format"):
@@ -175,12 +212,13 @@ def source(samples: Any, input_names: Callable[[], list[str]], given: Mapping[st
     shapes = options.input_shapes
     if unknown := set(shapes) - set(input_names() if shapes else ()):
         raise UsageError(f"input_shapes: {sorted(unknown)[0]!r} is not an input of the network", ", ".join(input_names()))
-    for name, value in (given["image"] or {}).items():
-        if name in ("mean", "scale"):
-            value = [float(each) for each in np.atleast_1d(value)]
+    for name, value in pairs(given["image"], "image", '"geometry": ..., "mean": ...').items():
         if name not in ("geometry", "mean", "scale", "color", "layout"):
             raise UsageError(f"image={{{name!r}: ...}}: none of geometry, mean, scale, color, layout")
-        setattr(options.image, name, value)
+        try:
+            setattr(options.image, name, np.atleast_1d(value).astype(float).tolist() if name in ("mean", "scale") else value)
+        except (TypeError, ValueError):
+            raise UsageError(f"image={{{name!r}: {value!r:.80}}}: not a value of {name}") from None
     return options
 
 
@@ -195,7 +233,7 @@ def requirement(given: Mapping[str, Any]) -> _core.Requirement | None:
         raise UsageError(f"{' and '.join(row.argument for row in wanted)}: one requirement decides", "leave out the others")
     (row,) = wanted
     limits = given[row.argument]
-    each = list(limits.items()) if isinstance(limits, Mapping) else [("", limits)]
+    each = list(pairs(limits, row.argument, "output: number").items()) if isinstance(limits, Mapping) else [("", limits)]
     if not each:
         raise UsageError(f"{row.argument}={{}}: no output has a limit", "a number, or {output: number}")
     made = _core.Requirement(
@@ -242,16 +280,17 @@ def task(options: _core.TaskRequirement, given: Mapping[str, Any]) -> bool:
     """Reads labels and metrics, and returns whether they decide."""
     labels, min_top1, metric = given["labels"], given["min_top1"], given["metric"]
     min_metric, max_metric = given["min_metric"], given["max_metric"]
+    offset = count(given["label_offset"], "label_offset", negative=True)
     if labels is not None:
         wanted = _core.LabelRequirement()
         wanted.labels = label_values(labels if isinstance(labels, (str, os.PathLike)) else np.asarray(labels).reshape(-1))
         if min_top1 is None:
             raise UsageError("labels need min_top1, the share that must be correct", "min_top1=0.7")
-        wanted.offset = given["label_offset"]
+        wanted.offset = offset
         wanted.min_share = number(min_top1, "min_top1", 0, 1)
         options.labels = wanted
     elif min_top1 is not None:
-        raise UsageError("min_top1 needs labels", "min_same_top1 asks for agreement with the float model")
+        raise UsageError("min_top1 needs labels", "min_top1_agreement asks for agreement with the float model")
     if metric is None and (min_metric is not None or max_metric is not None):
         raise UsageError("min_metric and max_metric are limits of metric", "metric=function")
     if metric is not None:

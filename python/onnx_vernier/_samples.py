@@ -52,6 +52,8 @@ def read_into(options: _core.SourceOptions, samples: Any, input_names: Any, spli
     elif isinstance(samples, Mapping):
         if not samples:
             raise InputError("samples={}: no array for any input", "pass None for random numbers")
+        if strange := [name for name in samples if not isinstance(name, str)]:
+            raise InputError(f"samples: {strange[0]!r} is not the name of an input", "pass {input: array}")
         options.set_arrays({name: to_core(_stacked(name, value)) for name, value in samples.items()})
     elif isinstance(samples, np.ndarray) or hasattr(samples, "__dlpack__"):
         options.set_arrays({_only(input_names): to_core(samples)})
@@ -102,8 +104,9 @@ def _split(batch: dict[str, Any]) -> Iterable[dict[str, Any]]:
 def _stacked(name: str, value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return value
+    arrays = [as_array(each) for each in value]
     try:
-        return np.asarray([as_array(each) for each in value])
+        return np.asarray(arrays)
     except ValueError:
         raise InputError(
             f"the samples of input {name!r} have different shapes, and cannot be stacked",

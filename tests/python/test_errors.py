@@ -71,6 +71,43 @@ def test_an_earlier_name_still_works(model, images):
         vernier.diagnose(model, {"image": images}, min_top1_agreemnt=0.5)
 
 
+def test_no_value_of_a_wrong_type_gets_to_the_core(model, images, tmp_path, monkeypatch):
+    """An error names the argument in words: not a method that a list does not have, not nanobind."""
+    monkeypatch.chdir(tmp_path)
+    jobs = {"diagnose": vernier.diagnose, "evaluate": vernier.evaluate, "verify": vernier.verify}
+    tried = 0
+    for row in TABLE:
+        argument = row.argument
+        name = next((name for name in jobs if argument in ARGUMENTS_OF[name]), None)
+        if name is None or argument == "samples":
+            continue
+        given = [model, model, {"image": images}] if name == "verify" else [model, {"image": images}]
+        others = {"evaluate": {"labels": [0] * len(images)}, "diagnose": {"quick": True}}.get(name, {})
+        for value in (object(), "nothing such", [3], ["a:fp32"], {"a": object()}, {3: 4}):
+            try:
+                jobs[name](*given, **{**others, "limit": 1, argument: value})
+            except (vernier.Error, TypeError) as error:
+                assert not re.search("_core|incompatible function|has no attribute", str(error)), (argument, value, str(error))
+            tried += 1
+    assert tried > 300
+
+
+def test_values_that_no_network_can_read(model, images):
+    with pytest.raises(vernier.UsageError, match=r"layer_precisions=\['a:fp32'\]: expected {layer: format}"):
+        vernier.diagnose(model, {"image": images}, layer_precisions=["a:fp32"])
+    with pytest.raises(vernier.UsageError, match="calibration=3: expected a method's name or a function"):
+        vernier.diagnose(model, {"image": images}, calibration=3)
+    hidden = np.ma.masked_array(images, mask=np.zeros_like(images, bool))
+    assert vernier.diagnose(model, {"image": hidden}, low="int8", quick=True).data_sha256 == (
+        vernier.diagnose(model, {"image": images}, low="int8", quick=True).data_sha256)
+    hidden[0] = np.ma.masked
+    for samples in ({"image": hidden}, [{"image": each} for each in hidden], {"image": list(hidden)}):
+        with pytest.raises(vernier.InputError, match=r"masked array.*array.filled\(value\)"):
+            vernier.diagnose(model, samples, low="int8")
+    with pytest.raises(vernier.InputError, match="masked array"):
+        vernier.evaluate(model, {"image": images}, np.ma.masked_array([0] * len(images), mask=[True] + [False] * (len(images) - 1)))
+
+
 def test_an_unreachable_requirement_is_no_error(model, images):
     report = vernier.diagnose(model, {"image": images}, low="int8", min_sqnr=400)
     assert report.passed is False or report.kept.end == "impossible" or report.kept_layers
