@@ -3,6 +3,7 @@
     VERNIER_PROGRAM=build/release/apps/vernier/vernier .deps/venv/bin/python -m pytest tests/docs/test_reference.py
 """
 import json
+import re
 import subprocess
 
 import documents
@@ -25,8 +26,17 @@ def test_names_are_unique():
         assert len(names) == len(set(names)) and all(each["text"] for each in data[kind]), kind
 
 
+def test_rows_can_be_linked():
+    for page in ("causes", "repairs", "codes", "defects"):
+        text = (SCRIPT.FOLDER / f"{page}.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| (?!---|cause|repair|exit code|outcome|kind)(.*?) \|", text, re.MULTILINE)
+        anchors = re.findall(r'<a id="([\w-]+)"></a>', text)
+        assert rows and all(row.startswith("<a id=") for row in rows) and len(anchors) == len(set(anchors)), page
+
+
 @pytest.mark.parametrize("arguments", [
     ("diagnose", "--int8", "--min-sqnr", "20"),
+    ("debug precision", "--int8", "--min-sqnr", "20"),
     ("diagnose", "--int8", "--target", "onnxruntime"),
     ("fix", "--fp16", "--min-sqnr", "40"),
     ("fix", "--int8", "--min-sqnr", "200"),
@@ -34,7 +44,7 @@ def test_names_are_unique():
 def test_schemas_hold_real_files(arguments, tmp_path):
     digits = documents.ROOT / "examples/digits"
     command, *options = arguments
-    program = subprocess.run([SCRIPT.program(), command, digits / "digits.onnx", "--data", digits / "test.npz", "--samples", "20",
+    program = subprocess.run([SCRIPT.program(), *command.split(), digits / "digits.onnx", "--data", digits / "test.npz", "--samples", "20",
                               "-q", "-o", tmp_path, *options], capture_output=True, text=True)
     assert program.returncode in (0, 1), program.stderr
     for name in ("report", "plan"):
@@ -43,6 +53,19 @@ def test_schemas_hold_real_files(arguments, tmp_path):
             schema = json.loads(SCRIPT.output("help", f"{name}-schema"))
             jsonschema.Draft202012Validator.check_schema(schema)
             jsonschema.validate(json.loads(file.read_text(encoding="utf-8")), schema, jsonschema.Draft202012Validator)
+
+
+def test_schemas_hold_reports_of_other_commands(tmp_path):
+    digits = documents.ROOT / "examples/digits"
+    model, data = digits / "digits.onnx", ("--data", digits / "test.npz", "--samples", "5", "-q")
+    half = tmp_path / "half.onnx"
+    subprocess.run([SCRIPT.program(), "convert", model, "--fp16", "-o", half, "-q"], check=True)
+    for name, *arguments in (("verify", model, half), ("pipeline", "--stage", f"float:{model}", "--stage", f"half:{half}")):
+        done = subprocess.run([SCRIPT.program(), name, *arguments, *data, "-o", tmp_path / name], capture_output=True, text=True)
+        assert done.returncode in (0, 1), done.stderr
+        schema = json.loads(SCRIPT.output("help", f"{name}-schema"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(json.loads((tmp_path / name / "report.json").read_text(encoding="utf-8")), schema, jsonschema.Draft202012Validator)
 
 
 def test_schemas_refuse_what_is_none():

@@ -201,7 +201,9 @@ std::vector<Command> add_help_topics(CLI::App& root) {
       topic(root, "repairs", "List the repairs of fix, and what each costs at run time", repairs),
       topic(root, "codes", "List exit codes and outcomes", codes),
       name_of_a_report(root),
-      topic(root, "report-schema", "Print the JSON Schema of report.json", report_schema),
+      topic(root, "report-schema", "Print the JSON Schema of report.json of diagnose and fix", report_schema),
+      topic(root, "verify-schema", "Print the JSON Schema of report.json of verify", verify_schema),
+      topic(root, "pipeline-schema", "Print the JSON Schema of report.json of pipeline", pipeline_schema),
       topic(root, "plan-schema", "Print the JSON Schema of plan.json", plan_schema),
   };
 }

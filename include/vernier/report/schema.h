@@ -7,7 +7,11 @@
 
 namespace vernier {
 
-/// Of report.json of `vernier diagnose` and `vernier fix`.
+/// Of report.json of `vernier diagnose`, `vernier fix` and `vernier debug precision`.
 VERNIER_API std::string report_schema();
+/// Of report.json of `vernier verify`.
+VERNIER_API std::string verify_schema();
+/// Of report.json of `vernier pipeline`.
+VERNIER_API std::string pipeline_schema();
 
 }  // namespace vernier

@@ -9,11 +9,11 @@
 #include <tuple>
 #include <utility>
 
-#include "json/schema.h"
 #include "report/json/document.h"
 #include "report/json/fields_engine.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
+#include "report/json/kind_schema.h"
 #include "vernier/report/alternatives.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
@@ -305,16 +305,13 @@ Json document_of(const DiagnoseReport& report) {
 }
 
 std::string report_schema() {
-  Json schema = SchemaWriter::document<DiagnoseReport>(
-      "report.json", "The report of vernier diagnose and vernier fix. Values that were not measured are absent.");
-  Json& properties = schema.at("properties");
-  Json kind = Json::object(), outcome = Json::object(), outcomes = Json::array();
-  kind.add("const", word_of(ReportKind::Diagnose));
+  Json schema = kind_schema<DiagnoseReport>(
+      ReportKind::Diagnose,
+      "The report of vernier diagnose, fix and debug precision. Values that were not measured are absent.");
+  Json outcome = Json::object(), outcomes = Json::array();
   for (const std::string_view word : words_of(Outcome{})) outcomes.add(word);
   outcome.add("enum", std::move(outcomes));
-  properties.members().insert(properties.members().begin(),
-                              {{"kind", std::move(kind)}, {kOutcome, std::move(outcome)}});
-  schema.at("required").add("kind");
+  schema.at("properties").add(kOutcome, std::move(outcome));
   return json_text(schema, kPrettyJson) + "\n";
 }
 

@@ -9,9 +9,11 @@
 #include <tuple>
 
 #include "report/json/document.h"
+#include "report/json/kind_schema.h"
 #include "vernier/format.h"
 #include "vernier/report/note_text.h"
 #include "vernier/report/pipeline.h"
+#include "vernier/report/schema.h"
 
 namespace vernier {
 
@@ -65,6 +67,14 @@ struct Fields<PipelineReport> {
 };
 
 Json document_of(const PipelineReport& report) { return document_of(ReportKind::Pipeline, json_of(report)); }
+
+std::string pipeline_schema() {
+  return json_text(
+             kind_schema<PipelineReport>(ReportKind::Pipeline,
+                                         "The report of vernier pipeline. Values that were not measured are absent."),
+             kPrettyJson) +
+         "\n";
+}
 
 std::string report_to_json(const PipelineReport& report) { return to_document(ReportKind::Pipeline, report); }
 

@@ -6,8 +6,10 @@
 #include "report/json/fields_engine.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
+#include "report/json/kind_schema.h"
 #include "vernier/report/note_text.h"
 #include "vernier/report/outcome.h"
+#include "vernier/report/schema.h"
 #include "vernier/report/verify.h"
 
 namespace vernier {
@@ -82,6 +84,13 @@ struct Fields<VerifyReport> {
 };
 
 Json document_of(const VerifyReport& report) { return document_of(ReportKind::Verify, json_of(report)); }
+
+std::string verify_schema() {
+  return json_text(kind_schema<VerifyReport>(ReportKind::Verify,
+                                             "The report of vernier verify. Values that were not measured are absent."),
+                   kPrettyJson) +
+         "\n";
+}
 
 std::string report_to_json(const VerifyReport& report) { return to_document(ReportKind::Verify, report); }
 

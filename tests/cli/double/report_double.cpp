@@ -28,6 +28,8 @@ DiagnoseReport diagnose_report_from_json(const std::string& text, const std::str
   return report;
 }
 std::string report_schema() { return "{}\n"; }
+std::string verify_schema() { return "{}\n"; }
+std::string pipeline_schema() { return "{}\n"; }
 std::string report_to_html(const DiagnoseReport& report) { return "page of " + report.model_file; }
 std::string report_to_html(const VerifyReport&) { return "verdict"; }
 VerifyReport verify_report_from_json(const std::string&, const std::string&) { return {}; }
