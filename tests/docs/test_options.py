@@ -28,6 +28,7 @@ def data():
 def test_what_is_generated_is_what_would_be(data):
     pages = {documents.ROOT / "docs" / name: text for name, text in SCRIPT.reference(data).items()}
     assert set(pages) == {documents.ROOT / "docs/options.md", *documents.ROOT.glob("docs/options/*.md")}
+    pages[documents.ROOT / "docs/python-api.md"] = SCRIPT.python_api(list(SCRIPT.functions_of(data)))
     for path, text in (pages | {SCRIPT.PACKAGE / "_calls.py": SCRIPT.calls(data)}).items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: scripts/update_options writes it anew"
 
@@ -49,7 +50,7 @@ def test_no_two_rows_with_a_member_share_a_name_and_a_struct(data):
 
 
 def test_help_tells_the_default_of_the_struct(data):
-    """Where the help names one number or one word; --options is 2 on the command line and 0 in Python."""
+    """Where the help names one number or one word; the library's own default of --options is 0."""
     held = 0
     for row in data["table"]:
         told = re.search(r"\(default: (-?[\w.]+)\)$", row["help"])

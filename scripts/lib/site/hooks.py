@@ -13,6 +13,16 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DOCS = "docs/"
 PAGES = ["CHANGELOG.md", "CONTRIBUTING.md", "tests/peers/README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*/README.md"))]
+# Only the site can show docstrings.
+DOCSTRINGS = """
+## Docstrings
+
+::: onnx_vernier
+
+::: onnx_vernier.formats
+
+::: onnx_vernier.polygraphy
+"""
 LINK = re.compile(r"(\]\()([^)\s#]+)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -61,6 +71,8 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
+    if page.file.src_uri == "python-api.md":
+        markdown += DOCSTRINGS
     return rewritten(markdown, in_repository(page.file.src_uri))
 
 
