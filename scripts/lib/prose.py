@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/, the READMEs of examples/ and tests/peers, and the
-texts of the program: help, messages, hints and docstrings.
+"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/, the READMEs of examples/ and tests/peers, the
+notebooks, and the texts of the program: help, messages, hints and docstrings.
 
     prose.py [FILE ...]      prints the findings of all pages and sources, or of these; exit code 1 if there are any
 
-A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns in Markdown. Code is not
+A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns in Markdown files. Code is not
 checked, nor are lines between <!-- not prose: REASON --> and the next empty line. Tables and images may be wider, and cells of
 tables may name formats as programs do. In sources, every text of three words or more is checked, except raw strings of C++.
 """
 import ast
+import json
 import pathlib
 import re
 import sys
@@ -63,7 +64,7 @@ AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
 
 def pages():
     return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "tests/peers/README.md",
-            *sorted(ROOT.glob("examples/*/README.md")),
+            *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("examples/notebooks/*.ipynb")),
             *sorted(path for path in (ROOT / "docs").rglob("*.md") if not str(path.relative_to(ROOT)).startswith(GENERATED))]
 
 
@@ -152,12 +153,12 @@ def sentences(text):
     return [sentence for sentence in re.split(r"(?<=[.!?])[\")]*\s+(?=[\"(]*[A-Z0-9])", text) if sentence]
 
 
-def findings(text):
+def findings(text, columns=MOST_COLUMNS):
     """[(line number, what is wrong)]"""
     lines = list(prose_lines(text))
     found = []
     for number, line in lines:
-        if len(line) > MOST_COLUMNS and not line.startswith(("|", "![")) and " " in line.lstrip("-* ")[:MOST_COLUMNS - 4]:
+        if len(line) > columns and not line.startswith(("|", "![")) and " " in line.lstrip("-* ")[:columns - 4]:
             found.append((number, f"{len(line)} columns"))
     for number, kind, passage in passages(lines):
         for sentence in sentences(plain(passage)):
@@ -185,6 +186,9 @@ def findings_of(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return findings(text)
+    if path.suffix == ".ipynb":
+        cells = [(number, cell) for number, cell in enumerate(json.loads(text)["cells"], 1) if cell["cell_type"] == "markdown"]
+        return [(number, fault) for number, cell in cells for _, fault in findings("".join(cell["source"]), columns=1000)]
     texts = python_texts(text) if path.suffix == ".py" else cpp_texts(text)
     return [(number, fault) for number, each in texts for fault in program_findings(each)]
 

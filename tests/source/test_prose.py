@@ -1,5 +1,6 @@
 """Checks pages, help, messages and docstrings with scripts/lib/prose.py, and tests its rules."""
 import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
@@ -55,6 +56,13 @@ def test_lines_may_have_a_hundred_columns():
     assert found("word " * 20 + "word") == ["104 columns"]
     assert found("| " + "word " * 20 + "|") == []
     assert found("- [words](https://example.com/" + "word" * 30 + ")") == []
+
+
+def test_cells_of_notebooks_are_checked(tmp_path):
+    cells = [{"cell_type": "code", "source": ["here = 1"]}, {"cell_type": "markdown", "source": ["# Title\n", "\n", "word " * 25, "beside it"]}]
+    (tmp_path / "one.ipynb").write_text(json.dumps({"cells": cells}))
+    assert PROSE.findings_of(tmp_path / "one.ipynb") == [(2, "'beside': next to, compared with")]
+    assert all(PROSE.ROOT / "examples/notebooks" / name in PROSE.pages() for name in ("digits.ipynb", "torchvision_like.ipynb"))
 
 
 def test_prose_goes_on_below_what_is_none():
