@@ -5,7 +5,7 @@
 
 `run` writes RECORD (.npz): the result of each chain, and the kernels that the engine made of it. `table` computes each chain in
 NumPy, rounded behind every layer as the file says, and once more for each way in which a Clip may lose its limits. Networks and inputs
-follow from the chain's name. The record is bench/results/engines/fused_layers.npz, docs/truth.md says what it shows, and
+follow from the chain's name. The record is bench/results/engines/fused_layers.npz, docs/records/within-a-layer.md says what it shows, and
 tests/engines/test_fused_layers.py holds the simulation against it. Needs numpy, onnx and ml_dtypes; `run` needs torch too, for memory on
 the GPU. Evidence: run.
 """

@@ -1,4 +1,4 @@
-"""The two defects of OpenVINO that docs/limits.md names, on small graphs:
+"""The two defects of OpenVINO that docs/records/truth-openvino.md names, on small graphs:
 
     python bench/hardware/openvino_defects.py
 
