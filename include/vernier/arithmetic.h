@@ -13,7 +13,7 @@ namespace vernier {
 enum class Accumulate { Float32, Float16 };
 VERNIER_API std::span<const std::string_view> words_of(Accumulate which);
 
-/// Measured with TensorRT-RTX (docs/truth.md); the default is what every other simulation assumes.
+/// Measured with TensorRT-RTX (docs/records/within-a-layer.md); the default is what every other simulation assumes.
 struct Arithmetic {
   /// Float16: convolutions in float16 round their sum every 16 products, and in float16 and bfloat16 before the bias is
   /// added, too; the result of a MatMul that is read as float32 is not rounded.

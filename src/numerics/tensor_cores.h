@@ -1,6 +1,6 @@
 // What NVIDIA's tensor cores do to numbers beside rounding results: sums of float16 convolutions that are themselves
 // float16, as noise of the right power, and TF32, the ten bits of mantissa that they read of float32. Which layers are
-// computed so is said in plan/engine_sums.h, the measurements behind it are in docs/truth.md.
+// computed so is said in plan/engine_sums.h, the measurements behind it are in docs/records/within-a-layer.md.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace vernier {
 ///         is not finite stays so. Partial sums that overflow although the result does not are not seen.
 /// Errors: Internal when sizes do not match or roundings < 1.
 /// Cost:   two passes, no allocation.
-/// Source: docs/truth.md, measured with TensorRT-RTX.
+/// Source: docs/records/within-a-layer.md, measured with TensorRT-RTX.
 void add_sum_noise(std::int64_t channels, std::int64_t inner, std::int64_t roundings, std::uint32_t seed,
                    std::span<const float> values, std::span<float> out);
 

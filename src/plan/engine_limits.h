@@ -1,4 +1,4 @@
-// Limits of a Clip that TensorRT-RTX loses (docs/truth.md, "Limits that are lost"):
+// Limits of a Clip that TensorRT-RTX loses (docs/records/within-a-layer.md, "Limits that are lost"):
 //
 //  - Conv or ConvTranspose in float16 or bfloat16, Clip from 0 to an upper limit, and a convolution or a pool in
 //    float32 behind it: both, and the Cast between, become one kernel, which has no upper limit. Pools in bfloat16 run

@@ -1,5 +1,5 @@
-// What TensorRT was measured to do within a layer (vernier/arithmetic.h, docs/truth.md), as nodes of a simulated graph.
-// Both roads to one, from a plan and from a file, ask here, and get the same noise for the same layer.
+// What TensorRT was measured to do within a layer (vernier/arithmetic.h, docs/records/within-a-layer.md), as nodes of a
+// simulated graph. Both roads to one, from a plan and from a file, ask here, and get the same noise for the same layer.
 #pragma once
 
 #include <onnx/onnx_pb.h>

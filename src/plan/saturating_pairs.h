@@ -1,8 +1,8 @@
 // What kernels for uint8 data and int8 weights do on x86 CPUs without VNNI, as a simulated graph: they multiply with
 // VPMADDUBSW, which adds the products of two neighbours in 16 bits that saturate. That was read in ONNX Runtime's MLAS
-// and measured with it and with OpenVINO on a CPU with AVX2 (docs/truth.md). In ONNX Runtime, products of u8 and u8, of
-// s8 and s8, and depthwise convolutions do not saturate. Which layers such a kernel computes, its optimizer says: on
-// x86 it makes int8 data uint8 in many places, and leaves layers in float in others.
+// and measured with it and with OpenVINO on a CPU with AVX2 (docs/records/within-a-layer.md). In ONNX Runtime, products
+// of u8 and u8, of s8 and s8, and depthwise convolutions do not saturate. Which layers such a kernel computes, its
+// optimizer says: on x86 it makes int8 data uint8 in many places, and leaves layers in float in others.
 #pragma once
 
 #include <cstddef>

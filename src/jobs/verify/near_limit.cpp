@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-// Of the allowance: 3 dB. No engine was seen to sum that far from another (docs/truth.md).
+// Of the allowance: 3 dB. No engine was seen to sum that far from another (docs/records/within-a-layer.md).
 constexpr double kNear = 0.5;
 constexpr double kSpread = 0.1;
 

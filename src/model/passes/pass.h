@@ -127,13 +127,13 @@ Outcome fold_batch_norm(Model& model, const Context& context);
 ///
 /// Rounded once to float32, with at most 120 dB of noise; powers of two are exact. Only when nothing else reads the
 /// result. The layer keeps its name and makes the output of the Mul. OpenVINO 2026.4 returns garbage for some quantized
-/// products with such a factor (docs/limits.md).
+/// products with such a factor (docs/records/truth-openvino.md).
 Outcome fold_factors(Model& model, const Context& context);
 
 /// x W -> x W + b, b = (1e-30, 0, 0, ...), or one channel of an even bias moved to the next float, for Gemm and MatMul
 /// with a constant float32 weight of at most 256 rows and columns, 1 to 8 rows of data, a fixed size, no bias that
 /// differs by channel, and another such product behind it. A MatMul becomes a Gemm of its name. OpenVINO 2026.4 returns
-/// garbage for quantized ones without (docs/limits.md).
+/// garbage for quantized ones without (docs/records/truth-openvino.md).
 Outcome bias_products(Model& model, const Context& context);
 
 /// Each node that means something else at the target opset is converted alone, by ONNX's version converter, in a model

@@ -1,6 +1,6 @@
 // OpenVINO's low precision transformations: rules of its documentation, documented, not run; but for
 // signed-behind-concat, one-bias-for-all and scale-behind-product, which were seen with OpenVINO 2026.4
-// (docs/limits.md).
+// (docs/records/truth-openvino.md).
 #include <fmt/format.h>
 
 #include <algorithm>

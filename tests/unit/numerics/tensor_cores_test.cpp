@@ -86,7 +86,7 @@ Sums random_sums(std::size_t products, std::uint64_t seed) {
 
 struct Measured {
   std::size_t products;
-  double tensorrt_db;  // TensorRT-RTX 1.6.1 on an H200: docs/truth.md
+  double tensorrt_db;  // TensorRT-RTX 1.6.1 on an H200: docs/records/within-a-layer.md
 };
 
 class SumsInFloat16 : public testing::TestWithParam<Measured> {};
