@@ -15,6 +15,7 @@ what ours was, and so is what `fix` is asked for as it places for OpenVINO, whic
 Seconds depend on what else the machine does; CPU seconds less so, and decibels and counts not at all.
 """
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -188,7 +189,7 @@ def page(record):
     lines = ["# Repairs compared", "",
              filled("For readers who ask what `vernier fix` gains over `vernier diagnose`, and over NNCF and ModelOpt, in INT8 on the shared networks."), "",
              filled("Made by `bench/compare_fix.py` from [bench/results/compare_fix.json](../../bench/results/compare_fix.json). Networks are placed for TensorRT. "
-                    f"Machine: {record['machine']}, {record['load']}."), "",
+                    f"{record['date']}. Machine: {record['machine']}, {record['load']}."), "",
              filled(f"- Half of at most {record['samples']} samples ({few}) calibrate and choose repairs; the other half is the held-out set of every figure."),
              filled(f"- The requirement for each output is {record['db']:g} dB above everything in INT8."),
              filled("- *repaired*: the worst output with everything in INT8 and all kept repairs."),
@@ -362,7 +363,7 @@ def main():
                 found["alike"] = measure_alike(str(options.program.resolve()), network, calibration, judging, best_of(found["modelopt"]), options.limit)
                 print(network, "as ModelOpt", json.dumps(found["alike"]), flush=True)
         record = recorded()  # as it is now: other jobs may have ended meanwhile
-        record.update(samples=options.samples, db=options.db, machine=machine())
+        record.update(samples=options.samples, db=options.db, machine=machine(), date=str(datetime.date.today()))
         if "ours" in options.jobs:
             record["load"] = options.load
         result = record["networks"].setdefault(network, {})

@@ -11,6 +11,7 @@ can be measured again; --render writes the page from it without measuring.
 Seconds depend on what else the machine does; CPU seconds less so, and counts not at all.
 """
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -151,7 +152,7 @@ INTRODUCTION = "\n".join([
 
 
 def render(record):
-    lines = [INTRODUCTION, filled(f"Machine: {record['machine']}, ONNX Runtime {record['onnxruntime']}."), ""]
+    lines = [INTRODUCTION, filled(f"{record['date']}. Machine: {record['machine']}, ONNX Runtime {record['onnxruntime']}."), ""]
     lines += [filled(text) for text in record.get("before", [])] + ["", "| network | scheme | needs | by | kept | MACs | runs | inferences | s | CPU s |",
                                          "|---|---|---|---|---|---|---|---|---|---|"]
     for case in CASES:
@@ -191,6 +192,7 @@ def main():
             modes[mode] = result = measure(options.program, case, mode, data, options.limit)
             for key in ("machine", "onnxruntime"):
                 record[key] = result.pop(key, record.get(key, ""))
+            record["date"] = str(datetime.date.today())
             print(name_of(case), mode, row_of(mode, result), flush=True)
             RESULTS.write_text(json.dumps(record, indent=1) + "\n")
         if options.nncf and case[4]:

@@ -12,6 +12,7 @@ writes the page without measuring. VERNIER_SHARED names the shared folder; needs
 """
 import argparse
 import dataclasses
+import datetime
 import json
 import os
 import pathlib
@@ -453,7 +454,7 @@ def page(record):
              filled("For readers who ask if Vernier names the right cause. Faults were injected into the shared networks, and `vernier diagnose` had to name the cause "
                     "first, at the right layer."), "",
              filled("Made by `bench/planted_causes.py` from [bench/results/planted_causes.json](../../bench/results/planted_causes.json). "
-                    f"{record['samples']} samples each."), "",
+                    f"{record['date']}, {record['samples']} samples each."), "",
              filled("- *yes*: the first of all causes is the injected one, at its layer."),
              filled("- *at its layer*: it is the first one at its layer, and another layer comes before."),
              filled("- *no damage*: at every strength and place, the network loses at most 3 dB, which leaves nothing to explain. If a fault has a strength, that is "
@@ -518,7 +519,7 @@ def main():
                     result = {"outcome": "failed", "said": str(error)}
                 print(f"{network:22} {cause:24} {result['outcome']:20} {result.get('named', '')} at {result.get('layer', '')[-40:]} {result.get('said', '')}", flush=True)
                 record["rows"].setdefault(cause, {})[network] = result
-                record["samples"] = options.samples
+                record |= {"samples": options.samples, "date": str(datetime.date.today())}
                 RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(record), encoding="utf-8")
 
