@@ -111,6 +111,19 @@ std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::s
                  python_list("nodes_to_exclude", kept)));
 }
 
+std::string nncf_quantizer(const DiagnoseReport& report, const std::vector<std::string>& kept) {
+  const std::string ignored =
+      kept.empty() ? std::string() : fmt::format("ignored = nncf.IgnoredScope(\n{})\n", python_list("names", kept));
+  return "NNCF, for OpenVINO (documented, not run). `samples` yields dictionaries of arrays by input name:\n\n" +
+         code_block("python", fmt::format("import nncf\n"
+                                          "import onnx\n\n"
+                                          "{}"
+                                          "model = nncf.quantize(onnx.load({}), nncf.Dataset(samples){})\n"
+                                          "onnx.save(model, \"nncf.onnx\")",
+                                          ignored, python_quote(report.model_file),
+                                          kept.empty() ? "" : ", ignored_scope=ignored"));
+}
+
 std::string float16_converter(const DiagnoseReport& report, const std::vector<std::string>& kept) {
   return "ONNX Runtime's float16 converter (documented, not run):\n\n" +
          code_block("python", fmt::format("import onnx\n"
@@ -158,6 +171,7 @@ std::string other_quantizers(const DiagnoseReport& report, const std::vector<std
     if (low == Format::Float32) continue;
     if (modelopt_has(low)) add(modelopt(report, low, kept));
     if (is_integer8(low)) add(ort_quantizer(report, kept));
+    if (is_integer8(low)) add(nncf_quantizer(report, kept));
     if (low == Format::Float16) add(float16_converter(report, kept));
   }
   return text;

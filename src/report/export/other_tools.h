@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-/// Exclusion lists for ModelOpt and for ONNX Runtime's quantizer and float16 converter, in the tools' own syntax.
+/// Exclusion lists for ModelOpt, NNCF, and ONNX Runtime's quantizer and float16 converter, in the tools' own syntax.
 std::string other_quantizers(const DiagnoseReport& report, const std::vector<std::string>& kept);
 
 /// Each weight had one scale: `--per-tensor`.

@@ -91,6 +91,8 @@ TEST(Deploy, SaysWhereFloat8HasNoWeaklyTypedWay) {
 TEST(Deploy, ExcludesNothingWhenNothingIsKept) {
   const std::string text = deploy_markdown(nothing_needed());
   EXPECT_FALSE(holds(text, "nodes_to_exclude"));
+  EXPECT_TRUE(holds(text, "nncf.quantize("));
+  EXPECT_FALSE(holds(text, "IgnoredScope"));
   EXPECT_FALSE(holds(text, "--layerPrecisions"));
   EXPECT_TRUE(holds(text, "has a Sum of one input in front of it")) << "what a reader of the file would wonder about";
   EXPECT_TRUE(holds(text, "QuantType.QUInt8")) << "the onnxruntime target quantizes activations asymmetrically";
