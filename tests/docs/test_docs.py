@@ -47,6 +47,13 @@ def test_no_page_is_longer_than_150_lines():
 
 # README.md: one screen that says what it is, and figures that were measured.
 
+def test_entries_of_the_changelog_are_short():
+    text = (documents.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^- .*(?:\n  .*)*", text, re.MULTILINE)
+    assert len(entries) > 100
+    assert not [entry for entry in entries if entry.count("\n") > 1]
+
+
 def test_readme_fits_a_screen_before_its_first_heading():
     lines = (documents.ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert next(number for number, line in enumerate(lines) if line.startswith("## ")) <= 45
