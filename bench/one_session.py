@@ -161,15 +161,7 @@ def page(record):
     lines.append(f"""
 ## Answers
 
-{result}
-
-| network | way | limit, dB | kept | evaluations | output model, dB |
-|---|---|---:|---:|---:|---:|""")
-    for row in answers:
-        a, b = row["before"], row["this commit"]
-        other = "" if same(row) else " (another answer)"
-        db = "-" if b["db"] is None else f"{b['db']:.2f}"
-        lines.append(f"""| {row["network"]} | `{row["way"]}` | {row["limit"]} | {both(len(a["layers"]), len(b["layers"]))}{other} | {both(a["evaluations"], b["evaluations"])} | {db} |""")
+{result} The data have each case.""")
     return "\n".join(lines) + "\n"
 
 

@@ -156,13 +156,7 @@ def render():
     for fit in sorted({r["fit"] for r in rows}):
         if text := text_of(rows, fit):
             lines.append(text)
-    lines += ["", "Held-out SQNR of each split, in dB:", "",
-              "| network | given | seed | held out | plain | `fix` | asked for | `fix` | `diagnose` | layers kept |",
-              "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    number = lambda entry: "-" if entry.get("db") is None else f"{entry['db']:.1f}" + ("" if entry.get("passed", True) else " (missed)")
-    for r in sorted(rows, key=key_of):
-        lines.append(f"| {r['network']} | {r['fit']} | {r['seed']} | {r['unseen']} | {number(r['plain'])} | {number(r['fix'])} | {r.get('wanted', math.nan):.1f} "
-                     f"| {number(r.get('fix +3', {}))} | {number(r.get('keep +3', {}))} | {r.get('keep +3', {}).get('kept', '-')} |")
+    lines += ["", "The data have the held-out SQNR and the kept layers of each split."]
     PAGE.write_text("\n".join(lines) + "\n")
 
 
