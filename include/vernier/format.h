@@ -32,6 +32,9 @@ enum class Format {
 /// The canonical name: float32 float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4 uint4 int16 uint16 nvfp4 mxfp8
 /// mxfp8e5m2 mxfp4 dynamic-int8.
 VERNIER_API std::string_view format_name(Format format);
+/// As sentences write it: FP32 FP16 BF16 FP8 "FP8 (E5M2)" INT8 UINT8 INT4 UINT4 INT16 UINT16 NVFP4 MXFP8 "MXFP8 (E5M2)"
+/// MXFP4 "dynamic INT8".
+VERNIER_API std::string_view format_title(Format format);
 VERNIER_API std::span<const std::string_view> words_of(Format which);
 
 /// Reads a canonical name or a short form (fp32 fp16 bf16 fp8 half float); nullopt when it is none.

@@ -9,11 +9,13 @@
 namespace vernier {
 namespace {
 
-constexpr FormatDefinition integers(Format format, std::string_view name, int bits, Dtype stored, int opset,
-                                    double usual_noise, CodeRange range, bool weights_alone = false) {
+constexpr FormatDefinition integers(Format format, std::string_view name, std::string_view title, int bits,
+                                    Dtype stored, int opset, double usual_noise, CodeRange range,
+                                    bool weights_alone = false) {
   return {.format = format,
           .name = name,
           .short_name = {},
+          .title = title,
           .bits = bits,
           .stored = stored,
           .opset = opset,
@@ -25,10 +27,11 @@ constexpr FormatDefinition integers(Format format, std::string_view name, int bi
 
 // A new format is one row here. Noise: 60, 42, 24, 18, 27 and 14 dB.
 constexpr std::array kFormats{
-    FormatDefinition{Format::Float32, "float32", "fp32", 32, Dtype::Float32, 1, 0},
+    FormatDefinition{Format::Float32, "float32", "fp32", "FP32", 32, Dtype::Float32, 1, 0},
     FormatDefinition{.format = Format::Float16,
                      .name = "float16",
                      .short_name = "fp16",
+                     .title = "FP16",
                      .bits = 16,
                      .stored = Dtype::Float16,
                      .opset = 7,  // broadcasting by shape, which Casts at borders rely on
@@ -37,6 +40,7 @@ constexpr std::array kFormats{
     FormatDefinition{.format = Format::BFloat16,
                      .name = "bfloat16",
                      .short_name = "bf16",
+                     .title = "BF16",
                      .bits = 16,
                      .stored = Dtype::BFloat16,
                      .opset = 13,  // Cast, MatMul, Add and most others
@@ -45,6 +49,7 @@ constexpr std::array kFormats{
     FormatDefinition{.format = Format::Float8E4M3FN,
                      .name = "float8e4m3fn",
                      .short_name = "fp8",
+                     .title = "FP8",
                      .bits = 8,
                      .stored = Dtype::Float8E4M3FN,
                      .opset = 19,
@@ -54,21 +59,23 @@ constexpr std::array kFormats{
     FormatDefinition{.format = Format::Float8E5M2,
                      .name = "float8e5m2",
                      .short_name = {},
+                     .title = "FP8 (E5M2)",
                      .bits = 8,
                      .stored = Dtype::Float8E5M2,
                      .opset = 19,
                      .usual_noise = 1.6e-2,
                      .scaled = true,
                      .floats = &kFloat8E5M2},
-    integers(Format::Int8, "int8", 8, Dtype::Int8, 13, 2e-3, {-128, 127}),
-    integers(Format::UInt8, "uint8", 8, Dtype::UInt8, 13, 2e-3, {0, 255}),
-    integers(Format::Int4, "int4", 4, Dtype::Int4, 21, 4e-2, {-8, 7}, /*weights_alone=*/true),
-    integers(Format::UInt4, "uint4", 4, Dtype::UInt4, 21, 3e-2, {0, 15}, /*weights_alone=*/true),
-    integers(Format::Int16, "int16", 16, Dtype::Int16, 21, 2e-3, {-32768, 32767}),  // of its weights in int8
-    integers(Format::UInt16, "uint16", 16, Dtype::UInt16, 21, 2e-3, {0, 65535}),
+    integers(Format::Int8, "int8", "INT8", 8, Dtype::Int8, 13, 2e-3, {-128, 127}),
+    integers(Format::UInt8, "uint8", "UINT8", 8, Dtype::UInt8, 13, 2e-3, {0, 255}),
+    integers(Format::Int4, "int4", "INT4", 4, Dtype::Int4, 21, 4e-2, {-8, 7}, /*weights_alone=*/true),
+    integers(Format::UInt4, "uint4", "UINT4", 4, Dtype::UInt4, 21, 3e-2, {0, 15}, /*weights_alone=*/true),
+    integers(Format::Int16, "int16", "INT16", 16, Dtype::Int16, 21, 2e-3, {-32768, 32767}),  // of its weights in int8
+    integers(Format::UInt16, "uint16", "UINT16", 16, Dtype::UInt16, 21, 2e-3, {0, 65535}),
     FormatDefinition{.format = Format::NvFp4,
                      .name = "nvfp4",
                      .short_name = {},
+                     .title = "NVFP4",
                      .bits = 4,
                      .stored = Dtype::Float4E2M1,
                      .opset = 23,
@@ -81,6 +88,7 @@ constexpr std::array kFormats{
     FormatDefinition{.format = Format::MxFp8,
                      .name = "mxfp8",
                      .short_name = {},
+                     .title = "MXFP8",
                      .bits = 8,
                      .stored = Dtype::Float8E4M3FN,
                      .opset = 24,  // scales in E8M0
@@ -93,6 +101,7 @@ constexpr std::array kFormats{
     FormatDefinition{.format = Format::MxFp8E5M2,
                      .name = "mxfp8e5m2",
                      .short_name = {},
+                     .title = "MXFP8 (E5M2)",
                      .bits = 8,
                      .stored = Dtype::Float8E5M2,
                      .opset = 24,
@@ -105,6 +114,7 @@ constexpr std::array kFormats{
     FormatDefinition{.format = Format::MxFp4,
                      .name = "mxfp4",
                      .short_name = {},
+                     .title = "MXFP4",
                      .bits = 4,
                      .stored = Dtype::Float4E2M1,
                      .opset = 24,
@@ -117,6 +127,7 @@ constexpr std::array kFormats{
     FormatDefinition{.format = Format::DynamicInt8,
                      .name = "dynamic-int8",
                      .short_name = {},
+                     .title = "dynamic INT8",
                      .bits = 8,
                      .stored = Dtype::UInt8,
                      .opset = 13,
@@ -135,6 +146,8 @@ const FormatDefinition& definition_of(Format format) {
 }
 
 std::string_view format_name(Format format) { return definition_of(format).name; }
+
+std::string_view format_title(Format format) { return definition_of(format).title; }
 
 std::span<const std::string_view> words_of(Format /*which*/) {
   static constexpr auto kNames = [] {

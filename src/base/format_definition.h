@@ -45,6 +45,7 @@ struct FormatDefinition {
   Format format;
   std::string_view name;
   std::string_view short_name;  // empty: none
+  std::string_view title;       // in sentences
   int bits;                     // of one element
   Dtype stored;                 // type of its elements in a file
   int opset;                    // the first that can write it: Cast, or QuantizeLinear with a scale for each channel
