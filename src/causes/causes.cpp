@@ -40,10 +40,11 @@ constexpr Row kCauses[] = {
     {"large-integers", "FP16, BF16", "whole numbers are beyond 2048 in FP16, 256 in BF16", large_integers},
     {"large-phase", "all",
      "sine or cosine of angles beyond 100 radians (BF16: 13), such as positions times a frequency", large_phase},
-    {"large-logits", "all", "scores in front of a Softmax are so large that a step of the format changes probabilities",
+    {"large-logits", "all", "scores that a Softmax reads are so large that rounding them changes probabilities",
      large_logits},
     {"absorption", "FP16, BF16", "a small operand vanishes in the rounding of a large one", absorption},
-    {"cancellation", "FP16, BF16", "operands are nearly equal, so their difference is mostly rounding", cancellation},
+    {"cancellation", "FP16, BF16", "operands are nearly equal, so their difference is mostly rounding error",
+     cancellation},
     {"large-mean", "FP16, BF16", "a norm subtracts a mean that is 30 times the spread of its input", large_mean},
     {"long-accumulation", "all", "4096 values or more are summed; in INT8, a sum is beyond 32 bits", long_accumulation},
     {"calibration-unrepresentative", "INT8, UINT8, FP8", "samples reach beyond the range of calibration",
@@ -53,12 +54,12 @@ constexpr Row kCauses[] = {
     {"bias-clip", "INT8, UINT8, FP8",
      "an INT32 bias is too large for its scale, so the scale of the weights is widened", bias_clip},
     {"unfolded-batch-norm", "INT8, UINT8, FP8",
-     "a BatchNormalization behind a layer scales its channels differently after rounding", unfolded_batch_norm},
+     "a BatchNormalization after a layer scales its channels differently after rounding", unfolded_batch_norm},
     {"weight-channel-spread", "INT8, UINT8, FP8", "output channels that share a scale differ 30 times or more",
      weight_channel_spread},
     {"weight-outliers", "INT8, UINT8, FP8", "a few large weights set the scale of their channel", weight_outliers},
-    {"block-outliers", "NVFP4, MXFP8, MXFP4, INT4",
-     "one value sets the scale of its block, which leaves the others few steps", block_outliers},
+    {"block-outliers", "NVFP4, MXFP8, MXFP4, INT4", "one value sets the scale of its block, too coarse for the others",
+     block_outliers},
     {"place-outliers", "INT8, UINT8, FP8", "a few places, such as the first token, set the scale of an activation",
      place_outliers},
     {"residual-outliers", "INT8, UINT8, FP8",
@@ -68,20 +69,20 @@ constexpr Row kCauses[] = {
     {"concat-scales", "INT8, UINT8, FP8", "a Concat joins branches that differ 8 times or more under one range",
      concat_scales},
     {"outlier-channels", "INT8, UINT8, FP8", "a few channels set the scale of an activation", outlier_channels},
-    {"channel-spread", "INT8, UINT8, FP8",
-     "channels of an activation differ so much that small ones keep less than 20 dB", channel_spread},
+    {"channel-spread", "INT8, UINT8, FP8", "channels of an activation differ so much that small ones fall below 20 dB",
+     channel_spread},
     {"range-per-sample", "INT8, UINT8, FP8", "the range is far too wide for most samples", range_per_sample},
     {"unused-levels", "INT8, UINT8", "the range is far wider than the values", unused_levels},
     {"bias-shift", "INT8, UINT8, FP8", "the mean of many output channels is off", bias_shift},
-    {"attention-probabilities", "INT8, UINT8, FP8",
-     "half of the probabilities of an attention are below half a step and become zero", attention_probabilities},
+    {"attention-probabilities", "INT8, UINT8, FP8", "half of the probabilities of an attention round to zero",
+     attention_probabilities},
     {"residual-scales", "INT8, UINT8, FP8", "an Add joins branches of very different size", residual_scales},
-    {"gating", "INT8, UINT8, FP8", "a squeeze-and-excite gate multiplies its error into every pixel of a feature map",
-     gating},
+    {"gating", "INT8, UINT8, FP8",
+     "a squeeze-and-excite gate scales every pixel of a feature map, so its error spreads", gating},
     {"small-negative-tail", "INT8, UINT8, FP8", "the negative tail of SiLU or GELU becomes zero", small_negative_tail},
     {"one-sided-data", "INT8, UINT8, FP8", "half of a symmetric range is unused", one_sided_data},
     {"pair-saturation", "INT8, UINT8, FP8",
-     "pairs of products are beyond 16 bits, where ONNX Runtime and OpenVINO saturate on x86 CPUs without VNNI",
+     "sums of two products are beyond 16 bits: ONNX Runtime and OpenVINO saturate them on x86 CPUs without VNNI",
      pair_saturation},
     {"depthwise", "INT8, UINT8, FP8", "a depthwise layer sums few products, so errors do not average out", depthwise},
     {"first-or-last-layer", "INT8, UINT8, FP8", "the layer reads the input or computes the output of the network",
@@ -92,8 +93,8 @@ constexpr Row kCauses[] = {
 constexpr CauseName kOfNetwork[] = {
     {"close-decision", "all",
      "an ArgMax, ArgMin or TopK inside the network picks another place, although its input is close"},
-    {"lost-limit", "FP16, BF16", "TensorRT-RTX drops a limit of a Clip behind a convolution"},
-    {"diffuse", "all", "no layer is bad by itself: the usual errors of many layers add up"},
+    {"lost-limit", "FP16, BF16", "TensorRT-RTX drops a limit of a Clip after a convolution"},
+    {"diffuse", "all", "no single layer is bad: the usual errors of many layers add up"},
     {"decision-boundary", "all", "the output is close, but the two largest scores were nearly equal"},
 };
 
@@ -102,17 +103,16 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
   constexpr double kGood = 1e-3;  // 30 dB
   // The layers explain what calibrated samples lose, and not what a range does to others.
   if (facts.output_noise > 0 && facts.unseen_noise > 4 * facts.output_noise) {
-    return Cause{
-        "calibration-unrepresentative",
-        {},
-        {},
-        0.9,
-        {{"SQNR on samples that did not calibrate", db_of(facts.unseen_noise), "dB"},
-         {"SQNR on samples that calibrated", db_of(facts.output_noise), "dB"}},
-        fmt::format("samples that did not calibrate have {:.1f} dB, those that did {:.1f}: some reach beyond the "
-                    "ranges of the others, so calibration needs more samples, or more like these",
-                    db_of(facts.unseen_noise), db_of(facts.output_noise)),
-        {}};
+    return Cause{"calibration-unrepresentative",
+                 {},
+                 {},
+                 0.9,
+                 {{"SQNR on samples that did not calibrate", db_of(facts.unseen_noise), "dB"},
+                  {"SQNR on samples that calibrated", db_of(facts.output_noise), "dB"}},
+                 fmt::format("samples outside calibration have {:.1f} dB, those in it {:.1f} dB: some reach beyond the "
+                             "calibrated ranges. Calibrate on more samples, or on more typical ones.",
+                             db_of(facts.unseen_noise), db_of(facts.output_noise)),
+                 {}};
   }
   if (facts.top1_agreement && *facts.top1_agreement < 1 && facts.output_noise < kGood) {
     return Cause{
@@ -121,26 +121,25 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
         {},
         0.6,
         {{"SQNR of the output", db_of(facts.output_noise), "dB"},
-         {"same largest score", 100 * *facts.top1_agreement, "%"}},
-        "the output is near the float32 one; where the class with the largest score changes, two were nearly equal",
+         {"top-1 agreement", 100 * *facts.top1_agreement, "%"}},
+        "the output is close to the FP32 one. The class changes only where the two largest scores were nearly equal.",
         {"keep-high"}};
   }
   // As near to equal shares as layers of different size come. Nothing is said where one layer does half of the damage.
   const double spread = facts.depth == 0 ? 0 : std::max(0.2, std::min(0.6, 2.5 / static_cast<double>(facts.depth)));
   const bool even = facts.depth >= 2 && facts.largest_share > 0 && facts.largest_share < spread;
   if (even && facts.worst_beyond_usual < 1) {
-    return Cause{
-        "diffuse",
-        {},
-        {},
-        0.6,
-        {{"layers", static_cast<double>(facts.depth), ""},
-         {"largest share of one layer", 100 * facts.largest_share, "%"},
-         {"SQNR of the worst layer", db_of(facts.worst_own_noise), "dB"}},
-        fmt::format("no layer is bad by itself: each loses what rounding to its format costs anywhere ({:.1f} dB "
-                    "at the worst), and {} add up",
-                    db_of(facts.worst_own_noise), plural(facts.depth, "layer")),
-        {"bias-correction", "range", "keep-high"}};
+    return Cause{"diffuse",
+                 {},
+                 {},
+                 0.6,
+                 {{"layers", static_cast<double>(facts.depth), ""},
+                  {"largest share of one layer", 100 * facts.largest_share, "%"},
+                  {"SQNR of the worst layer", db_of(facts.worst_own_noise), "dB"}},
+                 fmt::format("no single layer is bad. Each has only the usual error of its format ({:.1f} dB at "
+                             "worst), and the errors of {} add up.",
+                             db_of(facts.worst_own_noise), plural(facts.depth, "layer")),
+                 {"bias-correction", "range", "keep-high"}};
   }
   return std::nullopt;
 }

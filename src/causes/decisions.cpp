@@ -20,10 +20,9 @@ std::vector<Cause> close_decisions(const NetworkFacts& facts) {
          decision.name,
          {},
          0.8,
-         {{"picks that are others", 100 * decision.changed, "%"},
-          {"SQNR of what it reads", db_of(decision.noise), "dB"}},
-         fmt::format("{:.2g} percent of the picks of this {} in the hardest samples differ from float32. Its input is "
-                     "near ({:.1f} dB), but the values that it compares are closer together than that error",
+         {{"picks that changed", 100 * decision.changed, "%"}, {"SQNR of its input", db_of(decision.noise), "dB"}},
+         fmt::format("{:.2g} % of the picks of this {} differ from FP32 in the hardest samples. Its input is close "
+                     "({:.1f} dB), but the compared values are closer together than that error.",
                      100 * decision.changed, decision.op_type, db_of(decision.noise)),
          {"keep-high"}});
   }

@@ -22,10 +22,10 @@ double step_of(const MaskedRows& rows, Format format) {
 
 std::string what_follows(const LayerFacts& layer, bool to_softmax) {
   if (to_softmax && masks_rows(layer)) {
-    return fmt::format(", and {} are masked as a whole", rows_text(*layer.masked_rows));
+    return fmt::format(", and {} are fully masked", rows_text(*layer.masked_rows));
   }
-  if (to_softmax) return ": its softmax returns the same zeros, unless a whole row is masked";
-  return layer.op_type == "Mul" ? ", which times 0 is NaN" : ": where two of them meet the result is NaN";
+  if (to_softmax) return ". The Softmax returns the same zeros unless a whole row is masked";
+  return layer.op_type == "Mul" ? ", and infinity times 0 is NaN" : ". Subtracting two of them returns NaN";
 }
 
 }  // namespace
@@ -35,10 +35,10 @@ Finding lost_epsilon(const LayerFacts& layer) {
   const std::string reader = layer.read_by.empty() ? "a division" : layer.read_by.front();
   const bool adds = layer.op_type == "Add";
   return of(layer, {}, std::isfinite(layer.own_noise) ? 0.8 : 0.9,
-            {{"epsilon", static_cast<double>(*layer.epsilon), ""}, {"smallest of float16", 0x1p-24, ""}},
-            fmt::format("{} {:g} in front of {}, which float16 turns into 0: {}", adds ? "adds" : "lets nothing below",
-                        *layer.epsilon, reader,
-                        reader == "Log" ? "the logarithm of 0 is -inf" : "a divisor of 0 is no longer kept away"),
+            {{"epsilon", static_cast<double>(*layer.epsilon), ""}, {"smallest of FP16", 0x1p-24, ""}},
+            fmt::format("{} {:g} in front of {}. FP16 rounds the epsilon to 0, so {}.",
+                        adds ? "adds" : "limits values to at least", *layer.epsilon, reader,
+                        reader == "Log" ? "the logarithm can be -inf" : "the division can be by zero"),
             {"raise-epsilon", "scale-square"});
 }
 
@@ -52,9 +52,9 @@ Finding mask_constant(const LayerFacts& layer) {
     if (!input.constant && input.infinite == 0 && !to_softmax) continue;
     return of(layer, input.name, to_softmax ? 0.92 : 0.97,
               {{"mask", lowest, ""},
-               {"lowest of float16", -largest_of(Format::Float16), ""},
+               {"lowest of FP16", -largest_of(Format::Float16), ""},
                {"values", static_cast<double>(input.mask->count), ""}},
-              fmt::format("the mask {:g} in '{}' is beyond float16 and becomes {}inf{}", lowest, printable(input.name),
+              fmt::format("the mask {:g} in '{}' is beyond FP16 and becomes {}inf{}.", lowest, printable(input.name),
                           lowest < 0 ? "-" : "", what_follows(layer, to_softmax)),
               {"clamp-mask"});
   }
@@ -70,17 +70,16 @@ Finding added_masks(const LayerFacts& layer) {
   };
   const auto is_mask = [&](const TensorFacts& input) { return input.mask && !beyond(*input.mask); };
   if (!beyond(sum) || !std::ranges::all_of(layer.inputs, is_mask)) return {};
-  return of(
-      layer, layer.outputs.front().name, 0.93,
-      {{"mask", static_cast<double>(layer.inputs[0].mask->low), ""},
-       {"other mask", static_cast<double>(layer.inputs[1].mask->low), ""},
-       {"their sum", static_cast<double>(sum.low), ""},
-       {"lowest of float16", -limit, ""}},
-      fmt::format("adds two masks, '{}' of {:g} and '{}' of {:g}: where both mask, the sum {:g} is beyond float16 "
-                  "and becomes -inf",
-                  printable(layer.inputs[0].name), layer.inputs[0].mask->low, printable(layer.inputs[1].name),
-                  layer.inputs[1].mask->low, sum.low),
-      {"clamp-mask"});
+  return of(layer, layer.outputs.front().name, 0.93,
+            {{"mask", static_cast<double>(layer.inputs[0].mask->low), ""},
+             {"other mask", static_cast<double>(layer.inputs[1].mask->low), ""},
+             {"their sum", static_cast<double>(sum.low), ""},
+             {"lowest of FP16", -limit, ""}},
+            fmt::format("adds two masks, '{}' of {:g} and '{}' of {:g}. If both apply, their sum {:g} is beyond "
+                        "FP16 and becomes -inf.",
+                        printable(layer.inputs[0].name), layer.inputs[0].mask->low, printable(layer.inputs[1].name),
+                        layer.inputs[1].mask->low, sum.low),
+            {"clamp-mask"});
 }
 
 Finding masked_scores(const LayerFacts& layer) {
@@ -92,16 +91,18 @@ Finding masked_scores(const LayerFacts& layer) {
   const TensorFacts& scores = layer.inputs[mask == layer.inputs.begin() ? 1 : 0];
   const double typical = magnitude_at(scores.values, 0.5);
   if (scores.mask || scores.values.empty() || typical > 4 * step) return {};
-  return of(layer, mask->name, 0.96,
-            {{"rows masked as a whole", static_cast<double>(rows.masked), ""},
-             {"rows", static_cast<double>(rows.all), ""},
-             {"typical score", typical, ""},
-             {"step of the format at the mask", step, ""}},
-            fmt::format("adds the mask '{}' to scores '{}' near {:.3g}: {} are masked as a whole. At that magnitude {} "
-                        "has steps of {:g}, which absorb the scores. Keep the sum and the {} that reads it together",
-                        printable(mask->name), printable(scores.name), typical, rows_text(rows),
-                        format_name(layer.format), step, printable(rows.softmax)),
-            {});
+  return of(
+      layer, mask->name, 0.96,
+      {{"fully masked rows", static_cast<double>(rows.masked), ""},
+       {"rows", static_cast<double>(rows.all), ""},
+       {"typical score", typical, ""},
+       {"spacing of values at the mask", step, ""}},
+      fmt::format(
+          "adds the mask '{}' to scores '{}' near {:.3g}: {} are fully masked. At that magnitude neighbouring {} "
+          "values are {:g} apart, so the mask absorbs the scores. Keep the sum and the {} that reads it together.",
+          printable(mask->name), printable(scores.name), typical, rows_text(rows), format_title(layer.format), step,
+          printable(rows.softmax)),
+      {});
 }
 
 Finding all_masked_softmax(const LayerFacts& layer) {
@@ -114,20 +115,20 @@ Finding all_masked_softmax(const LayerFacts& layer) {
     const std::string maker = read == nullptr || read->maker.empty() ? "the layer" : "'" + printable(read->maker) + "'";
     return of(
         layer, rows.scores, 0.95,
-        {{"rows masked as a whole", static_cast<double>(rows.masked), ""},
+        {{"fully masked rows", static_cast<double>(rows.masked), ""},
          {"rows", static_cast<double>(rows.all), ""},
-         {"step of the format at the mask", step, ""},
+         {"spacing of values at the mask", step, ""},
          {"share of the error", 100 * rows.noise_share, "%"}},
-        fmt::format("{} are masked as a whole: in float32 the scores beneath the mask still decide, in {} they are "
-                    "absorbed, in steps of {:g}. Keep this {} and {} that makes '{}' together",
-                    rows_text(rows), format_name(layer.format), step, layer.op_type, maker, printable(rows.scores)),
+        fmt::format("{} are fully masked. In FP32 the scores under the mask still decide; in {} they are lost, because "
+                    "neighbouring values are {:g} apart. Keep this {} and {} that makes '{}' together.",
+                    rows_text(rows), format_title(layer.format), step, layer.op_type, maker, printable(rows.scores)),
         {});
   }
   const TensorFacts* data = activation_of(layer);
   if (data == nullptr || (!data->mask && data->values.absmax() < largest_of(Format::Float16))) return {};
   return of(layer, data->name, 0.9,
             {{"values that are masked", data->mask ? static_cast<double>(data->mask->count) : 0.0, ""}},
-            "a whole row of its input is masked: in float16 all of it is -inf, and softmax returns NaN",
+            "a whole row of its input is masked. In FP16 all of it is -inf, and the Softmax returns NaN.",
             {"clamp-mask"});
 }
 

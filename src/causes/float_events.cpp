@@ -141,7 +141,7 @@ std::string percent(double share) {
 }
 
 const char* what_follows(const LayerFacts& layer) {
-  return layer.op_type == "Log" ? "; the logarithm of 0 is -inf" : "; its result is not finite";
+  return layer.op_type == "Log" ? ". The logarithm of 0 is -inf" : ". Its result is not finite";
 }
 
 std::string beyond_text(std::int64_t values) {
@@ -166,8 +166,8 @@ Finding overflow(const LayerFacts& layer) {
             {{"largest magnitude", most, ""},
              {"largest of the format", limit, ""},
              {"values beyond", static_cast<double>(layer.overflowed), ""}},
-            fmt::format("'{}' reaches {:.4g}, {} ends at {:g}: {} infinite", printable(tensor.name), most,
-                        format_name(layer.format), limit, beyond_text(layer.overflowed)),
+            fmt::format("'{}' reaches {:.4g}, beyond the {} limit of {:g}: {} infinite.", printable(tensor.name), most,
+                        format_title(layer.format), limit, beyond_text(layer.overflowed)),
             rewrites_of(layer));
 }
 
@@ -177,11 +177,11 @@ Finding overflow_read(const LayerFacts& layer) {
   for (const TensorFacts& input : layer.inputs) {
     const auto most = static_cast<double>(input.values.absmax());
     if (input.constant || input.mask || most <= limit) continue;
-    const std::string made = input.maker.empty() ? "" : ", which '" + printable(input.maker) + "' makes";
+    const std::string made = input.maker.empty() ? "" : " (from '" + printable(input.maker) + "')";
     return of(layer, input.name, 0.9, {{"largest magnitude", most, ""}, {"largest of the format", limit, ""}},
-              fmt::format("reads '{}'{}: it reaches {:.4g}, {} ends at {:g}, and the tensor has to stay in float32 for "
-                          "its readers, too",
-                          printable(input.name), made, most, format_name(layer.format), limit),
+              fmt::format("its input '{}'{} reaches {:.4g}, beyond the {} limit of {:g}. The tensor has to stay in "
+                          "FP32 for every layer that reads it.",
+                          printable(input.name), made, most, format_title(layer.format), limit),
               {});
   }
   return {};
@@ -196,8 +196,8 @@ Finding overflow_inside(const LayerFacts& layer) {
   const bool exponential = layer.op_type == "Softplus" || layer.op_type.ends_with("LogSumExp");
   if (inside <= largest_of(layer.format) || x > largest_of(layer.format)) return {};
   return of(layer, in->name, 0.7, {{"largest magnitude", x, ""}, {"largest inside", inside, ""}},
-            fmt::format("computes values up to {:.3g} inside ({} of inputs up to {:.4g}); an engine that does so in "
-                        "float16 gets infinities",
+            fmt::format("computes values up to {:.3g} inside ({} of inputs up to {:.4g}). An engine that does this in "
+                        "FP16 gets infinities.",
                         inside, exponential ? "exp" : "squares", x),
             exponential ? std::vector<std::string>{} : std::vector<std::string>{"scale-square"});
 }
@@ -229,11 +229,11 @@ Finding subnormal_loss(const LayerFacts& layer) {
   const auto most = static_cast<double>(worst->values.absmax());
   const bool sure = lost > 0.5 || most < kSmallestNormal || divides;
   return of(layer, worst->name, sure ? 0.9 : 0.7,
-            {{"turned to zero", 100 * lost, "%"},
+            {{"became zero", 100 * lost, "%"},
              {"below the smallest normal", 100 * small, "%"},
              {"largest magnitude", most, ""}},
-            fmt::format("of its inputs and outputs, {} percent become zero and {} percent lose digits. {} percent of "
-                        "'{}', which reaches {:.3g}, are below 6.1e-5, the smallest normal float16{}",
+            fmt::format("{} % of its input and output values become zero, {} % lose digits. {} % of '{}', which "
+                        "reaches {:.3g}, are below 6.1e-5, the smallest normal FP16 value{}.",
                         percent(lost), percent(small), percent(worst_share), printable(worst->name), most,
                         divides ? what_follows(layer) : ""),
             rewrites_of_small(layer));
@@ -248,8 +248,8 @@ Finding large_integers(const LayerFacts& layer) {
       if (!holds_whole_numbers(tensor.values)) continue;
       return of(layer, tensor.name, 0.75,
                 {{"largest whole number", static_cast<double>(tensor.values.absmax()), ""}, {"exact up to", exact, ""}},
-                fmt::format("'{}' holds whole numbers up to {:g}; {} knows them all up to {:g} only",
-                            printable(tensor.name), tensor.values.absmax(), format_name(layer.format), exact),
+                fmt::format("'{}' holds whole numbers up to {:g}. {} represents them exactly only up to {:g}.",
+                            printable(tensor.name), tensor.values.absmax(), format_title(layer.format), exact),
                 {});
     }
   }
@@ -266,8 +266,8 @@ Finding quantized_phase(const LayerFacts& layer) {
   return of(
       layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name, off > 0.5 ? 0.9 : 0.75,
       {{"typical angle", *layer.angle_rms, "radians"}, {"off by", off, "radians"}},
-      fmt::format("its output becomes angles of about {:.4g} radians for a sine or cosine: its {:.1f} dB are {:.2g} "
-                  "radians of error. It has to stay in float32 up to the sine or cosine, or be reduced to one turn",
+      fmt::format("its output becomes angles of about {:.4g} radians for a sine or cosine, where {:.1f} dB are {:.2g} "
+                  "radians of error. Keep it in FP32 up to the sine or cosine, or reduce the angle to one turn.",
                   *layer.angle_rms, db_of(layer.own_noise), off),
       {});
 }
@@ -287,15 +287,14 @@ Finding large_phase(const LayerFacts& layer) {
   const double off = most * epsilon_of(layer.format) / 2;  // at most, in radians: half the distance of neighbours
   if (off < 0.05 || most > largest_of(layer.format)) return {};
   const std::string function = (takes ? layer.op_type : layer.angle_of) == "Sin" ? "sine" : "cosine";
-  return of(
-      layer, angle->name, off > 0.3 ? 0.9 : 0.75,
-      {{"largest angle", most, "radians"}, {"rounded by up to", off, "radians"}},
-      fmt::format("{} of angles up to {:.4g}, {:.0f} turns: rounded to {} they are off by up to {:.2g} radians. {}",
-                  takes ? "takes the " + function : "makes '" + printable(angle->name) + "' for the " + function, most,
-                  most / kTurn, format_name(layer.format), off,
-                  takes ? "The angle has to be computed in float32 too, or reduced to one turn before"
-                        : "It has to stay in float32 up to the sine or cosine, or be reduced to one turn"),
-      {});
+  return of(layer, angle->name, off > 0.3 ? 0.9 : 0.75,
+            {{"largest angle", most, "radians"}, {"rounded by up to", off, "radians"}},
+            fmt::format("{} of angles up to {:.4g}, {:.0f} turns. In {} they are off by up to {:.2g} radians. {}",
+                        takes ? "takes the " + function : "makes '" + printable(angle->name) + "' for the " + function,
+                        most, most / kTurn, format_title(layer.format), off,
+                        takes ? "Compute the angle in FP32 too, or reduce it to one turn first."
+                              : "Keep it in FP32 up to the sine or cosine, or reduce it to one turn."),
+            {});
 }
 
 }  // namespace vernier::causes

@@ -55,10 +55,11 @@ Finding absorption(const LayerFacts& layer) {
       {{"typical magnitude of the small operand", operands->small_rms, ""},
        {"typical magnitude of the large operand", operands->large_rms, ""},
        {"lost of the small operand", std::min(100.0, 100 * lost), "%"}},
-      fmt::format("adds values near {:.3g} to values near {:.4g}, where {} has steps of about {:.2g}: {:.0f} percent "
-                  "of the small operand '{}' is absorbed. Keep it together with what takes the large part off again",
-                  operands->small_rms, operands->large_rms, format_name(layer.format), 2 * steps,
-                  std::min(100.0, 100 * lost), printable(operands->small->name)),
+      fmt::format(
+          "adds values near {:.3g} to values near {:.4g}, where neighbouring {} values are about {:.2g} apart. {:.0f} "
+          "% of the smaller operand '{}' is lost. Keep it together with the layer that subtracts the large part again.",
+          operands->small_rms, operands->large_rms, format_title(layer.format), 2 * steps, std::min(100.0, 100 * lost),
+          printable(operands->small->name)),
       {});
 }
 
@@ -78,8 +79,8 @@ Finding cancellation(const LayerFacts& layer) {
             {{"typical magnitude of an operand", operands->large_rms, ""},
              {"typical magnitude of the result", layer.output_rms, ""},
              {"error grows", factor, "x"}},
-            fmt::format("subtracts values near {:.4g} that are nearly equal: the result is near {:.3g}, so the "
-                        "rounding of the operands grows {:.0f} times relative to it",
+            fmt::format("subtracts nearly equal values near {:.4g}. The result is near {:.3g}, so the rounding error "
+                        "of the operands grows {:.0f} times relative to it.",
                         operands->large_rms, layer.output_rms, factor),
             in_gelu ? std::vector<std::string>{"fuse-gelu"} : std::vector<std::string>{});
 }
@@ -94,11 +95,11 @@ Finding large_mean(const LayerFacts& layer) {
       {"mean of a group", mean.mean, ""}, {"spread of the group", mean.spread, ""}, {"error grows", mean.factor, "x"}};
   const std::string what = fmt::format(
       "the mean that {} subtracts, up to {:.4g}, is large compared with the remaining spread of {:.2g}",
-      own ? "this " + mean.op_type : fmt::format("'{}' behind it", printable(mean.norm)), mean.mean, mean.spread);
+      own ? "this " + mean.op_type : fmt::format("'{}' after it", printable(mean.norm)), mean.mean, mean.spread);
   return of(
       layer, mean.tensor, own ? 0.9 : 0.85, std::move(figures),
-      fmt::format("{}: it magnifies the rounding of '{}' to {} {:.0f} times", what, printable(mean.tensor),
-                  format_name(layer.format), mean.factor),
+      fmt::format("{}. That magnifies the rounding of '{}' to {} {:.0f} times.", what, printable(mean.tensor),
+                  format_title(layer.format), mean.factor),
       mean.op_type == "LayerNormalization" ? std::vector<std::string>{"centre-stream"} : std::vector<std::string>{});
 }
 
@@ -106,8 +107,8 @@ Finding long_accumulation(const LayerFacts& layer) {
   if (is_scaled(layer) && layer.largest_sum > 2147483647.0) {
     return of(layer, {}, 0.35,
               {{"terms", static_cast<double>(layer.terms), ""}, {"largest sum", layer.largest_sum, ""}},
-              fmt::format("sums {} products of integers, which can reach {:.3g}: an engine that sums in 32 bits "
-                          "overflows (the simulation sums in float32 and does not)",
+              fmt::format("sums {} products of integers, up to {:.3g}. An engine with 32-bit sums overflows; the "
+                          "simulation sums in FP32 and does not.",
                           layer.terms, layer.largest_sum),
               {});
   }
@@ -116,9 +117,9 @@ Finding long_accumulation(const LayerFacts& layer) {
   if (expected < 0.01) return {};
   return of(layer, {}, 0.35,
             {{"terms", static_cast<double>(layer.terms), ""}, {"expected relative error", 100 * expected, "%"}},
-            fmt::format("sums {} values: an engine that accumulates in {} is off by about {:.1f} percent (the "
-                        "simulation accumulates in float32 and is not)",
-                        layer.terms, format_name(layer.format), 100 * expected),
+            fmt::format("sums {} values. An engine that accumulates in {} is off by about {:.1f} %; the simulation "
+                        "accumulates in FP32.",
+                        layer.terms, format_title(layer.format), 100 * expected),
             {});
 }
 

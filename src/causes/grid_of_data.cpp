@@ -44,8 +44,9 @@ Finding calibration_unrepresentative(const LayerFacts& layer) {
       {{"largest value", static_cast<double>(data->values.absmax()), ""},
        {"end of the grid", grid_end, ""},
        {"halves of the samples differ", 100 * halves, "%"}},
-      fmt::format("'{}' reaches {:.4g}, {:.1f} times its range in calibration: use more, or other, calibration samples",
-                  printable(data->name), data->values.absmax(), ratio),
+      fmt::format(
+          "'{}' reaches {:.4g}, {:.1f} times its calibrated range. Calibrate on more samples, or on more typical ones.",
+          printable(data->name), data->values.absmax(), ratio),
       {"range"});
 }
 
@@ -54,16 +55,15 @@ Finding over_saturation(const LayerFacts& layer) {
   if (data == nullptr || data->mask || data->infinite > 0 || !activations_to_blame(layer)) return {};
   const GridNoise noise = grid_noise(*data);
   if (noise.clipping < 1e-3 || noise.clipping < noise.rounding) return {};
-  return of(
-      layer, data->name, noise.clipping > 10 * noise.rounding ? 0.93 : 0.8,
-      {{"clipped", 100 * noise.clipped_share, "%"},
-       {"share of the error that is clipping", 100 * noise.clipping / (noise.clipping + noise.rounding), "%"},
-       {"largest value", static_cast<double>(data->values.absmax()), ""}},
-      fmt::format("{:.2g} percent of '{}' lie beyond its range and are clipped, which makes {:.0f} percent of its "
-                  "error: the range is too narrow for these samples",
-                  100 * noise.clipped_share, printable(data->name),
-                  100 * noise.clipping / (noise.clipping + noise.rounding)),
-      {"range"});
+  return of(layer, data->name, noise.clipping > 10 * noise.rounding ? 0.93 : 0.8,
+            {{"clipped", 100 * noise.clipped_share, "%"},
+             {"share of the error that is clipping", 100 * noise.clipping / (noise.clipping + noise.rounding), "%"},
+             {"largest value", static_cast<double>(data->values.absmax()), ""}},
+            fmt::format("{:.2g} % of '{}' is clipped, and clipping makes {:.0f} % of its error. The range is too "
+                        "narrow for these samples.",
+                        100 * noise.clipped_share, printable(data->name),
+                        100 * noise.clipping / (noise.clipping + noise.rounding)),
+            {"range"});
 }
 
 Finding activation_outliers(const LayerFacts& layer) {
@@ -74,15 +74,14 @@ Finding activation_outliers(const LayerFacts& layer) {
   if (typical <= 0 || most < 4 * typical) return {};
   const double noise = ordinary_noise(*data, typical);
   if (noise < kPoorNoise / 10) return {};
-  return of(
-      layer, data->name, noise > kPoorNoise ? 0.88 : 0.7,
-      {{"largest magnitude", most, ""},
-       {"99.99 percent are below", typical, ""},
-       {"SQNR of ordinary values", db_of(noise), "dB"}},
-      fmt::format("a few values of '{}' reach {:.4g}, 99.99 percent stay below {:.4g}: one range for all leaves the "
-                  "others few steps",
-                  printable(data->name), most, typical),
-      {"range"});
+  return of(layer, data->name, noise > kPoorNoise ? 0.88 : 0.7,
+            {{"largest magnitude", most, ""},
+             {"99.99 % are below", typical, ""},
+             {"SQNR of ordinary values", db_of(noise), "dB"}},
+            fmt::format("a few values of '{}' reach {:.4g}, but 99.99 % stay below {:.4g}. The range fits the "
+                        "outliers, so other values get only a few levels.",
+                        printable(data->name), most, typical),
+            {"range"});
 }
 
 Finding outlier_channels(const LayerFacts& layer) {
@@ -100,15 +99,15 @@ Finding outliers_of_channels(const LayerFacts& layer) {
   const auto median = static_cast<double>(sorted[sorted.size() / 2]);
   const auto most = static_cast<double>(sorted.back());
   if (ordinary_noise(*data, median) < kPoorNoise / 10) return {};
-  return of(
-      layer, data->name, 0.9,
-      {{"largest channel", most, ""},
-       {"median channel", median, ""},
-       {"large channels", static_cast<double>(large), ""}},
-      fmt::format("{} of {} of '{}' reach {:.4g}, the middle one {:.3g}: one range for all leaves most channels few "
-                  "steps",
-                  large, plural(sorted.size(), "channel"), printable(data->name), most, median),
-      {"smooth", "rotate-stream", "split-channels"});
+  return of(layer, data->name, 0.9,
+            {{"largest channel", most, ""},
+             {"median channel", median, ""},
+             {"large channels", static_cast<double>(large), ""}},
+            fmt::format("{} of {} of '{}' {} {:.4g}; the median channel reaches {:.3g}. The shared scale is too "
+                        "coarse for most channels.",
+                        large, plural(sorted.size(), "channel"), printable(data->name),
+                        large == 1 ? "reaches" : "reach", most, median),
+            {"smooth", "rotate-stream", "split-channels"});
 }
 
 Finding channel_spread(const LayerFacts& layer) {
@@ -128,18 +127,17 @@ Finding channel_spread(const LayerFacts& layer) {
   for (const float channel : data->channels) least = channel > 0 ? std::min(least, channel) : least;
   const auto all = data->channels.size();
   if (static_cast<double>(lost) < 0.1 * static_cast<double>(all)) return {};
-  return of(
-      layer, data->name, layer.depthwise ? 0.87 : 0.6,
-      {{"channels that drown", static_cast<double>(lost), ""},
-       {"channels", static_cast<double>(all), ""},
-       {"largest channel", static_cast<double>(most), ""},
-       {"smallest channel", static_cast<double>(least), ""},
-       {"step", step, ""}},
-      fmt::format("the channels of '{}' reach from {:.3g} to {:.3g}, and one scale has steps of {:.2g}: {} of {} keep "
-                  "less than 20 dB{}",
-                  printable(data->name), least, most, step, lost, plural(all, "channel"),
-                  layer.depthwise ? ", and each result is made of one channel alone" : ""),
-      {"equalize", "smooth", "rotate-stream"});
+  return of(layer, data->name, layer.depthwise ? 0.87 : 0.6,
+            {{"channels below 20 dB", static_cast<double>(lost), ""},
+             {"channels", static_cast<double>(all), ""},
+             {"largest channel", static_cast<double>(most), ""},
+             {"smallest channel", static_cast<double>(least), ""},
+             {"scale", step, ""}},
+            fmt::format("the channels of '{}' reach from {:.3g} to {:.3g}. Their shared scale is {:.2g}, too coarse "
+                        "for {} of {}: they fall below 20 dB{}.",
+                        printable(data->name), least, most, step, lost, plural(all, "channel"),
+                        layer.depthwise ? ". A depthwise layer cannot average that out" : ""),
+            {"equalize", "smooth", "rotate-stream"});
 }
 
 Finding concat_scales(const LayerFacts& layer) {
@@ -151,17 +149,16 @@ Finding concat_scales(const LayerFacts& layer) {
   const double step = static_cast<double>(data->grid->scale.front());
   const double noise = step * step / 12 / (small.rms * small.rms);
   if (floats || noise < kPoorNoise) return {};
-  return of(
-      layer, data->name, 0.91,
-      {{"ratio of the branches", large.absmax / small.absmax, "x"},
-       {"largest of the large one", large.absmax, ""},
-       {"largest of the small one", small.absmax, ""},
-       {"SQNR of the small one", db_of(noise), "dB"}},
-      fmt::format("'{}' joins '{}', which reaches {:.4g}, and '{}', which stays below {:.3g}: with one range for both, "
-                  "{:.0f} dB of the small one are left",
-                  printable(data->name), printable(large.name), large.absmax, printable(small.name), small.absmax,
-                  db_of(noise)),
-      {"range"});
+  return of(layer, data->name, 0.91,
+            {{"ratio of the branches", large.absmax / small.absmax, "x"},
+             {"largest of the large one", large.absmax, ""},
+             {"largest of the small one", small.absmax, ""},
+             {"SQNR of the small one", db_of(noise), "dB"}},
+            fmt::format("its input '{}' joins '{}', up to {:.4g}, and '{}', below {:.3g}. One {} range cannot hold "
+                        "both: the smaller one keeps {:.0f} dB.",
+                        printable(data->name), printable(large.name), large.absmax, printable(small.name), small.absmax,
+                        format_title(data->grid->format), db_of(noise)),
+            {"range"});
 }
 
 Finding range_per_sample(const LayerFacts& layer) {
@@ -179,12 +176,11 @@ Finding range_per_sample(const LayerFacts& layer) {
   // The steps of floats shrink with the values.
   const bool fine = noise_at(data->grid->format, static_cast<double>(data->grid->scale.front()), ordinary) < kPoorNoise;
   if (!is_integer(data->grid->format) && fine) return {};
-  return of(
-      layer, data->name, 0.65, {{"spread of the samples' largest values", 100 * std::sqrt(variance) / mean, "%"}},
-      fmt::format("the largest value of '{}' differs from sample to sample by {:.0f} percent: one range for all is "
-                  "too wide for most",
-                  printable(data->name), 100 * std::sqrt(variance) / mean),
-      {"range"});
+  return of(layer, data->name, 0.65, {{"spread of the samples' largest values", 100 * std::sqrt(variance) / mean, "%"}},
+            fmt::format(
+                "the largest value of '{}' varies by {:.0f} % between samples. One range for all is too wide for most.",
+                printable(data->name), 100 * std::sqrt(variance) / mean),
+            {"range"});
 }
 
 Finding unused_levels(const LayerFacts& layer) {
@@ -194,8 +190,8 @@ Finding unused_levels(const LayerFacts& layer) {
   const auto [used, given] = levels_of(*data);
   if (used >= kFew || given < 4 * used) return {};
   return of(
-      layer, data->name, used < kFew / 4 ? 0.94 : 0.75, {{"steps used", used, ""}, {"steps there are", given, ""}},
-      fmt::format("the values of '{}' take {:.0f} of the {:.0f} steps of its grid: its range is {:.0f} times too wide",
+      layer, data->name, used < kFew / 4 ? 0.94 : 0.75, {{"levels used", used, ""}, {"levels in the range", given, ""}},
+      fmt::format("the values of '{}' use {:.0f} of the {:.0f} levels of its range, which is {:.0f} times too wide.",
                   printable(data->name), used, given, given / std::max(used, 1.0)),
       {"range"});
 }
@@ -207,12 +203,11 @@ Finding one_sided_data(const LayerFacts& layer) {
   const auto high = static_cast<double>(data->values.max);
   const double smaller = std::min(std::abs(std::min(low, 0.0)), std::max(high, 0.0));
   if (smaller > 0.1 * std::max(std::abs(low), high) || grid_noise(*data).rounding < kPoorNoise / 3) return {};
-  return of(
-      layer, data->name, 0.4, {{"smallest value", low, ""}, {"largest value", high, ""}},
-      fmt::format("'{}' lies between {:.3g} and {:.4g}: a range around zero leaves half of the steps unused, which "
-                  "costs one bit",
-                  printable(data->name), low, high),
-      {});
+  return of(layer, data->name, 0.4, {{"smallest value", low, ""}, {"largest value", high, ""}},
+            fmt::format("'{}' lies between {:.3g} and {:.4g}. A symmetric range leaves half of its levels unused, "
+                        "which costs one bit.",
+                        printable(data->name), low, high),
+            {});
 }
 
 Finding small_negative_tail(const LayerFacts& layer) {
@@ -230,12 +225,12 @@ Finding small_negative_tail(const LayerFacts& layer) {
   }
   if (!tail || negative * 4 < data->values.count || lost * 10 < negative * 6) return {};
   const double share = static_cast<double>(lost) / static_cast<double>(negative);
-  return of(
-      layer, data->name, 0.6, {{"negative values that become zero", 100 * share, "%"}, {"smallest value", low, ""}},
-      fmt::format("{:.0f} percent of the negative values of '{}' (down to {:.3g}: SiLU or GELU) are less than half a "
-                  "step and become zero",
-                  100 * share, printable(data->name), low),
-      {"range"});
+  return of(layer, data->name, 0.6,
+            {{"negative values that become zero", 100 * share, "%"}, {"smallest value", low, ""}},
+            fmt::format("{:.0f} % of the negative values of '{}' round to zero. They reach down to {:.3g} only, as "
+                        "after SiLU or GELU.",
+                        100 * share, printable(data->name), low),
+            {"range"});
 }
 
 }  // namespace vernier::causes

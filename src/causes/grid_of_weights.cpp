@@ -71,12 +71,11 @@ Finding weight_grid(const LayerFacts& layer) {
   if (bias_clip(layer)) return {};  // which asks for that step, whatever the weights lie on
   // All channels together may look fine where only small ones are bad, which a scale behind can make large again.
   if (layer.weights_noise && *layer.weights_noise < 1e-4 && bad_channels(*weight) < kManyChannels) return {};
-  return of(
-      layer, weight->name, 0.95, {{"step of its weights", *weight->lattice, ""}, {"step that is used", used, ""}},
-      fmt::format("its weights are whole multiples of {:.5g} already (training for quantization leaves that), and are "
-                  "rounded again to multiples of {:.5g}",
-                  *weight->lattice, used),
-      {"weight-grid"});
+  return of(layer, weight->name, 0.95, {{"scale of its weights", *weight->lattice, ""}, {"scale in use", used, ""}},
+            fmt::format("its weights already are multiples of {:.5g}, as after training for quantization, and are "
+                        "rounded again to multiples of {:.5g}.",
+                        *weight->lattice, used),
+            {"weight-grid"});
 }
 
 Finding weight_channel_spread(const LayerFacts& layer) {
@@ -90,13 +89,12 @@ Finding weight_channel_spread(const LayerFacts& layer) {
   const FormatDefinition& definition = definition_of(format);
   const double scale = definition.floats == nullptr ? 0 : most / static_cast<double>(definition.floats->max_finite);
   if (scale > 0 && noise_at(format, scale, least / 3) < kPoorNoise) return {};
-  return of(
-      layer, weight->name, most > 100 * least ? 0.92 : 0.8,
-      {{"largest channel", most, ""}, {"smallest channel", least, ""}, {"spread", most / least, "x"}},
-      fmt::format("its weights reach {:.3g} in one output channel and {:.3g} in another, {:.0f} times less: one step "
-                  "for all leaves the small ones nothing",
-                  most, least, most / least),
-      {"per-channel", "equalize", "unfold-norm"});
+  return of(layer, weight->name, most > 100 * least ? 0.92 : 0.8,
+            {{"largest channel", most, ""}, {"smallest channel", least, ""}, {"spread", most / least, "x"}},
+            fmt::format("its weights reach {:.3g} in one output channel and {:.3g} in another, {:.0f} times less. The "
+                        "shared scale is too coarse for the small ones.",
+                        most, least, most / least),
+            {"per-channel", "equalize", "unfold-norm"});
 }
 
 Finding weight_outliers(const LayerFacts& layer) {
@@ -108,10 +106,9 @@ Finding weight_outliers(const LayerFacts& layer) {
   std::vector<CauseFigure> figures{{"bad channels", 100 * share, "%"}, {"worst channel", db_of(worst), "dB"}};
   if (weight->gaussian_noise > 0) figures.push_back({"Gaussian weights", db_of(weight->gaussian_noise), "dB"});
   return of(layer, weight->name, weight->grid && weight->grid->scale.size() > 1 ? 0.85 : 0.55, std::move(figures),
-            fmt::format(
-                "{:.0f} percent of its output channels keep less than {:.0f} dB of their weights: a few large weights "
-                "set the step for many small ones",
-                100 * share, db_of(bad_noise(*weight))),
+            fmt::format("the weights of {:.0f} % of its output channels fall below {:.0f} dB. A few large weights set "
+                        "a scale that is too coarse for the rest.",
+                        100 * share, db_of(bad_noise(*weight))),
             {"split-channels", "range", "round-weights"});
 }
 
@@ -122,11 +119,11 @@ Finding bias_shift(const LayerFacts& layer) {
   const double share = static_cast<double>(shifted) / static_cast<double>(layer.mean_error.size());
   if (share < 0.1) return {};
   const double worst = std::abs(*std::ranges::max_element(layer.mean_error, {}, [](double e) { return std::abs(e); }));
-  return of(layer, {}, 0.5, {{"shifted channels", 100 * share, "%"}, {"largest shift", worst, ""}},
-            fmt::format("the mean of {:.0f} percent of its output channels is off by more than 5 percent of the "
-                        "layer's output, an error that averaging does not remove",
-                        100 * share),
-            {"bias-correction"});
+  return of(
+      layer, {}, 0.5, {{"shifted channels", 100 * share, "%"}, {"largest shift", worst, ""}},
+      fmt::format("{:.0f} % of its output channels have a mean error above 5 % of the output. It does not average out.",
+                  100 * share),
+      {"bias-correction"});
 }
 
 Finding bias_clip(const LayerFacts& layer) {
@@ -136,11 +133,11 @@ Finding bias_clip(const LayerFacts& layer) {
     return {};
   const double wider = *layer.bias_steps / kLargestCode;
   return of(layer, weight->name, wider > 4 ? 0.87 : 0.6,
-            {{"bias in steps of its sum", *layer.bias_steps, ""},
-             {"that fit", kLargestCode, ""},
-             {"weights' step is wider", wider, "x"}},
-            fmt::format("its bias is {:.3g} times the scale of its sum, more than 32 bits can hold: either the weights "
-                        "get a scale {:.3g} times wider, or the bias is clipped",
+            {{"bias in units of the scale of its sum", *layer.bias_steps, ""},
+             {"largest that fits", kLargestCode, ""},
+             {"scale of the weights is wider", wider, "x"}},
+            fmt::format("its bias is {:.3g} times the scale of its sum, more than 32 bits can hold. Either the scale "
+                        "of the weights gets {:.3g} times wider, or the bias is clipped.",
                         *layer.bias_steps, wider),
             {});
 }

@@ -12,16 +12,15 @@ std::vector<Cause> lost_limits(const NetworkFacts& facts) {
     // Whether values reach the limit, and the engine is that one, is not known here.
     const double confidence = lost.given ? 0.6 : 0.3;
     const char* const what =
-        lost.given
-            ? "TensorRT-RTX loses a limit of this Clip in the file that was given: values beyond it come through"
-            : "TensorRT-RTX would lose a limit of this layer written as a Clip: values beyond it would come through";
+        lost.given ? "TensorRT-RTX drops a limit of this Clip in the given file, so values beyond it pass"
+                   : "TensorRT-RTX would drop a limit of this layer if it were a Clip, so values beyond it would pass";
     found.push_back(
         {"lost-limit",
          lost.layer,
          {},
          confidence,
          {},
-         std::string(what) + ". The output model has a Relu and a Min (or a Max) in its place, which lose none",
+         std::string(what) + ". The output model uses Relu and Min (or Max) instead, which keep their limits.",
          {"keep-high"}});
   }
   return found;

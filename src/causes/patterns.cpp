@@ -26,11 +26,11 @@ Finding residual_scales(const LayerFacts& layer) {
   // The steps of floats depend on the values, and not on the range.
   std::vector<std::string> repairs;
   if (is_integer(layer.format)) repairs.emplace_back("range");
-  return of(layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
-            fmt::format("adds two branches, one {:.0f} times as large as the other: in the result's format the small "
-                        "one has few steps",
-                        ratio),
-            std::move(repairs));
+  return of(
+      layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
+      fmt::format("its inputs differ {:.0f} times in size. The smaller one gets only a few levels in the shared range.",
+                  ratio),
+      std::move(repairs));
 }
 
 Finding attention_probabilities(const LayerFacts& layer) {
@@ -41,9 +41,9 @@ Finding attention_probabilities(const LayerFacts& layer) {
     const double half = magnitude_at(input.values, 0.5);
     const double step = step_at(input.grid->format, static_cast<double>(input.grid->scale.front()), 0);
     if (half > step / 2) continue;
-    return of(layer, input.name, 0.7, {{"half of the probabilities are below", half, ""}, {"step", step, ""}},
-              fmt::format("half of the probabilities in '{}' are below {:.2g}, less than half a step of {:.2g}: they "
-                          "become zero",
+    return of(layer, input.name, 0.7, {{"half of the probabilities are below", half, ""}, {"scale", step, ""}},
+              fmt::format("half of the probabilities in '{}' are below {:.2g}, less than half the scale of {:.2g}. "
+                          "They round to zero.",
                           printable(input.name), half, step),
               {});
   }
@@ -52,19 +52,18 @@ Finding attention_probabilities(const LayerFacts& layer) {
 
 Finding gating(const LayerFacts& layer) {
   if (!is_scaled(layer) || !layer.gates) return {};
-  return of(
-      layer, {}, 0.55, {{"values", static_cast<double>(layer.channels), ""}},
-      fmt::format("{} of it go through a sigmoid into every pixel of a feature map (squeeze and excite): its noise is "
-                  "multiplied, and it costs next to nothing to keep",
-                  plural(layer.channels, "value")),
-      {});
+  return of(layer, {}, 0.55, {{"values", static_cast<double>(layer.channels), ""}},
+            fmt::format("this gate scales every pixel ({} through a sigmoid), so its error spreads everywhere. Keeping "
+                        "it costs almost nothing.",
+                        plural(layer.channels, "value")),
+            {});
 }
 
 Finding unfolded_batch_norm(const LayerFacts& layer) {
   if (!is_scaled(layer) || layer.outputs.empty() || !layer.outputs.front().grid || layer.norm_spread < 8) return {};
   return of(layer, layer.outputs.front().name, 0.75, {{"factors of the channels differ", layer.norm_spread, "x"}},
-            fmt::format("a BatchNormalization behind it is not folded into its weights: '{}' has one scale for all "
-                        "channels, but their factors differ {:.0f} times",
+            fmt::format("a BatchNormalization after it is not folded into its weights. '{}' has one scale for all "
+                        "channels, but their factors differ {:.0f} times.",
                         printable(layer.outputs.front().name), layer.norm_spread),
             {});
 }
@@ -72,7 +71,7 @@ Finding unfolded_batch_norm(const LayerFacts& layer) {
 Finding depthwise(const LayerFacts& layer) {
   if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kPoorNoise / 3) return {};
   return of(layer, {}, 0.3, {{"terms of a sum", static_cast<double>(layer.terms), ""}},
-            fmt::format("a depthwise convolution: each result sums only {}, in which little noise averages out",
+            fmt::format("each output of this depthwise convolution sums only {}, so errors hardly average out.",
                         plural(static_cast<std::size_t>(layer.terms), "product")),
             {"per-channel", "equalize"});
 }
@@ -80,8 +79,8 @@ Finding depthwise(const LayerFacts& layer) {
 Finding first_or_last_layer(const LayerFacts& layer) {
   if (!is_scaled(layer) || (!layer.first && !layer.last) || layer.own_noise < 1e-3) return {};
   return of(layer, {}, 0.2, {{"SQNR of its result", db_of(layer.own_noise), "dB"}},
-            layer.last ? "the last layer: what it loses nothing behind averages away"
-                       : "the first layer reads the network's input, and its range depends on the samples",
+            layer.last ? "this is the last layer, so no later layer averages out its error."
+                       : "this is the first layer, and the range of its input depends on the samples.",
             {});
 }
 

@@ -61,10 +61,9 @@ Finding block_outliers_of_weights(const LayerFacts& layer) {
             {{"spoiled blocks", 100 * share, "%"},
              {"largest of the worst block", blocks.largest, ""},
              {"ordinary values of that block", blocks.others, ""}},
-            fmt::format(
-                "in {:.0f} percent of the blocks of its weights a large value sets the scale: it reaches {:.3g} where "
-                "its neighbours have {:.2g}, and they keep few steps",
-                100 * share, blocks.largest, blocks.others),
+            fmt::format("in {:.0f} % of the blocks of its weights a large value sets the scale. It reaches {:.3g} next "
+                        "to values near {:.2g}, which get only a few levels.",
+                        100 * share, blocks.largest, blocks.others),
             {"rotate-stream", "round-weights"});
 }
 
@@ -87,15 +86,14 @@ Finding block_outliers_of_data(const LayerFacts& layer) {
     }
     const double share = static_cast<double>(spoiled) / static_cast<double>(blocks);
     if (spoiled == 0 || share < 0.02) continue;
-    return of(
-        layer, input.name, share > 0.1 ? 0.88 : 0.7,
-        {{"spoiled blocks", 100 * share, "%"},
-         {"largest channel of the worst block", largest, ""},
-         {"middle channel of that block", typical, ""}},
-        fmt::format("in {:.0f} percent of the blocks of '{}' one channel sets the scale: it reaches {:.3g} where the "
-                    "middle one of {} has {:.2g}",
-                    100 * share, printable(input.name), largest, block, typical),
-        {"smooth", "rotate-stream"});
+    return of(layer, input.name, share > 0.1 ? 0.88 : 0.7,
+              {{"spoiled blocks", 100 * share, "%"},
+               {"largest channel of the worst block", largest, ""},
+               {"median channel of that block", typical, ""}},
+              fmt::format("in {:.0f} % of the blocks of '{}' one channel sets the scale. It reaches {:.3g}; the median "
+                          "channel of {} reaches {:.2g}.",
+                          100 * share, printable(input.name), largest, block, typical),
+              {"smooth", "rotate-stream"});
   }
   return {};
 }
@@ -128,7 +126,7 @@ Finding residual_outliers(const LayerFacts& layer) {
   found->confidence = 0.92;
   found->figures.push_back({"other activations with these channels", static_cast<double>(layer.alike_outliers), ""});
   found->sentence +=
-      fmt::format("; {} that layers read {} the same ones, so they come down the residual stream",
+      fmt::format(" {} {} the same outliers, so they travel along the residual stream.",
                   plural(layer.alike_outliers, "other activation"), layer.alike_outliers == 1 ? "has" : "have");
   return found;
 }
@@ -139,15 +137,16 @@ Finding place_outliers(const LayerFacts& layer) {
   const PlaceMagnitudes& places = *data->places;
   if (places.large == 0 || 20 * places.large > places.places) return {};
   if (ordinary_noise(*data, places.typical) < kPoorNoise / 10) return {};
-  return of(layer, data->name, 0.93,
-            {{"largest place", places.largest, ""},
-             {"middle place", places.typical, ""},
-             {"large places", static_cast<double>(places.large), ""},
-             {"places", static_cast<double>(places.places), ""}},
-            fmt::format("{} of {} of '{}' reach {:.4g}, the middle one {:.3g}: a few tokens set the scale of all",
-                        places.large, plural(static_cast<std::size_t>(places.places), "place"), printable(data->name),
-                        places.largest, places.typical),
-            {"smooth", "rotate-stream"});
+  return of(
+      layer, data->name, 0.93,
+      {{"largest place", places.largest, ""},
+       {"median place", places.typical, ""},
+       {"large places", static_cast<double>(places.large), ""},
+       {"places", static_cast<double>(places.places), ""}},
+      fmt::format("{} of {} of '{}' reach {:.4g}; the median one reaches {:.3g}. A few tokens set the scale of all.",
+                  places.large, plural(static_cast<std::size_t>(places.places), "place"), printable(data->name),
+                  places.largest, places.typical),
+      {"smooth", "rotate-stream"});
 }
 
 Finding block_outliers(const LayerFacts& layer) {
@@ -168,8 +167,8 @@ Finding residual_overflow(const LayerFacts& layer) {
             {{"largest magnitude", most, ""},
              {"largest of the format", limit, ""},
              {"values beyond", static_cast<double>(layer.overflowed), ""}},
-            fmt::format("the residual stream grows to {:.4g} in '{}', and {} ends at {:g}", most,
-                        printable(stream.name), format_name(layer.format), limit),
+            fmt::format("the residual stream grows to {:.4g} in '{}', beyond the {} limit of {:g}.", most,
+                        printable(stream.name), format_title(layer.format), limit),
             {"scale-stream"});
 }
 
@@ -185,13 +184,12 @@ Finding large_logits(const LayerFacts& layer) {
   // Where one score is far above all others, it may be off by that.
   const double wrong = is_softmax(layer.op_type) ? layer.own_noise : layer.effect_noise.value_or(0);
   if (error < 0.05 || !(wrong > error * error / 10)) return {};
-  return of(
-      layer, scores->name, error > 0.1 ? 0.9 : 0.75,
-      {{"99 percent of the scores are below", high, ""}, {"step at that size", step, ""}},
-      fmt::format("scores that a Softmax reads reach {:.3g}, where {} has steps of {:.2g}: a rounded score is off by "
-                  "{:.2g}, and its probability by {:.0f} percent",
-                  high, format_name(format), step, error, 100 * error),
-      {});
+  return of(layer, scores->name, error > 0.1 ? 0.9 : 0.75,
+            {{"99 % of the scores are below", high, ""}, {"spacing of values at that size", step, ""}},
+            fmt::format("scores for a Softmax reach {:.3g}, where neighbouring {} values are {:.2g} apart. A rounded "
+                        "score is off by {:.2g}, and its probability by {:.0f} %.",
+                        high, format_title(format), step, error, 100 * error),
+            {});
 }
 
 }  // namespace vernier::causes

@@ -41,7 +41,7 @@ TEST(FloatConstants, ARowThatIsMaskedAsAWhole) {
   EXPECT_EQ(first_cause(facts), "");
 }
 
-/// Scores near 3 that a mask of -65504 is added to; some rows are masked as a whole.
+/// Scores near 3 that a mask of -65504 is added to; some rows are fully masked.
 LayerFacts masked(const char* op_type) {
   LayerFacts facts = layer(op_type, Format::Float16);
   TensorFacts mask = tensor("mask", {0});
