@@ -39,14 +39,15 @@ std::vector<Proposal> centre_streams(const Network& network, int) {
     proposal.why_not = stream.why_not;
     for (const StreamCrossing& crossing : stream.crossings) {
       if (crossing.norm >= 0) continue;  // what a norm makes stays as it is
-      proposal.why_not = fmt::format("{} '{}'", crossing.starts ? "no constant weight makes" : "something else reads",
-                                     printable(crossing.tensor));
+      proposal.why_not =
+          fmt::format("{} '{}'", crossing.starts ? "no constant weight computes" : "another layer also reads",
+                      printable(crossing.tensor));
     }
     const bool all = std::ranges::all_of(stream.norms, &StreamNorm::subtracts_mean);
-    if (!all || !stream.products.empty()) proposal.why_not = "not only norms that subtract the mean read it";
+    if (!all || !stream.products.empty()) proposal.why_not = "a layer other than a mean-subtracting norm reads it";
     if (proposal.why_not.empty()) {
       proposal.by_output = true;
-      proposal.what = fmt::format("the mean of {} channels is taken out of {} that write them", stream.width,
+      proposal.what = fmt::format("the mean of {} channels is subtracted from {}", stream.width,
                                   plural(stream.writers.size(), "constant"));
       const auto kept = std::make_shared<const ResidualStream>(std::move(stream));
       proposal.rewrite = [kept](Model& model) { centre_channels(model, *kept); };

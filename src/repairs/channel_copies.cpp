@@ -49,18 +49,19 @@ struct Way {
     ++reads[tensor];
     const onnx::NodeProto* maker = walk.maker(tensor);
     if (maker == nullptr) {
-      path.why_not = fmt::format("'{}' is an input of the network: nothing makes its channels", printable(tensor));
+      path.why_not =
+          fmt::format("'{}' is an input of the network, so no layer computes its channels", printable(tensor));
       return;
     }
     if (weighted(*maker)) {
-      if (first != nullptr && first != maker) path.why_not = "two layers make its channels";
+      if (first != nullptr && first != maker) path.why_not = "two layers compute its channels";
       first = maker;
       made = tensor;
       return;
     }
     if (!seen.insert(maker).second) return;
     if (!keeps_channels_apart(*maker, behind > 0) || maker->output_size() != 1) {
-      path.why_not = fmt::format("{} '{}' in front of it mixes channels, or makes them itself", maker->op_type(),
+      path.why_not = fmt::format("{} '{}' before it mixes channels or computes them itself", maker->op_type(),
                                  printable(maker->name()));
       return;
     }
@@ -89,9 +90,9 @@ struct Way {
       if (each && value->count() > 1) {
         path.copied.push_back(input);
         if (sums) path.scaled.push_back(input);
-        if (readers.at(input) > 1) path.why_not = fmt::format("something else reads '{}' too", printable(input));
+        if (readers.at(input) > 1) path.why_not = fmt::format("another layer also reads '{}'", printable(input));
       } else if (value->count() != 1) {
-        path.why_not = fmt::format("'{}' has not one value for each channel", printable(input));
+        path.why_not = fmt::format("'{}' does not have one value for each channel", printable(input));
       } else if (sums && (value->dtype() != Dtype::Float32 || value->floats()[0] != 0)) {
         scales = false;  // would have to become one value for each channel
       }
@@ -99,7 +100,7 @@ struct Way {
     // With the factor at both, a product has it twice and a quotient not at all.
     if (has(node, Trait::HomogeneousInFirst) && data > 1) scales = false;
     if (!scales && path.not_homogeneous.empty()) {
-      path.not_homogeneous = fmt::format("{} '{}' in front of it lets no factor through", op, printable(node.name()));
+      path.not_homogeneous = fmt::format("no factor can pass {} '{}' before it", op, printable(node.name()));
     }
   }
 };
@@ -173,7 +174,7 @@ ChannelPath channel_path(const Network& network, const WeightedLayer& second, st
   if (!path.why_not.empty()) return path;
   for (const auto& [tensor, count] : way.reads) {
     if (way.readers.at(tensor) == count) continue;
-    path.why_not = fmt::format("others read '{}' too", printable(tensor));
+    path.why_not = fmt::format("other layers also read '{}'", printable(tensor));
     return path;
   }
   const onnx::NodeProto& first = *way.first;
@@ -182,10 +183,10 @@ ChannelPath channel_path(const Network& network, const WeightedLayer& second, st
   const Shape shape = initializer(network.model, path.first_weight)->shape();
   path.first_axis = conv || attribute_int(first, "transB", 0) != 0 ? 0 : 1;
   if (conv != (way.behind > 0) || (!conv && shape.size() != 2) || attribute_int(first, "group", 1) != 1) {
-    path.why_not = fmt::format("{} '{}' in front of it makes channels that cannot be copied", first.op_type(),
+    path.why_not = fmt::format("{} '{}' before it computes channels that cannot be copied", first.op_type(),
                                printable(first.name()));
   } else if (shape[static_cast<std::size_t>(path.first_axis)] != static_cast<std::int64_t>(channels)) {
-    path.why_not = "what is in front of it makes another number of channels";
+    path.why_not = "the layer before it has a different number of channels";
   } else if (way.readers.at(path.first_weight) > 1 || way.readers.at(path.second_weight) > 1) {
     path.why_not = "another layer reads the same weight";
   }
@@ -193,7 +194,7 @@ ChannelPath channel_path(const Network& network, const WeightedLayer& second, st
     path.first_bias = first.input(2);
     const std::optional<Tensor> bias = initializer(network.model, path.first_bias);
     if (!bias || bias->count() != static_cast<std::int64_t>(channels) || way.readers.at(path.first_bias) > 1) {
-      path.why_not = "the bias in front of it is not its own constant with one value for each channel";
+      path.why_not = "the bias before it is not its own constant with one value for each channel";
     }
   }
   path.between.push_back(way.made);

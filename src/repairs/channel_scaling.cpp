@@ -50,7 +50,7 @@ bool lets_factors_through(const Network& network, const onnx::NodeProto& node) {
 
 onnx::NodeProto& layer_node(Model& model, const std::string& name) {
   onnx::NodeProto* node = find_node(*model.proto.mutable_graph(), name);
-  if (node == nullptr) throw Error(ErrorKind::Internal, "a layer to be scaled is gone: " + name);
+  if (node == nullptr) throw Error(ErrorKind::Internal, "a layer to scale is missing: " + name);
   return *node;
 }
 

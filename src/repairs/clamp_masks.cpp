@@ -64,8 +64,8 @@ class MaskPath {
       follow(node.output(0));
     } else if (op != "Equal") {  // which asks where a mask is 0
       layers.push_back(node.name());
-      why_not =
-          fmt::format("'{}' ({}) reads it, and its result goes to more than a softmax", printable(node.name()), op);
+      why_not = fmt::format("'{}' ({}) reads it, and its result reaches layers other than a Softmax",
+                            printable(node.name()), op);
     }
   }
 
@@ -76,7 +76,7 @@ class MaskPath {
 
 std::string refusal(std::span<const float> values, const MaskPath& path) {
   if (!path.why_not.empty()) return path.why_not;
-  if (path.softmax.empty()) return "no softmax reads what comes of it";
+  if (path.softmax.empty()) return "no Softmax reads its result";
   const bool other = std::ranges::any_of(
       values, [&](float v) { return std::isnan(v) || (v > kLargestFloat16 && !path.turns) || v == INFINITY; });
   return other ? "the constant has values that are not a mask" : "";
@@ -105,7 +105,7 @@ Proposal propose(const std::string& tensor, std::span<const float> values, MaskP
   proposal.layers = std::move(path.layers);
   if (!proposal.why_not.empty()) return proposal;
   const bool negative = std::ranges::any_of(values, [](float v) { return v < -kLargestFloat16; });
-  proposal.what = fmt::format("{} of '{}' beyond float16 set to {:g}: '{}' returns 0 for both", plural(masked, "value"),
+  proposal.what = fmt::format("{} of '{}' beyond FP16 set to {:g}: '{}' returns 0 for both", plural(masked, "value"),
                               printable(tensor), negative ? -kMask : kMask, printable(path.softmax));
   proposal.rewrite = std::move(rewrite);
   return proposal;

@@ -70,9 +70,9 @@ std::vector<Proposal> clip_cubes(const Network& network, int) {
     if (inside <= kLargestFloat16) continue;
     proposal.layers.assign(gelu.argument.begin(), gelu.argument.end());
     if (proposal.why_not.empty()) {
-      proposal.what =
-          fmt::format("values of '{}' up to {:.4g} are clipped to {:g} where tanh is 1 anyway, not cubed to {:.3g}",
-                      printable(gelu.x), largest, kClip, inside);
+      proposal.what = fmt::format(
+          "values of '{}' up to {:.4g} are clipped to {:g}, where tanh is 1 anyway, instead of cubed to {:.3g}",
+          printable(gelu.x), largest, kClip, inside);
       proposal.rewrite = [gelu](Model& model) { clip_argument(model, gelu); };
     }
     proposals.push_back(std::move(proposal));

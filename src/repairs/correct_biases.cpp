@@ -57,12 +57,12 @@ std::vector<Proposal> correct_biases(const Network& network, int round) {
     if (proposal.by_output && round > 0) continue;
     const std::optional<Tensor> bias = name.empty() ? std::nullopt : initializer(network.model, name);
     if (!bias) {
-      proposal.why_not = fmt::format("the {} adds no constant bias{}", layer.node->op_type(),
-                                     layer.node->op_type() == "MatMul" ? ", and no Add in float behind it does" : "");
+      proposal.why_not = fmt::format("the {} does not add a constant bias{}", layer.node->op_type(),
+                                     layer.node->op_type() == "MatMul" ? ", and no float Add follows it" : "");
     } else if (readers.at(name) > 1) {
       proposal.why_not = "another layer reads the same bias";
     } else if (bias->count() != static_cast<std::int64_t>(error->second.mean.size())) {
-      proposal.why_not = "its bias has not one value for each output channel";
+      proposal.why_not = "its bias does not have one value for each output channel";
     } else {
       const auto repaired = network.plan.constants.find(name);
       std::vector<float> values = repaired != network.plan.constants.end()
@@ -80,7 +80,7 @@ std::vector<Proposal> correct_biases(const Network& network, int round) {
       if (largest == 0) {
         proposal.why_not = "its mean errors are within noise";
       } else {
-        proposal.what = fmt::format("takes a mean error of up to {:.3g} out of {} biases", largest, values.size());
+        proposal.what = fmt::format("removes a mean error of up to {:.3g} from {} biases", largest, values.size());
         proposal.constants[name] = {layer.layer->name, bias->shape(), std::move(values)};
       }
     }

@@ -29,7 +29,7 @@ std::vector<Proposal> cross_layer_equalization(const Network& network, int) {
     const bool on_grid = lattice_of(initializer(network.model, pair.first.weight)->floats()).has_value() &&
                          lattice_of(initializer(network.model, pair.second.weight)->floats()).has_value();
     if (on_grid) {
-      refused.why_not = "its weights lie on a grid, which scaling would break";
+      refused.why_not = "its weights are multiples of one scale, and scaling would break that";
       proposals.push_back(std::move(refused));
       continue;
     }

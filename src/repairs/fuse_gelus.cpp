@@ -59,7 +59,7 @@ std::vector<Proposal> fuse_gelus(const Network& network, int) {
     if (proposal.why_not.empty()) {
       proposal.layers.assign(gelu.nodes.begin(), gelu.nodes.end());
       proposal.opset = 20;
-      if (gelu.tanh) proposal.otherwise = "clip-cube keeps its cube in float16";
+      if (gelu.tanh) proposal.otherwise = "clip-cube keeps its cube in FP16";
       proposal.by_output = true;
       proposal.what = fmt::format("{} become Gelu '{}'{}", plural(gelu.nodes.size(), "node"), printable(gelu.last),
                                   gelu.tanh ? ", approximated by tanh" : "");

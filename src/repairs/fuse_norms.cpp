@@ -91,14 +91,14 @@ std::vector<Proposal> fuse_norms(const Network& network, int round) {
                                  [&](const auto& output) { return output.name() == each.output(0); });
     };
     if (proposal.why_not.empty() && std::ranges::any_of(network.model.proto.graph().node(), inner_output)) {
-      proposal.why_not = "one of its pieces is an output of the network";
+      proposal.why_not = "one of its nodes is an output of the network";
     }
     // A network that cannot be raised for its RMS norms must not lose the others for it: they come in a round each.
     if (proposal.why_not.empty() && norm.subtracts_mean != (round == 0)) continue;
     if (proposal.why_not.empty()) {
       proposal.layers.assign(norm.nodes.begin(), norm.nodes.end());
       proposal.opset = first_opset_of(norm);
-      if (!norm.subtracts_mean) proposal.otherwise = "scale-square keeps its squares in float16";
+      if (!norm.subtracts_mean) proposal.otherwise = "scale-square keeps its squares in FP16";
       proposal.by_output = true;
       proposal.what = fmt::format("{} become {} '{}' over {} values", plural(norm.nodes.size(), "node"),
                                   operator_of(norm), printable(norm.last), norm.width);

@@ -126,10 +126,10 @@ std::string read_gelu(const Model& model, const GraphWalk& walk, const onnx::Nod
   for (const onnx::NodeProto& piece : model.proto.graph().node()) {
     if (!gelu.nodes.contains(piece.name()) || &piece == last) continue;
     for (const onnx::NodeProto* reader : walk.readers(piece.output(0))) {
-      if (!gelu.nodes.contains(reader->name())) return "something else reads one of its pieces";
+      if (!gelu.nodes.contains(reader->name())) return "another layer reads one of its nodes";
     }
     for (const auto& output : model.proto.graph().output()) {
-      if (output.name() == piece.output(0)) return "one of its pieces is an output of the network";
+      if (output.name() == piece.output(0)) return "one of its nodes is an output of the network";
     }
   }
   return {};

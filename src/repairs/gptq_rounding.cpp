@@ -34,7 +34,7 @@ constexpr std::size_t kAtOnce = std::size_t{64} << 20U;  // products measured in
 constexpr std::array<double, 3> kDampings{0.01, 0.1, 1};
 constexpr std::size_t kMostToFold = 256;  // inputs: what more of them cost is spent on one half alone
 constexpr const char* kNoInputs = "its inputs are all zero, or not finite";
-constexpr const char* kTooMuch = "rounding it takes more work than an option may: ‹vernier fix› rounds it";
+constexpr const char* kTooMuch = "rounding it costs more than an option may. Run ‹vernier fix› to round it";
 
 struct Candidate {
   WeightedLayer layer;
@@ -58,7 +58,7 @@ std::string layout_of(const onnx::NodeProto& node, const Shape& shape, Candidate
   const bool gemm = node.op_type() == "Gemm" && shape.size() == 2 && attribute_int(node, "transA", 0) == 0;
   const bool matmul = node.op_type() == "MatMul" && shape.size() == 2;
   if (!conv && !gemm && !matmul) {
-    return fmt::format("weights of Conv, Gemm and MatMul are rounded so, not those of this {}", node.op_type());
+    return fmt::format("only Conv, Gemm and MatMul are supported, not {}", node.op_type());
   }
   const bool results_first = conv || (gemm && attribute_int(node, "transB", 0) != 0);
   candidate.layout.results = static_cast<std::size_t>(results_first ? shape[0] : shape[1]);
@@ -69,8 +69,7 @@ std::string layout_of(const onnx::NodeProto& node, const Shape& shape, Candidate
   candidate.floats = 2 * groups * inputs * inputs;
   candidate.work = work_of(groups, inputs, candidate.layout.results);
   if (inputs > kMostInputs) {
-    return fmt::format("{} weights go into one result, and the most that are rounded together are {}", inputs,
-                       kMostInputs);
+    return fmt::format("one result sums {} weights, more than the limit of {}", inputs, kMostInputs);
   }
   return {};
 }
@@ -84,7 +83,7 @@ std::string why_not(const Network& network, const std::map<std::string, int>& re
   const auto share = network.weight_share.find(layer.layer->name);
   if (share == network.weight_share.end()) return "its local error is not known";
   if (share->second >= kWeightShare) return {};
-  return fmt::format("its weights make {:.0f} percent of its error, and less than 20 cannot help",
+  return fmt::format("its weights make only {:.0f} % of its error, and less than 20 % is not worth rounding",
                      100 * std::max(0.0, share->second));
 }
 
@@ -153,7 +152,7 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
       proposal.why_not =
           teaches_nothing(parts)
               ? kNoInputs
-              : "weights rounded for one half of the samples are no better than the nearest values on the other half";
+              : "weights rounded on one half of the samples are not better than nearest rounding on the other half";
       return proposal;
     }
     proposal.damping = *chosen;
@@ -169,7 +168,7 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
   }
   std::size_t changed = 0;
   for (std::size_t i = 0; i < nearest.size(); ++i) changed += nearest[i] != (*rounded)[i] ? 1 : 0;
-  proposal.what = fmt::format("{} of {} weights take another code than the nearest", changed, nearest.size());
+  proposal.what = fmt::format("{} of {} weights are not rounded to the nearest value", changed, nearest.size());
   proposal.constants[candidate.layer.weight] = {candidate.layer.layer->name, weight.shape(), std::move(*rounded)};
   return proposal;
 }

@@ -30,10 +30,11 @@ constexpr double kFiner = 0.9;  // of the symmetric step: the power of the error
 
 std::string refusal(const Plan& plan, const WeightedLayer& layer, const QuantParams& old) {
   if (!scaled_scheme(plan.target, layer.format, plan.rules.weights_only).weights_off_zero) {
-    return fmt::format("target {} takes no zero point of weights", word_of(plan.target));
+    return fmt::format("target {} does not support zero points of weights", word_of(plan.target));
   }
   if (plan.rules.reduce_range) return "weights are limited to 7 bits around zero";
-  if (old.format != Format::Int8 || old.scale.size() > 1) return "a zero point is for int8 weights with one scale";
+  if (old.format != Format::Int8 || old.scale.size() > 1)
+    return "only INT8 weights with one scale can get a zero point";
   return {};
 }
 
@@ -51,7 +52,7 @@ std::string move_zero(std::span<const float> weights, Format format, QuantParams
     step = lattice->step;
     if (symmetric <= step) return "symmetric quantization already uses its whole range";
   } else if (step > kFiner * symmetric) {
-    return "its weights reach about as far on either side of zero";
+    return "its weights reach about equally far on both sides of zero";
   }
   const auto below = static_cast<std::int32_t>(std::nearbyint(-low / step));
   const auto above = std::min(static_cast<std::int32_t>(std::nearbyint(high / step)), most - below);
@@ -77,7 +78,7 @@ std::vector<Proposal> move_weight_zeros(const Network& network, int) {
       proposal.why_not = move_zero(initializer(network.model, layer.weight)->floats(), old.format, grid);
     }
     if (proposal.why_not.empty()) {
-      proposal.what = fmt::format("step {:.6g} and zero point {} in place of {:.6g} and 0", grid.scale.front(),
+      proposal.what = fmt::format("scale {:.6g} and zero point {} instead of {:.6g} and 0", grid.scale.front(),
                                   grid.zero_point.front(), old.scale.front());
       proposal.grids.emplace(layer.weight, std::move(grid));
     }

@@ -36,7 +36,7 @@ std::string read_norm(const Model& model, const GraphWalk& walk, const onnx::Nod
   norm.x = square.input(0);
   const onnx::NodeProto* next = only_reader(walk, square.output(0));
   if (next == nullptr || (next->op_type() != "ReduceMean" && next->op_type() != "ReduceSum")) {
-    return "its squares are not averaged alone";
+    return "the average includes more than its squares";
   }
   norm.mean = next->name();
   next = only_reader(walk, next->output(0));
@@ -44,11 +44,11 @@ std::string read_norm(const Model& model, const GraphWalk& walk, const onnx::Nod
     for (const std::string& input : next->input()) {
       if (is_initializer(model, input) && initializer(model, input)->count() == 1) norm.epsilon = input;
     }
-    if (norm.epsilon.empty()) return "something else than an epsilon is added to the mean";
+    if (norm.epsilon.empty()) return "the value added to the mean is not an epsilon";
     norm.add = next->name();
     next = only_reader(walk, next->output(0));
   }
-  if (next == nullptr || next->op_type() != "Sqrt") return "no root is taken of the mean";
+  if (next == nullptr || next->op_type() != "Sqrt") return "no Sqrt follows the mean";
   norm.root = next->name();
   const std::string root = next->output(0);
   for (const onnx::NodeProto* reader : walk.readers(root)) {
@@ -57,16 +57,16 @@ std::string read_norm(const Model& model, const GraphWalk& walk, const onnx::Nod
     if (inverts(model, *reader, root)) {
       divisor = reader->output(0);
       divides = only_reader(walk, divisor);
-      if (divides == nullptr || divides->op_type() != "Mul") return "its reciprocal goes elsewhere";
+      if (divides == nullptr || divides->op_type() != "Mul") return "another node reads its reciprocal";
       norm.inverse.push_back(reader->name());
     } else if (reader->op_type() != "Div" || reader->input(1) != root) {
-      return "something else than a division reads the root";
+      return "the root has a reader that is not a division";
     }
     const std::string& dividend = divides->input(divides->input(0) == divisor ? 1 : 0);
-    if (dividend != norm.x) return "it divides another tensor than the one that it squares";
+    if (dividend != norm.x) return "it divides a different tensor than the one it squares";
     norm.scaled.push_back(divides->name());
   }
-  return norm.scaled.empty() ? "nothing is divided by the root" : "";
+  return norm.scaled.empty() ? "no tensor is divided by the root" : "";
 }
 
 namespace {
@@ -121,19 +121,19 @@ std::string read_whole_norm(const Model& model, const GraphWalk& walk, const std
     if (rank > 0 && type->second.shape.back() > 0) norm.width = type->second.shape.back();
   }
   if (!over_last(model, *only_reader(walk, square.output(0)), rank))
-    return "it averages over other dimensions than the last";
+    return "it does not average over the last dimension";
   if (norm.pieces.scaled.size() != 1) return "its values are divided more than once";
   if (norm.subtracts_mean) {
     const onnx::NodeProto* mean = walk.maker(difference->input(1));
-    if (!over_last(model, *mean, rank)) return "it averages over other dimensions than the last";
-    if (walk.readers(difference->input(1)).size() != 1) return "something else reads its mean";
+    if (!over_last(model, *mean, rank)) return "it does not average over the last dimension";
+    if (walk.readers(difference->input(1)).size() != 1) return "another node reads its mean";
     norm.nodes = {mean->name(), difference->name()};
   }
   norm.nodes.insert({norm.pieces.square, norm.pieces.mean, norm.pieces.root, norm.pieces.scaled.front()});
   if (!norm.pieces.add.empty()) norm.nodes.insert(norm.pieces.add);
   norm.nodes.insert(norm.pieces.inverse.begin(), norm.pieces.inverse.end());
   for (const onnx::NodeProto* reader : walk.readers(norm.pieces.x)) {
-    if (norm.subtracts_mean && !norm.nodes.contains(reader->name())) return "something else reads its differences";
+    if (norm.subtracts_mean && !norm.nodes.contains(reader->name())) return "another node reads its differences";
   }
   const onnx::NodeProto* last = nullptr;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {

@@ -139,7 +139,8 @@ void split_activation(Model& model, const ChannelPath& path, const std::vector<s
 
 std::string on_a_grid(const Network& network, const std::string& weight) {
   const Tensor value = *initializer(network.model, weight);
-  return lattice_of(value.floats()) ? "its weights lie on a grid, which parts of them would leave" : std::string();
+  return lattice_of(value.floats()) ? "its weights are multiples of one scale, and splitting would break that"
+                                    : std::string();
 }
 
 Proposal proposal_for(const Network& network, const WeightedLayer& layer, const ChannelPath& path, const Split& split,
@@ -151,12 +152,11 @@ Proposal proposal_for(const Network& network, const WeightedLayer& layer, const 
   if (proposal.why_not.empty()) proposal.why_not = on_a_grid(network, layer.weight);
   if (proposal.why_not.empty() && activation) proposal.why_not = on_a_grid(network, path.first_weight);
   if (!proposal.why_not.empty()) return proposal;
-  proposal.what = fmt::format(
-      "{} of {} channels of {} made once more: steps {:.2g} times finer, {:.1f} percent more "
-      "products",
-      split.added, path.channels, activation ? fmt::format("'{}'", layer.data) : std::string("its weight"),
-      std::sqrt(split.before / split.after),
-      100 * static_cast<double>(split.added) / static_cast<double>(path.channels));
+  proposal.what =
+      fmt::format("{} of {} channels of {} duplicated: scale {:.2g} times finer, {:.1f} % more products", split.added,
+                  path.channels, activation ? fmt::format("'{}'", layer.data) : std::string("its weight"),
+                  std::sqrt(split.before / split.after),
+                  100 * static_cast<double>(split.added) / static_cast<double>(path.channels));
   const bool by_result = network.plan.tensors.at(layer.weight).scale.size() > 1;
   const std::int32_t highest = is_integer(layer.format) ? code_range(layer.format).highest : 0;
   proposal.rewrite = [path, copies = split.copies, activation, by_result, highest](Model& model) {

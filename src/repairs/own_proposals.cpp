@@ -77,12 +77,12 @@ class IdeaReader {
       if (network_.node(layer) == nullptr) refuse(fmt::format("no layer is named '{}'", printable(layer)));
     }
     if (!idea.why_not.empty()) return proposal;
-    if (idea.layers.empty()) refuse("an idea that names no layer");
+    if (idea.layers.empty()) refuse("the proposal names no layer");
     for (const auto& [tensor, range] : idea.ranges) proposal.grids.emplace(tensor, grid_of(tensor, range));
     for (const auto& [name, value] : idea.constants) proposal.constants.emplace(name, constant_of(name, value));
     if (!idea.model.empty()) proposal.rewrite = rewrite_to(idea.model);  // a second one is refused below
     const bool fits = !idea.ranges.empty() || !idea.constants.empty();
-    if (idea.model.empty() && !fits) refuse("an idea that changes nothing");
+    if (idea.model.empty() && !fits) refuse("the proposal changes nothing");
     if (!idea.model.empty() && (fits || ideas_ > 0)) refuse("a model has to be the only change");
     if (rewritten_ && idea.model.empty()) refuse("a model has to be the only change");
     ++ideas_;
@@ -116,7 +116,8 @@ class IdeaReader {
       if (std::ranges::find(node.input(), name) != node.input().end()) readers.push_back(node.name());
     }
     if (readers.size() != 1) {
-      refuse(fmt::format("'{}' is read by {}: one is wanted", printable(name), plural(readers.size(), "layer")));
+      refuse(fmt::format("'{}' is read by {}: exactly one reader is required", printable(name),
+                         plural(readers.size(), "layer")));
     }
     return {readers.front(), value.shape(), {value.floats().begin(), value.floats().end()}};
   }
@@ -125,7 +126,7 @@ class IdeaReader {
     rewritten_ = true;
     const auto read = std::make_shared<const Model>(read_model(source));
     if (input_names(*read) != input_names(network_.model) || output_names(*read) != output_names(network_.model)) {
-      refuse("its model has other inputs or outputs");
+      refuse("its model has different inputs or outputs");
     }
     return [read](Model& model) {
       Model next = *read;

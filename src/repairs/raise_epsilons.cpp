@@ -59,15 +59,15 @@ std::vector<Proposal> raise_epsilons(const Network& network, int) {
           op == "Add" || op == "Max" || (op == "Clip" && user->input_size() > 1 && user->input(1) == name);
       const Protects protects = adds ? protected_by(walk, *user) : Protects::Nothing;
       if (protects == Protects::Nothing) {
-        proposal.why_not = fmt::format("'{}' ({}) reads {:g} for something else than a divisor or a logarithm",
-                                       user->name(), op, epsilon);
+        proposal.why_not =
+            fmt::format("'{}' ({}) uses {:g} for more than a divisor or a logarithm", user->name(), op, epsilon);
       }
       if (protects == Protects::Divisor) raised = 0x1p-15F;
       proposal.layers.push_back(user->name());
     }
     if (proposal.layers.empty()) continue;
     if (proposal.why_not.empty()) {
-      proposal.what = fmt::format("'{}' from {:g} to {:.4g}", name, epsilon, raised);
+      proposal.what = fmt::format("'{}' raised from {:g} to {:.4g}", name, epsilon, raised);
       proposal.rewrite = [name, raised](Model& model) {
         const Tensor old = initializer(model, name).value();
         set_initializer(model, *owner_of_initializer(model, name), name, Tensor::of(old.shape(), {&raised, 1}));

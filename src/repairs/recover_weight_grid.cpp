@@ -31,11 +31,11 @@ std::vector<Proposal> recover_weight_grid(const Network& network, int) {
     const Tensor weight = *initializer(network.model, layer.weight);
     const std::optional<Lattice> lattice = lattice_of(weight.floats());
     if (old.block > 0 || old.format != Format::Int8) {
-      proposal.why_not = "grids are looked for in int8 weights with one scale, or one for each channel";
+      proposal.why_not = "only INT8 weights with one scale, or one for each channel, are checked";
     } else if (network.plan.rules.reduce_range) {
-      proposal.why_not = "weights are limited to 7 bits, and its own scale would need 8";
+      proposal.why_not = "weights are limited to 7 bits, but its own scale needs 8";
     } else if (!lattice) {
-      proposal.why_not = "its weights lie on no grid of 8 bits";
+      proposal.why_not = "its weights are not multiples of one 8-bit scale";
     } else {
       QuantParams grid = old;
       const auto step = static_cast<float>(lattice->step);
@@ -50,13 +50,13 @@ std::vector<Proposal> recover_weight_grid(const Network& network, int) {
       }
       // A few weights beyond the codes may still cost less than rounding all others: the layer's output tells.
       if (changed == 0) {
-        proposal.why_not = fmt::format("every channel has weights beyond {} steps of its grid", codes.highest);
+        proposal.why_not = fmt::format("every channel has weights beyond {} times its scale", codes.highest);
       } else {
         const auto beyond = lattice->beyond(codes.highest, weight.floats());
         proposal.what = fmt::format(
-            "its weights are multiples of {:.6g}: that step {}{}", step,
+            "its weights are multiples of {:.6g}: that scale {}{}", step,
             grid.scale.size() > 1 ? fmt::format("in {} of {} channels", changed, grid.scale.size())
-                                  : fmt::format("in place of {:.6g}", old.scale.front()),
+                                  : fmt::format("instead of {:.6g}", old.scale.front()),
             beyond > 0 && grid.scale.size() == 1 ? fmt::format("; {} of {} values are clipped", beyond, weight.count())
                                                  : std::string());
         proposal.grids[layer.weight] = std::move(grid);

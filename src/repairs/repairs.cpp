@@ -19,7 +19,7 @@ namespace {
 const std::vector<Repair>& table() {
   static const std::vector<Repair> kRepairs = {
       {.id = "clamp-mask",
-       .text = "a mask constant beyond the format becomes a value that softmax still turns into 0",
+       .text = "a mask constant beyond the format becomes a value that the Softmax still turns into 0",
        .scaled = false,
        .propose = clamp_masks},
       {.id = "fuse-norm",
@@ -35,36 +35,36 @@ const std::vector<Repair>& table() {
        .propose = fuse_gelus},
       {.id = "stable-form",
        .text = "logarithms and ratios of exponentials are computed from exponentials up to 1, or by one operator",
-       .cost = "at most three small operators for each place; less where one operator replaces several",
+       .cost = "at most three small operators for each place; less if one operator replaces several",
        .scaled = false,
        .propose = stable_forms},
       {.id = "scale-stream",
-       .text = "a residual stream beyond the format is written times a power of two, which its norms take out again",
-       .cost = "none; one Mul where something outside of the blocks makes or reads the stream",
+       .text = "a residual stream beyond the format is stored times a power of two, which its norms divide out",
+       .cost = "none; one Mul if a layer outside the blocks computes or reads the stream",
        .scaled = false,
        .propose = scale_streams},
       {.id = "centre-stream",
-       .text = "the mean that all LayerNorms subtract from a tensor is taken out of the weights that write it",
+       .text = "the mean that all LayerNorms subtract from a tensor is removed from the weights that compute it",
        .scaled = false,
        .propose = centre_streams},
       {.id = "raise-epsilon",
-       .text = "an epsilon that the format turns into 0 becomes 2^-24, or 2^-15 under a plain division",
+       .text = "an epsilon that the format rounds to 0 becomes 2^-24, or 2^-15 under a plain division",
        .scaled = false,
        .propose = raise_epsilons},
       {.id = "scale-square",
-       .text = "squares, sums and logarithms read values scaled by a power of two, so that they stay inside the format",
+       .text = "squares, sums and logarithms use values scaled by a power of two, so that they stay inside the format",
        .cost = "up to two Mul for each place",
        .scaled = false,
        .rounds = 3,
        .propose = scale_squares},
       {.id = "clip-cube",
-       .text = "the tanh of a GELU in pieces reads clipped values, so that their cube stays inside the format",
+       .text = "the tanh of a GELU in pieces uses clipped values, so that their cube stays inside the format",
        .cost = "one Clip for each GELU",
        .scaled = false,
        .propose = clip_cubes},
       {.id = "scale-attention",
-       .text = "the power of two in the scale behind Q K^T moves in front of it",
-       .cost = "none, or one Mul in place of another",
+       .text = "the power of two in the scale after Q K^T moves before it",
+       .cost = "none, or one Mul instead of another",
        .scaled = false,
        .propose = scale_attentions},
       {.id = "weight-grid",
@@ -75,7 +75,7 @@ const std::vector<Repair>& table() {
        .cost = "depthwise kernels of ONNX Runtime get slower",
        .propose = move_weight_zeros},
       {.id = "per-channel",
-       .text = "one scale for each output channel of a weight, where ‹per-tensor› asked for a single one; only with "
+       .text = "one scale for each output channel of a weight, although ‹per-tensor› asked for a single one; only with "
                "‹allow›",
        .when_asked = true,
        .propose = scales_per_channel},
@@ -83,26 +83,27 @@ const std::vector<Repair>& table() {
        .text = "cross-layer equalization: channels of two consecutive layers are scaled against each other",
        .propose = cross_layer_equalization},
       {.id = "smooth",
-       .text = "SmoothQuant: large channels of an activation are scaled down, and the weights that read them up",
+       .text =
+           "SmoothQuant: large channels of an activation are scaled down, and the weights that read them are scaled up",
        .rounds = 2,
        .propose = smooth_quant},
       {.id = "rotate-stream",
        .text = "an orthogonal matrix, folded into the weights, spreads large channels of the residual stream over all",
-       .cost = "none; one product more where something outside of the blocks makes or reads the stream",
+       .cost = "none; one extra product if a layer outside the blocks computes or reads the stream",
        .propose = rotate_streams},
       {.id = "unfold-norm",
-       .text = "the factors of a BatchNormalization leave a weight again, if its output channels share a scale",
+       .text =
+           "the factors of a BatchNormalization are removed from a weight again, if its output channels share a scale",
        .cost = "one Mul for each layer",
        .propose = unfold_norms},
       {.id = "split-channels",
        .text = "outlier channel splitting: channels that set the scale for all others are doubled and halved",
-       .cost = "at most one channel in 20 more",
+       .cost = "at most one extra channel in 20",
        .rounds = 2,
        .propose = outlier_channel_splitting},
       {.id = "range",
        .text = "a few large values are clipped, by least squared error or percentile, so that the others keep more "
-               "digits; a "
-               "range that clips many is widened",
+               "digits; a range that clips many values is widened",
        .rounds = 3,
        .propose = swap_ranges},
       {.id = "round-weights",
@@ -124,7 +125,7 @@ std::span<const Repair> all_repairs() { return table(); }
 
 std::optional<std::string> repair_text(std::string_view id) {
   if (id == "keep-high") {
-    return "the layer stays in the high format: the answer to every cause where no repair is enough; cost at run time: "
+    return "the layer stays in the high format. This answers every cause if no repair is enough. Cost at run time: "
            "that of the high format";
   }
   const auto found = std::ranges::find(table(), id, &Repair::id);

@@ -55,7 +55,7 @@ class StreamSearch {
     if (fresh) {
       open_.push_back(tensor);
     } else if (place->second != inside) {
-      stream_.why_not = fmt::format("'{}' would have to be mapped in two ways", printable(tensor));
+      stream_.why_not = fmt::format("'{}' would need two different mappings", printable(tensor));
     }
   }
 
@@ -311,7 +311,7 @@ class StreamSearch {
       const Inside& inside = inside_.at(tensor);
       if (inside.from_end != 0 || !inside.factors.empty()) {
         const onnx::NodeProto* maker = graph_.walk.maker(tensor);
-        stream_.why_not = fmt::format("'{}', which {} makes, cannot take a matrix", printable(tensor),
+        stream_.why_not = fmt::format("'{}' from {} cannot take a matrix", printable(tensor),
                                       maker == nullptr ? "nothing" : maker->op_type());
         return;
       }

@@ -120,7 +120,7 @@ class StreamRotation {
 
   onnx::NodeProto& node(const std::string& name) {
     onnx::NodeProto* found = find_node(graph(), name);
-    if (found == nullptr) throw Error(ErrorKind::Internal, "a node of the residual stream is gone: " + name);
+    if (found == nullptr) throw Error(ErrorKind::Internal, "a node of the residual stream is missing: " + name);
     return *found;
   }
 
@@ -279,7 +279,7 @@ class StreamRotation {
         return;
       }
     }
-    throw Error(ErrorKind::Internal, "nothing makes a tensor of the residual stream: " + tensor);
+    throw Error(ErrorKind::Internal, "no layer computes this tensor of the residual stream: " + tensor);
   }
 
   void remove_factor(const std::string& name) {

@@ -38,25 +38,26 @@ bool on_grid(std::span<const float> values) {
 std::string why_not_rotated(const Network& network, const ResidualStream& stream) {
   if (!stream.why_not.empty()) return stream.why_not;
   if (!ChannelRotation::fits(stream.width)) {
-    return fmt::format("there is no flat matrix for {} channels", stream.width);
+    return fmt::format("no flat matrix exists for {} channels", stream.width);
   }
   if (stream.crossings.size() > kMostProducts || stream.crossings.size() * kFewestForEach > stream.layers().size()) {
     const StreamCrossing& first = stream.crossings.front();
     std::string made = "an input of the network";
     for (const onnx::NodeProto& node : network.model.proto.graph().node()) {
       for (const std::string& output : node.output()) {
-        if (output == first.tensor) made = fmt::format("{} '{}' makes it", node.op_type(), printable(node.name()));
+        if (output == first.tensor) made = fmt::format("{} '{}' computes it", node.op_type(), printable(node.name()));
       }
     }
-    return fmt::format("the matrix would need {}, the first for '{}' ({}): that is too many for {}",
+    return fmt::format("the matrix would need {}, the first for '{}' ({}): too many for {}",
                        plural(stream.crossings.size(), "product"), printable(first.tensor),
-                       first.starts ? made : "others read it too", plural(stream.layers().size(), "layer"));
+                       first.starts ? made : "other layers also read it", plural(stream.layers().size(), "layer"));
   }
   for (const std::string& name : stream.layers()) {
     const onnx::NodeProto* node = network.node(name);
     if (node == nullptr) continue;
     const std::optional<Tensor> weight = initializer(network.model, node->input(1));
-    if (weight && on_grid(weight->floats())) return "its weights lie on a grid, which the matrix would break";
+    if (weight && on_grid(weight->floats()))
+      return "its weights are multiples of one scale, and the matrix would break that";
   }
   return {};
 }
@@ -78,8 +79,9 @@ std::vector<Proposal> rotate_streams(const Network& network, int) {
     if (proposal.why_not.empty()) {
       proposal.or_by_output = true;
       proposal.neutral_db = kNeutralRotation;
-      proposal.what = fmt::format("{} channels of the residual stream times an orthogonal matrix, folded into {}",
-                                  stream.width, plural(layers.size(), "layer"));
+      proposal.what =
+          fmt::format("{} channels of the residual stream multiplied by an orthogonal matrix, folded into {}",
+                      stream.width, plural(layers.size(), "layer"));
       if (!stream.crossings.empty()) {
         proposal.what += fmt::format("; {} added", plural(stream.crossings.size(), "product"));
       }

@@ -38,10 +38,11 @@ struct Scale {
 std::string read_scale(const Model& model, const GraphWalk& walk, const onnx::NodeProto& product, Scale& scale) {
   scale.product = product.name();
   const auto& readers = walk.readers(product.output(0));
-  if (readers.size() != 1) return "more than one node reads it, or none";
+  if (readers.size() != 1) return "it does not have exactly one reader";
   const onnx::NodeProto& node = *readers.front();
   scale.divides = node.op_type() == "Div" && node.input(0) == product.output(0);
-  if (node.op_type() != "Mul" && !scale.divides) return fmt::format("{} reads it, and no scale", node.op_type());
+  if (node.op_type() != "Mul" && !scale.divides)
+    return fmt::format("{} reads it, which is not a scale", node.op_type());
   scale.constant = node.input(node.input(0) == product.output(0) ? 1 : 0);
   const std::optional<Tensor> value = initializer(model, scale.constant);
   if (!value || value->dtype() != Dtype::Float32 || value->count() != 1 || value->shape().size() > 2) {
@@ -51,7 +52,7 @@ std::string read_scale(const Model& model, const GraphWalk& walk, const onnx::No
   scale.value = value->floats()[0];
   scale.shape = value->shape();
   if (!(scale.factor() > 0) || scale.factor() > 0.5F || std::isinf(scale.value))
-    return "its scale makes nothing smaller";
+    return "its scale does not make values smaller";
   return {};
 }
 
@@ -154,7 +155,7 @@ std::vector<Proposal> scale_attentions(const Network& network, int) {
     proposal.layers = {node.name()};
     proposal.why_not = read_scale(model, walk, node, scale);
     if (proposal.why_not.empty() && largest * scale.factor() > kLargestFloat16) {
-      proposal.why_not = fmt::format("it reaches {:.3g} behind its scale too", largest * scale.factor());
+      proposal.why_not = fmt::format("it reaches {:.3g} after its scale too", largest * scale.factor());
     }
     if (proposal.why_not.empty()) {
       const float power = std::exp2(std::floor(std::log2(scale.factor())));
@@ -163,7 +164,7 @@ std::vector<Proposal> scale_attentions(const Network& network, int) {
         if (constants.empty()) constants = constants_in_front(model, walk, factor);
       }
       proposal.layers.push_back(scale.node);
-      proposal.what = fmt::format("sums up to {:.4g} are scaled by {:g} in front, {}", largest, power,
+      proposal.what = fmt::format("sums up to {:.4g} are scaled by {:g} first, {}", largest, power,
                                   constants.empty() ? "by a Mul" : fmt::format("in '{}'", printable(constants.back())));
       proposal.rewrite = [=](Model& changed) { move_scale(changed, scale, constants, power); };
     }

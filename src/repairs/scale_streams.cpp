@@ -55,7 +55,7 @@ class StreamScaling {
  private:
   onnx::NodeProto& node_of(const std::string& name) {
     onnx::NodeProto* found = find_node(*model_.proto.mutable_graph(), name);
-    if (found == nullptr) throw Error(ErrorKind::Internal, "a node of the residual stream is gone: " + name);
+    if (found == nullptr) throw Error(ErrorKind::Internal, "a node of the residual stream is missing: " + name);
     return *found;
   }
 
@@ -145,14 +145,14 @@ std::vector<Proposal> scale_streams(const Network& network, int) {
     proposal.why_not = stream.why_not;
     for (const StreamCrossing& crossing : stream.crossings) {
       if (crossing.norm >= 0 || reach(crossing.tensor) <= kLargestFloat16) continue;
-      proposal.why_not = fmt::format("something else reads '{}' too, and it is beyond the format by itself",
-                                     printable(crossing.tensor));
+      proposal.why_not =
+          fmt::format("another layer also reads '{}', which exceeds the format by itself", printable(crossing.tensor));
     }
     if (proposal.why_not.empty()) {
       const int power = static_cast<int>(std::ceil(std::log2(most * kHeadroom / kLargestFloat16)));
       const auto factor = static_cast<float>(std::exp2(-power));
       proposal.by_output = true;
-      proposal.what = fmt::format("the residual stream reaches {:.4g} and is written times 2^-{}", most, power);
+      proposal.what = fmt::format("the residual stream reaches {:.4g} and is stored times 2^-{}", most, power);
       const auto kept = std::make_shared<const ResidualStream>(std::move(stream));
       proposal.rewrite = [kept, factor](Model& model) { StreamScaling(model, *kept, factor).run(); };
     }

@@ -37,14 +37,14 @@ class Growth {
       const onnx::NodeProto& node = index_.node(*next_.begin());
       next_.erase(next_.begin());
       if (region_.nodes.size() >= kMostNodes) {
-        region_.why_not = "what would have to be scaled with it has no end nearby";
+        region_.why_not = "too many layers would have to be scaled with it";
         return region_;
       }
       if (!enter(node)) return std::nullopt;
     }
     for (const std::string& output : outputs_) restore(output);
     for (const auto& [tensor, degree] : region_.restored) {
-      if (!fits(tensor)) region_.why_not = fmt::format("'{}' is beyond the format by itself", printable(tensor));
+      if (!fits(tensor)) region_.why_not = fmt::format("'{}' exceeds the format by itself", printable(tensor));
     }
     return region_;
   }
@@ -228,7 +228,7 @@ ScaledRegion scaled_region(const Network& network, const GraphWalk& walk, const 
     if (std::optional<ScaledRegion> region = Growth(network, walk, index, start).grow()) return *std::move(region);
   }
   ScaledRegion none;
-  none.why_not = "what would have to be scaled with it has no end nearby";
+  none.why_not = "too many layers would have to be scaled with it";
   return none;
 }
 

@@ -47,7 +47,7 @@ std::string constant_of_channels(const Network& network, const std::string& name
   if (!value || value->dtype() != Dtype::Float32) return "is not a constant of floats";
   const bool fits = !value->shape().empty() && value->shape().back() == static_cast<std::int64_t>(channels) &&
                     value->count() == static_cast<std::int64_t>(channels);
-  return fits ? std::string() : "has not one value for each channel";
+  return fits ? std::string() : "does not have one value for each channel";
 }
 
 /// Input of a Mul or Add that is a constant; -1 when none is, or both are.
@@ -159,7 +159,7 @@ std::optional<bool> reads_rows(const onnx::NodeProto& node, const Tensor& weight
 /// A copy of the constant that `node` alone reads. Errors: Internal when the node is not there any more.
 std::string own_copy(Model& model, const std::string& constant, const std::string& node) {
   onnx::NodeProto* reader = find_node(*model.proto.mutable_graph(), node);
-  if (reader == nullptr) throw Error(ErrorKind::Internal, "a norm to be scaled is gone: " + node);
+  if (reader == nullptr) throw Error(ErrorKind::Internal, "a norm to scale is missing: " + node);
   const std::string copy = NamePool(model).unique(constant);
   set_initializer(model, *owner_of_initializer(model, constant), copy, initializer(model, constant).value());
   for (std::string& input : *reader->mutable_input()) {
@@ -231,20 +231,21 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
     if (largest.size() != read.size()) return std::nullopt;
     for (std::size_t j = 0; j < read.size(); ++j) read[j] = std::max(read[j], largest[j]);
     weights.emplace_back(layer.weight, *rows);
-    if (readers.at(layer.weight) > 1) proposal.why_not = fmt::format("something else reads '{}' too", layer.weight);
-    if (lattice_of(weight.floats())) proposal.why_not = "its weights lie on a grid, which scaling would break";
+    if (readers.at(layer.weight) > 1) proposal.why_not = fmt::format("another layer also reads '{}'", layer.weight);
+    if (lattice_of(weight.floats()))
+      proposal.why_not = "its weights are multiples of one scale, and scaling would break that";
   }
   if (!norm.why_not.empty()) proposal.why_not = norm.why_not;
   if (const std::string other = read_by_others(walk, readers, tensor, behind); !other.empty()) {
-    proposal.why_not = fmt::format("'{}' is read by others than the weights that could take the factors", other);
+    proposal.why_not = fmt::format("'{}' has readers other than the weights that could take the factors", other);
   }
   if (!proposal.why_not.empty()) return proposal;
   const std::vector<float> factors = factors_of(seen, read, alpha);
   const auto [low, high] = std::ranges::minmax(factors);
   if (low == high) return std::nullopt;
   proposal.what =
-      fmt::format("activation '{}': {} channels times {:g} to {:g}, in {} of the norm in front", tensor, factors.size(),
-                  1 / high, 1 / low, norm.constants.size() == 1 ? "the scale" : "scale and bias");
+      fmt::format("activation '{}': {} channels times {:g} to {:g}, in {} of the norm before it", tensor,
+                  factors.size(), 1 / high, 1 / low, norm.constants.size() == 1 ? "the scale" : "scale and bias");
   proposal.rewrite = [norm, weights, factors](Model& model) {
     for (const NormScale::Constant& constant : norm.constants) {
       const std::string own = constant.shared ? own_copy(model, constant.name, constant.node) : constant.name;

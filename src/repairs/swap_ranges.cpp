@@ -71,7 +71,7 @@ std::vector<Proposal> activations(const Network& network, const CalibrationChoic
     const bool wider = ratio > 1 + kSameRange;
     if (!wider && !(ratio < 1 - kSameRange)) continue;
     if (wider && energy_of_error(chosen, values) > kWorthWidening * energy_of_error(grid->second, values)) continue;
-    proposal.what = fmt::format("'{}' by {}: step {:.4g} in place of {:.4g}", tensor, method_name(method.method),
+    proposal.what = fmt::format("'{}' by {}: scale {:.4g} instead of {:.4g}", tensor, method_name(method.method),
                                 chosen.scale.front(), grid->second.scale.front());
     proposal.grids[tensor] = chosen;
     proposals.push_back(std::move(proposal));
@@ -102,7 +102,7 @@ std::vector<Proposal> weights(const Network& network) {
                          {{layer.weight, best}},
                          {},
                          {},
-                         fmt::format("steps of the weight {:.2f} of what they were", best.scale[0] / old.scale[0]),
+                         fmt::format("scales of the weight {:.2f} times as large", best.scale[0] / old.scale[0]),
                          {}});
   }
   return proposals;

@@ -113,11 +113,11 @@ std::vector<Proposal> unfold_norms(const Network& network, int) {
     const std::optional<Tensor> bias = layer.bias.empty() ? std::nullopt : initializer(network.model, layer.bias);
     if (has_bias &&
         (!bias || bias->dtype() != Dtype::Float32 || bias->count() != static_cast<std::int64_t>(channels->count))) {
-      proposal.why_not = "its bias has not one constant for each output channel";
+      proposal.why_not = "its bias does not have one constant for each output channel";
     } else if (readers.at(layer.weight) > 1 || (!layer.bias.empty() && readers.at(layer.bias) > 1)) {
       proposal.why_not = "another layer reads its weight or its bias";
     } else {
-      proposal.what = fmt::format("channels of its weight times {:g} to {:g}, taken back behind it", least, most);
+      proposal.what = fmt::format("channels of its weight times {:g} to {:g}, undone after it", least, most);
       proposal.by_output = true;
       proposal.rewrite = [found](Model& model) { unfold(model, found); };
     }

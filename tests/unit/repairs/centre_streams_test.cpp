@@ -32,7 +32,7 @@ TEST(CentreStreams, TheMeanLeavesWeightAndBias) {
   const auto proposals = centre_streams(bench.network(), 0);
   ASSERT_EQ(proposals.size(), 1U);
   ASSERT_EQ(proposals[0].why_not, "");
-  EXPECT_EQ(proposals[0].what, "the mean of 4 channels is taken out of 2 constants that write them");
+  EXPECT_EQ(proposals[0].what, "the mean of 4 channels is subtracted from 2 constants");
   Model after = bench.model;
   proposals[0].rewrite(after);
   for (const char* name : {"w", "b"}) {
@@ -51,10 +51,10 @@ TEST(CentreStreams, TheMeanLeavesWeightAndBias) {
 TEST(CentreStreams, WhatNeedsTheMeanIsAReason) {
   Bench others = large_mean("z = Sigmoid(t)");
   ASSERT_EQ(centre_streams(others.network(), 0).size(), 1U);
-  EXPECT_EQ(centre_streams(others.network(), 0)[0].why_not, "something else reads 't'");
+  EXPECT_EQ(centre_streams(others.network(), 0)[0].why_not, "another layer also reads 't'");
   Bench products = large_mean("z = MatMul(t, head)");
   ASSERT_EQ(centre_streams(products.network(), 0).size(), 1U);
-  EXPECT_EQ(centre_streams(products.network(), 0)[0].why_not, "not only norms that subtract the mean read it");
+  EXPECT_EQ(centre_streams(products.network(), 0)[0].why_not, "a layer other than a mean-subtracting norm reads it");
 }
 
 TEST(CentreStreams, ValuesAroundZeroNeedNothing) {

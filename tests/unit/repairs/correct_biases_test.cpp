@@ -36,7 +36,7 @@ TEST(BiasCorrection, NeedsABias) {
   Bench bench(std::move(model), Format::Int8);
   bench.mean_error["mm"] = {{0.25, -0.5}, {}};
   EXPECT_EQ(correct_biases(bench.network(), 0).at(0).why_not,
-            "the MatMul adds no constant bias, and no Add in float behind it does");
+            "the MatMul does not add a constant bias, and no float Add follows it");
 }
 
 TEST(BiasCorrection, FindsTheBiasOfAnAddBehindAMatMul) {

@@ -46,9 +46,9 @@ TEST(FuseGelu, RefusesWithAReason) {
   // The sum ends the chain of single readers: the product behind is not reached.
   EXPECT_TRUE(fuse_gelus(read.network(), 0).empty());
   Bench halved(gelu_net(kErfGelus[1], "[more] y = Add(g, h)"), Format::Float16);
-  EXPECT_EQ(fuse_gelus(halved.network(), 0).at(0).why_not, "something else reads one of its pieces");
+  EXPECT_EQ(fuse_gelus(halved.network(), 0).at(0).why_not, "another layer reads one of its nodes");
   Bench shown(gelu_net(kErfGelus[0], "[mm] y = MatMul(g, w)", "float[2,4] y, float[2,4] b"), Format::Float16);
-  EXPECT_EQ(fuse_gelus(shown.network(), 0).at(0).why_not, "one of its pieces is an output of the network");
+  EXPECT_EQ(fuse_gelus(shown.network(), 0).at(0).why_not, "one of its nodes is an output of the network");
 }
 
 }  // namespace

@@ -89,12 +89,12 @@ TEST(FuseNorm, RefusesWithAReason) {
   };
   std::string first = kLayerNorm;
   first.replace(first.find("axes = [-1]"), 11, "axes = [0]");
-  EXPECT_EQ(reason(layer_norm("[act] y = Relu(q)", first)), "it averages over other dimensions than the last");
-  EXPECT_EQ(reason(layer_norm("[more] y = Add(q, d)")), "something else reads its differences");
+  EXPECT_EQ(reason(layer_norm("[act] y = Relu(q)", first)), "it does not average over the last dimension");
+  EXPECT_EQ(reason(layer_norm("[more] y = Add(q, d)")), "another node reads its differences");
   EXPECT_EQ(reason(layer_norm("[act] y = Relu(q)",
                               "[sq] s = Pow(x, two)\n [var] v = ReduceMean<axes = [0]>(s)\n"
                               " [root] r = Sqrt(v)\n [div] q = Div(x, r)\n")),
-            "it averages over other dimensions than the last")
+            "it does not average over the last dimension")
       << "an RMS norm, whose turn it is not";
   Bench whole(layer_norm("[act] y = Relu(q)"), Format::Float32);
   EXPECT_TRUE(fuse_norms(whole.network(), 0).empty()) << "float32 needs none";

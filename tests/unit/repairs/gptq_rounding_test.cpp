@@ -127,7 +127,7 @@ TEST(GptqRounding, KeepsTheNearestCodesWhereTheOtherHalfGainsNothing) {
   for (std::size_t i = 0; i < 16; ++i) strangers.sums[17 * i] = 1;
   bench.measured["mm"] = {strangers, strangers};
   EXPECT_EQ(gptq_rounding(bench.network(), 0).at(0).why_not,
-            "weights rounded for one half of the samples are no better than the nearest values on the other half");
+            "weights rounded on one half of the samples are not better than nearest rounding on the other half");
 }
 
 TEST(GptqRounding, RoundsWhatTakesTheLeastWorkFirst) {
@@ -141,7 +141,7 @@ TEST(GptqRounding, RoundsWhatTakesTheLeastWorkFirst) {
     network.rounding_work = limit;
     std::vector<std::string> layers;
     for (const Proposal& proposal : gptq_rounding(network, 0)) {
-      if (proposal.why_not.starts_with("rounding it takes more work")) layers.push_back(proposal.layers.front());
+      if (proposal.why_not.starts_with("rounding it costs more")) layers.push_back(proposal.layers.front());
     }
     return layers;
   };
@@ -158,7 +158,7 @@ TEST(GptqRounding, RefusesWhatItCannotHelp) {
   const auto reason = [](Bench& bench) { return gptq_rounding(bench.network(), 0).at(0).why_not; };
   Bench exact(one_matmul(waves()), Format::Int8);
   exact.weight_share["mm"] = 0.05;
-  EXPECT_EQ(reason(exact), "its weights make 5 percent of its error, and less than 20 cannot help");
+  EXPECT_EQ(reason(exact), "its weights make only 5 % of its error, and less than 20 % is not worth rounding");
   Bench dead(one_matmul(waves()), Format::Int8);
   dead.weight_share["mm"] = 0.5;
   dead.measured["mm"] = {{1, 16, std::vector<float>(256)}, {1, 16, std::vector<float>(256)}};
@@ -171,7 +171,7 @@ TEST(GptqRounding, RefusesWhatItCannotHelp) {
   Bench turned(parsed("g (float[1,2,4,4] x) => (float[1,2,4,4] y) { [up] y = ConvTranspose(x, w) }",
                       {{"w", zeros({2, 2, 1, 1})}}),
                Format::Int8);
-  EXPECT_EQ(reason(turned), "weights of Conv, Gemm and MatMul are rounded so, not those of this ConvTranspose");
+  EXPECT_EQ(reason(turned), "only Conv, Gemm and MatMul are supported, not ConvTranspose");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Proposal moved_zero(const Tensor& weights, Target target) {
 TEST(MoveWeightZeros, HoldsAGridThatReachesFartherOnOneSide) {
   const Tensor w = filled({8, 8}, [](int i) { return 0.01F * static_cast<float>(i * 37 % 64 * 4 - 95); });
   const Proposal proposal = moved_zero(w, Target::OnnxRuntime);
-  EXPECT_EQ(proposal.what, "step 0.01 and zero point -30 in place of 0.0123622 and 0");
+  EXPECT_EQ(proposal.what, "scale 0.01 and zero point -30 instead of 0.0123622 and 0");
   std::vector<float> rounded(64);
   round_tensor(proposal.grids.at("w"), w.shape(), w.floats(), rounded);
   for (std::size_t i = 0; i < 64; ++i) EXPECT_NEAR(rounded[i], w.floats()[i], 1e-6F);
@@ -43,10 +43,10 @@ TEST(MoveWeightZeros, StretchesTheCodesOverOrdinaryWeights) {
 
 TEST(MoveWeightZeros, RefusesWithAReason) {
   const Tensor sine = filled({8, 8}, [](int i) { return std::sin(static_cast<float>(i)); });
-  EXPECT_EQ(moved_zero(sine, Target::OnnxRuntime).why_not, "its weights reach about as far on either side of zero");
+  EXPECT_EQ(moved_zero(sine, Target::OnnxRuntime).why_not, "its weights reach about equally far on both sides of zero");
   const Tensor grid = filled({8, 8}, [](int i) { return 0.01F * static_cast<float>(i * 37 % 64 - 20); });
   EXPECT_EQ(moved_zero(grid, Target::OnnxRuntime).why_not, "symmetric quantization already uses its whole range");
-  EXPECT_EQ(moved_zero(grid, Target::TensorRt).why_not, "target tensorrt takes no zero point of weights");
+  EXPECT_EQ(moved_zero(grid, Target::TensorRt).why_not, "target tensorrt does not support zero points of weights");
 }
 
 }  // namespace

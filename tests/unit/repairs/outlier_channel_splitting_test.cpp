@@ -122,24 +122,23 @@ TEST(OutlierChannelSplitting, ConvolutionsAreSplitAlongTheirInputChannels) {
 }
 
 TEST(OutlierChannelSplitting, RefusesWithAReason) {
-  EXPECT_EQ(SplitNet("[act] r = Sigmoid(a)").reason(0), "Sigmoid 'act' in front of it lets no factor through");
-  EXPECT_EQ(SplitNet("[size] s = Abs(a)\n [act] r = Div(a, s)").reason(0),
-            "Div 'act' in front of it lets no factor through")
+  EXPECT_EQ(SplitNet("[act] r = Sigmoid(a)").reason(0), "no factor can pass Sigmoid 'act' before it");
+  EXPECT_EQ(SplitNet("[size] s = Abs(a)\n [act] r = Div(a, s)").reason(0), "no factor can pass Div 'act' before it")
       << "both sides have it, the quotient not at all";
   EXPECT_EQ(SplitNet("[act] r = Softmax(a)").reason(1),
-            "Softmax 'act' in front of it mixes channels, or makes them itself");
-  EXPECT_EQ(SplitNet("[act] r = Relu(a)", " [else] z = Neg(r)").reason(1), "others read 'r' too");
+            "Softmax 'act' before it mixes channels or computes them itself");
+  EXPECT_EQ(SplitNet("[act] r = Relu(a)", " [else] z = Neg(r)").reason(1), "other layers also read 'r'");
   SplitNet grid("[act] r = Relu(a)");
   set_initializer(grid.bench.model, *grid.bench.model.proto.mutable_graph(), "w2",
                   filled({16, 4}, [](int i) { return i == 12 ? 1.2F : 0.01F * static_cast<float>(i % 41 - 20); }));
-  EXPECT_EQ(grid.reason(1), "its weights lie on a grid, which parts of them would leave");
+  EXPECT_EQ(grid.reason(1), "its weights are multiples of one scale, and splitting would break that");
   Model plain = parsed("g (float[1,16] r) => (float[1,4] y) { [second] y = MatMul(r, w2) }", {{"w2", zeros({16, 4})}});
   set_initializer(plain, *plain.proto.mutable_graph(), "w2",
                   filled({16, 4}, [](int i) { return i == 3 ? 9.0F : std::sin(static_cast<float>(i)); }));
   Bench input(std::move(plain), Format::Int8);
   input.noise["second"] = 0.1;
   EXPECT_EQ(outlier_channel_splitting(input.network(), 1).at(0).why_not,
-            "'r' is an input of the network: nothing makes its channels");
+            "'r' is an input of the network, so no layer computes its channels");
 }
 
 TEST(OutlierChannelSplitting, ProposesNothingForAGoodLayerOrChannelsOfOneSize) {

@@ -32,7 +32,7 @@ TEST(RecoverWeightGrid, RefusesOrdinaryWeightsWithAReason) {
   Bench bench(std::move(model), Format::Int8);
   const auto proposals = recover_weight_grid(bench.network(), 0);
   ASSERT_EQ(proposals.size(), 1U);
-  EXPECT_EQ(proposals[0].why_not, "its weights lie on no grid of 8 bits");
+  EXPECT_EQ(proposals[0].why_not, "its weights are not multiples of one 8-bit scale");
 }
 
 }  // namespace

@@ -111,10 +111,9 @@ TEST(RotateStreams, ManyOtherReadersAreAReason) {
       "[w2] w2 = MatMul(v2, b)\n [m2] m2 = LayerNormalization(w2, g, h)\n [x2] x2 = Add(m2, x1)\n ");
   const auto proposals = net.proposals();
   ASSERT_EQ(proposals.size(), 1U);
-  EXPECT_EQ(
-      proposals[0].why_not,
-      "the matrix would need 2 products, the first for 'm1' (LayerNormalization 'm1' makes it): that is too many for "
-      "3 layers");
+  EXPECT_EQ(proposals[0].why_not,
+            "the matrix would need 2 products, the first for 'm1' (LayerNormalization 'm1' computes it): too many for "
+            "3 layers");
 }
 
 TEST(RotateStreams, WeightsOnAGridAreLeftAlone) {
@@ -123,7 +122,7 @@ TEST(RotateStreams, WeightsOnAGridAreLeftAlone) {
                   filled({8, 12}, [](int i) { return 0.25F * static_cast<float>(i * 37 % 25 - 12); }));
   const auto proposals = net.proposals();
   ASSERT_EQ(proposals.size(), 1U);
-  EXPECT_EQ(proposals[0].why_not, "its weights lie on a grid, which the matrix would break");
+  EXPECT_EQ(proposals[0].why_not, "its weights are multiples of one scale, and the matrix would break that");
 }
 
 TEST(RotateStreams, WithoutAnAdditionThereIsNoStream) {

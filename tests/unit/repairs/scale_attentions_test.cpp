@@ -80,11 +80,11 @@ TEST(ScaleAttention, QueriesThatNothingConstantMakesGetAMul) {
 }
 
 TEST(ScaleAttention, RefusesWithAReason) {
-  EXPECT_EQ(AttentionNet("[scale] l = Mul(s, twice)").proposal().why_not, "its scale makes nothing smaller");
+  EXPECT_EQ(AttentionNet("[scale] l = Mul(s, twice)").proposal().why_not, "its scale does not make values smaller");
   EXPECT_EQ(AttentionNet("[scale] l = Mul(s, m)").proposal().why_not, "its scale is not a constant number");
-  EXPECT_EQ(AttentionNet("[scale] l = Relu(s)").proposal().why_not, "Relu reads it, and no scale");
+  EXPECT_EQ(AttentionNet("[scale] l = Relu(s)").proposal().why_not, "Relu reads it, which is not a scale");
   AttentionNet beyond("[scale] l = Div(s, eight)", "[q] a = MatMul(x, wq)\n [bias] b = Add(bq, a)\n", 1e6F);
-  EXPECT_EQ(beyond.proposal().why_not, "it reaches 1.25e+05 behind its scale too");
+  EXPECT_EQ(beyond.proposal().why_not, "it reaches 1.25e+05 after its scale too");
   AttentionNet small("[scale] l = Div(s, eight)", "[q] a = MatMul(x, wq)\n [bias] b = Add(bq, a)\n", 6e4F);
   EXPECT_TRUE(scale_attentions(small.bench.network(), 0).empty()) << "float16 holds the sums";
 }

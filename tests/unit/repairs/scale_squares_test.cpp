@@ -59,7 +59,7 @@ TEST(ScaleSquare, DividesBeforeASumWhoseMeanFits) {
   EXPECT_EQ(operators(model), (std::vector<std::string>{"Mul", "ReduceSum", "Mul", "Neg"}));
   bench.ranges["m"] = {0, 70000, 10, 0};
   bench.ranges["y"] = {-70000, 0, 10, 0};
-  EXPECT_EQ(scale_squares(bench.network(), 0).at(0).why_not, "'y' is beyond the format by itself");
+  EXPECT_EQ(scale_squares(bench.network(), 0).at(0).why_not, "'y' exceeds the format by itself");
 }
 
 /// The power of a short Fourier transform, a filter bank, a floor, a logarithm.

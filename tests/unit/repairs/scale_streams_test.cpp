@@ -41,7 +41,7 @@ TEST(ScaleStreams, WritersGetAPowerOfTwoAndEpsilonsItsSquare) {
   const auto proposals = net.proposals();
   ASSERT_EQ(proposals.size(), 1U);
   ASSERT_EQ(proposals[0].why_not, "");
-  EXPECT_EQ(proposals[0].what, "the residual stream reaches 2e+05 and is written times 2^-4");
+  EXPECT_EQ(proposals[0].what, "the residual stream reaches 2e+05 and is stored times 2^-4");
   Model after = net.bench.model;
   proposals[0].rewrite(after);
   for (const char* written : {"table", "b"}) {
@@ -60,7 +60,7 @@ TEST(ScaleStreams, WritersGetAPowerOfTwoAndEpsilonsItsSquare) {
 TEST(ScaleStreams, WhatElseReadsItIsAReasonIfItIsTooLargeItself) {
   const auto proposals = LargeStream("[z] z = Sigmoid(x1)").proposals();
   ASSERT_EQ(proposals.size(), 1U);
-  EXPECT_EQ(proposals[0].why_not, "something else reads 'x1' too, and it is beyond the format by itself");
+  EXPECT_EQ(proposals[0].why_not, "another layer also reads 'x1', which exceeds the format by itself");
 }
 
 TEST(ScaleStreams, StreamsInsideTheFormatNeedNothing) {

@@ -81,7 +81,7 @@ TEST(SmoothQuant, ANormThatOthersReadIsRefusedWithAReason) {
   Norm net("[norm] n = LayerNormalization(x, g, b)\n [q] q = MatMul(n, wq)\n [k] k = Relu(n)");
   const auto proposals = net.proposals();
   ASSERT_EQ(proposals.size(), 1U);
-  EXPECT_EQ(proposals[0].why_not, "'n' is read by others than the weights that could take the factors");
+  EXPECT_EQ(proposals[0].why_not, "'n' has readers other than the weights that could take the factors");
 }
 
 TEST(SmoothQuant, AScaleThatOthersReadIsCopied) {
@@ -109,7 +109,7 @@ TEST(SmoothQuant, GoesThroughWhatLeavesTheChannelsLast) {
     EXPECT_EQ(proposals[0].layers, (std::vector<std::string>{"q", "k"})) << passage;
     const auto refused = Norm(norm + passage + "[q] q = MatMul(n, wq)\n [k] k = Relu(n0)").proposals();
     ASSERT_EQ(refused.size(), 1U) << passage;
-    EXPECT_EQ(refused[0].why_not, "'n0' is read by others than the weights that could take the factors") << passage;
+    EXPECT_EQ(refused[0].why_not, "'n0' has readers other than the weights that could take the factors") << passage;
   }
   Norm swapped(norm + "[pass] n = Transpose<perm = [1, 0]>(n0)\n " + kTwoReaders);  // other channels come last
   EXPECT_TRUE(swapped.proposals().empty());
