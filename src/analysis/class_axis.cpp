@@ -145,7 +145,7 @@ std::map<std::string, ClassAxis> class_axes(const Model& model, const std::vecto
   for (const auto& [name, axis] : given) {
     if (!name.empty() && std::ranges::find(outputs, name) == outputs.end()) {
       throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is not a measured output", kOption, printable(name)),
-                  "judged are: " + list_some(outputs));
+                  "measured outputs: " + list_some(outputs));
     }
     for (const std::string& output : outputs) {
       if (!name.empty() && output != name) continue;

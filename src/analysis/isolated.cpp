@@ -137,7 +137,7 @@ std::vector<std::optional<ErrorStats>> isolated_errors(const Subject& subject, c
   const Recorder empty(places.size(), 0, 0);
   Recorder total = empty;
   const Session session = subject.session(model);
-  run_samples(subject, session, all_samples(subject), empty, "own error", [&](SampleResult result) {
+  run_samples(subject, session, all_samples(subject), empty, "local error", [&](SampleResult result) {
     total += result.recorder;
     return true;
   });

@@ -241,7 +241,7 @@ std::vector<LayerError> OwnErrorRun::run(const std::vector<std::size_t>& order) 
     total += result.recorder;
     return true;
   };
-  run_samples(subject_, *session_, order, empty, "own error", take,
+  run_samples(subject_, *session_, order, empty, "local error", take,
               {.digest = [](SampleResult& result) { result.outputs.clear(); }});
   return own_->of(total);
 }

@@ -45,7 +45,7 @@ constexpr std::array<StatName, 5> kStats{{{ErrorStat::Elemwise, "elemwise"},
 [[noreturn]] void unknown(const std::string& what, const std::string& text, const std::vector<std::string>& names) {
   const std::vector<std::string> near = nearest_names(text, names, 1);
   const std::string all = list_some(names, names.size());
-  throw Error(ErrorKind::Usage, fmt::format("'{}' is no {}", printable(text), what),
+  throw Error(ErrorKind::Usage, fmt::format("'{}' is not a {}", printable(text), what),
               near.empty() ? "one of: " + all : fmt::format("did you mean {}? one of: {}", near.front(), all));
 }
 

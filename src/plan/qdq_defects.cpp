@@ -255,14 +255,14 @@ class Finder {
       switch (type) {
         case Dtype::Float8E4M3FN:
         case Dtype::Float8E5M2:
-          return need(19, fmt::format("codes in {}", dtype_name(type)));
+          return need(19, fmt::format("values in {}", dtype_name(type)));
         case Dtype::Float4E2M1:
-          return need(23, fmt::format("codes in {}", dtype_name(type)));
+          return need(23, fmt::format("values in {}", dtype_name(type)));
         case Dtype::Int4:
         case Dtype::UInt4:
         case Dtype::Int16:
         case Dtype::UInt16:
-          return need(21, fmt::format("codes in {}", dtype_name(type)));
+          return need(21, fmt::format("values in {}", dtype_name(type)));
         default:
           return;
       }

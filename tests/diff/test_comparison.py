@@ -138,7 +138,7 @@ def test_simple(ours, seed):
             value = getattr(theirs, f"{name}_{suffix}")
             if value is None:
                 continue
-            # Theirs are sums in float32.
+            # Theirs are FP32 accumulation.
             assert near(answer[kind][name], value, 1e-3 if name == "mean" else 1e-6), (kind, name)
 
 

@@ -211,7 +211,7 @@ def test_a_file_that_cannot_run_for_its_defect_says_both(spoil, files):
     onnx.save(model, files / "refused.onnx")
     report = loss(files, "refused.onnx", code=1)
     assert report["defects"] and report["tensors"] == []
-    assert any(note.startswith("not measured, the file does not run: ") for note in report["notes"])
+    assert any(note.startswith("not measured, because the file does not run: ") for note in report["notes"])
 
 
 # What other quantizers and trainers do.

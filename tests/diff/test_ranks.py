@@ -65,7 +65,7 @@ def test_several_ranks_answer_as_one(mpi, tmp_path):
     assert one["kept"]["layers"]
     for ranks in ("2", "5"):
         done = run([*words[:-1], ranks, PROGRAM, *DIAGNOSE, *ALONE, "-o", tmp_path / ranks])
-        assert done.stdout.count("Figures against the float32 model") == 1, "each rank printed"
+        assert done.stdout.count("Figures, compared with the FP32 model") == 1, "each rank printed"
         assert one == answer(json.loads((tmp_path / ranks / "report.json").read_text())), f"{ranks} ranks"
         assert (tmp_path / "one/model.onnx").read_bytes() == (tmp_path / ranks / "model.onnx").read_bytes()
 

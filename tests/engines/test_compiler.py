@@ -158,7 +158,7 @@ def test_the_verdict_on_a_file_has_what_the_compiler_made_of_it(tmp_path):
     assert done.returncode == 0, done.stderr
     done = vernier(*verdict, "--min-sqnr", "1", folder=tmp_path)
     text = " ".join(done.stdout.split())
-    assert done.returncode == 1 and "TensorRT-RTX refuses this file: its words are below" in text and ASYMMETRIC in text
+    assert done.returncode == 1 and "TensorRT-RTX refuses this file: its message is below" in text and ASYMMETRIC in text
 
 
 def test_one_name_for_dimensions_of_two_sizes_is_named(tmp_path):

@@ -141,7 +141,7 @@ def test_they_stay_in_float32_and_the_layers_around_them_do_not(vernier, make, o
     assert [node.op_type for node in whole] == [node.op_type for node in written] != []
     if precision == "fp16":
         if place != "integers":  # what gives no floats is no layer
-            assert f"1 {whole[0].op_type} in float32: a custom operator, of domain test.ops" in done.stdout
+            assert f"1 {whole[0].op_type} in FP32: a custom operator, of domain test.ops" in done.stdout
         weights = [one.data_type for one in typed.graph.initializer if one.name.startswith("w")]
         assert weights and all(type == TensorProto.FLOAT16 for type in weights)
     done = vernier("verify", model, "typed.onnx", "--data", data, "--custom-ops", operators, "--min-sqnr", 15)

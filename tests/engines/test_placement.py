@@ -16,16 +16,16 @@ REFUSED, IN_FLOAT, AS_MANY_KERNELS, TAKEN, FUSED = "refused", "in float", "as ma
 SEEN = {
     "zero-point": ("refused", REFUSED),
     "code-type": ("int32 is refused; uint8 with zero point 0 is accepted, as int8", TAKEN),
-    "activation-along-axis": ("the layer behind runs in float32", IN_FLOAT),
+    "activation-along-axis": ("the next layer runs in float32", IN_FLOAT),
     "weight-axis": ("the layer runs in float32", IN_FLOAT),
     "one-input-in-float": ("the layer runs in float32", IN_FLOAT),
     "pair-in-an-epilogue": ("as many kernels as without the pair", AS_MANY_KERNELS),
     "skip-branch-in-float": ("as many kernels as with a pair in this place", AS_MANY_KERNELS),
     "unequal-concat": ("as many kernels as with one scale", AS_MANY_KERNELS),
-    "int8-and-float8": ("taken: kernels of both formats in one engine", TAKEN),
-    "lost-upper-limit": ("run with 1.6.1: values above the limit; 1.7.1 makes the same kernel", FUSED),
+    "int8-and-float8": ("accepted: one engine has kernels of both formats", TAKEN),
+    "lost-upper-limit": ("run with 1.6.1: values above the limit; 1.7.1 compiles the same kernel", FUSED),
     "absent-limit": ("run with 1.6.1: all zeros without an upper limit, no negative values without a lower", TAKEN),
-    "half-steps": ("run with 1.6.1: infinities, or zeros, where float32 has neither", TAKEN),
+    "half-steps": ("run with 1.6.1: infinities or zeros, unlike in float32", TAKEN),
 }
 
 

@@ -389,7 +389,7 @@ def test_an_engine_file_runs_in_the_place_of_a_model(vernier, model):
     done = vernier("run", "m.engine", "--trt", "--input-shapes", "x:[2,4]", "--save-outputs", "random.json", "-q")
     assert done.returncode == 0 and "random numbers" in done.stderr
     done = vernier("run", "m.engine", "--trt", "--fp16", "--data", "x.npz", "-q")
-    assert done.returncode == 0 and "precision options have no effect on an engine that is built" in done.stderr
+    assert done.returncode == 0 and "precision options have no effect on a built engine" in done.stderr
     for options, code, says in ((["--trt", "--trt-outputs", "mark", "all"], 2, "the outputs that it was built with"),
                                 (["--onnxrt"], 3, "an engine of TensorRT, not an ONNX model"), (["--trt=sim"], 3, "an engine of TensorRT")):
         done = vernier("run", "m.engine", *options, "--data", "x.npz", "-q")
@@ -436,7 +436,7 @@ def test_fewer_bits_are_held_against_float16_in_kernels(vernier, model):
     assert done.returncode == 0 and f"{nodes} kernels" in said, done.stderr
     assert vernier("convert", model, "--fp16", "-o", "half.onnx").returncode == 0
     half = len(onnx.load(model.parent / "half.onnx").graph.node)
-    assert half < nodes and f"With every layer in float16 it has {half}," in said
+    assert half < nodes and f"With every layer in FP16 it has {half}," in said
     done = vernier("diagnose", model, "--int8", "--data", "x.npz", "--compile", "-o", "out", gpu=False)
     assert json.loads((model.parent / "out/report.json").read_text())["compiled"]["float16_kernels"] == half, done.stderr
     done = vernier("convert", model, "--fp16", "-o", "half.onnx", "--compile", gpu=False)

@@ -173,7 +173,7 @@ def test_a_terminal_that_goes_leaves_what_was_measured(sent, tmp_path):
                                 "--no-split"],
                                cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     line = ""
-    while "own errors" not in line and "evaluation" not in line and "sensitivit" not in line:
+    while "local error" not in line and "evaluation" not in line and "sensitivit" not in line:
         line = running.stderr.readline()
         assert line, "it ended before it was interrupted"
     for each in sent:

@@ -248,7 +248,7 @@ def test_one_channel_of_many_that_is_cut_off_is_named(tmp_path, channels, narrow
     names, report = found(tmp_path, model(True), code=int(narrow is not None))
     assert names == ([] if narrow is None else [("lost-pair", "codes")])
     if narrow is not None:
-        assert f"1 of {channels} channels cut off: the range of channel {narrow} ends" in report["defects"][0]["text"]
+        assert f"1 of {channels} channels are clipped: the range of channel {narrow} ends" in report["defects"][0]["text"]
 
 
 def round_to(values, how):

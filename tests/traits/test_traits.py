@@ -226,7 +226,7 @@ def test_layers_behind_operators_of_microsoft_are_lowered(tmp_path):
     check_claim(model, tmp_path / "out/model.onnx", samples, report["final_figures"], "--fp16")
     done = vernier("diagnose", model, "--fp16", "--data", data, "--min-sqnr", "40", folder=tmp_path)
     answer = " ".join(done.stdout.split("\n\n")[0].split())
-    assert answer.startswith("All 3 layers that can be in float16 (") and "2 other layers stay in float32" in answer
+    assert answer.startswith("All 3 layers that can be in FP16 (") and "2 other layers stay in FP32" in answer
 
 
 def test_convolutions_that_stay_count_under_any_name(tmp_path):
@@ -242,8 +242,8 @@ def test_convolutions_that_stay_count_under_any_name(tmp_path):
     np.savez(tmp_path / "x.npz", x=b.normal(12, 1, 3, 8, 8))
     done = vernier("diagnose", "fused.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path)
     answer = " ".join(done.stdout.split("\n\n")[0].split())
-    assert answer.startswith("The one layer that can be in int8 (3.9 % of the multiply-accumulates"), answer
-    assert "2 other layers stay in float32" in answer, answer
+    assert answer.startswith("The one layer that can be in INT8 (3.9 % of the multiply-accumulates"), answer
+    assert "2 other layers stay in FP32" in answer, answer
 
 
 def test_layers_in_front_of_sequences_are_layers(tmp_path):
@@ -265,7 +265,7 @@ def test_the_answer_says_how_little_of_a_recurrent_network_is_low(tmp_path):
         assert work["macs"] == steps * hidden * 4 and work["total_macs"] == work["macs"] + recurrent
         done = vernier("diagnose", model, "--int8", "--data", data, *limit, folder=tmp_path)
         answer = " ".join(done.stdout.split("\n\n")[0].split())
-        assert "0.5 % of the multiply-accumulates" in answer and "2 recurrent layers stay in float32" in answer
+        assert "0.5 % of the multiply-accumulates" in answer and "2 recurrent layers stay in FP32" in answer
     done = vernier("diagnose", model, "--fp16", "--data", data, "--min-sqnr", "20", "--json", folder=tmp_path)
     work = json.loads(done.stdout)["work"]
     assert work["macs"] == work["total_macs"] and work["weight_bytes"] == work["total_weight_bytes"]
@@ -317,7 +317,7 @@ def test_a_file_with_one_pair_needs_its_float_model_too(tmp_path):
     done = vernier("diagnose", "q.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", "--json", folder=tmp_path, codes=(1,))
     assert json.loads(done.stdout)["outcome"] == "no-float-model"
     refused = vernier("diagnose", "q.onnx", "--float", "q.onnx", "--int8", "--data", "x.npz", folder=tmp_path, codes=(3,))
-    assert "is quantized itself, and no float model" in refused.stderr
+    assert "is quantized itself, not a float model" in refused.stderr
 
 
 def test_ranges_of_another_grid_are_taken_over(tmp_path):
@@ -387,7 +387,7 @@ def test_one_verdict_on_a_file_that_somebody_quantized(tmp_path, per_channel):
     assert {row["target"] for row in verdict["placements"]} == {"tensorrt", "onnxruntime", "openvino"}
     assert [row["kind"] for row in verdict.get("defects", [])] == ([] if per_channel else ["starved-channels"])
     text = vernier("verify", *both, "--min-sqnr", "25", folder=tmp_path, codes=(0, 1)).stdout.replace("\n", " ")
-    assert ("one scale serves all of its channels" in loss.stdout.replace("\n", " ")) == (not per_channel)
+    assert ("all of its channels share one scale" in loss.stdout.replace("\n", " ")) == (not per_channel)
     assert ("vernier fix float.onnx --from quantized.onnx" in " ".join(text.split())) == (not per_channel)
     assert "placements" not in json.loads(vernier("verify", *both, "--no-explain", "--json", folder=tmp_path).stdout)
     vernier("fix", "float.onnx", "--from", "quantized.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "25", folder=tmp_path)
@@ -422,7 +422,7 @@ def test_layers_in_float64_stay_and_are_named(tmp_path):
     model, data, _ = networks.write("double_inside", tmp_path)
     report = json.loads(vernier("diagnose", model, "--fp16", "--data", data, "--json", folder=tmp_path).stdout)
     assert {row["name"] for row in report["layers"]} == {"stem", "relu", "head", "mix"}
-    assert "not measured and left as they are: 2 layers in float64 (warm, shares)" in report["notes"]
+    assert "2 layers in float64 stay as they are and are not measured (warm, shares)" in report["notes"]
 
 
 def test_a_network_in_float64_is_refused_with_the_reason(tmp_path):
@@ -465,7 +465,7 @@ def test_what_is_not_finite_inside_is_said(tmp_path):
     onnx.save(b.model([("x", networks.FLOAT, [1, 3, 8, 8])], [("y", networks.FLOAT, [1, 3, 8, 8])]), tmp_path / "m.onnx")
     vernier("convert", "m.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
     done = vernier("verify", "m.onnx", "half.onnx", "--min-sqnr", "1", folder=tmp_path, codes=(0, 1))
-    assert "of the low precision network gives values that are not finite, first" in done.stderr
+    assert "of the low precision network returns infinite or NaN values, first" in done.stderr
     if done.returncode == 0:
         assert ", but 'beyond' (Mul) overflows inside." in done.stdout.replace("\n", " ")
     done = vernier("verify", "m.onnx", "m.onnx", folder=tmp_path)
@@ -475,9 +475,9 @@ def test_what_is_not_finite_inside_is_said(tmp_path):
 def test_everything_is_not_said_where_a_layer_was_excluded(tmp_path):
     model, data, _ = networks.write("classes_before_pixels", tmp_path)
     done = vernier("diagnose", model, "--int8", "--data", data, "--layer-precisions", "stem:fp32", folder=tmp_path)
-    assert done.stdout.startswith("Everything that can be in int8 except 1 excluded layer (20.6 % of the multiply-accumulates")
+    assert done.stdout.startswith("Everything that can be in INT8 except 1 excluded layer (20.6 % of the multiply-accumulates")
     done = vernier("diagnose", model, "--int8", "--data", data, folder=tmp_path)
-    assert done.stdout.startswith("Everything in int8: ")
+    assert done.stdout.startswith("Everything in INT8: ")
 
 
 def test_the_axis_of_classes_can_be_given(tmp_path):

@@ -196,7 +196,7 @@ def test_a_quantized_reference_is_no_float_model(folder):
     assert verdict(folder, reference="quantized.onnx")["outcome"] == "no-requirement"
     text = vernier("verify", "quantized.onnx", "quantized.onnx", "--data", "x.npz", "--min-sqnr", "10", "--junit", "gate.xml",
                    folder=folder, codes=(1,)).stdout
-    assert "which holds quantized values itself: no float model was compared, and there is no verdict" in " ".join(text.split())
+    assert "which holds quantized values itself, so no float model was compared, and this is not a verdict" in " ".join(text.split())
     assert "$ vernier verify FLOAT quantized.onnx" in text and "is met" not in text
     assert 'failures="1"' in (folder / "gate.xml").read_text()
     # Labels judge the file by itself.
@@ -294,7 +294,7 @@ def test_pairs_stand_where_the_file_has_them(tmp_path, target, skip):
     assert {"x", "stem.relu", "sum.relu"} <= quantized_tensors(written)
     notes = " ".join(report["notes"])
     if target == "tensorrt":
-        assert "1 pair of the file has no place under target tensorrt: inner" in notes
+        assert "target tensorrt has no place for 1 pair of the file: inner" in notes
     else:
         assert "inner" in quantized_tensors(written) and "keep the scales of the file" in notes and "no place" not in notes
     plain = vernier("fix", "float.onnx", "--int8", "--data", "x.npz", "--no-latency", "--no-cache", "--target", "tensorrt", "--json",

@@ -56,7 +56,7 @@ def block(layers, quantized, in_float):
 
 @pytest.mark.parametrize("held, wanted, said", [
     (("Identity", ["relu"]), ("Add", ["relu", "x"]), "reads 'x', and"),
-    (("Add", ["relu", "product"]), ("Add", ["relu", "x"]), "reads 'product', in the float model 'x'"),
+    (("Add", ["relu", "product"]), ("Add", ["relu", "x"]), "reads 'product', but 'x' in the float model"),
     (("Add", ["relu", "x"]), ("Identity", ["relu"]), "reads 'x', and"),
     (("Sub", ["x", "relu"]), ("Sub", ["relu", "x"]), "reads 'x', 'relu' in this order, in the float model 'relu', 'x'"),
     (("Concat", ["x", "relu"], {"axis": 1}), ("Concat", ["relu", "x"], {"axis": 1}), "in this order, in the float model 'relu', 'x'")])

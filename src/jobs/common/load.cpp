@@ -201,7 +201,7 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
       throw Error(
           ErrorKind::Usage,
           fmt::format("‹{}›: '{}' is not a measured output", word_of(requirement->metric), printable(limit.output)),
-          "judged are: " + list_some(subject.judged));
+          "measured outputs: " + list_some(subject.judged));
     }
   }
 }

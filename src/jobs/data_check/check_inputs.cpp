@@ -227,7 +227,7 @@ class InputCheck {
                        std::ranges::all_of(report_.inputs, [](const SeenInput& input) { return input.min == 0; });
     if (!zeros || values_ < kLeastValues || report_.inputs.size() != model_inputs(model_).size()) return {};
     return fmt::format(
-        "Every value of {} is 0: these samples show the network nothing.",
+        "Every value of {} is 0: these samples do not test the network.",
         report_.inputs.size() == 1 ? fmt::format("input '{}'", printable(report_.inputs[0].name)) : "all inputs");
   }
 

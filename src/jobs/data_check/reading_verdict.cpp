@@ -81,13 +81,11 @@ Evidence by_statistics(const InputReading& given, const ReadingKinds& kinds) {
           },
           confused,
           [given](const InputReading& r) {
-            return fmt::format(
-                "the first BatchNormalizations then see {:.3g} nats off what training saw, {:.3g} as "
-                "given",
-                *r.misfit, *given.misfit);
+            return fmt::format("the first BatchNormalizations are then {:.3g} nats from training, {:.3g} as given",
+                               *r.misfit, *given.misfit);
           },
           given.confidence ? "Labels (‹labels›) would decide, more samples may."
-                           : "How training read its images would decide, more samples may."};
+                           : "The image preparation of training would decide, more samples may."};
 }
 
 /// Larger values make any network surer: a reading that enlarges them is never surely better, and may be where the
@@ -112,7 +110,7 @@ Evidence by_confidence(const InputReading& given, const ReadingKinds& kinds) {
           },
           [](const InputReading&, const InputReading&) { return false; },
           [given](const InputReading& r) {
-            return fmt::format("the network is then sure of {:.1f} % on average, of {:.1f} % as given",
+            return fmt::format("the average confidence of the network is then {:.1f} %, {:.1f} % as given",
                                100 * r.confidence.value_or(0), 100 * *given.confidence);
           },
           "Labels (‹labels›) would decide, more samples may."};
@@ -179,8 +177,8 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   const InputReading given = report.readings.front();
   if (!given.accuracy && !given.misfit && !given.confidence) {
     report.answer =
-        "The inputs cannot be checked: the file has no BatchNormalization left, its output is not a class, and there "
-        "are no labels of classes.";
+        "The inputs cannot be checked: the file has no BatchNormalization, its output is not a class, and there are no "
+        "labels of classes.";
     return;
   }
   const Evidence judge = given.accuracy ? by_labels(given, hits)
@@ -195,10 +193,10 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   if (clear) {
     report.better = best->change;
     const std::vector<std::string> others = equally_good(judge, kinds, report.readings, *best);
-    report.answer = fmt::format("The inputs fit better changed ({}): {}.", best->change, judge.figures(*best));
+    report.answer = fmt::format("The inputs fit better after a change ({}): {}.", best->change, judge.figures(*best));
     if (!others.empty()) {
       report.answer =
-          fmt::format("The inputs fit better changed ({}; or {}: these samples do not tell them apart): {}.",
+          fmt::format("The inputs fit better after a change ({}; or {}: these samples do not distinguish them): {}.",
                       best->change, fmt::join(others, "; or "), judge.figures(*best));
     }
     report.undecided = !others.empty();
@@ -207,14 +205,14 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
              judge.confused(*best, given)) {
     report.perhaps = best->change;
     report.answer = fmt::format(
-        "The inputs are unlike what the network was trained on ({:.2f} nats off at its first BatchNormalizations). "
-        "Images with less detail than those of training do that, enlarged ones for example, and so does another range "
-        "(changed, {}, they are {:.2f} off).",
+        "The inputs are unlike the training data ({:.2f} nats off at the first BatchNormalizations). Images with less "
+        "detail cause that, for example enlarged ones, and so does another range (with the change, {}, they are {:.2f} "
+        "off).",
         *given.misfit, best->change, *best->misfit);
   } else if (report.unlike_training) {
     report.answer = fmt::format(
-        "The inputs are unlike what the network was trained on ({:.2f} nats off at its first BatchNormalizations), "
-        "and no usual change makes them fit.",
+        "The inputs are unlike the training data ({:.2f} nats off at the first BatchNormalizations), and none of the "
+        "usual changes makes them fit.",
         *given.misfit);
   } else if (right < kFewRight) {
     report.answer = fmt::format(
@@ -224,28 +222,28 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   } else if (best != nullptr && judge.maybe(*best)) {
     report.perhaps = best->change;
     report.answer = fmt::format(
-        "These samples do not show whether the inputs are right: they fit better with this change, but not surely "
+        "These samples do not show whether the inputs are right: they fit better with this change, but not clearly "
         "({}): {}. {}",
         best->change, judge.figures(*best), judge.would_decide);
   } else if (best == nullptr) {
-    report.answer = "The inputs cannot be checked: there is no usual change to compare them with.";
+    report.answer = "The inputs cannot be checked: none of the usual changes applies to them.";
   } else if (by_misfit && *given.misfit > kDoubtful) {
     report.answer = fmt::format(
-        "No usual change of the inputs fits better, but they differ from training: the first BatchNormalizations are "
+        "None of the usual changes fits better, but the inputs differ from training: the first BatchNormalizations are "
         "{:.2f} nats off (0 is equal). Check how the inputs are prepared.",
         *given.misfit);
   } else if (report.decided_by == "confidence" && all_alike(report.readings)) {
     report.answer = fmt::format(
-        "The inputs cannot be checked: under any reading of them the network is about equally sure, {:.1f} % on "
-        "average. {}",
+        "The inputs cannot be checked: with any change the network is about equally confident, {:.1f} % on average. {}",
         100 * *given.confidence, judge.would_decide);
   } else if (report.decided_by == "confidence") {
     report.answer =
-        "No usual change of the inputs makes the network clearly surer of its classes. That is a hint that they are "
-        "right, and none about a range that is too large: larger values make any network surer. Labels (‹labels›) "
-        "would decide.";
+        "None of the usual changes makes the network clearly more confident. That suggests right inputs, but a range "
+        "that is too large would go unnoticed: larger values make any network more confident. Labels (‹labels›) would "
+        "decide.";
   } else {
-    report.answer = fmt::format("The inputs look right: no usual change fits surely better, by {}.", report.decided_by);
+    report.answer = fmt::format("The inputs look right: none of the usual preprocessing mistakes fits better, by {}.",
+                                report.decided_by);
   }
   if (!clear && by_misfit) warn_of_colours(given, report);
 }

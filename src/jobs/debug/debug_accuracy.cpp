@@ -98,7 +98,7 @@ ErrorRole role_of(double sqnr_db, const std::optional<double>& arriving_db, doub
 DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const JobSinks& sinks) {
   if (options.run.runners.size() != 1) {
     throw Error(ErrorKind::Usage,
-                fmt::format("{} to debug, one is wanted", plural(options.run.runners.size(), "runner")),
+                fmt::format("{} to debug, but exactly one is required", plural(options.run.runners.size(), "runner")),
                 "‹vernier debug accuracy MODEL --sim --int8›, or ‹trt›, or ‹onnxrt›");
   }
   DebugAccuracyReport report;

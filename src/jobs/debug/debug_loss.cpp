@@ -72,7 +72,7 @@ void refuse_quantized_operators(const Model& file) {
   });
   if (found.empty()) return;
   throw Error(ErrorKind::Usage,
-              fmt::format("{}: no Q/DQ pairs stand for its quantized operators ({})", file.path.string(),
+              fmt::format("{}: its quantized operators ({}) have no Q/DQ pairs", file.path.string(),
                           list_some(std::vector<std::string>(found.begin(), found.end()))),
               "quantize to the QDQ form (quant_format=QuantFormat.QDQ), or measure it as it is with: ‹vernier verify›");
 }

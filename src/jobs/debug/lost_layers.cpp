@@ -97,9 +97,9 @@ Starved starved_channels(const SimulatedFile& file, const onnx::NodeProto& node,
 
 PairReason reason_of(const QuantizerLoss& pair, const Starved& starved) {
   if (!starved.many() || has_far_too_large_scale(pair)) return reason_of_loss(pair);
-  return {fmt::format("one scale serves all of its channels, and {} of {} use fewer than {:g} levels", starved.starved,
+  return {fmt::format("all of its channels share one scale, and {} of {} use fewer than {:g} levels", starved.starved,
                       starved.channels, kFewLevels),
-          "give each output channel a scale of its own (per channel)"};
+          "give each output channel its own scale (per channel)"};
 }
 
 const std::string& node_of_pair(const QuantizerLoss& pair) {
@@ -165,7 +165,7 @@ std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const Debug
     const PairReason reason = reason_of(*worst, starved);
     found.push_back(
         {"lost-layer", node_of_pair(*worst),
-         fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, for {} '{}' ({:.1f} dB): {}",
+         fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, because {} '{}' keeps {:.1f} dB: {}",
                      printable(layer.layer), layer.op_type, *layer.own_sqnr_db,
                      worst->weight ? "its weight" : "its input", printable(worst->tensor), *worst->sqnr_db, reason.why),
          reason.cure});

@@ -168,16 +168,17 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     PairReason reason = reason_of_loss(own);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;
-      reason.why =
-          fmt::format("{} of {} channels cut off: the range of channel {} ends at {:.4g}, and its values reach {:.4g}",
-                      some.lost, some.all, some.first, some.end, some.largest);
+      reason.why = fmt::format(
+          "{} of {} channels are clipped: the range of channel {} ends at {:.4g}, but its values reach {:.4g}",
+          some.lost, some.all, some.first, some.end, some.largest);
     }
-    found.emplace(pair,
-                  FoundDefect{"lost-pair", own.quantizer,
-                              fmt::format("'{}' keeps {:.1f} dB: {}. With all else exact, output '{}' is at {:.1f} dB",
-                                          printable(own.tensor), db, reason.why, printable(output->first),
-                                          sqnr_db(output->second.pooled)),
-                              reason.cure});
+    found.emplace(
+        pair,
+        FoundDefect{"lost-pair", own.quantizer,
+                    fmt::format("'{}' keeps {:.1f} dB: {}. With only this pair quantized, output '{}' has {:.1f} dB",
+                                printable(own.tensor), db, reason.why, printable(output->first),
+                                sqnr_db(output->second.pooled)),
+                    reason.cure});
   }
   std::vector<FoundDefect> defects;
   for (auto& [pair, defect] : found) defects.push_back(std::move(defect));

@@ -162,7 +162,7 @@ struct OtherLayer {
   bool counts_if_undone = false;  // it is named though the outputs agree
   std::string constant{};         // of the file: named if the outputs are no worse with `values` in its place
   std::optional<Tensor> values{};
-  std::string cure = "export both files from the same network, or write the layer again as the float model has it";
+  std::string cure = "export both files from the same network, or write the layer as in the float model";
 };
 
 class Comparing {
@@ -269,14 +269,14 @@ class Comparing {
   /// `lost`: of the float model, without a twin; `added`: of the file. `nearest`: a node of the file.
   std::optional<Difference> other_nodes(const Nodes& lost, const Nodes& added, const std::string& nearest) const {
     if (!lost.empty() && !added.empty()) {
-      return Difference{added.front()->name(), fmt::format("the file has {} '{}' in place of {} '{}'",
+      return Difference{added.front()->name(), fmt::format("the file has {} '{}' instead of {} '{}'",
                                                            added.front()->op_type(), printable(added.front()->name()),
                                                            lost.front()->op_type(), printable(lost.front()->name()))};
     }
     if (!lost.empty()) {
       const auto source = ref_made_.find(lost.front()->input_size() > 0 ? lost.front()->input(0) : std::string());
       return Difference{
-          nearest, fmt::format("the file has no {0} behind '{1}': '{2}' of the float model is lost",
+          nearest, fmt::format("the file has no {0} after '{1}': '{2}' of the float model is lost",
                                printable(lost.front()->op_type()),
                                printable(source == ref_made_.end() ? lost.front()->input(0) : source->second->name()),
                                printable(lost.front()->name()))};
@@ -313,10 +313,10 @@ class Comparing {
       }
       if (before != nullptr) continue;
       OtherLayer found{
-          {low->name(), fmt::format("Cast '{}' to {} wraps values beyond its ends, and no Clip is in front",
+          {low->name(), fmt::format("Cast '{}' to {} wraps values beyond its ends, and no Clip precedes it",
                                     printable(low->name()), dtype_name(static_cast<Dtype>(to)))},
           true};
-      found.cure = "put a Clip to the ends of the type in front of the Cast, or use QuantizeLinear, which saturates";
+      found.cure = "put a Clip to the ends of the type before the Cast, or use QuantizeLinear, which saturates";
       return found;
     }
     return std::nullopt;
@@ -346,7 +346,7 @@ class Comparing {
             wanted == weights_.found.end() || stored_.contains(input) ? std::nullopt : initializer(file_.model, input);
         if (!held || held->dtype() != Dtype::Float32 || !values_differ(wanted->second.values.floats(), held->floats()))
           continue;
-        return OtherLayer{{low->name(), fmt::format("the constant '{}' of {} '{}' is not '{}' of the float model",
+        return OtherLayer{{low->name(), fmt::format("the constant '{}' of {} '{}' differs from '{}' of the float model",
                                                     printable(input), printable(low->op_type()), printable(low->name()),
                                                     printable(wanted->second.name))},
                           false,
@@ -370,7 +370,7 @@ class Comparing {
     if (wanted || !held || held->constant.empty()) return std::nullopt;
     const auto values = initializer(file_.model, held->constant);
     if (!values || values->dtype() != Dtype::Float32) return std::nullopt;
-    return OtherLayer{{held->node->name(), fmt::format("{} '{}' adds the bias '{}', and the float model adds none",
+    return OtherLayer{{held->node->name(), fmt::format("{} '{}' adds the bias '{}', but the float model adds none",
                                                        printable(held->node->op_type()), printable(held->node->name()),
                                                        printable(held->constant))},
                       false,

@@ -70,10 +70,10 @@ bool has_far_too_large_scale(const QuantizerLoss& pair) { return pair.coverage &
 
 PairReason reason_of_loss(const QuantizerLoss& pair) {
   if (pair.clip_share && *pair.clip_share >= kMostlyClipped) {
-    return {fmt::format("its range is too narrow: {:.0f} % of the noise is values that it cuts off",
-                        100 * *pair.clip_share),
-            pair.weight ? "store the weight again with a range that holds its values"
-                        : "calibrate again with samples, or a method, that keep the largest values"};
+    return {
+        fmt::format("its range is too narrow: {:.0f} % of the noise comes from clipped values", 100 * *pair.clip_share),
+        pair.weight ? "store the weight again with a range that holds its values"
+                    : "calibrate again with samples, or a method, that keep the largest values"};
   }
   if (pair.weight && has_far_too_large_scale(pair)) {
     const std::string used =
@@ -83,16 +83,16 @@ PairReason reason_of_loss(const QuantizerLoss& pair) {
             : std::string();
     return {fmt::format("its scale{} {:.3g} times as large as its values need{}", pair.scales == 1 ? " is" : "s are",
                         *pair.coverage, used),
-            pair.scales == 1 ? "store the weight again with a scale of its largest value"
-                             : "store the weight again with a scale of the largest value in each channel"};
+            pair.scales == 1 ? "store the weight again with a scale for its largest value"
+                             : "store the weight again with a scale for the largest value in each channel"};
   }
   if (has_far_too_large_scale(pair)) {
     return {fmt::format("its range is {:.3g} times as wide as its values", *pair.coverage),
-            "calibrate again: the range was learned on other values"};
+            "calibrate again: the range was calibrated on other values"};
   }
-  return {fmt::format("{} has too few levels for its values", format_name(pair.format)),
+  return {fmt::format("{} has too few levels for its values", format_title(pair.format)),
           pair.weight ? "keep the layer in a higher format"
-                      : "keep the layer in a higher format, or let ‹vernier fix› bring its channels together (smooth)"};
+                      : "keep the layer in a higher format, or let ‹vernier fix› equalize its channels (smooth)"};
 }
 
 }  // namespace vernier

@@ -87,8 +87,8 @@ std::vector<FoundDefect> find_overflowing_pairs(const Subject& subject, const Mo
   for (const Unsaturated& pair : pairs) {
     if (!(pair.beyond > 0)) continue;
     defects.push_back({"overflowing-pair", pair.node->name(),
-                       fmt::format("'{}' reaches {:.4g}, its range ends at {:.4g}, and with saturate=0 values beyond "
-                                   "become NaN or infinite",
+                       fmt::format("'{}' reaches {:.4g}, but its range ends at {:.4g}, and with saturate=0 values "
+                                   "beyond become NaN or infinite",
                                    printable(pair.node->input(0)), pair.beyond, pair.end),
                        "remove saturate=0, and calibrate again with samples that reach the largest values"});
   }

@@ -120,10 +120,10 @@ std::optional<Difference> Wiring::other_sources(const Match& match, const std::s
     const std::string reads = fmt::format("{} reads '{}'", reader_of(extra->second), name_of(extra->first));
     if (missing != wanted.readers.end()) {
       return Difference{extra->second->name(),
-                        fmt::format("{}, in the float model '{}'", reads, name_of(missing->first))};
+                        fmt::format("{}, but '{}' in the float model", reads, name_of(missing->first))};
     }
     return Difference{extra->second->name(),
-                      fmt::format("{}, and '{}' of the float model does not", reads, printable(match.ref))};
+                      fmt::format("{}, unlike '{}' in the float model", reads, printable(match.ref))};
   }
   if (missing != wanted.readers.end() && missing->second != nullptr) {
     return Difference{computing,

@@ -137,7 +137,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
     row.end = AlternativeEnd::Missed;
     if (!row.figures) row.figures = report.all_high ? *report.all_high : report.reference;
   } else if (!met(report) || !(row.figures || row.metric)) {
-    row.why = "its search reached its limit before it found a set and measured the model";
+    row.why = "its search used up its evaluations before it measured a model";
   } else {
     row.end =
         outcome == Outcome::Stopped || outcome == Outcome::Unstable ? AlternativeEnd::Unfinished : AlternativeEnd::Met;

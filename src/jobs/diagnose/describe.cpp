@@ -20,7 +20,7 @@ bool times_on_engine(const DiagnoseOptions& options) {
 
 void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   if (options.precision.low.empty()) {
-    throw Error(ErrorKind::Usage, "no low precision was chosen", "give ‹int8›, ‹fp16›, ‹bf16› or ‹fp8›");
+    throw Error(ErrorKind::Usage, "no low precision was chosen", "pass ‹int8›, ‹fp16›, ‹bf16› or ‹fp8›");
   }
   const auto without_kernels =
       std::find_if(options.precision.low.begin(), options.precision.low.end(),
@@ -29,8 +29,8 @@ void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
       without_kernels != options.precision.low.end()) {
     throw Error(
         ErrorKind::Usage,
-        fmt::format("‹cost› time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
-                    format_name(*without_kernels)),
+        fmt::format("‹cost› time: ONNX Runtime's CPU kernels compute {} in FP32, so their time is meaningless",
+                    format_title(*without_kernels)),
         "‹cost› macs or ‹cost› bytes; time works with ‹int8›, or on an engine: ‹vernier diagnose --confirm-on›, "
         "‹vernier debug precision --on›");
   }

@@ -117,10 +117,10 @@ DiagnoseReport Diagnosis::run() {
   try {
     step("reference run", [&] { reference(); });
     step("calibration", [&] { calibrate(); });
-    if (ranks_layers() && !options_.quick) step("own error", [&] { own_errors(); });
+    if (ranks_layers() && !options_.quick) step("local error", [&] { own_errors(); });
     // Whoever wants the answer alone needs no errors of layers while everything low may be it.
     const bool outputs_first = options_.quick && searches() && repairs_ == nullptr;
-    step("all-low lock-step", [&] { report_.all_low = all_low(!outputs_first); });
+    step("all-low comparison", [&] { report_.all_low = all_low(!outputs_first); });
     if (options_.from) {
       report_.given_file = options_.from->name();
       optional_step("given file", [&] { report_.given = given_file(); });
@@ -128,8 +128,8 @@ DiagnoseReport Diagnosis::run() {
     if (halves_) step("unseen samples", [&] { unseen_low_ = on_unseen(all_low_plan()); });
     const bool needless = nothing_needed();
     const bool ranks = ranks_layers() && (!options_.quick || (searches() && !needless));
-    if (ranks && options_.quick) step("own error", [&] { own_errors(); });
-    if (outputs_first && !needless) step("all-low lock-step", [&] { report_.all_low = all_low(); });
+    if (ranks && options_.quick) step("local error", [&] { own_errors(); });
+    if (outputs_first && !needless) step("all-low comparison", [&] { report_.all_low = all_low(); });
     if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
       note({{"no-repair-needed", {}}});
     } else if (repairs_ != nullptr) {
@@ -170,7 +170,7 @@ DiagnoseReport Diagnosis::run() {
       if (better_ && !sinks_.is_interrupted()) adopt(std::move(*better_));
     }
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
-      optional_step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
+      optional_step("other accumulation", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
     if (all_low_plan().target != Target::TensorRt && !sinks_.is_interrupted() && !is_option_ &&
         (report_.final_figures || !searches())) {
@@ -180,7 +180,7 @@ DiagnoseReport Diagnosis::run() {
       warn({"judged-on-same-samples", {}});
     }
     if (!sinks_.is_interrupted() && !experiment_->golden) {
-      optionally("the look in front of Softmaxes", [&] { look_in_front_of_softmaxes(); });
+      optionally("the check of Softmax inputs", [&] { look_in_front_of_softmaxes(); });
     }
     if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({sums_evidence()});
     for (const Note& doubt : doubts_) {
@@ -220,8 +220,8 @@ void Diagnosis::plan_steps() {
   steps_.add("load", 3);
   steps_.add("reference run", 2.5);
   if (scaled) steps_.add("calibration", 0.5);
-  if (ranks_layers()) steps_.add("own error", 4.5);
-  steps_.add("all-low lock-step", 3.5);
+  if (ranks_layers()) steps_.add("local error", 4.5);
+  steps_.add("all-low comparison", 3.5);
   if (repairs_ == nullptr && ranks_layers()) steps_.add("sensitivity", 12);
   if (repairs_ != nullptr && explains_) {
     steps_.add("sensitivity", 12);
@@ -290,15 +290,14 @@ void Diagnosis::load_model() {
   AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
   if (assigned.nothing_gains) {
     throw Error(ErrorKind::Input,
-                fmt::format("{}: ONNX Runtime would run no layer of it faster in int8, by the times of its kernels",
-                            options_.model.name()),
-                "stay in float32; ‹even-if-slower› quantizes them all the same");
+                fmt::format("{}: ONNX Runtime's INT8 kernels would make no layer of it faster", options_.model.name()),
+                "stay in FP32; ‹even-if-slower› quantizes them anyway");
   }
   for (const Note& note : assigned.warnings) warn(note);
   if (assigned.candidates.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.name()),
+    throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the requested formats", options_.model.name()),
                 holds_quantized_values(*loaded_.original)
-                    ? "it stores quantized weights: ‹float› names the float model that it was made from"
+                    ? "it stores quantized weights: pass its float model with ‹float›"
                     : "list the layers with: ‹vernier inspect model MODEL --show layers›");
   }
   if (precision_.ladder) keep_formats_of(assigned.plan, report_.low);

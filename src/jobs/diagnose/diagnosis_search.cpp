@@ -144,7 +144,7 @@ void Diagnosis::search_without_repairs() {
 
 void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
   note({{"repairs-taken-back", {{"with", repaired.layers.size()}, {"without", report_.kept->layers.size()}}}});
-  take_back(report_.explanation->repairs, "taken back: without the repairs fewer layers are kept");
+  take_back(report_.explanation->repairs, "undone: without the repairs fewer layers are kept");
   report_.repaired.reset();
   std::erase_if(report_.notes,
                 [&](const Note& note) { return std::ranges::find(repair_notes_, note) != repair_notes_.end(); });
@@ -302,7 +302,7 @@ void Diagnosis::take(const Verification& verified) {
 
 void Diagnosis::write_typed() {
   experiment_->forget_switched();  // sessions of the file come in its place
-  step("typed model", [&] { writing([&] { report_.typed = typed_->write(final_plan(), report_.files); }); });
+  step("output model", [&] { writing([&] { report_.typed = typed_->write(final_plan(), report_.files); }); });
 }
 
 void Diagnosis::write_and_verify() {

@@ -23,7 +23,7 @@ void require_engine(const DiagnoseOptions& options, const JobSinks& sinks) {
     throw Error(ErrorKind::Usage, fmt::format("{}: one process has the engine", option), "run it without mpirun");
   }
   if (options.search.check) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: an outside check decides by itself where it runs the model", option),
+    throw Error(ErrorKind::Usage, fmt::format("{}: an outside check itself decides where it runs the model", option),
                 fmt::format("leave out {}, or let a requirement, labels or a metric script decide", option));
   }
   if (*options.confirm_on == MeasureOn::OnnxRuntime) return;

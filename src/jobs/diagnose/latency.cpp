@@ -36,17 +36,19 @@ LatencyReport measure_latency(const Subject& subject, const LatencyModels& model
   latency.float_ms = milliseconds(*models.original);
   if (models.low == nullptr) {
     latency.note =
-        "ONNX Runtime's CPU kernels compute these formats in float32, or not at all: this latency means nothing";
+        "ONNX Runtime's CPU kernels compute these formats in FP32, or not at all, so this latency is meaningless";
     return latency;
   }
   latency.low_ms = milliseconds(*models.low);
   if (models.repaired != nullptr) latency.repaired_ms = milliseconds(*models.repaired);
   if (!latency.note.empty()) return latency;
-  latency.note = target != Target::OnnxRuntime
-                     ? "the " + std::string(word_of(target)) +
-                           " placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse, so they "
-                           "run it slower than float; engines that fuse it do not"
-                     : what_keeping_cost(latency);
+  const char* const engine = target == Target::TensorRt ? "TensorRT" : "OpenVINO";
+  latency.note = target == Target::OnnxRuntime
+                     ? what_keeping_cost(latency)
+                     : fmt::format(
+                           "ONNX Runtime cannot fuse the {0} placement, so it may run the model slower than "
+                           "FP32. {0} fuses it.",
+                           engine);
   return latency;
 }
 
@@ -81,15 +83,14 @@ std::string what_keeping_cost(const LatencyReport& latency) {
   if (!latency.float_ms || !latency.low_ms) return {};
   const double gain = *latency.float_ms - *latency.low_ms;
   if (gain <= 0) {
-    return "on this machine's kernels, all layers in low precision are not faster than float32, so no choice of layers "
-           "is";
+    return "all layers in low precision are not faster than FP32 on this machine, so no choice of layers can be";
   }
   if (!latency.repaired_ms) return {};
   const double lost = *latency.repaired_ms - *latency.low_ms;
   if (lost < gain / 2) return {};
   return fmt::format(
-      "the kept layers take back {:.2g} ms of the {:.2g} ms that low precision gains: fewer of them, and in groups, "
-      "cost less (‹cost› time, or a looser requirement)",
+      "the kept layers cost {:.2g} ms of the {:.2g} ms that low precision gains. Fewer of them, and in groups, cost "
+      "less (‹cost› time, or a looser requirement)",
       lost, gain);
 }
 

@@ -175,8 +175,8 @@ std::string text_of(const Cuts& cuts) {
 
 [[noreturn]] void refuse(const Model& typed, const Cuts& worst, const std::string& output, double db) {
   throw Error(ErrorKind::Input,
-              fmt::format("{}: the pair of '{}' ({}) clips {:.2g} % of its values. Without that, output '{}' differs "
-                          "({:.1f} dB): it is a clamp of the network, or its range is too narrow",
+              fmt::format("{}: the pair of '{}' ({}) clips {:.2g} % of its values. Without it, output '{}' differs "
+                          "({:.1f} dB). Either it is a clamp of the network, or its range is too narrow",
                           printable(typed.path.string()), printable(worst.pair.tensor), printable(worst.pair.quantizer),
                           100 * worst.share(), printable(output), db),
               "compare it with its float model: ‹vernier verify FLOAT.onnx QUANTIZED.onnx›");

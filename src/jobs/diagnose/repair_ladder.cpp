@@ -252,13 +252,12 @@ void RepairLadder::try_repair(const Repair& repair) {
   for (RepairTried& row : rows) {
     if (!row.accepted) continue;
     row.accepted = false;
-    row.why +=
-        classes.costs() ? fmt::format("; {}: that is more than noise", change_text(classes, after.moved_words))
-        : after.telling <= before.telling && after.noise <= before.noise
-            ? fmt::format("; on samples that taught nothing the gain is within noise: {:.1f} dB, {:.1f} dB with it",
-                          db_of(before.telling), db_of(after.telling))
-            : fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
-                          db_of(before.telling), db_of(after.telling));
+    row.why += classes.costs() ? fmt::format("; {}: more than noise", change_text(classes, after.moved_words))
+               : after.telling <= before.telling && after.noise <= before.noise
+                   ? fmt::format("; on held-out samples the gain is within noise: {:.1f} dB, {:.1f} dB with it",
+                                 db_of(before.telling), db_of(after.telling))
+                   : fmt::format("; the whole network is better without this repair: {:.1f} dB, {:.1f} dB with it",
+                                 db_of(before.telling), db_of(after.telling));
   }
   take_back(start);
 }
@@ -387,9 +386,9 @@ void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const
       rows[i].before_db = db_of(before);
       rows[i].after_db = db_of(after);
     }
-    rows[i].why = fmt::format("{}; with {} of its kind the network's output goes from {:.1f} dB to {:.1f} dB{}",
+    rows[i].why = fmt::format("{}; with {} of its kind the output of the network changes from {:.1f} dB to {:.1f} dB{}",
                               proposals[i].what, small.size() - 1, db_of(before), db_of(after),
-                              gains ? "" : ", and 1 dB more is wanted");
+                              gains ? "" : ", but it has to gain 1 dB");
   }
   if (gains) {
     state_.output_error = error;

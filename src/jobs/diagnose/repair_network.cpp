@@ -216,9 +216,10 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
                                CrossFit* plain, const LabelCheck& labels) {
   const Subject& subject = loaded.subject;
   std::string no_rewrites;
-  if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
+  if (loaded.inlined_ifs) no_rewrites = "the float model contains If nodes, so it is not rewritten";
   const bool scaled = std::ranges::any_of(precision.low, needs_scale);
-  if (ranges_cached && scaled) no_rewrites = "its ranges come from a calibration cache, which a rewrite would outdate";
+  if (ranges_cached && scaled)
+    no_rewrites = "its ranges come from a calibration cache, which a rewrite would invalidate";
 
   NetworkRepair repair(loaded, experiment, options, teacher, labels, no_rewrites);
   RepairedNetwork repaired;
@@ -253,7 +254,7 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   AgreementChange classes = agreement_change(before.moved, all.error.moved);
   const std::string why = classes.costs()
                               ? "with all of them " + change_text(classes, all.error.moved_words)
-                              : "the network as a whole does not gain two standard errors with all accepted repairs";
+                              : "with all accepted repairs the whole network gains less than two standard errors";
   if (!gains(before, all.error, finite_again)) {
     // One kind may undo what others gain: those that gain alone are tried together.
     std::vector<AcceptedProposal> good;
@@ -267,7 +268,7 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
         good.insert(good.end(), alone.begin(), alone.end());
       }
     }
-    take_back_others(good, repaired.tried, why + ": " + (good.empty() ? "nothing was changed" : "taken back"));
+    take_back_others(good, repaired.tried, why + ": " + (good.empty() ? "nothing was changed" : "undone"));
     if (good.empty()) return repaired;
     all = attempt(good);
     classes = agreement_change(before.moved, all.error.moved);
@@ -276,7 +277,7 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
       return repaired;
     }
   }
-  take_back_others(all.taught.accepted, repaired.tried, "all samples together do not ask for it");
+  take_back_others(all.taught.accepted, repaired.tried, "all samples together do not need it");
   repaired.changed = true;
   repaired.rewritten = all.taught.rewritten;
   repaired.state = std::move(all.taught.state);

@@ -115,8 +115,7 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
       const std::set<std::string> others = not_finite(noise);
       before = output_noise_without(state_, others);
       after = output_noise_without(trial, others);
-      without =
-          fmt::format(" with {} in float32, because of results that are not finite", plural(others.size(), "layer"));
+      without = fmt::format(" with {} in FP32, because of infinite or NaN results", plural(others.size(), "layer"));
     }
     const bool gains = helps(before, after);
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -124,8 +123,9 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
       rows[i].accepted = gains;
       rows[i].before_db = db_of(before);
       rows[i].after_db = db_of(after);
-      rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB{}{}", proposals[i].what,
-                                db_of(before), db_of(after), without, gains ? "" : ", and 1 dB more is wanted");
+      rows[i].why =
+          fmt::format("{}; the output of the network changes from {:.1f} dB to {:.1f} dB{}{}", proposals[i].what,
+                      db_of(before), db_of(after), without, gains ? "" : ", but it has to gain 1 dB");
     }
     if (gains) {
       accepted = chosen;
@@ -142,8 +142,8 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     row.neutral_db = neutral_db;
     if (row.accepted && !neutral) {
       row.accepted = false;
-      row.why +=
-          fmt::format("; but the float32 outputs change too: {:.1f} dB, {:.0f} are wanted", neutral_db, wanted_db);
+      row.why += fmt::format("; but the FP32 outputs change too: {:.1f} dB, and {:.0f} dB are required", neutral_db,
+                             wanted_db);
     }
     tried_.push_back(std::move(row));
   }

@@ -37,9 +37,9 @@ RepairTried row_of(const Repair& repair, const Proposal& proposal, double before
   row.why = proposal.what;
   if (!row.accepted) {
     row.why += std::isfinite(before) && before > 0
-                   ? fmt::format("; its error power fell by {:.0f} percent, 20 are wanted",
+                   ? fmt::format("; its error power fell by {:.0f} %, and 20 % are required",
                                  std::max(0.0, 100 * (1 - after / before)))
-                   : std::string("; there was nothing to repair, or it is not finite still");
+                   : std::string("; its error was already 0, or is still not finite");
   }
   return row;
 }

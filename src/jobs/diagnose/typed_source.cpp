@@ -202,8 +202,8 @@ std::size_t tensors_with_ranges(const TypedSource& source, const FileTwins& twin
 TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
                       PrecisionOptions& precision) {
   if (holds_quantized_values(*sources.model(source))) {
-    throw Error(ErrorKind::Input, fmt::format("{}: is quantized itself, and no float model", printable(source.name())),
-                "give the model that was quantized; are the two swapped?");
+    throw Error(ErrorKind::Input, fmt::format("{}: is quantized itself, not a float model", printable(source.name())),
+                "pass the model that was quantized; are the two swapped?");
   }
   TypedSource found = raise_typed_source(source, sources, precision);  // float16 and bfloat16
   const std::shared_ptr<const Model> network = sources.model(source);
@@ -266,7 +266,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   }
   if (shared == 0) {
     throw Error(ErrorKind::Input,
-                fmt::format("{} and {} share no layer: no node makes the same tensor or has the same name in both",
+                fmt::format("{} and {} share no layer: no node has the same output or the same name in both",
                             printable(source.name()), printable(quantized.name())),
                 "‹from› reads a model that was quantized from this one");
   }

@@ -23,7 +23,7 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
   const std::string where = printable(path.string());
   if (run.size() != subject.samples->size()) {
     throw Error(ErrorKind::Input,
-                fmt::format("{}: {}, and the data are {}", where, plural(run.size(), "iteration"),
+                fmt::format("{}: {}, but the data are {}", where, plural(run.size(), "iteration"),
                             plural(subject.samples->size(), "sample")),
                 "save the outputs for the same data: ‹vernier run MODEL --onnxrt --data SOURCE --save-outputs FILE›");
   }
@@ -47,12 +47,12 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
       }
       if (!convertible(found->tensor.dtype(), Dtype::Float32)) {
         throw Error(ErrorKind::Input,
-                    fmt::format("{} is {}, float32 is wanted", place, dtype_name(found->tensor.dtype())));
+                    fmt::format("{} is {}, but float32 is required", place, dtype_name(found->tensor.dtype())));
       }
       outputs.push_back(convert(found->tensor, Dtype::Float32, place));
       if (part != subject.parts.end()) outputs.back() = slice_of(outputs.back(), *part);
       if (outputs.back().shape() != expected[i].shape()) {
-        throw Error(ErrorKind::Input, fmt::format("{} has shape {}, the model returns {}", place,
+        throw Error(ErrorKind::Input, fmt::format("{} has shape {}, but the model returns {}", place,
                                                   shape_text(outputs.back().shape()), shape_text(expected[i].shape())));
       }
       hash.update(outputs.back().bytes());

@@ -38,7 +38,7 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
                                                          100 * context.request.options.confidence);
     kept.proven.push_back(
         context.experiment.has_ladder()
-            ? fmt::format("{} one rung down alone{}: it failed{}{}", plural(needed.size(), "raised layer"),
+            ? fmt::format("{} lowered alone by one format{}: it failed{}{}", plural(needed.size(), "raised layer"),
                           needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how)
             : fmt::format("{} dropped alone{}: it failed{}{}", plural(needed.size(), unit),
                           needed.size() > 1 ? ", each" : "", needed.size() > 1 ? " every time" : "", how));
@@ -71,21 +71,21 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
     kept.assumed.emplace_back("keeping more layers never makes a passing set fail, on which the lower bound rests");
   } else if (result.end == SearchEnd::Certified && !kept.minimum_asked) {
     kept.assumed.emplace_back(context.experiment.has_ladder()
-                                  ? "another choice of formats may be cheaper: ‹prove-minimum› says by how much at most"
-                                  : "another set may be cheaper: ‹prove-minimum› says by how much at most");
+                                  ? "another choice of formats may be cheaper: ‹prove-minimum› bounds the difference"
+                                  : "another set may be cheaper: ‹prove-minimum› bounds the difference");
   }
   const std::size_t tried =
       result.certificate.needed.size() + result.certificate.not_cheaper.size() + result.certificate.needed_below.size();
   if (result.end == SearchEnd::Stopped && tried < result.kept.size()) {
     const std::size_t left = result.kept.size() - tried;
     kept.assumed.push_back(
-        fmt::format("{} {} not dropped alone: fewer may do", plural(left, unit), left == 1 ? "was" : "were"));
+        fmt::format("{} {} not dropped alone, so fewer may be enough", plural(left, unit), left == 1 ? "was" : "were"));
   }
   if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
     kept.assumed.emplace_back("layers within the list may not be needed: only such lists were tried");
   }
   if (context.request.options.whole_groups) {
-    kept.assumed.emplace_back("fewer layers may do without ‹whole-groups›");
+    kept.assumed.emplace_back("fewer layers may be enough without ‹whole-groups›");
   }
   if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.verdicts_only()) {
     kept.assumed.emplace_back("the check returns the same verdict again: only the answer was asked twice");

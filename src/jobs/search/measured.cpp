@@ -59,7 +59,7 @@ std::string identity_of(const Experiment& experiment, const std::string& data_sh
   const auto add = [&](std::string_view text) { identity.add(text); };
   add(subject.runtime->version());
   add(data_sha256);
-  add(subject.optimizes() ? "optimized" : "as it stands");
+  add(subject.optimizes() ? "optimized" : "as it is");
   for (const std::string& output : subject.judged) {
     const auto axis = subject.class_axes.find(output);
     add(output + (axis == subject.class_axes.end() ? "" : " " + std::to_string(axis->second.axis)));

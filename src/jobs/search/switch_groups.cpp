@@ -34,7 +34,7 @@ class Finder {
 
   std::vector<LayerGroup> groups() {
     for (const auto& [tensor, readers] : readers_) {
-      add(readers, fmt::format("they read one quantized tensor, '{}'", printable(tensor)));
+      add(readers, fmt::format("they read the same quantized tensor, '{}'", printable(tensor)));
     }
     std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<LayerGroup> groups;

@@ -59,7 +59,7 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
     for (std::size_t i = 0; i < references.size(); ++i) {
       given.push_back(as_float32(sample.outputs[i]));
       if (given[i].shape() == references[i].shape()) continue;
-      throw Error(ErrorKind::Backend, fmt::format("'{}' came back as {}, not {}", printable(subject.judged[i]),
+      throw Error(ErrorKind::Backend, fmt::format("'{}' has the type {}, not {}", printable(subject.judged[i]),
                                                   shape_text(given[i].shape()), shape_text(references[i].shape())));
     }
     sample.outcomes = outcomes_of(subject, references, given);

@@ -34,7 +34,7 @@ const onnx::NodeProto* computed_by(const Makers& made_by, const std::string& ten
 
 /// Why a constant of the float model is not what a dequantized one is compared with.
 std::string misfit(const std::string& name, const std::optional<Tensor>& constant, const Tensor& dequantized) {
-  if (!constant) return fmt::format("in its place the float model computes '{}'", printable(name));
+  if (!constant) return fmt::format("the float model computes '{}' instead", printable(name));
   if (constant->shape() == dequantized.shape()) {
     return fmt::format("'{}' of the float model is {}", printable(name), dtype_name(constant->dtype()));
   }
@@ -192,7 +192,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       for (const std::string& input : low->input()) {
         weights.why_not.emplace(
             input, fmt::format("the layer that reads it, '{}', is {} in the float model", printable(low->name()),
-                               ref == nullptr ? "not there" : "a " + printable(ref->op_type())));
+                               ref == nullptr ? "missing" : "a " + printable(ref->op_type())));
       }
       continue;
     }

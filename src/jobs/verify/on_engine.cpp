@@ -66,8 +66,7 @@ std::map<std::string, OutputStats> compare(const Loaded& loaded, const LiveRun& 
                   if (given == iteration.outputs.end() || given->tensor.shape() != references[i].shape()) {
                     throw Error(
                         ErrorKind::Backend,
-                        fmt::format("{}: '{}' came back as {} where the float model has {}", run.name(),
-                                    printable(pairs[i].engine),
+                        fmt::format("{}: '{}' is {}, but {} in the float model", run.name(), printable(pairs[i].engine),
                                     given == iteration.outputs.end() ? "nothing" : shape_text(given->tensor.shape()),
                                     shape_text(references[i].shape())));
                   }

@@ -76,7 +76,7 @@ std::string where_it_is_lost(const Subject& subject, const SimulatedFile& file, 
   if (!hiding.empty()) return hiding_text(hiding.back(), part);
   const GraphWalk walk(file.model);
   const onnx::NodeProto* maker = walk.maker(part.output);
-  return maker == nullptr ? "" : fmt::format("'{}' gives it", printable(maker->name()));
+  return maker == nullptr ? "" : fmt::format("it is the output of '{}'", printable(maker->name()));
 }
 
 /// The values at each place along one axis of an output.

@@ -134,17 +134,16 @@ class Comparison {
       std::int32_t code = 0;
       std::memcpy(&code, codes.bytes().data() + c * sizeof code, sizeof code);
       first = fmt::format(
-          "channel {} is {:g} in the float model and {:g} in the file: {:g} is {:.3g} steps of {:.3g}, and int32 ends "
-          "at "
-          "2^31 (stored: {})",
+          "channel {} is {:g} in the float model and {:g} in the file. {:g} is {:.3g} times the scale of {:.3g}, but "
+          "int32 ends at 2^31 (stored: {})",
           c, wanted, held, wanted, std::abs(wanted / step), step, code);
     }
     const std::string where = fmt::format("bias '{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
     if (clipped > 0) {
       defects_.push_back({"clipped-bias", node.name(),
                           fmt::format("{} of {} values of {} did not fit: {}", clipped, count, where, first),
-                          "widen the weight scale of these channels until the bias fits (ONNX Runtime's quantizer does "
-                          "so unless QDQDisableWeightAdjustForInt32Bias is set), or keep the bias in float"});
+                          "widen the weight scale of these channels until the bias fits, or keep the bias in float. "
+                          "ONNX Runtime's quantizer widens it unless QDQDisableWeightAdjustForInt32Bias is set"});
     } else if (all.wrong()) {
       other_biases_.emplace_back(defects_.size(), readers_of(file_, node.output(0)));
       defects_.push_back(
@@ -156,10 +155,10 @@ class Comparison {
     } else if (all.noticed() && fits_product_of_scales(node, codes, weight)) {
       defects_.push_back(
           {"bias-scale", node.name(),
-           fmt::format("{} of {} values of {} are off by more than a step: {:g} in the float model, {:g} in the file. "
-                       "At input scale times weight scale they are right, and their own scale is another",
+           fmt::format("{} of {} values of {} are off by more than their scale: {:g} in the float model, {:g} in the "
+                       "file. With input scale times weight scale they are right, but they have another scale",
                        all.off, all.values, where, all.reference, all.stored),
-           "input scale times weight scale as the scale of the bias, for each channel"});
+           "use input scale times weight scale as the scale of the bias, for each channel"});
     } else if (far.any()) {
       add_wrong_codes(node, far, where, weight.values, stored, fmt::format("channel {}", far.worst_index()));
     }
@@ -193,8 +192,8 @@ class Comparison {
   void add_wrong_codes(const onnx::NodeProto& node, const FarCodes& far, const std::string& where, const Tensor& wanted,
                        const Tensor& stored, const std::string& place) {
     defects_.push_back({"wrong-codes", node.name(),
-                        fmt::format("{} of {} quantized values of {} are wrong, all others are rounded correctly: the "
-                                    "worst, {}, stands for {:g}, and the float model has {:g}",
+                        fmt::format("{} of {} quantized values of {} are wrong, all others are rounded correctly. The "
+                                    "worst, {}, stands for {:g}, but the float model has {:g}",
                                     far.count(), far.values(), where, place, stored.floats()[far.worst_index()],
                                     wanted.floats()[far.worst_index()]),
                         "quantize the float model again: these values were changed or damaged afterwards"});
@@ -260,7 +259,7 @@ class Comparison {
                                                                   channels.size(), part, other - channels.begin());
       defects_.push_back(
           {"weight-scale", node.name(),
-           fmt::format("{} of {} are those of the float model times {:.3g}: {:g} in the float model, {:g} in the file",
+           fmt::format("{} of {} are {:.3g} times those of the float model: {:g} in the float model, {:g} in the file",
                        what, where, other->factor(), other->reference, other->stored),
            kCure, /*refused=*/false, scaled});
       return;
@@ -279,7 +278,7 @@ class Comparison {
     const auto named = std::ranges::find_if(channels, &StoredChannel::unlike_rounding) - channels.begin();
     defects_.push_back(
         {"other-values", node.name(),
-         fmt::format("{}{}: {} of {} values are off by more than a step of {:.3g}, the worst is {:g} in the float "
+         fmt::format("{}{}: {} of {} values are off by more than their scale of {:.3g}. The worst is {:g} in the float "
                      "model and {:g} in the file",
                      channels.size() == 1 ? std::string("in ")
                                           : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", unlike_rounding,
@@ -339,16 +338,16 @@ class Comparison {
       const bool one = std::abs(whole) == 1;
       defects_.push_back(
           {"shifted-codes", node.name(),
-           fmt::format("{}{} are off by {:.3g} step{} together: they were stored with another zero point", place, where,
-                       std::abs(steps - whole) < 0.25 ? whole : steps, one ? "" : "s"),
+           fmt::format("{}{} are off by {:.3g} quantization step{} together: they were stored with another zero point",
+                       place, where, std::abs(steps - whole) < 0.25 ? whole : steps, one ? "" : "s"),
            "quantize the float model again, or write the zero point of the quantized values"});
       return true;
     }
     if (*truncation.side() == '\0') return false;
     defects_.push_back({"shifted-codes", node.name(),
-                        fmt::format("all values of {} are off by half a step: they were cut off {}, not rounded", where,
-                                    truncation.side()),
-                        "quantize the float model again, with a rounding in front of the cast to integers"});
+                        fmt::format("all values of {} are off by half the scale: they were truncated {}, not rounded",
+                                    where, truncation.side()),
+                        "quantize the float model again, with a rounding before the cast to integers"});
     return true;
   }
 
@@ -374,18 +373,17 @@ class Comparison {
     const std::string place = channels.size() == 1 ? std::string()
                                                    : fmt::format(" in {0} of {1} {2}s, first {2} {3}", cut,
                                                                  channels.size(), part, first - channels.begin());
-    defects_.push_back(
-        {"clipped-weight", node.name(),
-         fmt::format(
-             "values of {} are cut off{}: {} of {} lie beyond {:g} to {:g}, where its quantized values end, up to {:g}",
-             where, place, first->beyond, first->values, first->low, first->high, first->worst),
-         "store the weight again with a range that holds its values"});
+    defects_.push_back({"clipped-weight", node.name(),
+                        fmt::format("values of {} are clipped{}: {} of {} lie beyond {:g} to {:g}, the ends of its "
+                                    "quantized values, up to {:g}",
+                                    where, place, first->beyond, first->values, first->low, first->high, first->worst),
+                        "store the weight again with a range that holds its values"});
     return true;
   }
 
   static constexpr const char* kCure =
-      "quantize the float model again; if the quantizer changed it on purpose (equalization), compare with the float "
-      "model that it made";
+      "quantize the float model again. If the quantizer changed it on purpose (equalization), compare with the float "
+      "model that it wrote";
 
   const Model& file_;
   const Model& simulated_;

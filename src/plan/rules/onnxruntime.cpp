@@ -59,11 +59,10 @@ void without_quantizer_behind(const QdqGraph& graph, const Node& node, Findings&
   findings.push_back(
       {{},
        {},
-       shared ? fmt::format("its result '{}' is quantized, and read in float or returned as well", printable(result))
-              : fmt::format("its result '{}' is not quantized: the kernel only returns quantized values",
+       shared ? fmt::format("'{}' is quantized, but a float layer or an output also needs it", printable(result))
+              : fmt::format("its result '{}' is not quantized, but the kernel returns only quantized values",
                             printable(result)),
-       shared ? "let every reader go through the one QuantizeLinear"
-              : "put a QuantizeLinear and DequantizeLinear behind it"});
+       shared ? "let every reader read the one QuantizeLinear" : "add a QuantizeLinear and DequantizeLinear after it"});
 }
 
 void one_input_in_float_for_onnxruntime(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -73,10 +72,11 @@ void one_input_in_float_for_onnxruntime(const QdqGraph& graph, const Node& node,
   if (inputs.dequantized == 0 || inputs.plain.empty()) return;
   const bool weight_alone = has_weight(node) && !quantizes_data(graph, node);
   if (weight_alone || (!has_weight(node) && !meant_for_codes(graph, node))) return;
-  findings.push_back({{},
-                      {},
-                      fmt::format("its input '{}' is not quantized, another is", printable(inputs.plain.front())),
-                      "put a pair in front of that input, or leave the others in float too"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("its input '{}' is not quantized, but another one is", printable(inputs.plain.front())),
+       "add a pair before that input, or leave the others in float too"});
 }
 
 /// Biases are made integers only where codes come out.
@@ -88,11 +88,11 @@ void float_bias(const QdqGraph& graph, const Node& node, Findings& findings) {
                           [](const Node* r) { return QdqGraph::quantizes(*r); })) {
     return;
   }
-  findings.push_back({{},
-                      {},
-                      fmt::format("its bias '{}' is float and its result is not quantized", printable(node.input(2))),
-                      "store the bias as int32 with the product of the scales of data and weight, or put a pair behind "
-                      "it"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("its bias '{}' is float and its result is not quantized", printable(node.input(2))),
+       "store the bias as int32 with the product of the scales of data and weight, or add a pair after it"});
 }
 
 /// A kernel adds the codes of a bias to its sums as they are.
@@ -110,7 +110,7 @@ void bias_of_another_scale(const QdqGraph& graph, const Node& node, Findings& fi
   findings.push_back(
       {{},
        {},
-       fmt::format("the scale of its bias '{}' is {:g} for channel {}, and not {}, {:g}", printable(node.input(2)),
+       fmt::format("the scale of its bias '{}' is {:g} for channel {}, not {}, {:g}", printable(node.input(2)),
                    other->given, other->channel, bias_scale_words(node), other->wanted),
        fmt::format("make the scale of the int32 bias {}, or store the bias in float", bias_scale_words(node))});
 }
@@ -121,7 +121,7 @@ void sixteen_bits_for_onnxruntime(const QdqGraph& graph, const Node& node, Findi
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
   findings.push_back({{},
                       {},
-                      fmt::format("its data are {}: the CPU provider has 8-bit kernels alone", dtype_name(type)),
+                      fmt::format("its data are {}, but the CPU provider has only 8-bit kernels", dtype_name(type)),
                       "quantize it to 8 bits, or leave it in float"});
 }
 
@@ -131,8 +131,8 @@ void along_an_axis(const QdqGraph& graph, const Node& node, Findings& findings) 
   if (!scale || scale->count() < 2) return;
   findings.push_back({{},
                       {},
-                      fmt::format("an activation has {} scales: kernels take one", scale->count()),
-                      "one scale for each activation"});
+                      fmt::format("an activation has {} scales, but kernels support one", scale->count()),
+                      "give each activation one scale"});
 }
 
 // Movers of values that it moves as floats (checked: tests/diff/test_quantized_files.py).
@@ -156,7 +156,7 @@ void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& fi
                       {},
                       fmt::format("it moves quantized values from scale {:g} to scale {:g}", before->scale.front(),
                                   after->scale.front()),
-                      "the same scale and zero point on both sides, so that values move unchanged"});
+                      "use the same scale and zero point on both sides, so that values move unchanged"});
 }
 
 void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -164,21 +164,21 @@ void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
   // value.
   const bool passes = moves_codes(node) || has(node, Trait::Joins | Trait::Clips) || is_onnx(node, "ArgMax");
   if (in_table(node) || passes || !meant_for_codes(graph, node)) return;
-  findings.push_back(
-      {{},
-       {},
-       fmt::format("{} has no integer kernel: its data are dequantized and quantized again", printable(node.op_type())),
-       "leave out the pairs around it, or accept that it runs in float"});
+  findings.push_back({{},
+                      {},
+                      fmt::format("{} has no integer kernel, so its data are dequantized and quantized again",
+                                  printable(node.op_type())),
+                      "remove the pairs around it, or accept that it runs in float"});
 }
 
 void batched_weight_refused(const QdqGraph& graph, const Node& node, Findings& findings) {
   const std::string why = refused_batched_weight(graph, node);
   if (why.empty()) return;
-  findings.push_back({{},
-                      {},
-                      "the file loads, and its first run is refused: " + why,
-                      "one scale for the weight; or scales along its last axis, no zero points, and no QuantizeLinear "
-                      "behind"});
+  findings.push_back(
+      {{},
+       {},
+       "the file loads, but its first run fails: " + why,
+       "use one scale for the weight; or scales along its last axis, no zero points, and no QuantizeLinear after it"});
 }
 
 constexpr std::array kOnnxRuntimeRules = {

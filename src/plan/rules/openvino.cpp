@@ -37,10 +37,11 @@ void one_input_in_float_for_openvino(const QdqGraph& graph, const Node& node, Fi
   const auto inputs = graph.inputs(node, 2);
   const bool data = node.input_size() > 0 && graph.dequantizer(node.input(0)) != nullptr;
   if (inputs.plain.empty() || !data) return;
-  findings.push_back({{},
-                      {},
-                      fmt::format("its input '{}' is not quantized: it runs in float", printable(inputs.plain.front())),
-                      "put a pair in front of every input"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("its input '{}' is not quantized, so it runs in float", printable(inputs.plain.front())),
+       "add a pair before every input"});
 }
 
 /// Inputs of Concat and Add must lie on equal intervals for codes to pass.
@@ -54,7 +55,7 @@ void unequal_intervals(const QdqGraph& graph, const Node& node, Findings& findin
     if (first && (params->scale != first->scale || params->zero_point != first->zero_point)) {
       findings.push_back({{},
                           {},
-                          "its inputs lie on different intervals: they are requantized in front of it",
+                          "its inputs have different scales, so they are quantized again before it",
                           "give all its inputs one scale and zero point"});
       return;
     }
@@ -73,7 +74,7 @@ void signed_behind_concat(const QdqGraph& graph, const Node& node, Findings& fin
          {},
          fmt::format("its result '{}' is quantized to a signed type, which CPUs without AMX return as whole numbers",
                      printable(node.output(0))),
-         "quantize it to uint8, as ‹target› openvino does"});
+         "quantize it to UINT8, as ‹target› openvino does"});
     return;
   }
 }
@@ -114,8 +115,7 @@ void one_bias_for_all(const QdqGraph& graph, const Node& node, Findings& finding
   findings.push_back(
       {{},
        {},
-       fmt::format("every channel gets the bias of the first, as '{}' joins a tensor that is as large as "
-                   "a batch that the file leaves open",
+       fmt::format("every channel gets the bias of the first, because '{}' joins a tensor as large as a dynamic batch",
                    printable(concat->name())),
        "fix the batch in the file, or store that tensor as a constant"});
 }
@@ -186,15 +186,15 @@ void scale_behind_product(const QdqGraph& graph, const Node& node, Findings& fin
     factor = fmt::format("'{}' scales its result", printable(behind->name()));
   }
   if (!factor.empty()) {
-    computes_otherwise(findings,
-                       fmt::format("{} and another product follows, which OpenVINO 2026.4 gets wrong with one "
-                                   "thread a stream",
-                                   factor),
-                       "fold the factor into the weight, as ‹target› openvino does");
+    computes_otherwise(
+        findings,
+        fmt::format("{} and another product follows. OpenVINO 2026.4 computes this wrongly with one thread per stream",
+                    factor),
+        "fold the factor into the weight, as ‹target› openvino does");
   } else if (!biased) {
     computes_otherwise(findings,
-                       "the layer has no bias and another product follows, which OpenVINO 2026.4 gets wrong with one "
-                       "thread a stream",
+                       "the layer has no bias and another product follows. OpenVINO 2026.4 computes this wrongly with "
+                       "one thread per stream",
                        "leave it in float, or pass more than 8 rows at once");
   }
 }
@@ -204,7 +204,7 @@ void sixteen_bits_for_openvino(const QdqGraph& graph, const Node& node, Findings
   const Dtype type = graph.codes_type(node);
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
   findings.push_back(
-      {{}, {}, fmt::format("the type is {}: kernels need 8 bits", dtype_name(type)), "quantize to 8 bits"});
+      {{}, {}, fmt::format("the type is {}, but kernels need 8 bits", dtype_name(type)), "quantize to 8 bits"});
 }
 
 /// Its reader takes an operator of an older opset, or a default, for something else.
@@ -219,7 +219,7 @@ void reads_otherwise(const QdqGraph& graph, const Node& node, Findings& findings
   }
   if (lacks_attribute_for_openvino(node)) {
     computes_otherwise(findings,
-                       "OpenVINO uses sampling_ratio=1 if the attribute is missing, and the default of ONNX is 0",
+                       "OpenVINO uses sampling_ratio=1 if the attribute is missing, but the default of ONNX is 0",
                        "write sampling_ratio=0 into the node");
   }
 }

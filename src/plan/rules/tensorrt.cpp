@@ -33,8 +33,8 @@ void zero_point(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!params || params->zero_point.empty()) return;  // empty: all zero
   findings.push_back({{},
                       {},
-                      fmt::format("zero point {}: only 0 is taken", params->zero_point.front()),
-                      "symmetric ranges (‹vernier quantize --symmetric›)"});
+                      fmt::format("its zero point is {}, but only 0 is supported", params->zero_point.front()),
+                      "use symmetric ranges (‹vernier quantize --symmetric›)"});
 }
 
 void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -46,8 +46,8 @@ void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
   findings.push_back(
       {{},
        {},
-       fmt::format("the type is {}: the engine supports int8, int4, float8e4m3fn and float4e2m1", dtype_name(type)),
-       type == Dtype::Int32 ? "keep the bias in float" : "quantize to int8"});
+       fmt::format("the type is {}, but the engine supports int8, int4, float8e4m3fn and float4e2m1", dtype_name(type)),
+       type == Dtype::Int32 ? "keep the bias in float" : "quantize to INT8"});
 }
 
 void activation_along_axis(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -56,8 +56,8 @@ void activation_along_axis(const QdqGraph& graph, const Node& node, Findings& fi
   if (!scale || scale->count() < 2) return;
   findings.push_back({{},
                       {},
-                      fmt::format("an activation has {} scales: one is taken", scale->count()),
-                      "one scale for each activation"});
+                      fmt::format("an activation has {} scales, but only one is supported", scale->count()),
+                      "give each activation one scale"});
 }
 
 void weight_along_other_axis(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -71,7 +71,7 @@ void weight_along_other_axis(const QdqGraph& graph, const Node& node, Findings& 
   findings.push_back(
       {{},
        {},
-       fmt::format("the scales of its weight run along axis {}, output channels along {}", params->axis, wanted),
+       fmt::format("the scales of its weight run along axis {}, but output channels along {}", params->axis, wanted),
        fmt::format("axis {}", wanted)});
 }
 
@@ -84,8 +84,8 @@ void one_input_in_float_for_tensorrt(const QdqGraph& graph, const Node& node, Fi
   findings.push_back(
       {{},
        {},
-       fmt::format("its input '{}' is not quantized: it runs in high precision", printable(inputs.plain.front())),
-       "put a pair in front of every input of a weighted operator"});
+       fmt::format("its input '{}' is not quantized, so it runs in high precision", printable(inputs.plain.front())),
+       "add a pair before every input of a weighted operator"});
 }
 
 /// The other input of the Add comes from a weighted operator with nothing between: the Add becomes part of that one,
@@ -111,9 +111,9 @@ void pair_in_an_epilogue(const QdqGraph& graph, const Node& node, Findings& find
     findings.push_back(
         {{},
          {},
-         fmt::format("a pair stands between '{}' ({}) and it, and keeps them from one kernel",
-                     printable(source->name()), source->op_type()),
-         fmt::format("leave out '{}' and '{}'", printable(quantizer->name()), printable(dequantizer->name()))});
+         fmt::format("a pair between '{}' ({}) and it prevents one kernel for both", printable(source->name()),
+                     source->op_type()),
+         fmt::format("remove '{}' and '{}'", printable(quantizer->name()), printable(dequantizer->name()))});
     return;
   }
 }
@@ -136,10 +136,10 @@ void skip_branch_in_float(const QdqGraph& graph, const Node& node, Findings& fin
     if (graph.dequantizer(skip) != nullptr) return;
     findings.push_back({{},
                         {},
-                        fmt::format("its other input '{}' is float: the convolution in front writes float, and the "
-                                    "quantizer behind stays a kernel of its own",
+                        fmt::format("its other input '{}' is float, so the convolution before it writes float and the "
+                                    "quantizer after it is a separate kernel",
                                     printable(skip)),
-                        "put a pair on the skip branch, none between the convolution and it (‹vernier quantize "
+                        "add a pair on the skip branch, and none between the convolution and it (‹vernier quantize "
                         "--quantize-residuals›)"});
     return;
   }
@@ -155,7 +155,7 @@ void unequal_concat(const QdqGraph& graph, const Node& node, Findings& findings)
     if (first && params->scale != first->scale) {
       findings.push_back({{},
                           {},
-                          fmt::format("its inputs have scales {:g} and {:g}: quantized values cannot pass through",
+                          fmt::format("its inputs have scales {:g} and {:g}, so quantized values cannot pass through",
                                       first->scale.front(), params->scale.front()),
                           "give all its inputs one scale"});
       return;
@@ -168,11 +168,12 @@ void mixed_formats(const QdqGraph& graph, const Node& node, Findings& findings) 
   if (!QdqGraph::quantizes(node) || graph.codes_type(node) != Dtype::Float8E4M3FN) return;
   for (const Node& other : graph.graph().node()) {
     if (!QdqGraph::quantizes(other) || graph.codes_type(other) != Dtype::Int8) continue;
-    findings.push_back({{},
-                        {},
-                        fmt::format("it makes FP8 values, and '{}' makes INT8 values: a network can have one of them",
-                                    printable(other.name())),
-                        "one 8-bit format for the whole network"});
+    findings.push_back(
+        {{},
+         {},
+         fmt::format("it computes FP8 values, but '{}' computes INT8 values: a network can have only one of them",
+                     printable(other.name())),
+         "use one 8-bit format for the whole network"});
     return;
   }
 }
@@ -181,9 +182,9 @@ void lost_upper_limit(const QdqGraph& graph, const Node& node, Findings& finding
   if (lost_limit(graph, node) != LostLimit::Upper) return;
   PlacementFinding finding;
   finding.why =
-      "its upper limit is lost: the convolution in front, it and the cast to float32 for the layer behind become one "
-      "kernel";
-  finding.change = "a Relu and a Min in its place, as ‹vernier convert› writes them";
+      "its upper limit is lost, because one kernel fuses the convolution before it, the limit, and the cast to float32 "
+      "after it";
+  finding.change = "use a Relu and a Min instead, as ‹vernier convert› does";
   finding.computes_otherwise = true;
   findings.push_back(std::move(finding));
 }
@@ -191,8 +192,8 @@ void lost_upper_limit(const QdqGraph& graph, const Node& node, Findings& finding
 void absent_limit(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (const LostLimit lost = lost_limit(graph, node); lost != LostLimit::Absent && lost != LostLimit::Both) return;
   PlacementFinding finding;
-  finding.why = "of its two limits one is given, in bfloat16: the other is taken as 0";
-  finding.change = "a Max or a Min in its place, as ‹vernier convert› writes them";
+  finding.why = "only one of its two limits is given, in bfloat16, and the other is taken as 0";
+  finding.change = "use a Max or a Min instead, as ‹vernier convert› does";
   finding.computes_otherwise = true;
   findings.push_back(std::move(finding));
 }
@@ -204,7 +205,7 @@ void half_steps(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (type != Dtype::Float16 && type != Dtype::BFloat16) return;
   PlacementFinding finding;
   finding.why = std::string(why);
-  finding.change = "the operator in float32, between two Casts, as ‹vernier convert› writes it";
+  finding.change = "compute the operator in float32, between two Casts, as ‹vernier convert› does";
   finding.computes_otherwise = true;
   findings.push_back(std::move(finding));
 }
@@ -212,18 +213,18 @@ void half_steps(const QdqGraph& graph, const Node& node, Findings& findings) {
 constexpr std::array kTensorrtRules = {
     PlacementRule{"zero-point", zero_point, "refused"},
     PlacementRule{"code-type", code_type, "int32 is refused; uint8 with zero point 0 is accepted, as int8"},
-    PlacementRule{"activation-along-axis", activation_along_axis, "the layer behind runs in float32"},
+    PlacementRule{"activation-along-axis", activation_along_axis, "the next layer runs in float32"},
     PlacementRule{"weight-axis", weight_along_other_axis, "the layer runs in float32"},
     PlacementRule{"one-input-in-float", one_input_in_float_for_tensorrt, "the layer runs in float32"},
     PlacementRule{"pair-in-an-epilogue", pair_in_an_epilogue, "as many kernels as without the pair"},
     PlacementRule{"skip-branch-in-float", skip_branch_in_float, "as many kernels as with a pair in this place"},
     PlacementRule{"unequal-concat", unequal_concat, "as many kernels as with one scale"},
-    PlacementRule{"int8-and-float8", mixed_formats, "taken: kernels of both formats in one engine"},
+    PlacementRule{"int8-and-float8", mixed_formats, "accepted: one engine has kernels of both formats"},
     PlacementRule{"lost-upper-limit", lost_upper_limit,
-                  "run with 1.6.1: values above the limit; 1.7.1 makes the same kernel"},
+                  "run with 1.6.1: values above the limit; 1.7.1 compiles the same kernel"},
     PlacementRule{"absent-limit", absent_limit,
                   "run with 1.6.1: all zeros without an upper limit, no negative values without a lower"},
-    PlacementRule{"half-steps", half_steps, "run with 1.6.1: infinities, or zeros, where float32 has neither"},
+    PlacementRule{"half-steps", half_steps, "run with 1.6.1: infinities or zeros, unlike in float32"},
 };
 
 }  // namespace

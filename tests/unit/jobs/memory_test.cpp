@@ -198,7 +198,7 @@ TEST(InMemory, AnInterruptGivesWhatWasMeasured) {
   JobSinks sinks;
   std::atomic<bool> stop = false;
   sinks.interrupted = [&] { return stop.load(); };
-  sinks.progress = [&](const std::string& phase, std::size_t, std::size_t) { stop = stop || phase == "own error"; };
+  sinks.progress = [&](const std::string& phase, std::size_t, std::size_t) { stop = stop || phase == "local error"; };
   try {
     diagnose(options, sinks);
     FAIL() << "it went on";

@@ -404,7 +404,7 @@ TEST(Diagnose, InterruptedKeepsItsRecord) {
     EXPECT_TRUE(report.interrupted);
     EXPECT_FALSE(report.kept.has_value()) << at;
     ASSERT_FALSE(report.warnings.empty()) << at;
-    EXPECT_EQ(note_text(report.warnings.back()), "interrupted: what was not measured is absent");
+    EXPECT_EQ(note_text(report.warnings.back()), "interrupted: the report has only the figures measured so far");
     const bool older = std::ranges::find(report.warnings, "older-files", &Note::code) != report.warnings.end();
     EXPECT_EQ(older, ran_before) << at;
     ASSERT_FALSE(report.layers.empty());
@@ -448,18 +448,18 @@ TEST(Diagnose, InterruptedBeforeTheFileWasMeasuredClaimsNothingOfIt) {
   EXPECT_FALSE(report->final_figures.has_value());
   EXPECT_EQ(outcome_of(*report), Outcome::NotVerified);
   const std::string text = report_to_text(*report, {});
-  EXPECT_EQ(text.find("Not verified: whether the output model meets"), 0U) << text;
+  EXPECT_EQ(text.find("Not verified: Vernier did not measure whether the output model meets"), 0U) << text;
   EXPECT_EQ(text.find("trtexec"), std::string::npos) << "nothing to deploy";
   const std::string deploy = bytes_of(files / "out" / "deploy.md");
-  EXPECT_NE(deploy.find("Not verified: whether the output model meets"), std::string::npos);
-  EXPECT_NE(deploy.find("| verify of the output model | not made |"), std::string::npos);
+  EXPECT_NE(deploy.find("Not verified: Vernier did not measure whether the output model meets"), std::string::npos);
+  EXPECT_NE(deploy.find("| verify of the output model | not measured |"), std::string::npos);
   ASSERT_FALSE(report->warnings.empty());
   const std::string last = note_text(report->warnings.back());
-  EXPECT_NE(last.find("to resume, run again with ‹resume› (its trials are in "), std::string::npos) << last;
+  EXPECT_NE(last.find("To resume, run again with ‹resume› (the trials are in "), std::string::npos) << last;
 }
 
 TEST(Diagnose, InterruptedBeforeItMeasuredAnythingLeavesTheFolderAsItWas) {
-  for (const std::string at : {"float model", "own error"}) {
+  for (const std::string at : {"float model", "local error"}) {
     const NetFiles files;
     const InterruptsAt first(at), second(at);
     const DiagnoseOptions options = files.diagnose_options({Format::Int8});
@@ -479,7 +479,8 @@ TEST(Diagnose, InterruptedSaysThatItGoesOnWhereItKeepsWhatItMeasured) {
   options.cache_folder = files / "cache";
   EXPECT_EQ(error_of([&] { diagnose(options, ending.sinks); }).kind(), ErrorKind::Interrupted);
   const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
-  EXPECT_EQ(note_text(report.warnings.back()), "interrupted: what was not measured is absent; run again to resume");
+  EXPECT_EQ(note_text(report.warnings.back()),
+            "interrupted: the report has only the figures measured so far. Run again to resume");
   const DiagnoseReport again = diagnose(options);
   const auto reused = std::ranges::find(again.notes, "measurements-reused", &Note::code);
   ASSERT_NE(reused, again.notes.end());
@@ -653,7 +654,8 @@ TEST(Diagnose, RefusesNoPrecisionAndModelsWithoutSuchLayers) {
   const NetFiles relu(network("g (float[1,4] x) => (float[1,4] y) { y = Relu(x) }"), {1, 4});
   const Error error = error_of([&] { diagnose(relu.diagnose_options({Format::Int8})); });
   EXPECT_EQ(error.kind(), ErrorKind::Input);
-  EXPECT_NE(std::string(error.what()).find("no layer can run in the formats asked"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("no layer can run in the requested formats"), std::string::npos)
+      << error.what();
 }
 
 TEST(Diagnose, MeasuresAFileInLowPrecisionAgainstTheNetworkBehindIt) {

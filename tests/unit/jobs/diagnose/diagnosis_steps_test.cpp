@@ -30,7 +30,7 @@ class Steps : public ::testing::Test {
 TEST_F(Steps, WhatIsToComeFollowsFromWhatStepsTook) {
   steps_.add("load", 1);
   steps_.add("reference", 2);
-  steps_.add("own error", 4);
+  steps_.add("local error", 4);
   steps_.add("search", 10);
   steps_.begin("load");
   EXPECT_EQ(told_.back().behind, 0);
@@ -38,7 +38,7 @@ TEST_F(Steps, WhatIsToComeFollowsFromWhatStepsTook) {
   pass(60);  // a large file
   steps_.begin("reference");
   pass(4);
-  steps_.begin("own error");
+  steps_.begin("local error");
   EXPECT_NEAR(seconds_in_all(64), 64 + 14 * 2, 1e-6) << "two seconds a pass, whatever the file took";
   EXPECT_NEAR(told_.back().share, 8.0 / 92, 1e-9);
   pass(8);

@@ -55,7 +55,7 @@ TEST(SwitchGroups, AreLayersThatReadOneQuantizedTensorOrMeetInAConcat) {
   ASSERT_EQ(groups.size(), 2U);
   for (const LayerGroup& group : groups) EXPECT_EQ(group.layers, (Names{"q", "k", "v"}));
   EXPECT_EQ(groups[0].why, "their results meet in Concat 'join'");
-  EXPECT_EQ(groups[1].why, "they read one quantized tensor, 'x'");
+  EXPECT_EQ(groups[1].why, "they read the same quantized tensor, 'x'");
 }
 
 TEST(SwitchGroups, FollowPartnersOfAnAddThroughActivations) {
