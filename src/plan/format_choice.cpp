@@ -308,7 +308,7 @@ class Chooser {
     if (strict_ && planned) {
       const std::string kind = op_type.empty() ? "" : " (" + op_type + ")";
       throw Error(ErrorKind::Usage,
-                  fmt::format("layer '{}'{} cannot run in {}: {}", printable(name), kind, format_name(format), why),
+                  fmt::format("layer '{}'{} cannot run in {}: {}", printable(name), kind, format_title(format), why),
                   "leave the layer in float32, or let it fall back with ‹precision-constraints› prefer");
     }
     if (planned) result_.refused.insert(name);

@@ -172,7 +172,7 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
       if (precision.constraints == PrecisionConstraints::Obey) {
         throw Error(ErrorKind::Usage,
                     fmt::format("layer '{}' returns {}, not the output type {}: {}", printable(setting.layer),
-                                format_name(given), format_name(asked), why));
+                                format_title(given), format_title(asked), why));
       }
       unheard.add(
           {"output-type-without-effect",
@@ -403,7 +403,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
         skipped.chosen = true;
       } else if (precision.constraints == PrecisionConstraints::Obey) {
         throw Error(ErrorKind::Usage, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),
-                                                  format_name(of_exception), reason));
+                                                  format_title(of_exception), reason));
       } else if (exception->by_script) {
         unheard.add({"format-not-taken",
                      {{"format", format_name(format)}, {"asked", format_name(of_exception)}, {"reason", reason}}},

@@ -88,7 +88,7 @@ TEST(LowerTyped, RefusesScalesAlongTheWrongAxis) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
     EXPECT_STREQ(error.what(),
-                 "layer 'layer' (MatMul) cannot run in int8: the scales of its weight 'w' run along axis 0, its output "
+                 "layer 'layer' (MatMul) cannot run in INT8: the scales of its weight 'w' run along axis 0, its output "
                  "channels along axis 1");
   }
 }

@@ -90,7 +90,7 @@ TEST(Scheme, ObeyRefusesALayerThatCannot) {
     FAIL() << "an exception that no layer can honour went through";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_STREQ(error.what(), "layer 'act' cannot run in int8: Relu is not an operator of the scheme");
+    EXPECT_STREQ(error.what(), "layer 'act' cannot run in INT8: Relu is not an operator of the scheme");
   }
 }
 
@@ -159,7 +159,7 @@ TEST(Scheme, LayersOfOtherFloatTypesAreLeftAlone) {
     assign_formats(model, layers, precision({Format::Float16}, {{"e", Format::Float16}}, PrecisionConstraints::Obey));
     FAIL() << "a float64 layer went to float16";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "layer 'e' cannot run in float16: it computes in float64");
+    EXPECT_STREQ(error.what(), "layer 'e' cannot run in FP16: it computes in float64");
   }
 }
 

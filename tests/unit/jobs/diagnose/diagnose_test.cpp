@@ -574,7 +574,7 @@ TEST(Diagnose, ObeyRefusesWhatALayerCannotTakeAndPreferWarns) {
   options.precision.constraints = PrecisionConstraints::Obey;
   const Error error = error_of([&] { diagnose(options); });
   EXPECT_EQ(error.kind(), ErrorKind::Usage);
-  EXPECT_EQ(std::string(error.what()), "layer 'relu1' cannot run in int8: Relu is not an operator of the scheme");
+  EXPECT_EQ(std::string(error.what()), "layer 'relu1' cannot run in INT8: Relu is not an operator of the scheme");
   options.precision.constraints = PrecisionConstraints::Prefer;
   const DiagnoseReport report = diagnose(options);
   ASSERT_EQ(report.warnings.size(), 1U);
