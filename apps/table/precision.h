@@ -98,7 +98,7 @@ inline constexpr auto kCalibrationMethod = table(
 
 /// Which layers may take a format with a scale.
 inline constexpr auto kSelection = table(
-    "LayerSelection", "Which layers",
+    "LayerSelection", "Selected layers",
     row(&LayerSelection::op_types, "--op-types-to-quantize OP", "Quantize only these operator types (default: all)")
         .python("op_types", kQuantizing, "operator types to quantize; empty: all."),
     row(&LayerSelection::excluded_op_types, "--op-types-to-exclude OP",

@@ -137,6 +137,19 @@ std::string Table::text(std::size_t width, bool whole) const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (widest(c) > 0) used_columns.push_back(c);
   }
+  std::string below;
+  if (!whole) {
+    for (const std::size_t c : used_columns) {
+      if (!columns_[c].flexible) continue;
+      const CutNames cut = cut_shared_ends(cells[c]);
+      if (cut.start.empty() && cut.end.empty()) continue;
+      cells[c] = cut.names;
+      below += wrap(
+          fmt::format("'..' stands for {}{}{}{}{}", cut.start, cut.start.empty() ? "" : " in front",
+                      cut.start.empty() || cut.end.empty() ? "" : ", ", cut.end, cut.end.empty() ? "" : " at the end"),
+          width, "  ");
+    }
+  }
   std::vector<std::size_t> widths(columns_.size(), 0);
   bool brief = false;
   const auto heading = [&](std::size_t c) -> const std::string& {
@@ -159,19 +172,7 @@ std::string Table::text(std::size_t width, bool whole) const {
     }
   };
   std::vector<std::string> left_out;
-  std::string below;
-  if (total > width && !whole) {
-    for (const std::size_t c : used_columns) {
-      if (!columns_[c].flexible) continue;
-      const CutNames cut = cut_shared_ends(cells[c]);
-      if (cut.start.empty() && cut.end.empty()) continue;
-      cells[c] = cut.names;
-      below += wrap(
-          fmt::format("'..' stands for {}{}{}{}{}", cut.start, cut.start.empty() ? "" : " in front",
-                      cut.start.empty() || cut.end.empty() ? "" : ", ", cut.end, cut.end.empty() ? "" : " at the end"),
-          width, "  ");
-    }
-    total = fit_headings();
+  if (!whole) {
     shorten(kReadable);
     // What is still too wide would wrap, and no column could be followed: the last ones go, which say the least. Those
     // without a heading mark rows, and stay.

@@ -36,11 +36,11 @@ class Table {
   /// Errors: Internal if the number of cells is not that of the columns.
   void row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Where
-  /// lines would be longer than `width`, short headings are used; then, unless `whole` cells are asked for, names in
-  /// the flexible columns lose the beginning and the end that most share, which a line under the table tells, and these
-  /// columns give way, from the right, down to 20; then columns with a heading are left out, from the right, and a last
-  /// line names them; then flexible columns go down to 8. Names that differ stay distinct (short_names.h).
+  /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Unless
+  /// `whole` cells are asked for, names in the flexible columns lose the beginning and the end that most share, which a
+  /// line under the table shows. If lines are longer than `width`, short headings are used; then, unless `whole`, the
+  /// flexible columns shrink, from the right, down to 20; then columns with a heading are left out, from the right, and
+  /// a last line names them; then flexible columns shrink to 8. Names that differ stay distinct (short_names.h).
   std::string text(std::size_t width, bool whole = false) const;
 
  private:

@@ -191,7 +191,7 @@ def test_the_table_of_layers_fits_a_window_of_1200_px(folder, report):
     assert got[0] == 1200 and got[1] == 14 and got[2] <= 1
 
 
-@pytest.mark.parametrize("end, words", [("nothing-needed", "no layer has to be kept"), ("stopped", "stopped before")])
+@pytest.mark.parametrize("end, words", [("nothing-needed", "no layer needs to be kept"), ("stopped", "stopped early")])
 def test_the_end_of_a_search_is_said_in_words(folder, report, end, words):
     needed(CHROMIUM, "chromium")
     ended = copy.deepcopy(report)
@@ -733,10 +733,10 @@ def test_the_page_of_a_verdict_has_what_the_text_has(folder, verdict, width):
     report = json.loads((folder / "verdict/report.json").read_text(encoding="utf-8"))
     assert got["badge"] == "\u2715 Requirement missed"
     assert len(got["command"]) == 1 and "vernier fix" in got["command"][0] and "--min-sqnr 20" in got["command"][0]
-    assert got["sections"][:4] == ["What does the damage", "How engines handle it", "Figures", "Layers"]
+    assert got["sections"][:4] == ["Findings", "How engines handle it", "Figures", "Layers"]
     assert got["findings"] == [defect["kind"].replace("-", " ") for defect in report["defects"]] and got["findings"]
     assert got["engines"] == ["tensorrt", "onnxruntime", "openvino"]
-    assert got["cards"] == ["Against the reference", "Top-1 agreement", "Findings", "Engines"]
+    assert got["cards"] == ["Compared with the reference", "Top-1 agreement", "Findings", "Engines"]
     assert got["files"] >= 1 and got["layers"] == min(30, len(report["layers"])) and got["images"] == 0
     assert got["theme_changed"] and not got["wide"]
 

@@ -83,7 +83,7 @@ TEST(Progress, CountsOnWhenTheTotalIsUnknown) {
 
 TEST(Progress, SaysWhichStepItIsAndWhatIsLeftOfTheJob) {
   Progress progress(/*redraws=*/true, kStart);
-  progress.step({"own error", 2, 4, 0.1, 0.2});
+  progress.step({"local error", 2, 4, 0.1, 0.2});
   EXPECT_EQ(progress.line("sample", 0, 10, kStart + seconds(5)), "2 of 4  sample  0/10  0 %  about 46 s left");
   EXPECT_EQ(progress.line("sample", 5, 10, kStart + seconds(10)), "2 of 4  sample  5/10  50 %  about 41 s left");
   progress.step({"search", 3, 4, 0.3, 0.6});
@@ -105,7 +105,7 @@ TEST(Progress, GuessesNoEndFromTheFirstMoments) {
   Progress progress(/*redraws=*/true, kStart);
   progress.step({"load", 1, 4, 0, 0.02});
   EXPECT_EQ(progress.line("loading", 1, 2, kStart + seconds(5)), "1 of 4  loading  1/2  50 %");
-  progress.step({"own error", 2, 4, 0.02, 0.2});
+  progress.step({"local error", 2, 4, 0.02, 0.2});
   EXPECT_EQ(progress.line("sample", 5, 10, kStart + milliseconds(5200)), "2 of 4  sample  5/10  50 %  about 39 s left");
 }
 

@@ -143,7 +143,7 @@ void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
   line->check.add(app, "polygraphy_debug.engine");
   add_flag(app, "--ask", line->ask, "Check each model yourself, and type p or f (needs a terminal)").group("Check");
   add_value(app, "-o,--output", line->output, "DIR",
-            "Folder for the typed model of the answer, its plan, the report and deploy.md (default: nothing is "
+            "Folder for the output model, its plan, the report and deploy.md (default: nothing is "
             "written)")
       .writes()
       .group("Output");

@@ -54,7 +54,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   line->add_no_cache(app);
   line->add_extent(app);
   add_value(app, "-o,--output", line->output, "DIR",
-            "Folder for the typed model, the plan, the report as JSON and as a page, and deploy.md (default: nothing "
+            "Folder for the output model, the plan, the report as JSON and as a page, and deploy.md (default: nothing "
             "is written)")
       .writes()
       .group("Output");
@@ -76,7 +76,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
           [line, command](Console& console) {
             for (const std::string& text : line->without_effect()) console.warning(text);
             const DiagnoseOptions options = options_of(*line, command);
-            const TextOptions text = line->result.values();
+            TextOptions text = line->result.values();
+            text.verbose = line->messages.verbose > 0;
             line->gate.check();
             const DiagnoseReport report = line->run(
                 options, console, [&](const JobSinks& sinks) { return diagnose(options, sinks); },

@@ -77,7 +77,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   line->add_no_cache(app);
   line->add_extent(app);
   add_value(app, "-o,--output", line->output, "DIR",
-            "Folder for the repaired typed model, the plan, the report and deploy.md (default: nothing is written)")
+            "Folder for the output model, the plan, the report and deploy.md (default: nothing is written)")
       .writes()
       .group("Output");
   line->external_data.add(app);
@@ -97,7 +97,8 @@ Command add_fix(CLI::App& root, const std::string& command) {
           [line, command](Console& console) {
             for (const std::string& text : line->without_effect()) console.warning(text);
             const FixOptions options = options_of(*line, command);
-            const TextOptions text = line->result.values();
+            TextOptions text = line->result.values();
+            text.verbose = line->messages.verbose > 0;
             line->gate.check();
             const DiagnoseReport report = line->run(
                 options, console, [&](const JobSinks& sinks) { return fix(options, sinks); },

@@ -72,7 +72,8 @@ int code_of_missed(const Report& report) {
 
 template <class Report>
 int render(const Report& report, const ReportLine& line, Console& console) {
-  const TextOptions text = line.result.values();
+  TextOptions text = line.result.values();
+  text.verbose = line.messages.verbose > 0;
   if (!line.output.empty()) {
     const std::filesystem::path output = line.output;
     std::error_code none;

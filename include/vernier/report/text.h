@@ -11,6 +11,7 @@ struct TextOptions {
   std::size_t top = 15;     // rows of the ranked table; 0: all
   bool color = false;
   bool whole_names = false;  // tables as wide as their names, for files and logs
+  bool verbose = false;      // the time of each phase, and every row of a long certificate
 };
 
 }  // namespace vernier

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/layout.h"
 #include "base/quote.h"
 #include "base/text.h"
 #include "report/export/other_tools.h"
@@ -55,11 +58,10 @@ std::string trtexec_11(const DiagnoseReport& report, const Files& files) {
          code_block("sh",
                     fmt::format("trtexec --onnx={} \\\n  --saveEngine={}{}{}", shell_quote(files.model),
                                 shell_quote(files.engine), trtexec_shapes(report, " \\\n  "), full_float32(report))) +
-         (report.open_inputs.empty()
-              ? "\n"
-              : "\nThe shapes are those of the samples: an engine takes no others, so widen them "
-                "to what you will feed. ") +
-         "`--profilingVerbosity=detailed --exportLayerInfo=layers.json` shows which type each layer got.\n";
+         (report.open_inputs.empty() ? "\n"
+                                     : "\nThese are the shapes of the samples. The engine accepts only them, so widen "
+                                       "them to your own inputs. ") +
+         "`--profilingVerbosity=detailed --exportLayerInfo=layers.json` lists the type of each layer.\n";
 }
 
 std::string trtexec_10(const DiagnoseReport& report, const Files& files) {
@@ -67,12 +69,11 @@ std::string trtexec_10(const DiagnoseReport& report, const Files& files) {
          code_block("sh",
                     fmt::format("trtexec --onnx={} --stronglyTyped \\\n  --saveEngine={}{}{}", shell_quote(files.model),
                                 shell_quote(files.engine), trtexec_shapes(report, " \\\n  "), full_float32(report))) +
-         (report.high == Format::Float32 ? "\n`--noTF32` keeps the kept layers in full float32, which is what was "
-                                           "measured. Without it they run faster "
-                                           "in TF32, with 10 mantissa bits: measure before you drop it. "
-                                           "TensorRT-RTX was measured to do so with the flag, too: `--tf32` "
-                                           "simulates that.\n"
-                                         : "");
+         (report.high == Format::Float32
+              ? "\n`--noTF32` keeps the kept layers in full FP32, as they were measured. Without it they run faster in "
+                "TF32, with 10 mantissa bits: measure before you drop it. TensorRT-RTX uses TF32 despite the flag: "
+                "`--tf32` simulates that.\n"
+              : "");
 }
 
 std::string weak_precision(Format format) {
@@ -91,7 +92,7 @@ std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const
     if (format == Format::BFloat16) flags += " --bf16";
     if (format == Format::Int8 || format == Format::UInt8) quantized = true;
     if (needs_scale(format) && format != Format::Int8 && format != Format::UInt8) {
-      return text + fmt::format("There is no such way for {}: it needs the typed model.\n", format_name(format));
+      return text + fmt::format("This way does not support {}, which needs the typed model.\n", format_title(format));
     }
   }
   if (quantized) flags += " --int8 --calib=calibration.cache";
@@ -108,10 +109,11 @@ std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const
     types += (types.empty() ? "" : ",") + item;
   }
   text +=
-      "The old way: the builder chooses types, except for the listed layers. TensorRT renames and fuses layers, so "
-      "check its log for names that it did not find. Its accuracy was not measured" +
-      std::string(quantized ? ", and the calibration cache is TensorRT's own, with ranges other than ours.\n\n"
-                            : ".\n\n");
+      "The builder chooses types, except for the listed layers. TensorRT renames and fuses layers, so check its log "
+      "for names that it did not find. Its accuracy was not measured" +
+      std::string(quantized
+                      ? ". The calibration cache is TensorRT's own, with ranges that differ from those of Vernier.\n\n"
+                      : ".\n\n");
   std::string command =
       fmt::format("trtexec --onnx={}{} \\\n  --saveEngine={}{}{}", shell_quote(files.original), flags,
                   shell_quote(files.beside("weak.engine")), trtexec_shapes(report, " \\\n  "), full_float32(report));
@@ -122,7 +124,8 @@ std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const
   text += code_block("sh", command);
   if (!unsaid.empty()) {
     text +=
-        "\nThese names hold a comma, a quote or a star, which that list cannot express; rename the nodes first:\n\n" +
+        "\nThese names contain a comma, a quote or a star, which that list cannot express. Rename the nodes "
+        "first:\n\n" +
         unsaid;
   }
   return text;
@@ -162,26 +165,25 @@ std::string polygraphy_compare(const std::optional<Requirement>& requirement) {
 std::string polygraphy_differs(const DiagnoseReport& report) {
   if (!report.requirement) return {};
   if (report.requirement->metric == Metric::MinTop1Agreement) {
-    return "\nPolygraphy takes no share of equal top-1: every sample has to have the same, in every output.\n";
+    return "\nPolygraphy has no limit for top-1 agreement: every sample must agree, in every output.\n";
   }
   if (report.requirement->metric == Metric::MaxMse) {
-    return "\nPolygraphy has no limit for a mean squared error: the last line compares by SNR, by default 20 dB.\n";
+    return "\nPolygraphy has no limit for a mean squared error. The last command compares by SNR, by default 20 dB.\n";
   }
   std::vector<std::string> free;
   for (const OutputFigure& output : report.all_low.outputs) {
     if (!report.requirement->limit_for(output.name)) free.push_back(inline_code(output.name));
   }
-  return free.empty() ? ""
-                      : fmt::format("\nPolygraphy also checks {}, by its default: your requirement does not.\n",
-                                    list_some(free));
+  return free.empty()
+             ? ""
+             : fmt::format("\nPolygraphy also checks {} by default, unlike your requirement.\n", list_some(free));
 }
 
 std::string polygraphy(const DiagnoseReport& report, const Files& files) {
-  return "## Polygraphy (documented, not run)\n\n"
-         "Builds the engine, then compares it with the float model on your inputs: `load_data()` in `load_data.py` "
-         "yields one dictionary of arrays by input name per sample. Polygraphy checks each sample by itself, your "
-         "requirement pools them. `--strongly-typed` does nothing on TensorRT 11, where every network is strongly "
-         "typed.\n\n" +
+  return "## Polygraphy (documented, not run)\n\nThis builds the engine and compares it with the float model on your "
+         "inputs. `load_data()` in `load_data.py` yields one dictionary of arrays by input name per sample. Polygraphy "
+         "checks each sample alone, your requirement pools them. `--strongly-typed` does nothing on TensorRT 11, where "
+         "every network is strongly typed.\n\n" +
          code_block("sh", fmt::format("polygraphy convert {model} --strongly-typed -o {engine}\n"
                                       "polygraphy run {original} --onnxrt --data-loader-script load_data.py \\\n"
                                       "  --save-inputs inputs.json --save-outputs reference.json\n"
@@ -229,7 +231,7 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
   }
   if (report.typed && report.typed->onnxruntime && report.typed->onnxruntime->changed_db) {
     text += fmt::format(
-        "\nONNX Runtime {} on this machine's CPU computes something else with its default optimizations: {:.1f} dB "
+        "\nWith its default optimizations, ONNX Runtime {} on this machine's CPU returns different results: {:.1f} dB "
         "against the same file without them. Set `options.graph_optimization_level = "
         "ort.GraphOptimizationLevel.ORT_DISABLE_ALL`.\n",
         markdown_text(report.onnxruntime_version), *report.typed->onnxruntime->changed_db);
@@ -243,8 +245,8 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
   if (fp8) {
     text +=
         "\nOnly its basic optimizations work with FP8, hence the options. Above them, version 1.32 silently drops a "
-        "Relu in front of an FP8 QuantizeLinear, so the file computes something else. Version 1.31 fuses an FP8 layer "
-        "into an integer one and then refuses the file (`INVALID_GRAPH`).\n";
+        "Relu before an FP8 QuantizeLinear, which changes the results. Version 1.31 fuses an FP8 layer into an integer "
+        "one and then refuses the file (`INVALID_GRAPH`).\n";
   }
   const bool casts = report.high != Format::Float32 ||
                      std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
@@ -253,7 +255,7 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
         "\nIts CPU provider computes most FP16 layers in FP32 without rounding in between, so its figures say little "
         "about an accelerator. It refuses files with BF16 layers without a kernel, such as convolutions "
         "(`NOT_IMPLEMENTED`). Use `CUDAExecutionProvider` or `TensorrtExecutionProvider`.\n\nSome versions, such as "
-        "1.31.1, crash on x86 CPUs while they load a graph with casts behind a Transpose (its issue 28392). Pass "
+        "1.31.1, crash on x86 CPUs while they load a graph with casts after a Transpose (its issue 28392). Pass "
         "`InferenceSession(..., disabled_optimizers=[\"NchwcTransformer\"])`.\n";
   }
   return text;
@@ -263,8 +265,8 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
 std::string no_tensorrt(const std::string& engine) {
   return "## TensorRT\n\nThis file is made for " + engine +
          ": asymmetric UINT8. TensorRT quantizes symmetrically and refuses its zero points (documented, not run). For "
-         "a TensorRT engine, run the diagnosis again with `--target tensorrt`: it has another scheme, and keeps other "
-         "layers.\n";
+         "a TensorRT engine, run the diagnosis again with `--target tensorrt`, which has another scheme and keeps "
+         "other layers.\n";
 }
 
 std::string computed_otherwise(const DiagnoseReport& report) {
@@ -280,10 +282,10 @@ std::string openvino(const DiagnoseReport& report, const Files& files) {
          code_block("sh", fmt::format("ovc {} --output_model {} --compress_to_fp16=False\n"
                                       "benchmark_app -m {} -d CPU -hint latency -infer_precision f32",
                                       shell_quote(files.model), shell_quote(xml), shell_quote(xml))) +
-         "\nKept layers stay high only with both options. By default `ovc` stores weights in FP16, and devices with "
-         "FP16 or BF16 units compute everything outside Q/DQ in those formats. `-infer_precision f32` (in programs: "
-         "`INFERENCE_PRECISION_HINT`) turns that off. Casts to FP16 in the file then compute in FP32, which costs "
-         "speed, never accuracy.\n" +
+         "\nKept layers stay in their format only with both options. By default `ovc` stores weights in FP16, and "
+         "devices with FP16 or BF16 units compute everything outside Q/DQ in those formats. `-infer_precision f32` (in "
+         "programs: `INFERENCE_PRECISION_HINT`) turns that off. Casts to FP16 in the file then compute in FP32, which "
+         "costs speed, never accuracy.\n" +
          computed_otherwise(report);
 }
 
@@ -291,14 +293,60 @@ std::string kept_list(const DiagnoseReport& report, const std::vector<std::strin
   if (report.kept && report.kept->ladder && !kept.empty()) {
     std::string text = fmt::format("## Raised layers ({})\n\n", kept.size());
     for (const RaisedLayer& layer : report.kept->ladder->raised) {
-      text += fmt::format("- {}: {}\n", inline_code(layer.layer), format_name(layer.format));
+      text += fmt::format("- {}: {}\n", inline_code(layer.layer), format_title(layer.format));
     }
     return text;
   }
   if (kept.empty()) return "## Kept layers\n\nNone: every layer runs in its low format.\n";
-  std::string text = fmt::format("## Kept layers ({}, in {})\n\n", kept.size(), format_name(report.high));
+  std::string text = fmt::format("## Kept layers ({}, in {})\n\n", kept.size(), format_title(report.high));
   for (const std::string& name : kept) text += "- " + inline_code(name) + "\n";
   return text;
+}
+
+/// Words of a paragraph; a span of code is one word.
+std::vector<std::string> words_of_markdown(std::string_view line) {
+  std::vector<std::string> words(1);
+  bool code = false;
+  for (const char c : line) {
+    if (c == '`') code = !code;
+    if (c == ' ' && !code) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+/// Whether a line that starts with it would be a heading, an item of a list or another block.
+bool starts_block(const std::string& word) {
+  const std::size_t digits = word.find_first_not_of("0123456789");
+  return word.empty() || std::string_view("#-+*>=|~").find(word.front()) != std::string_view::npos ||
+         word.starts_with("```") ||
+         (digits != 0 && digits != std::string::npos && (word[digits] == '.' || word[digits] == ')'));
+}
+
+/// Paragraphs in lines of at most 100 columns. Code blocks, tables, lists and headings stay as they are.
+std::string wrapped_markdown(const std::string& text) {
+  constexpr std::size_t kColumns = 100;
+  std::string wrapped;
+  std::string fence;  // that ends the code block
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t ticks = std::min(line.find_first_not_of('`'), line.size());
+    if (fence.empty() ? ticks >= 3 : line == fence) fence = fence.empty() ? line.substr(0, ticks) : "";
+    const bool prose = fence.empty() && ticks < 3 && !line.empty() && !starts_block(line) && line.front() != ' ';
+    std::size_t used = 0;
+    for (const std::string& word : prose ? words_of_markdown(line) : std::vector{line}) {
+      const std::size_t width = display_width(word);
+      const bool breaks = used > 0 && used + 1 + width > kColumns && !starts_block(word);
+      if (used > 0) wrapped += breaks ? "\n" : " ";
+      wrapped += word;
+      used = breaks || used == 0 ? width : used + 1 + width;
+    }
+    wrapped += "\n";
+  }
+  return wrapped;
 }
 
 std::string record(const DiagnoseReport& report) {
@@ -312,14 +360,14 @@ std::string record(const DiagnoseReport& report) {
   line("original model", markdown_text(report.model_file) + hash(report.model_sha256));
   for (const auto& [what, path] : report.files) line(markdown_text(what), markdown_text(path));
   line("data", markdown_text(report.data) + hash(report.data_sha256));
-  line("scheme", markdown_text(report.scheme));
+  line("scheme", markdown_text(scheme_words(report.scheme)));
   line("target", std::string(word_of(report.target)));
-  line("formats", fmt::format("{} low, {} kept", low_text(report), format_name(report.high)));
+  line("formats", fmt::format("{} low, {} kept", low_text(report), format_title(report.high)));
   if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
   if (report.final_figures) {
     line("verify of the output model", markdown_text(figure_text(*report.final_figures, report.requirement)));
   } else {
-    line("verify of the output model", "not made");
+    line("verify of the output model", "not measured");
   }
   if (report.other_sums) {
     line(sums_text(report.other_sums->accumulate),
@@ -337,12 +385,12 @@ std::string record(const DiagnoseReport& report) {
     line("weights", fmt::format("{}, were {}", bytes_text(report.typed->weight_bytes),
                                 bytes_text(report.typed->original_weight_bytes)));
   }
-  line("figures rest on", markdown_text(runner_text(report.runner, report.on_gpu)));
+  line("runner", markdown_text(runner_text(report.runner, report.on_gpu)));
   line("versions", fmt::format("vernier {}, ONNX Runtime {}, onnx {}", markdown_text(report.vernier_version),
                                markdown_text(report.onnxruntime_version), markdown_text(report.onnx_version)));
   line("machine", markdown_text(report.machine));
   // A bar would end the cell even inside code.
-  if (!report.command.empty()) text += "\nMade by:\n\n" + code_block("sh", printable(report.command));
+  if (!report.command.empty()) text += "\nCommand:\n\n" + code_block("sh", printable(report.command));
   return text;
 }
 
@@ -351,14 +399,14 @@ std::string record(const DiagnoseReport& report) {
 std::string deploy_markdown(const DiagnoseReport& report) {
   std::string text = "# Deploying the result\n\n" + markdown_text(answer_of(report).sentence) + "\n\n";
   if (!report.files.contains("model")) {
-    return text + "No model was written, so there is nothing to deploy.\n\n" + record(report);
+    return wrapped_markdown(text + "No model was written, so there is nothing to deploy.\n\n" + record(report));
   }
   const Files files = files_of(report);
   const std::vector<std::string> kept = report.kept ? report.kept->layers : std::vector<std::string>{};
   text += fmt::format(
-      "{} is strongly typed: its own Casts and Q/DQ nodes hold all decisions, so no engine needs a list of layers. Run "
-      "the commands in the folder of the diagnosis. \"Documented, not run\" means: taken from the tool's "
-      "documentation, and not executed.\n\n",
+      "{} is strongly typed: its Casts and Q/DQ nodes hold all formats, so no engine needs a list of layers. Run the "
+      "commands in the folder of the diagnosis. \"Documented, not run\" means: from the documentation of the tool, and "
+      "not executed.\n\n",
       inline_code(files.model));
   const std::vector<std::string> sections =
       report.target == Target::OnnxRuntime && has_int8(report)
@@ -373,7 +421,7 @@ std::string deploy_markdown(const DiagnoseReport& report) {
   for (const std::string& section : sections) text += two || section != weak ? section + "\n" : "";
   if (two) text += other_quantizers(report, kept) + "\n";
   text += kept_list(report, kept) + "\n";
-  return text + record(report);
+  return wrapped_markdown(text + record(report));
 }
 
 }  // namespace vernier

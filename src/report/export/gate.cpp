@@ -60,7 +60,7 @@ std::vector<GateCase> cases_of(const RunFigures& run, const std::optional<Requir
     if (!limit || !value) {
       made.state = GateCase::State::Skipped;
       made.message =
-          requirement ? "no limit is required of it"
+          requirement ? "no limit is set for it"
                       : fmt::format("{} dB; {}", db_text(output.sqnr_db),
                                     objective.empty() ? "no requirement was given" : "decided by: " + told(objective));
     } else {
@@ -195,9 +195,10 @@ Gate gate_of(const PipelineReport& report) {
   for (const StageReport& stage : report.stages) {
     if (!stage.step_db) continue;
     const bool good = *stage.step_db >= report.min_sqnr_db;
-    gate.cases.push_back(
-        {fmt::format("stage '{}'", printable(stage.name)), good ? GateCase::State::Passed : GateCase::State::Failed,
-         fmt::format("{} dB to the stage before, {:g} dB required", db_text(stage.step_db), report.min_sqnr_db)});
+    gate.cases.push_back({fmt::format("stage '{}'", printable(stage.name)),
+                          good ? GateCase::State::Passed : GateCase::State::Failed,
+                          fmt::format("{} dB compared with the stage before, {:g} dB required", db_text(stage.step_db),
+                                      report.min_sqnr_db)});
   }
   return gate;
 }

@@ -72,7 +72,7 @@ std::string modelopt(const DiagnoseReport& report, Format low, const std::vector
         low == Format::Int4 ? "rtn_dq" : "max", high);
   }
   return fmt::format("ModelOpt, {} (documented, not run). Its names are regular expressions, hence the anchors:\n\n",
-                     format_name(low)) +
+                     format_title(low)) +
          code_block("sh", command + excluded_patterns(kept));
 }
 
@@ -125,7 +125,7 @@ std::string nncf_quantizer(const DiagnoseReport& report, const std::vector<std::
 }
 
 std::string float16_converter(const DiagnoseReport& report, const std::vector<std::string>& kept) {
-  return "ONNX Runtime's float16 converter (documented, not run):\n\n" +
+  return "ONNX Runtime's FP16 converter (documented, not run):\n\n" +
          code_block("python", fmt::format("import onnx\n"
                                           "from onnxruntime.transformers.float16 import convert_float_to_float16\n\n"
                                           "model = convert_float_to_float16(\n"
@@ -145,15 +145,16 @@ bool weights_per_tensor(const DiagnoseReport& report) {
 
 std::string other_quantizers(const DiagnoseReport& report, const std::vector<std::string>& kept) {
   std::string text =
-      "## The same layers excluded in another quantizer\n\n"
-      "Another tool chooses its own ranges and its own places for Q/DQ, so its result has to be measured again: "
-      "`vernier verify ORIGINAL RESULT --data SOURCE` does that for any typed model.\n\n";
+      "## The same layers excluded in another quantizer\n\nAnother tool chooses its own ranges and its own places for "
+      "Q/DQ, so measure its result again: `vernier verify ORIGINAL RESULT --data SOURCE` does that for any typed "
+      "model.\n\n";
   const bool made_up =
       std::any_of(kept.begin(), kept.end(), [&](const std::string& name) { return maybe_made_up(report, name); });
   if (made_up) {
     text +=
-        "Vernier calls nodes without a name `<Op>_<index>`, and a repeated name gets `#2`. Other tools see neither "
-        "until the file itself holds the name. If yours has such nodes (and no subgraphs), this names them:\n\n" +
+        "Vernier calls nodes without a name `<Op>_<index>`, and a repeated name gets `#2`. Other tools know these "
+        "names only if the file itself has them. If your file has such nodes (and no subgraphs), this program names "
+        "them:\n\n" +
         code_block("python", fmt::format("import onnx\n\n"
                                          "model = onnx.load({})\n"
                                          "for index, node in enumerate(model.graph.node):\n"

@@ -49,12 +49,12 @@ std::string_view cost_unit_text(const KeptSetReport& kept) {
 std::string cost_text(const KeptSetReport& kept) {
   if (kept.ladder) {
     const double lowest = kept.ladder->cost_of_lowest;
-    return fmt::format("{:.6g} {}; all on the lowest rung: {:.6g}, on the highest: {:.6g}", lowest + kept.cost,
+    return fmt::format("{:.6g} {}; all layers in the lowest format: {:.6g}, in the highest: {:.6g}", lowest + kept.cost,
                        cost_unit_text(kept), lowest, lowest + kept.cost_of_all.value_or(0));
   }
   // In layers borders only break ties.
   if (kept.cost_unit == CostUnit::Layers) return plural(kept.layers.size(), "layer");
-  std::string text = fmt::format("{:.6g} {}, borders included", kept.cost, cost_unit_text(kept));
+  std::string text = fmt::format("{:.6g} {}, format boundaries included", kept.cost, cost_unit_text(kept));
   if (kept.cost_of_all && *kept.cost_of_all > 0) {
     text += fmt::format("; keeping everything: {:.6g}", *kept.cost_of_all);
   }
@@ -67,7 +67,7 @@ std::string pareto_table(const KeptSetReport& kept, const TextOptions& options) 
   table.column("cost", Align::Right);
   table.column("kept", Align::Right);
   table.column("result", Align::Right);
-  table.column("of the allowance", Align::Right);
+  table.column("of the allowed error", Align::Right);
   for (const ParetoPoint& point : kept.pareto) {
     if (!point.front) continue;
     table.row({fmt::format("{:.6g}", point.cost), std::to_string(point.layers.size()),
@@ -131,7 +131,7 @@ std::string pareto_to_svg(const KeptSetReport& kept) {
   }
   svg += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"#06c\"/>\n", path);
   svg += label(frame.left + frame.width / 2, 400, "middle", fmt::format("cost: {}", word_of(kept.cost_unit)));
-  svg += label(frame.left - 60, 18, "start", "damage (share of the allowance)");
+  svg += label(frame.left - 60, 18, "start", "damage (share of the allowed error)");
   return svg + "</svg>\n";
 }
 

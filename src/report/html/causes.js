@@ -58,7 +58,7 @@ function causeGroup(group) {
       share > 0 ? h("span", {class: "small share"}, meter(share, 90), `${percent(share)} of the damage`) : ""), line,
     h("p", {}, names.length > 1 ? ["Worst at ", layerLink(first.layer), ": "] : names.length ? [layerLink(first.layer), ": "] : "", shown(first.sentence || "")),
     figuresOf(first),
-    names.length > 1 ? h("p", {class: "small"}, "Likewise at ", names.slice(1, atFirst).map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
+    names.length > 1 ? h("p", {class: "small"}, "Also at ", names.slice(1, atFirst).map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
     rest.length ? h("details", {class: "small"}, h("summary", {}, `and ${many(rest.length, "more layer")}`), rest.map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
     repairsOf(group.repairs), group.of_some.length ? chipLine("At some of these layers: ", group.of_some) : "");
 }
@@ -67,7 +67,7 @@ function causeGroup(group) {
 function repairTable(repairs, withLayers) {
   const accepted = repairs.filter(r => r.accepted), rows = [...accepted, ...repairs.filter(r => !r.accepted)];
   const namesOf = r => [(r.layers || []).slice(0, 4).map((layer, i) => [i ? ", " : "", layerLink(layer)]), (r.layers || []).length > 4 ? ` and ${r.layers.length - 4} more` : ""];
-  const verdict = r => r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, "left out");
+  const verdict = r => r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, "rejected");
   const columns = [{title: "repair", kind: "whole", cell: r => shown(r.id)}, ...(withLayers ? [{title: "layers", cell: namesOf}] : []), {title: "before, dB", kind: "num", cell: r => db(r.before_db)},
     {title: "after, dB", kind: "num", cell: r => db(r.after_db)}, {title: "result", kind: "whole", cell: verdict}, {title: "why", kind: "long", cell: r => shown(r.why || "")}];
   return h("div", {}, withLayers ? "" : h("p", {class: "small"}, `${count(accepted.length)} of ${count(rows.length)} accepted.`),
@@ -85,7 +85,7 @@ function repairSummary(repairs) {
   const tried = id => of(id).filter(r => r.accepted || has(r.before_db));
   const median = (id, key) => !accepted(id).length ? "" : db(medianOf(accepted(id).filter(r => has(r.before_db) && has(r.after_db)).map(r => number(r[key]))));
   const columns = [{title: "repair", kind: "whole", cell: id => chips([id], "repairs", line)}, {title: "accepted", kind: "num", cell: id => accepted(id).length ? h("span", {class: "good"}, "\u2713 " + count(accepted(id).length)) : "0"},
-    {title: "tried", kind: "num", cell: id => count(tried(id).length)}, {title: "no use for", kind: "num", cell: id => of(id).length > tried(id).length ? count(of(id).length - tried(id).length) : ""},
+    {title: "tried", kind: "num", cell: id => count(tried(id).length)}, {title: "not applicable to", kind: "num", cell: id => of(id).length > tried(id).length ? count(of(id).length - tried(id).length) : ""},
     {title: "median before, dB", kind: "num", cell: id => median(id, "before_db")}, {title: "after, dB", kind: "num", cell: id => median(id, "after_db")}];
   const order = ids.map((id, i) => [id, i]).sort((a, b) => (accepted(b[0]).length > 0) - (accepted(a[0]).length > 0) || a[1] - b[1]).map(pair => pair[0]);
   // Its rows are made when it is opened: there may be thousands.
@@ -96,7 +96,7 @@ function repairSummary(repairs) {
 
 /** What the error is made of: each line is a whole in two parts, so that its shares sum to 100 %. */
 function blameBars(blame) {
-  const lines = [["weights", "activations"], ["clipping", "rounding"], ["accumulation", "the rest"], ["inherited", "made here", "propagated", "local"]].map(([one, other, left = one, right = other]) => {
+  const lines = [["weights", "activations"], ["clipping", "rounding"], ["accumulation", "the rest"], ["inherited", "made", "propagated", "local"]].map(([one, other, left = one, right = other]) => {
     const share = has(blame[one]) ? blame[one] : has(blame[other]) ? 1 - blame[other] : null;
     if (share === null) return null;
     const [a, b] = tenthsOf([share, 1 - share]);

@@ -65,7 +65,7 @@ function depthDrawing(select, phone) {
     cursor.setAttribute("x1", x(at));
     cursor.setAttribute("x2", x(at));
     cursor.setAttribute("visibility", "visible");
-    showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${formatOf(row)}${row.kept ? ", kept" : ""}\nshare ${shareText(row)}` +
+    showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${formatTitle(formatOf(row))}${row.kept ? ", kept" : ""}\nshare ${shareText(row)}` +
       `, local ${db(row.own_sqnr_db)} dB, propagated ${db(row.inherited_sqnr_db)} dB`, clientX, clientY);
   };
   const leave = () => { hideTip(); cursor.setAttribute("visibility", "hidden"); };
@@ -87,7 +87,7 @@ function depthDrawing(select, phone) {
     show(at, box.left + x(at) * box.width / W, box.top + 40);
   });
   return h("div", {}, phone ? svg : scrolling("Damage over depth", svg), h("div", {class: "legend"},
-    legend("--low", "share of the summed damage (bars), and local error: made in the layer, on exact inputs (line)"),
+    legend("--low", "share of the damage (bars), and local error: of the layer on exact inputs (line)"),
     h("span", {}, h("i", {class: "key dashed other"}), "propagated error: arrives with the layer's inputs"), h("span", {}, "up is worse in both")));
 }
 function legend(variable, text) {

@@ -1,6 +1,8 @@
 // What the pages of several jobs have alike: the advice under the answer, cards, figures of runs, notes, the record.
-function advice(texts, commands) {
-  document.getElementById("advice").append(...texts.map(text => h("p", {}, withFiles(text))), ...commands.map(command));
+function nextSteps(steps) {
+  if (!steps.length) return;
+  document.getElementById("advice").append(h("dl", {class: "record first"}, h("dt", {}, "Next"),
+    h("dd", {}, steps.map(step => [step.advice ? h("p", {}, withFiles(step.advice)) : "", step.command ? command(step.command) : ""]))));
 }
 
 function card(what, big, more, tone) {
@@ -44,7 +46,7 @@ function figuresSection(runs, lead) {
     ...(lost ? [{title: "not finite", kind: "num", cell: row => lostIn(row.o) ? lostIn(row.o).toLocaleString("en-US") : ""}] : [])];
   section("figures", "Figures", lead, tableOf("Figures of each run", columns, rows, {atFirst: 40}));
 }
-function sumsText(other) { return (other || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32"; }
+function sumsText(other) { return (other || {}).accumulate === "float16" ? "FP16 accumulation" : "FP32 accumulation"; }
 
 function notesSection(warnings, notes) {
   if (!warnings.length && !notes.length) return;

@@ -180,6 +180,8 @@ function shareText(row) { return has(row.share) ? tenthsText(row.tenths, row.sha
 function overflows(row) { return row.overflowed > 0 || row.nan > 0 || (has(row.own_sqnr_db) && number(row.own_sqnr_db) === -Infinity); }
 /** As it runs in the output model: a kept layer is in the high format, or on its rung of a ladder. */
 const rungs = new Map((((report.kept || {}).ladder || {}).raised || []).map(row => [row.layer, row.format]));
+/** A format as sentences write it: FP32. */
+function formatTitle(format) { return (page.formats || {})[format] || format; }
 function formatOf(row) { return rungs.get(row.name) || (row.kept ? report.high : row.format); }
 
 /** 0 harmless to 4 very bad; -1 where nothing is known. What overflows is very bad, whatever its share. */

@@ -1,7 +1,15 @@
 // Under the answer: before and after, the figures that one look should find, and what to do next.
 const low = page.words.low;
 
-advice(page.answer.advice, page.answer.commands);
+/** The answer in four parts: the sentence above says whether it is good enough; then what breaks it, why, what to do. */
+(function parts() {
+  const first = page.words.first || {}, list = h("dl", {class: "record first"});
+  const add = (title, rows) => { if (rows.length) list.append(h("dt", {}, title), h("dd", {}, rows.map(row => h("div", {}, row)))); };
+  add("Damage", (first.damage || []).map(row => [h("b", {class: "share"}, row.share), " ", row.layer ? layerLink(row.layer) : row.others, row.kept ? `, kept in ${formatTitle(report.high)}` : ""]));
+  add("Why", (first.why || []).map(row => [row.layer ? layerLink(row.layer) : "The network", row.possible ? ", possibly: " : ": ", shown(row.text)]));
+  if (list.childElementCount) document.getElementById("place-parts").append(list);
+})();
+nextSteps(page.steps);
 
 /** In steps: everything low, repaired, the output model, and the best option where it is another. */
 function steps() {
@@ -22,17 +30,17 @@ function steps() {
 (function headline() {
   const taken = steps(), list = [];
   if (taken.length) {
-    document.getElementById("place-cards").append(h("div", {class: "cards strip"}, taken.map(step => { const made = figureCard(step.what, step.text, step.more, step.tone); if (step.option) made.classList.add("option"); return made; })));
+    document.getElementById("place-strip").append(h("div", {class: "cards strip"}, taken.map(step => { const made = figureCard(step.what, step.text, step.more, step.tone); if (step.option) made.classList.add("option"); return made; })));
   }
   const judged = report.final_figures || report.repaired || report.all_low, before = judged !== report.all_low && agreementOf(report.all_low);
   list.push(agreementCard(judged, before ? `${onePercent(before.top1_agreement)} with everything in ${page.words.everything}` : ""));
   if (report.kept && report.kept.ladder) {
     const kept = report.kept, rungs = kept.ladder.rungs.filter(rung => rung.layers > 0);
-    list.push(card("Layers in each format", rungs.map(rung => `${count(rung.layers)} ${rung.format}`).join(", "),
+    list.push(card("Layers in each format", rungs.map(rung => `${count(rung.layers)} ${formatTitle(rung.format)}`).join(", "),
       (kept.total_macs > 0 ? rungs.map(rung => percent(rung.macs / kept.total_macs)).join(", ") + " of the multiply-accumulates" : "layers") + (kept.certified ? ", certified" : "")));
   } else if (report.kept && page.words.lowered > 0) {
     const kept = report.kept;
-    list.push(card("Kept in " + report.high, kept.layers.length ? `${count(kept.layers.length)} of ${count(page.words.lowered)}` : "none",
+    list.push(card("Kept in " + formatTitle(report.high), kept.layers.length ? `${count(kept.layers.length)} of ${count(page.words.lowered)}` : "none",
       (!kept.layers.length ? `of ${many(page.words.lowered, "layer")}` : kept.total_macs > 0 ? percent(kept.kept_macs / kept.total_macs) + " of the multiply-accumulates" : "layers") + (kept.certified && kept.layers.length ? ", certified" : "")));
   }
   if (report.typed && report.typed.original_weight_bytes > 0) list.push(card("Weights", bytes(report.typed.weight_bytes), "were " + bytes(report.typed.original_weight_bytes)));
@@ -40,7 +48,7 @@ function steps() {
   if (l && has(l.float_ms)) {
     const last = has(l.repaired_ms) ? l.repaired_ms : l.low_ms;
     const where = l.engine ? shown(l.engine) : "ONNX Runtime";
-    list.push(has(last) ? card("Latency, " + where, plain(last, 3) + " ms", `float32: ${plain(l.float_ms, 3)} ms` + (last > 1.1 * l.float_ms && l.note ? ". Slower: see Latency" : "")) : card("Latency of float32", plain(l.float_ms, 3) + " ms", where));
+    list.push(has(last) ? card("Latency, " + where, plain(last, 3) + " ms", `FP32: ${plain(l.float_ms, 3)} ms` + (last > 1.1 * l.float_ms && l.note ? ". Slower: see Latency" : "")) : card("Latency in FP32", plain(l.float_ms, 3) + " ms", where));
   }
   cards(list);
 })();

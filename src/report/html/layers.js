@@ -14,7 +14,7 @@ function plots(layer) {
     }
   }
   if (!figures.length) return null;
-  return [h("div", {class: "legend"}, legend("--ref", "float32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key dashed"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis, over ${picture.samples < report.samples ? picture.samples + " of " : ""}${many(report.samples, "sample")}`)),
+  return [h("div", {class: "legend"}, legend("--ref", "FP32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key dashed"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis, over ${picture.samples < report.samples ? picture.samples + " of " : ""}${many(report.samples, "sample")}`)),
     h("div", {class: "plots"}, figures)];
 }
 
@@ -31,14 +31,14 @@ function layerBody(row) {
   const blame = of(explanation.blame, row.name)[0], causes = causesOfLayer.get(row.name) || [], repairs = of(explanation.repairs, row.name);
   return [h("div", {class: "facts"},
       fact("share of the damage", shareText(row)), fact("local error", decibels(row.own_sqnr_db)), fact("propagated error", decibels(row.inherited_sqnr_db)),
-      fact("output with only this low", decibels(row.sensitivity_db)), fact("format", formatOf(row) + (row.kept ? ", kept" : "")), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
+      fact("output with only this layer low", decibels(row.sensitivity_db)), fact("format", formatTitle(formatOf(row)) + (row.kept ? ", kept" : "")), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
       certificate ? fact("kept set without it", `${resultWithout(certificate)}: fails`) : ""),
     causes.map(causeBox),
-    !causes.length && (explanation.examined || []).includes(row.name) ? h("p", {class: "small"}, (explanation.ordinary || []).includes(row.name) ? "Examined: it loses what its format costs anywhere." : "Examined; no cause stands out.") : "",
-    blame ? [h("h3", {}, "Where its error comes from"), blameBars(blame)] : "",
+    !causes.length && (explanation.examined || []).includes(row.name) ? h("p", {class: "small"}, (explanation.ordinary || []).includes(row.name) ? "Examined: it has only the rounding error of its format." : "Examined: no cause found.") : "",
+    blame ? [h("h3", {}, "Sources of its error"), blameBars(blame)] : "",
     repairs.length ? [h("h3", {}, "Repairs tried"), repairTable(repairs, false)] : "",
-    plots(row.name) || h("p", {class: "small"}, "Histograms are drawn for the worst layers only.")];
+    plots(row.name) || h("p", {class: "small"}, "Only the worst layers have histograms.")];
 }
 
 const panel = h("aside", {id: "layer", "aria-labelledby": "layer-name", hidden: true});

@@ -17,7 +17,7 @@ function asMarkdown() {
   const options = page.words.options || [];
   if (options.length) parts.push("### Options", markdownTable(["option", "kept", "of the work", "result", "requirement"], options.map(row => [row.option, row.kept, row.work, row.result, row.end + (row.best ? ", the least work" : "")].map(markdownCell))));
   const kept = (report.kept || {}).layers || [];
-  if (kept.length) parts.push(report.kept.ladder ? "### Raised" : `### Kept in ${report.high}`, kept.slice(0, 30).map(layer => "- " + markdownCode(layer) + (rungs.has(layer) ? " in " + rungs.get(layer) : "")).join("\n") + (kept.length > 30 ? `\n- and ${kept.length - 30} more` : ""));
+  if (kept.length) parts.push(report.kept.ladder ? "### Raised" : `### Kept in ${formatTitle(report.high)}`, kept.slice(0, 30).map(layer => "- " + markdownCode(layer) + (rungs.has(layer) ? " in " + formatTitle(rungs.get(layer)) : "")).join("\n") + (kept.length > 30 ? `\n- and ${kept.length - 30} more` : ""));
   const groups = page.words.causes || [];
   if (groups.length) {
     parts.push("### Why", groups.map(group => { const first = explanation.causes[group.first];

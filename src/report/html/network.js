@@ -39,7 +39,7 @@ function networkDrawing(select) {
     const second = single ? shown(cut(nodes[0].name)) : kinds.join(", ");
     const share = rows.reduce((sum, row) => sum + (row.share || 0), 0);
     const title = (single ? `${shown(nodes[0].name)} (${shown(nodes[0].op_type)})` : `${many(nodes.length, "layer")}: ${kinds.join(", ")}\nfrom ${shown(nodes[0].name)}\nto ${shown(nodes[nodes.length - 1].name)}`) +
-      (made(box) ? `\nout: ${made(box)}` : "") + (rows.length ? `\nshare ${single ? shareText(rows[0]) : percent(share)}` + (single ? `, local ${db(rows[0].own_sqnr_db)} dB, propagated ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatOf(rows[0])}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or stays as it is");
+      (made(box) ? `\nout: ${made(box)}` : "") + (rows.length ? `\nshare ${single ? shareText(rows[0]) : percent(share)}` + (single ? `, local ${db(rows[0].own_sqnr_db)} dB, propagated ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatTitle(formatOf(rows[0]))}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or is unchanged");
     const group = h("g", {class: "box", tabindex: b ? "-1" : "0", role: "button", "aria-label": title.replace(/\n/g, ", "), transform: `translate(${box.x} ${box.y})`},
       h("rect", {width: bw, height: bh}),
       // Letters differ in width: an inner svg ends what is still too long at its box.
@@ -85,7 +85,7 @@ function networkDrawing(select) {
     h("div", {class: "tools"}, h("label", {for: "colour"}, "Colour: "), by, view.tools,
       h("span", {class: "legend"}, keys.map(([k, text]) => h("span", {}, h("i", {class: "key", style: `background:var(--${k})`}), text)),
         h("span", {}, h("i", {class: "key keeps"}), "kept"),
-        h("span", {}, h("i", {class: "key idle"}), "moves data only, or not lowered"))),
+        h("span", {}, h("i", {class: "key idle"}), "only moves data, or not lowered"))),
     view.frame,
-    h("p", {class: "small"}, `${many(network.length, "layer")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Arrow keys move between them, Enter opens the worst layer of one; + and \u2212 zoom, 0 fits, and so does the wheel with Ctrl; drag to move.`));
+    h("p", {class: "small"}, `${many(network.length, "layer")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Move between boxes with the arrow keys; Enter opens the worst layer of one. Zoom with + and \u2212 or Ctrl and the wheel; 0 fits. Drag to move.`));
 }

@@ -6,6 +6,6 @@
     .filter(([, key]) => rows.some(row => row[key]));
   const table = tableOf("Options", columns.map(([title, key]) => ({title, kind: key === "option" || key === "end" ? null : "num",
     cell: row => row.best && key === "option" ? h("strong", {}, row[key]) : [row[key], row.best && key === "end" ? ", the least work" : ""]})), rows, {rowClass: row => row.best ? "best" : null});
-  section("options", "Options", "Ways to meet the requirement, each measured with a limited number of evaluations.", table,
+  section("options", "Options", "Each option was measured with a limited number of evaluations.", table,
     rows.filter(row => row.why).map(row => h("p", {class: "small"}, `${row.option}: ${row.why}.`)));
 })();

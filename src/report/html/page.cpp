@@ -130,7 +130,8 @@ std::string report_to_html(const DiagnoseReport& report) {
   data["report"] = document_of(report);
   leave_out_bulk(data["report"]);
   shorten_numbers(data["report"]);
-  data["answer"] = Json::Object{{"advice", json_of(answer.advice)}, {"commands", json_of(answer.commands)}};
+  data["steps"] = steps_of(answer);
+  data["formats"] = format_titles();
   data["words"] = page_words(report);
   data["curve"] = kept_curve(report);
   shorten_numbers(data["curve"]);

@@ -3,11 +3,11 @@
 /** How a search ended (KeptSetReport::end), for people. */
 const ENDS = {
   "certified": "no kept layer can be left out",
-  "found": "a set that passes was found, not tested for layers that could be left out",
-  "nothing-needed": "no layer has to be kept",
+  "found": "a set that passes was found, but no layer of it was dropped for a test",
+  "nothing-needed": "no layer needs to be kept",
   "impossible": "even with every layer kept the requirement is missed",
-  "stopped": "it was stopped before it was done",
-  "unstable": "the same test gave different answers, so that nothing is proven",
+  "stopped": "it was stopped early",
+  "unstable": "the same test had different answers, so the set is not proven",
 };
 
 /** "1.08x"; what misses by less than that shows it. */
@@ -19,18 +19,18 @@ const used = damage => page.words && page.words.square_root_of_damage ? Math.sqr
 function certificateTable(rows) {
   const outputs = rows.some(row => row.output), room = report.kept.decided_by !== "requirement" ? 1 : report.kept.room || 1;
   const onNew = report.kept.decided_by === "requirement" && ((report.final_figures || report.all_low).outputs || []).some(o => has(o.sqnr_db_above) || has(o.top1_agreement_above));
-  return tableOf("Certificate", [{title: report.kept.ladder ? "with" : "without", cell: row => h("span", {}, layerLink(row.layer), row.lowered_to ? " in " + row.lowered_to : "")}, ...(outputs ? [{title: "output", cell: row => row.output}] : []),
+  return tableOf("Certificate", [{title: report.kept.ladder ? "with" : "without", cell: row => h("span", {}, layerLink(row.layer), row.lowered_to ? " in " + formatTitle(row.lowered_to) : "")}, ...(outputs ? [{title: "output", cell: row => row.output}] : []),
     {title: onNew ? "on new samples" : "result", kind: "num", cell: row => resultWithout(row)},
-    {title: "of the allowance", kind: "num", cell: row => Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""}], rows, {atFirst: 12});
+    {title: "of the allowed error", kind: "num", cell: row => Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""}], rows, {atFirst: 12});
 }
 
 (function kept() {
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, k.not_cheaper ? "Certified by cost: each kept layer was either dropped once, and the requirement was missed, or dropping it saves nothing." : k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowance"}, the limit at which the output model meets the requirement: ${k.ladder ? "each raised layer went one format down, alone" : "each kept layer was dropped once"}, and that stricter limit was then missed.` : k.ladder ? "Certified: each raised layer went one format down, alone, and the requirement was then missed."
-    : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
-  else if (k.layers.length) children.push(h("p", {}, k.ladder ? "Not certified: the search ended before each raised layer was tested one format down." : "Not certified: the search ended before each kept layer was tested without."));
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.not_cheaper ? "Certified by cost: dropping a kept layer either misses the requirement or saves nothing." : k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowed error"}, the limit at which the output model meets the requirement: ${k.ladder ? "lowering any raised layer by one format" : "dropping any kept layer"} misses that stricter limit.` : k.ladder ? "Certified: lowering any raised layer by one format misses the requirement."
+    : "Certified: dropping any kept layer misses the requirement. Each was tested."));
+  else if (k.layers.length) children.push(h("p", {}, k.ladder ? "Not certified: the search ended before it had lowered each raised layer by one format." : "Not certified: the search ended before it had dropped each kept layer once."));
   const chart = keptCurve();
   const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)
     : k.layers.length ? h("p", {}, k.layers.slice(0, 60).map(layer => [layerLink(layer), " "]), k.layers.length > 60 ? `and ${k.layers.length - 60} more` : "") : null;
@@ -40,14 +40,14 @@ function certificateTable(rows) {
     const front = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
     if (front) children.push(h("h3", {}, "Accuracy against cost"), front);
   }
-  children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of the whole sample set; search: ${shown(k.mode || "minimal")}; it ended: ${ENDS[k.end] || shown(k.end)}.`));
+  children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of all samples; search: ${shown(k.mode || "minimal")}; it ended: ${ENDS[k.end] || shown(k.end)}.`));
   for (const text of [...(k.notes || []), ...(k.assumed || []).map(t => "Not proven: " + t)]) children.push(h("p", {class: "small"}, shown(text)));
   section("kept", "Kept set", "", children);
 })();
 
 (function curve() {
   const chart = report.kept ? null : predictedCurve();
-  if (chart) section("curve", "What keeping layers would bring", "Predicted from the sensitivity to each layer alone.", chart);
+  if (chart) section("curve", "SQNR by number of kept layers", "Predicted from the sensitivities of single layers.", chart);
 })();
 
 (function causes() {
@@ -61,25 +61,25 @@ function certificateTable(rows) {
   if (tried.length) children.push(all.length ? h("h3", {}, "Repairs tried") : "", repairSummary(tried));
   const harmless = !report.repaired && report.kept && report.kept.end === "nothing-needed";
   if (!all.length) section("why", "Repairs tried", "", children);
-  else section("why", harmless ? "Seen, and harmless in this model" : "Why", harmless ? "The requirement is met with nothing kept." : `${groups.length && !groups[0].sure ? "What may break" : "What breaks"}${report.repaired ? ", before the repairs" : ""}, with the numbers that show it${examinedText()}.`, children);
+  else section("why", harmless ? "Found, but harmless in this model" : "Why", harmless ? "The requirement is met without kept layers." : `${groups.length && !groups[0].sure ? "Possible causes" : "Causes"}${report.repaired ? " before the repairs" : ""} with their figures${examinedText()}.`, children);
 })();
 
 /** "", or in how many of the samples the causes were looked for. */
 function examinedText() {
-  return explanation.samples > 0 && explanation.samples < report.samples ? `, in the ${explanation.samples} of ${many(report.samples, "sample")} that were examined` : "";
+  return explanation.samples > 0 && explanation.samples < report.samples ? `, examined on ${explanation.samples} of the ${many(report.samples, "sample")}` : "";
 }
 
 (function depth() {
   const chart = depthChart(select);
-  if (chart) section("depth", "Damage over depth", "Where error is made, and how it travels to the output.", chart);
+  if (chart) section("depth", "Damage over depth", "The local error of each layer, and how it propagates to the output.", chart);
 })();
 (function drawing() {
   const made = networkDrawing(select);
-  if (made) section("network", "The network", "Layers coloured by damage; runs of harmless layers share a box.", made);
+  if (made) section("network", "The network", "Layers are coloured by damage; consecutive harmless layers share a box.", made);
 })();
 
 if (layers.length) {
-  section("layers", "Layers", "Most damaging first. Choose one for its values in float32 and in low precision, and the grid they must fit on.", layerTable());
+  section("layers", "Layers", "Most damaging first. Choose one to see its values in FP32 and in low precision, and its range.", layerTable());
   openPanel(layers[0].name);
 }
 
@@ -93,22 +93,22 @@ if (layers.length) {
     const least = Math.min(...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
     const pictures = new Map((report.sample_pictures || []).map(p => [p.sample, p]));
     const picture = s => pictures.has(s.sample) ? h("img", {class: "sample", src: "data:image/png;base64," + pictures.get(s.sample).png, alt: `${pictures.get(s.sample).input} of sample ${s.sample}`}) : "";
-    const heads = [...(pictures.size ? [["as the network gets it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["error: longer is worse", null], ...(classes ? [["class", null]] : [])];
+    const heads = [...(pictures.size ? [["as the network reads it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["error: longer is worse", null], ...(classes ? [["class", null]] : [])];
     const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
     return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
       h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? h("i", {class: "meter", style: `width:calc(min(160px, 26vw) * ${(10 ** ((least - number(s.sqnr_db)) / 20)).toFixed(3)})`}) : ""),
         classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
   });
-  section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look for what they have in common. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
+  section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the repaired network" : "everything in " + low}. Look for common properties. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
 })();
 
-figuresSection([["float32, prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
-  "Against the float32 model, over all samples; samples count from 0.");
+figuresSection([["FP32 after preparation", report.reference], [`all kept in ${formatTitle(report.high)}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
+  "Compared with the FP32 model over all samples, which count from 0.");
 
 (function latency() {
   const l = report.latency;
   if (!l) return;
-  const rows = [["float32", l.float_ms], ["all " + low, l.low_ms], [page.words.model, l.repaired_ms]].filter(r => has(r[1]));
+  const rows = [["FP32", l.float_ms], ["all " + low, l.low_ms], [page.words.model, l.repaired_ms]].filter(r => has(r[1]));
   const most = Math.max(...rows.map(r => r[1]), 1e-9);
   section("latency", "Latency", l.engine ? `One sample on ${shown(l.engine)}, median.` : `One sample on ONNX Runtime's own kernels, ${many(l.threads, "thread")}, median.`,
     h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms], i) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter" + (i || !has(l.float_ms) ? "" : " float"), style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
@@ -122,8 +122,8 @@ notesSection(report.warnings || [], [...(report.notes || []), ...((report.typed 
 reproduceSection([
   ["Model", fileLine(report.model_file, report.model_sha256)],
   ["Data", [shown(report.data), report.data_sha256 ? h("div", {class: "small"}, "sha256 " + shown(report.data_sha256)) : ""]],
-  ["", report.random_data ? h("span", {class: "warn"}, "Random inputs tell whether the model runs, not how accurate it is.")
+  ["", report.random_data ? h("span", {class: "warn"}, "Random inputs show whether the model runs, not how accurate it is.")
     : page.words.same_samples ? h("span", {class: "warn"}, "The ranges were calibrated on these same samples.") : ""],
-  ["Scheme", shown(report.scheme)], ["Runner", shown(page.words.runner)], ["Requirement", page.words.requirement ? shown(page.words.requirement) : "none"]]);
+  ["Scheme", shown(page.words.scheme)], ["Runner", shown(page.words.runner)], ["Requirement", page.words.requirement ? shown(page.words.requirement) : "none"]]);
 
 openFromAddress();

@@ -6,7 +6,7 @@ const isBad = stage => has(stage.step_db) && number(stage.step_db) < limit;
 
 {
   const next = report.next || [];
-  if (next.length) advice([next.length > 1 ? "Next, one of these:" : "Next:"], next);
+  nextSteps(next.map((command, i) => ({advice: i ? "" : next.length > 1 ? "Next, one of these:" : "Next:", command})));
 }
 
 function figure(f) {
@@ -50,9 +50,9 @@ function stageChart() {
   const rows = stages.map(stage => h("tr", {class: isLost(stage) ? "lost" : null}, h("td", {}, name(stage.name), h("div", {class: "small"}, name(stage.file))), h("td", {}, shown(stage.is), stage.engine ? h("div", {class: "small"}, "on ", shown(stage.engine)) : ""),
     h("td", {class: "num" + (isBad(stage) ? " bad" : "")}, has(stage.step_db) ? db(stage.step_db) : ""), h("td", {class: "num"}, has(stage.total_db) ? db(stage.total_db) : ""),
     h("td", {class: "num"}, has(stage.max_abs) ? plain(stage.max_abs, 3) : ""), figures.map((unused, i) => h("td", {class: "num"}, (stage.figures || [])[i] ? figure(stage.figures[i]) : "")),
-    h("td", {}, isLost(stage) ? h("span", {class: "tag hot"}, "lost here") : "")));
+    h("td", {}, isLost(stage) ? h("span", {class: "tag hot"}, "lost at this stage") : "")));
   const left = stages.flatMap(stage => (stage.not_compared || []).map(why => h("li", {}, name(stage.name), ": ", shown(why))));
-  section("stages", "Stages", `Over ${many(report.samples, "sample")}; a stage is good from ${plain(limit)} dB to the one before. The worst output decides.`,
+  section("stages", "Stages", `Over ${many(report.samples, "sample")}; a stage is good from ${plain(limit)} dB, compared with the one before. The worst output decides.`,
     scrolling("Stages", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 && i < heads.length - 1 ? "num" : null}, t || h("span", {class: "unseen"}, "verdict"))))), h("tbody", {}, rows))),
     stageChart(), left.length ? [h("h3", {}, "Not compared"), h("ul", {class: "plain"}, left)] : "");
 })();

@@ -20,7 +20,7 @@ function layerColumns() {
     {key: "name", title: "layer", value: row => row.name, cell: row => [layerLink(row.name, 34), row.graph ? " in " + shown(row.graph) : ""]},
     {key: "op_type", title: "operator", value: row => row.op_type, cell: row => shown(row.op_type), extra: true},
     ...(layers.some(row => causesOfLayer.has(row.name)) ? [{key: "cause", title: "cause", kind: "reason", value: row => causesOf(row)[0], cell: chips}] : []),
-    {key: "format", title: "format", kind: "format", whole: true, value: formatOf, cell: row => row.kept ? [formatOf(row), " ", h("span", {class: "tag kept"}, "kept")] : formatOf(row)},
+    {key: "format", title: "format", kind: "format", whole: true, value: formatOf, cell: row => [formatTitle(formatOf(row)), row.kept ? [" ", h("span", {class: "tag kept"}, "kept")] : ""]},
     {key: "share", title: "share, %", value: row => row.share, cell: row => has(row.share) ? [h("span", {class: "bar-of"}, meter(row.share / most, 32)), tenthsText(row.tenths, row.share)] : "\u2013", numeric: true},
     decibelColumn("own_sqnr_db", "local, dB"), decibelColumn("inherited_sqnr_db", "propagated, dB", true), decibelColumn("sensitivity_db", "sensitivity, dB", true),
     ...events.map(key => countColumn(key, EVENT_NAMES[key], true)), countColumn("macs", "MACs", true),
@@ -94,5 +94,5 @@ function layerTable() {
     h("div", {class: "tools"}, search, operator, h("label", {for: "only-kept"}, kept, " kept only"), h("button", {type: "button", onclick: () => downloadCsv(chosen())}, "Download CSV"), status),
     beside,
     h("div", {class: "tools"}, more),
-    h("p", {class: "small"}, "share: of the summed damage of all layers, 100 % together; local: the layer's error on exact inputs; propagated: the error that arrives with its inputs; sensitivity: the output's with only this layer low. In dB, more is better; 6 dB are one bit. Close the open layer to see all columns."));
+    h("p", {class: "small"}, "share: of the damage of all layers. local: SQNR of the layer on exact inputs. propagated: SQNR of its inputs. sensitivity: SQNR of the output with only this layer in low precision. In dB, more is better; 6 dB are one bit. Close the open layer to see all columns."));
 }

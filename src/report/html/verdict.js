@@ -1,5 +1,5 @@
 // The page of `vernier verify`: the verdict, what does the damage, what engines make of the file, and the figures.
-advice(page.answer.advice, page.answer.commands);
+nextSteps(page.steps);
 
 const defects = report.defects || [];
 const figures = report.engine ? report.engine.figures : report.figures;
@@ -7,11 +7,11 @@ const figures = report.engine ? report.engine.figures : report.figures;
 (function headline() {
   const tone = figures.passed === undefined ? "" : figures.passed ? "good" : "bad";
   const list = [];
-  if (figures.outputs.length) list.push(figureCard(report.engine ? "On " + shown(report.engine.engine) : "Against the reference", page.words.figure, page.words.required, tone));
+  if (figures.outputs.length) list.push(figureCard(report.engine ? "On " + shown(report.engine.engine) : "Compared with the reference", page.words.figure, page.words.required, tone));
   list.push(agreementCard(figures, ""));
   list.push(card("Findings", defects.length ? count(defects.length) : "none", page.words.findings));
   const engines = report.placements || [];
-  if (engines.length) list.push(card("Engines", `${engines.filter(row => !row.refused && !row.not_fused).length} of ${engines.length}`, "can fuse all its Q/DQ pairs, by their rules"));
+  if (engines.length) list.push(card("Engines", `${engines.filter(row => !row.refused && !row.not_fused).length} of ${engines.length}`, "can fuse all its Q/DQ pairs, by published rules"));
   cards(list);
 })();
 
@@ -25,7 +25,7 @@ function finding(defect) {
 (function why() {
   if (!defects.length) return;
   const atFirst = 20, rest = defects.slice(atFirst);
-  section("why", "What does the damage", "Found in the file, or measured layer by layer against the float model.", h("div", {class: "causes"}, defects.slice(0, atFirst).map(finding)),
+  section("why", "Findings", "Found in the file, or measured layer by layer against the float model.", h("div", {class: "causes"}, defects.slice(0, atFirst).map(finding)),
     rest.length ? h("details", {}, h("summary", {}, `and ${many(rest.length, "more finding")}`), rest.map(finding)) : "");
 })();
 
@@ -39,12 +39,12 @@ function finding(defect) {
 engineSection(report.compiled);
 
 figuresSection([[report.engine ? "simulated" : "the tested model", report.figures], [sumsText(report.other_sums), (report.other_sums || {}).figures], ["on the engine", (report.engine || {}).figures]],
-  `Against ${shown(report.float_file)}, over all samples; samples count from 0.`);
+  `Compared with ${shown(report.float_file)} over all samples, which count from 0.`);
 
 (function exact() {
   const rows = report.exact_outputs || [];
   if (!rows.length) return;
-  section("exact", "Outputs compared exactly", "Integers and Booleans, which no figure judges.", h("ul", {class: "plain"}, rows.map(row =>
+  section("exact", "Outputs compared exactly", "Integers and Booleans, which have no SQNR.", h("ul", {class: "plain"}, rows.map(row =>
     h("li", {}, name(row.name), ` (${shown(row.what)}): equal in ${count(row.equal)} of ${many(row.samples, "sample")}`))));
 })();
 
@@ -54,7 +54,7 @@ figuresSection([[report.engine ? "simulated" : "the tested model", report.figure
   const columns = [{title: "layer", cell: row => [layerName(row.name), row.graph ? " in " + shown(row.graph) : ""]}, {title: "operator", cell: row => shown(row.op_type)},
     {title: "format", kind: "whole", cell: row => row.format}, {title: "SQNR, dB", kind: "num", cell: row => db(row.propagated_sqnr_db)}];
   const missing = report.not_compared || [];
-  section("layers", "Layers", "Largest error at their outputs first: their local error and what arrives with their inputs, together.",
+  section("layers", "Layers", "Largest error at their outputs first: local and propagated error together.",
     tableOf("Layers", columns, rows, {atFirst: 30}),
     missing.length ? h("details", {class: "small"}, h("summary", {}, `${many(missing.length, "layer")} not compared`), h("ul", {class: "plain"}, missing.map(t => h("li", {}, shown(t))))) : "");
 })();
@@ -63,5 +63,5 @@ notesSection(report.warnings || [], report.notes || []);
 
 reproduceSection([
   ["Reference", fileLine(report.float_file, report.float_sha256)], ["Tested", fileLine(report.typed_file, report.typed_sha256)],
-  ["Data", shown(report.data)], ["", report.random_data ? h("span", {class: "warn"}, "Random inputs tell whether the model runs, not how accurate it is.") : ""],
-  ["Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs"], ["Requirement", page.words.requirement ? shown(page.words.requirement) : "none"]]);
+  ["Data", shown(report.data)], ["", report.random_data ? h("span", {class: "warn"}, "Random inputs show whether the model runs, not how accurate it is.") : ""],
+  ["Runner", "simulated from the casts and quantize/dequantize pairs of the file"], ["Requirement", page.words.requirement ? shown(page.words.requirement) : "none"]]);

@@ -32,7 +32,7 @@ std::string verdict_words(const VerifyReport& report) {
     case Outcome::NoFloatModel:
       return "Float model needed";
     default:
-      return "Not judged";
+      return "No verdict";
   }
 }
 
@@ -69,7 +69,8 @@ std::string report_to_html(const VerifyReport& report) {
   const Answer answer = answer_of(report);
   Json data;
   data["report"] = document_of(report);
-  data["answer"] = Json::Object{{"advice", json_of(answer.advice)}, {"commands", json_of(answer.commands)}};
+  data["steps"] = steps_of(answer);
+  data["formats"] = format_titles();
   data["words"] = page_words(report);
   const std::string file = printable(std::filesystem::path(report.typed_file).filename().string());
   const auto [headline, further] = first_sentence(answer.sentence);

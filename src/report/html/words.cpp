@@ -17,10 +17,10 @@
 #include "repairs/repair_texts.h"
 #include "report/export/pareto.h"
 #include "report/text/alternatives_text.h"
-#include "report/text/diagnose_answer.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
+#include "report/text/first_screen.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "report/told.h"
@@ -78,6 +78,24 @@ Json explained_names(const Explanation& explanation) {
   return Json::Object{{"causes", std::move(causes)}, {"repairs", std::move(repairs)}};
 }
 
+/// What breaks the network and why, as the first screen of the text has it.
+Json first_words(const DiagnoseReport& report) {
+  Json::Array damage, why;
+  const MainDamage main = main_damage(report);
+  for (const LayerRow* row : main.layers) {
+    damage.push_back(Json::Object{{"share", percent_text(row->share)}, {"layer", row->name}, {"kept", row->kept}});
+  }
+  if (main.others > 0) {
+    damage.push_back(Json::Object{{"share", percent_text(main.share_of_others)}, {"others", others_text(main)}});
+  }
+  for (const CauseGroup& group : main_causes(report)) {
+    Json row = Json::Object{{"text", cause_sentence(group)}, {"possible", group.first->confidence < kLikelyCause}};
+    if (!group.layers.empty()) row["layer"] = group.layers.front();
+    why.push_back(std::move(row));
+  }
+  return Json::Object{{"damage", std::move(damage)}, {"why", std::move(why)}};
+}
+
 Json texts_of(const std::vector<std::string>& texts) { return Json::Array(texts.begin(), texts.end()); }
 
 Json curve_point(std::size_t kept, const TestRow& test) {
@@ -96,11 +114,26 @@ bool better(const TestRow& one, const TestRow& other) {
 
 }  // namespace
 
+Json format_titles() {
+  Json titles = Json::Object{};
+  for (const std::string_view name : words_of(Format::Float32)) titles[name] = format_title(*parse_format(name));
+  return titles;
+}
+
+Json steps_of(const Answer& answer) {
+  Json::Array steps;
+  for (const NextStep& step : answer.steps) {
+    steps.push_back(Json::Object{{"advice", step.advice}, {"command", step.command}});
+  }
+  return steps;
+}
+
 Json page_words(const DiagnoseReport& report) {
   Json words;
   words["low"] = low_text(report);
   words["everything"] = all_low_text(report);
-  words["model"] = model_words(report);
+  words["model"] = kOutputModel;
+  words["first"] = first_words(report);
   words["square_root_of_damage"] = report.requirement && report.requirement->metric == Metric::MaxAbsError;
   words["lowered"] = lowered_layers(report);
   words["all_low"] = figure_text(report.all_low, report.requirement);
@@ -117,6 +150,7 @@ Json page_words(const DiagnoseReport& report) {
     words["margins"] = margins;
   }
   words["metric"] = report.requirement ? std::string(word_of(report.requirement->metric)) : "SQNR dB";
+  words["scheme"] = scheme_words(report.scheme);
   words["runner"] = runner_text(report.runner, report.on_gpu);
   words["same_samples"] =
       report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);
@@ -208,7 +242,7 @@ std::string verdict_words(const DiagnoseReport& report) {
   if (exact == Outcome::NothingLeft) return "Met, with nothing left in " + low_text(report);
   if (exact == Outcome::NoFloatModel) return "Float model needed";
   if (met(report) && outcome == "open") return reservation(report).badge;
-  return outcome == "missed" ? "\u2715 Requirement missed" : "Not judged";
+  return outcome == "missed" ? "\u2715 Requirement missed" : "No verdict";
 }
 
 std::pair<std::string, std::string> first_sentence(const std::string& text) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "json/json.h"
+#include "report/text/diagnose_answer.h"
 #include "vernier/report/diagnose.h"
 
 namespace vernier {
@@ -13,12 +14,18 @@ namespace vernier {
 /// What the text says too, in the same words.
 Json page_words(const DiagnoseReport& report);
 
+/// The names of formats in sentences, by their names in files: {"float32": "FP32"}.
+Json format_titles();
+
+/// [{"advice", "command"}]: what to do next.
+Json steps_of(const Answer& answer);
+
 /// Sets of kept layers that were measured, the best of each size: {"points": [{"kept", "metric", "damage", "bound",
 /// "passed"}], "answer": layers of the kept set, "limit": where one limit of one unit decides}. At most 500 points,
 /// those with fewest layers. Empty without a search.
 Json kept_curve(const DiagnoseReport& report);
 
-/// "Requirement met", "Requirement missed", with a sign in front, "Not verified" or "Not judged".
+/// "Requirement met", "Requirement missed", with a sign in front, "Not verified" or "No verdict".
 std::string verdict_words(const DiagnoseReport& report);
 
 /// What the page is coloured by: "met", "missed", "open".

@@ -50,10 +50,9 @@ std::string result_to_text(const CheckAccuracyResult& result, const ComparisonTe
     if (!result.compare.check_average) text += failures_to_text(result.record.rows()[i], options);
     text += summary_to_text(result.pairs[i], options);
   }
-  const std::string words = result.pairs.empty() ? "Nothing was compared: the file holds no pair of runs"
-                            : result.given_thresholds
-                                ? "Accuracy results, held against the given thresholds"
-                                : "Accuracy results, held against the thresholds that were recorded";
+  const std::string words = result.pairs.empty()      ? "Nothing was compared: the file holds no pair of runs"
+                            : result.given_thresholds ? "Accuracy results, compared with the given thresholds"
+                                                      : "Accuracy results, compared with the recorded thresholds";
   return text + verdict_to_text(result.passed, words, options);
 }
 

@@ -35,7 +35,7 @@ std::string end_text(const Alternative& row) {
     case AlternativeEnd::Met:
       return "met";
     case AlternativeEnd::Unfinished:
-      return "met, fewer may do";
+      return "met, fewer layers may be enough";
     case AlternativeEnd::Missed:
       return "missed";
     case AlternativeEnd::NotMeasured:
@@ -119,7 +119,7 @@ void say_adopted(const DiagnoseReport& report, Answer& answer) {
   const Alternative& found = report.alternatives.front();
   std::string without = "the requirement is missed";
   if (meets(found)) {
-    without = fmt::format("{} would stay in {}", kept_words(found), format_name(report.high));
+    without = fmt::format("{} would stay in {}", kept_words(found), format_title(report.high));
     if (found.total_macs > 0) without += fmt::format(" ({} of the multiply-accumulates)", share_text(found));
   }
   const std::size_t repairs = answer_of_alternatives(report)->repairs;
@@ -131,7 +131,7 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
   if (report.alternatives.empty()) return;
   const Alternative* best = best_alternative(report);
   if (best == nullptr) {
-    answer.advice.emplace_back("None of the options that were measured meets the requirement: ask for less.");
+    answer.then("None of the measured options meets the requirement: ask for less.");
     return;
   }
   const Alternative& found = *answer_of_alternatives(report);
@@ -144,10 +144,8 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
     text += fmt::format(", instead of {}", found.kept);
     if (both_work && best->kept > 0) text += fmt::format(" with {}", share_text(found));
   }
-  if (best->target) text += ", where that engine is an option";
-  answer.advice.insert(answer.advice.begin(), text + " (the first command below).");
-  answer.commands.insert(answer.commands.begin(),
-                         command_with(printable(report.command), told(best->change), best->target.has_value()));
+  if (best->target) text += ", if you can use that engine";
+  answer.first(text + ":", command_with(printable(report.command), told(best->change), best->target.has_value()));
 }
 
 std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {

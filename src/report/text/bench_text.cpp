@@ -91,8 +91,8 @@ std::string bench_answer(const BenchReport& report, const std::vector<std::strin
     for (std::size_t i = 1; i < report.rows.size(); ++i) {
       if (report.rows[i].samples_per_second > report.rows[best].samples_per_second) best = i;
     }
-    return fmt::format("The most samples a second, {}, are done by {}.",
-                       rate_text(report.rows[best].samples_per_second), what(report, names, best));
+    return fmt::format("The most samples a second, {}, come from {}.", rate_text(report.rows[best].samples_per_second),
+                       what(report, names, best));
   }
   for (std::size_t i = 1; i < report.rows.size(); ++i) {
     if (report.rows[i].latency.median < report.rows[best].latency.median) best = i;
@@ -102,7 +102,7 @@ std::string bench_answer(const BenchReport& report, const std::vector<std::strin
     return fmt::format("{} is the fastest: {} ms.", what(report, names, 0), ms_text(first.latency.median));
   const TimeRatio& ratio = *report.rows[shown].ratio;
   if (ratio.low <= 1 && ratio.high >= 1) {
-    return fmt::format("{} takes as long as {}, as far as the rounds tell: {} times.", what(report, names, shown),
+    return fmt::format("{} takes as long as {} ({} times), within the noise of the rounds.", what(report, names, shown),
                        what(report, names, 0), ratio_text(ratio));
   }
   return fmt::format("{} takes {} times as long as {}.", what(report, names, shown), ratio_text(ratio),

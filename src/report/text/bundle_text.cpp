@@ -21,21 +21,19 @@ std::string bundle_readme(const DiagnoseReport& report, bool ranges) {
   const LayerRow& row = report.layers.front();
   std::string text = fmt::format("# {} of {}\n\n", inline_code(row.name), inline_code(report.model_file));
   text += fmt::format(
-      "One layer ({}) that loses accuracy in {}, cut out of its network, with the inputs that it reads in the "
-      "network.\n\n",
+      "One layer ({}) that loses accuracy in {}, cut out of its network, with its inputs in the network.\n\n",
       inline_code(row.op_type), format_name(row.format));
   text += "| file | is |\n|---|---|\n";
-  text += "| layer.onnx | the layer, float32 |\n| layer_inputs.json | what it reads on each sample |\n";
-  text += "| layer_outputs.json | its outputs in float32 |\n| report.json | its row of the report |\n";
-  if (ranges) text += "| ranges.json | the ranges of its grids, as the diagnosis learned them |\n";
-  text += "| versions.json | what everything was made with |\n\n";
-  text += "Show its error again, in the folder of these files:\n\n" + code_block("sh", bundle_command(report, ranges));
+  text += "| layer.onnx | the layer in FP32 |\n| layer_inputs.json | its inputs on each sample |\n";
+  text += "| layer_outputs.json | its outputs in FP32 |\n| report.json | its row of the report |\n";
+  if (ranges) text += "| ranges.json | its ranges, as calibrated in the diagnosis |\n";
+  text += "| versions.json | the versions of all programs used |\n\n";
+  text += "To show its error again, run in the folder of these files:\n\n" +
+          code_block("sh", bundle_command(report, ranges));
   if (!ranges && needs_scale(row.format)) {
-    text +=
-        "\nRanges are learned from these inputs: the error is another one where the diagnosis learned them from other "
-        "samples.\n";
+    text += "\nThese inputs calibrate the ranges. The error differs if the diagnosis calibrated on other samples.\n";
   }
-  if (!report.command.empty()) text += "\nThe diagnosis that it comes from:\n\n" + code_block("sh", report.command);
+  if (!report.command.empty()) text += "\nThe original diagnosis:\n\n" + code_block("sh", report.command);
   return text;
 }
 

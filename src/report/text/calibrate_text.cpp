@@ -67,13 +67,12 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
             "\n";
   }
   text += labelled("Model", printable(report.model_file), options.width);
-  text += labelled("Scheme", printable(report.scheme), options.width);
+  text += labelled("Scheme", scheme_words(printable(report.scheme)), options.width);
   if (report.ranges_from.empty()) {
     text += labelled("Data", fmt::format("{} (sha256 {})", printable(report.data), short_hash(report.data_sha256)),
                      options.width);
   } else {
-    text +=
-        labelled("Ranges", "those of " + printable(report.ranges_from) + "; no sample was looked at", options.width);
+    text += labelled("Ranges", "those of " + printable(report.ranges_from) + "; no sample was read", options.width);
   }
   text += labelled("ONNX Runtime", report.on_gpu ? printable(report.onnxruntime_version) : "", options.width);
   text += labelled("Method", printable(report.method), options.width);
@@ -115,8 +114,8 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
     if (shown_column) legend += (legend.empty() ? "" : " ") + std::string(words);
   };
   explain(clipped, "clipped: values beyond the range.");
-  explain(differ, "halves differ: the wider of the ranges that two halves of the samples give over the narrower.");
-  explain(grew, "still grew: what the last fifth of the samples added to the ends that were seen.");
+  explain(differ, "halves differ: ratio of the ranges of two halves of the samples, wider to narrower.");
+  explain(grew, "still grew: how much the last fifth of the samples widened the range.");
   text += heading(options.top == 0 || quantized <= options.top
                       ? fmt::format("Ranges of {}, the least certain first", plural(quantized, "tensor"))
                       : fmt::format("Ranges of {} of {} tensors, the least certain first", rows, quantized),
@@ -125,11 +124,10 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
   if (quantized > rows)
     text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(quantized - rows, "more tensor"));
   if (report.tensors.size() > quantized) {
-    text +=
-        wrap(fmt::format("and {} that this scheme does not quantize, for engines and plans that look them up in the "
-                         "file (all of them with --json)",
-                         plural(report.tensors.size() - quantized, "tensor")),
-             options.width, "  ");
+    text += wrap(fmt::format("and {} that this scheme does not quantize, for engines and plans that read them from the "
+                             "file (all of them with --json)",
+                             plural(report.tensors.size() - quantized, "tensor")),
+                 options.width, "  ");
   }
   if (!legend.empty()) text += wrap(legend, options.width, "  ");
   return text + remarks(report.warnings, report.notes, options);

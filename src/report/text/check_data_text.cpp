@@ -41,7 +41,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
             "\n";
   }
   text += labelled("Model", printable(report.file), options.width);
-  text += labelled("Data", fmt::format("{}; {} looked at", printable(report.data), report.samples), options.width);
+  text += labelled("Data", fmt::format("{}; {} checked", printable(report.data), report.samples), options.width);
   Table inputs;
   inputs.flexible_column("input");
   inputs.column("shape", Align::Left);
@@ -91,11 +91,11 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
                fmt::format("{:.3g}", norm.misfit)});
   }
   if (!norms.empty()) {
-    text += heading("Statistics that training left in the file, with the inputs as given", options.color) +
+    text += heading("Statistics stored in the file by training, compared with the inputs as given", options.color) +
             norms.text(options.width, options.whole_names);
     text += wrap(
-        "shift: of the mean, in trained deviations; spread: of the deviation; misfit: divergence of the two, in nats a "
-        "channel, 0 where they agree",
+        "shift: of the mean, in trained deviations; spread: of the deviation; misfit: divergence of the two in nats "
+        "per channel, 0 if they agree",
         options.width, "  ");
   }
   if (report.better && !report.undecided) {
@@ -103,7 +103,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
       if (reading.change == *report.better && !reading.do_this.empty())
         text += "\n" + labelled("Next",
                                 "For images that Vernier reads: " + told(reading.do_this) +
-                                    ". Saved arrays need it before they are saved.",
+                                    ". Apply it to arrays before you save them.",
                                 options.width);
     }
   }

@@ -31,21 +31,21 @@ std::string answer_of(const CheckPlacementReport& report) {
                          plural(not_listed, "operator"));
   }
   if (otherwise > 0) {
-    answer += fmt::format("{}{} computes {} differently from what the file says.", answer.empty() ? "" : " ",
-                          word_of(report.target), plural(otherwise, "layer"));
+    answer += fmt::format("{}{} computes {} differently from ONNX.", answer.empty() ? "" : " ", word_of(report.target),
+                          plural(otherwise, "layer"));
   }
   if (unfused > 0) {
-    answer += fmt::format("{}{} of Q/DQ pairs that {} cannot fuse as they stand.", answer.empty() ? "" : " ",
+    answer += fmt::format("{}{} of Q/DQ pairs that {} cannot fuse.", answer.empty() ? "" : " ",
                           plural(unfused, "place"), word_of(report.target));
   }
   if (!answer.empty()) return answer;
   if (report.quantizers + report.dequantizers > 0) {
     return fmt::format("{} can fuse every Q/DQ pair.", word_of(report.target));
   }
-  if (report.stored_constants == 0) return "It has no Q/DQ pairs: there is nothing to fuse.";
+  if (report.stored_constants == 0) return "The file has no Q/DQ pairs, so there is nothing to fuse.";
   return fmt::format(
-      "{} behind a DequantizeLinear, and no pair at an activation: weights alone are quantized, the "
-      "layers that read them compute in float, and no pair waits to be fused.",
+      "{} read by a DequantizeLinear, and no pair at an activation: only weights are quantized, their layers compute "
+      "in float, and there is nothing to fuse.",
       plural(report.stored_constants, "stored constant"));
 }
 
@@ -63,12 +63,12 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
                    options.width);
   text += labelled("Rules",
                    report.ran ? fmt::format("checked against ONNX Runtime's optimized graph: {}, {} and {} left",
-                                            plural(report.integer_kernels, "kernel") + " on codes",
+                                            plural(report.integer_kernels, "kernel") + " on quantized values",
                                             plural(report.quantizers_left, "QuantizeLinear node"),
                                             plural(report.dequantizers_left, "DequantizeLinear node"))
                    : report.target == Target::TensorRt
                        ? "documented for TensorRT, not run. Each place shows what TensorRT-RTX 1.7.1 compiled for "
-                         "compute capability 8.9. It was run only where that is stated"
+                         "compute capability 8.9. It says if it was also run"
                        : "documented, not run",
                    options.width);
   if (report.compiled) text += engine_section(*report.compiled, options);

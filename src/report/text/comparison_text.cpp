@@ -63,7 +63,7 @@ class IterationText {
     const LogText::Indent indent(log_);
     if (!iteration_.unmatched.empty()) log_.line(LogKind::Warning, command_words(iteration_.unmatched));
     if (iteration_.outputs.empty()) {
-      log_.line(LogKind::Bad, "FAILED | Nothing was compared: no output of one run belongs to one of the other");
+      log_.line(LogKind::Bad, "FAILED | Nothing was compared: the runs share no output");
       return log_.text();
     }
     for (std::size_t function = 0; function < iteration_.outputs[0].results.size(); ++function) by_function(function);

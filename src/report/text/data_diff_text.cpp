@@ -58,8 +58,8 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
                    options.width);
   text += labelled("Iterations", std::to_string(report.iterations), options.width);
   if (report.all_bad) {
-    text += "\n" + painted(wrap("Every output is bad, the first ones too: single layers do not do that. Look at the "
-                                "preprocessing of both runs first, and at the calibration data where one is quantized.",
+    text += "\n" + painted(wrap("Every output is bad, even the first ones, which single layers do not cause. Check the "
+                                "preprocessing of both runs first, and the calibration data if one is quantized.",
                                 options.width),
                            Paint::Warning, options.color);
   }

@@ -53,7 +53,7 @@ std::string nothing_found(const DebugLossReport& report) {
   if (unknown > 0) gaps.push_back(fmt::format("{} of {} Q/DQ pairs", unknown, report.quantizers.size()));
   if (report.inside_bodies > 0) gaps.push_back(plural(report.inside_bodies, "layer") + " inside bodies");
   return gaps.empty() ? std::string("No single defect explains the loss")
-                      : fmt::format("The loss is not explained. Not measured: {}", list_some(gaps));
+                      : fmt::format("No cause found. Not measured: {}", list_some(gaps));
 }
 
 std::string tensor_table(const DebugLossReport& report, const TextOptions& options) {
@@ -97,7 +97,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   table.column("SQNR dB", Align::Right);
   table.column("clipping", Align::Right);
   table.column("coverage", Align::Right);
-  table.column("codes used", Align::Right, "codes");
+  table.column("values used", Align::Right, "codes");
   for (const QuantizerLoss* row : ranked) {
     table.row({printable(row->tensor), std::string(format_name(row->format)), scales_text(*row),
                std::to_string(row->zero_point), layout_text(*row), db_text(row->sqnr_db), percent_text(row->clip_share),
@@ -125,13 +125,13 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   }
   const bool gaps =
       std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
-  return text +
-         wrap(
-             "clipping: share of the error that comes from values beyond the range; the rest is rounding. coverage: "
-             "width of the range over that of the values. 'codes used': share of the quantized values in use, counted "
-             "for weights, from smallest to largest for activations." +
-                 std::string(gaps ? " Tensors with several scales have no coverage, FP8 tensors no 'codes used'." : ""),
-             options.width, "  ");
+  return text + wrap(
+                    "clipping: share of the error from values beyond the range; the rest is rounding. coverage: width "
+                    "of the range over that of the values. 'values used': share of the quantized values in use, "
+                    "counted for weights, from smallest to largest for activations." +
+                        std::string(
+                            gaps ? " Tensors with several scales have no coverage, FP8 tensors no 'values used'." : ""),
+                    options.width, "  ");
 }
 
 }  // namespace
@@ -147,8 +147,7 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
   text += labelled("Reference", printable(report.float_file), options.width);
   text += labelled("Quantized", printable(report.quantized_file), options.width);
   text += labelled("Data", printable(report.data), options.width);
-  text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
-                   options.width);
+  text += labelled("Runner", "simulated from the casts and quantize/dequantize pairs of the file", options.width);
   text += defects_section(report.defects, options);
   text += tensor_table(report, options) + quantizer_table(report, options);
   if (report.matched_by_structure > 0) {

@@ -47,14 +47,14 @@ std::string wanted_text(const DiagnoseReport& report) {
 
 std::string answer(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
-  const std::string high(format_name(report.high));
+  const std::string high(format_title(report.high));
   Paint paint = Paint::Good;
   std::string text;
   const bool no_verdict = std::ranges::none_of(
       kept.tests, [](const TestRow& test) { return test.verdict == Verdict::Good || test.verdict == Verdict::Bad; });
   if (kept.end == SearchEnd::Impossible && !kept.tests.empty() && no_verdict) {
     paint = Paint::Bad;
-    text = "The check had no verdict on one of the models, so nothing was found out.";
+    text = "The check had no verdict on one of the models, so the search has no result.";
   } else if (kept.end == SearchEnd::Stopped && !kept.layers.empty() && kept.layers.size() == searched_layers(kept)) {
     paint = Paint::Bold;
     text = fmt::format("Stopped early: so far only the set of all {} in {} is known to pass.",
@@ -62,11 +62,12 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
   } else if (kept.end == SearchEnd::Impossible) {
     paint = Paint::Bad;
     text = fmt::format(
-        "Could not find a configuration that satisfied accuracy requirements: it is missed with every layer in {} too.",
+        "Could not find a configuration that satisfied accuracy requirements: even with every layer in {} it is "
+        "missed.",
         high);
   } else if (kept.end == SearchEnd::NothingNeeded) {
     const std::string low = formats_text(report.low);
-    text = wholly_float32(report) ? fmt::format("No layer can run in {}: the model stays in float32.", low)
+    text = wholly_float32(report) ? fmt::format("No layer can run in {}: the model stays in FP32.", low)
            : lowered_share(report).empty()
                ? fmt::format("Every layer can run in {}: the accuracy is acceptable as it is.", low)
                : fmt::format("Every layer that can run in {}{} does so with acceptable accuracy{}.", low,
@@ -82,7 +83,7 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
   if (outcome_of(report) == Outcome::NotVerified) {
     paint = Paint::Bold;
     if (text.ends_with('.')) text.pop_back();
-    text += fmt::format(" (not verified: {} itself was not measured)", model_words(report));
+    text += fmt::format(" (not verified: {} itself was not measured)", kOutputModel);
   }
   if (outcome_of(report) == Outcome::Refused) {
     paint = Paint::Bad;
@@ -95,16 +96,16 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
 /// What the figures say when nothing converges, and which way is out.
 std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
-  const std::string high(format_name(report.high));
+  const std::string high(format_title(report.high));
   std::string text;
   if (kept.end == SearchEnd::Impossible && !kept.tests.empty()) {
     const TestRow& all = kept.tests.front();
-    const std::string says = all.needs.empty()         ? "no tolerance would do"
+    const std::string says = all.needs.empty()         ? "no tolerance is enough"
                              : kept.by_outside_check() ? "the check " + told(all.needs)
                                                        : "it would pass with " + told(all.needs);
     text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);
     if (report.high != Format::Float32 && report.requirement) {
-      text += wrap(fmt::format("The float32 model itself: {}.", figure_text(report.reference, report.requirement)),
+      text += wrap(fmt::format("The FP32 model itself: {}.", figure_text(report.reference, report.requirement)),
                    options.width);
     }
     const bool task = kept.decided_by == DecidedBy::Labels || kept.decided_by == DecidedBy::Script;
@@ -114,20 +115,17 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
         all.verdict != Verdict::Bad
             ? "Next: the check had no verdict on the model, so nothing is known about precision. Run it by hand."
         : raised > 0 && fixed > 0
-            ? fmt::format(
-                  "The way out: {} fixed in a low format by --layer-precisions: leave out those, or some of them.",
-                  fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed))
-        : report.high != Format::Float32 ? fmt::format("Next: {} itself is not enough, try -p float32.", high)
-        : kept.golden
-            ? "The way out: precision is not the cause. The golden outputs are of another model or of other inputs, or "
-              "the tolerance is tighter than two float32 runs agree."
-        : task ? "The way out: precision is not the cause. The float32 model itself falls short: look at the data "
-                 "(preparation, labels, --label-offset), then at the limit; what is left is training."
-        : kept.by_outside_check()
-            ? "The way out: precision is not the cause. Run the check by hand on the model as it is: it may fail for "
-              "reasons of its own."
-            : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
-              "the inputs prepared as in training?",
+            ? fmt::format("Next: {} fixed in a low format by --layer-precisions. Remove some of them.",
+                          fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed))
+        : report.high != Format::Float32 ? fmt::format("Next: {} itself is not enough, so try -p float32.", high)
+        : kept.golden ? "Next: precision is not the cause. The golden outputs are of another model or other inputs, or "
+                        "the tolerance is tighter than two FP32 runs agree."
+        : task ? "Next: precision is not the cause, because the FP32 model itself is not accurate enough. Check the "
+                 "data (preparation, labels, --label-offset), then the limit. If both are right, train further."
+        : kept.by_outside_check() ? "Next: precision is not the cause. Run the check by hand on the unchanged model: "
+                                    "it may fail for other reasons."
+                                  : "Next: precision is not the cause. Is the tolerance meant for this output and "
+                                    "metric? Are the inputs prepared as in training?",
         options.width);
   } else if (!kept.ladder && kept.layers.size() == searched_layers(kept) && !kept.layers.empty() &&
              kept.end != SearchEnd::Stopped) {
@@ -136,12 +134,12 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
             ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks for "
                           "any set of layers.",
                           high, formats_text(report.low))
-            : fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, {}.", high,
-                          formats_text(report.low),
-                          std::ranges::any_of(report.low, needs_scale)
-                              ? "give calibration data that look like the real ones (--calibration-data), or train "
-                                "with quantization"
-                              : "repair what breaks (vernier fix), or try a format with another range"),
+            : fmt::format(
+                  "Every layer is needed in {}, so nothing is left in {}: allow a larger error, {}.", high,
+                  formats_text(report.low),
+                  std::ranges::any_of(report.low, needs_scale)
+                      ? "calibrate on data that resemble the real ones (--calibration-data), or train with quantization"
+                      : "repair what breaks (vernier fix), or try a format with another range"),
         options.width);
     if (!kept.tests.empty()) {
       const auto none =
@@ -159,12 +157,12 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
 std::string names_section(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
   if (kept.layers.empty() || kept.end == SearchEnd::Impossible) return {};
-  const std::string high(format_name(report.high));
+  const std::string high(format_title(report.high));
   if (kept.ladder) {
     std::string text = heading("Layers to raise", options.color);
     std::string paste = "\nTo paste:\n  --layer-precisions";
     for (const RaisedLayer& layer : kept.ladder->raised) {
-      text += fmt::format("  {}: {}\n", printable(layer.layer), format_name(layer.format));
+      text += fmt::format("  {}: {}\n", printable(layer.layer), format_title(layer.format));
       paste += " " + shell_quote(fmt::format("{}:{}", layer.layer, format_name(layer.format)));
     }
     return text + paste + "\n";
@@ -172,14 +170,14 @@ std::string names_section(const DiagnoseReport& report, const TextOptions& optio
   std::string text = heading(fmt::format("Layers to run in {}", high), options.color);
   for (const std::string& layer : kept.layers) text += "  " + printable(layer) + "\n";
   text += "\nTo paste:\n  --layer-precisions";
-  for (const std::string& layer : kept.layers) text += " " + shell_quote(layer + ":" + high);
+  for (const std::string& layer : kept.layers)
+    text += " " + shell_quote(fmt::format("{}:{}", layer, format_name(report.high)));
   return text + "\n";
 }
 
 std::string minimal_section(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
   if (!kept.minimal) return {};
-  const std::string high(format_name(report.high));
   std::string text = wrap(
       fmt::format(
           "--mode minimal needs {}{}{} ({} more):", plural(kept.minimal->layers.size(), "layer"),
@@ -188,7 +186,8 @@ std::string minimal_section(const DiagnoseReport& report, const TextOptions& opt
           plural(kept.minimal->evaluations, "evaluation")),
       options.width);
   text += "  --layer-precisions";
-  for (const std::string& layer : kept.minimal->layers) text += " " + shell_quote(layer + ":" + high);
+  for (const std::string& layer : kept.minimal->layers)
+    text += " " + shell_quote(fmt::format("{}:{}", layer, format_name(report.high)));
   return "\n" + text + "\n";
 }
 
@@ -197,7 +196,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   if (kept.tests.empty()) return {};
   Table table;
   table.column("#", Align::Right);
-  table.column(std::string(format_name(report.high)), Align::Right);
+  table.column(std::string(format_title(report.high)), Align::Right);
   table.column("", Align::Left);
   const bool counted =
       std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.samples > 0; });
@@ -229,7 +228,8 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
       std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.confidence < 1; });
   if (by_chance) {
     text += wrap(
-        "samples (P %): failed on so many with that confidence; the others are certain, and what passed ran on all",
+        "samples (P %): failed on so many with that confidence; the others are certain. Passing models ran on all "
+        "samples",
         options.width, "  ");
   }
   if (first > 0) text += fmt::format("  ... and {} before (--rows 0, or --json)\n", plural(first, "iteration"));
@@ -310,7 +310,7 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   text += labelled("Model", printable(report.model_file), options.width);
   text += labelled("Data", printable(report.data), options.width);
   text += labelled("Wanted", wanted_text(report), options.width);
-  text += labelled("Scheme", report.scheme, options.width);
+  text += labelled("Scheme", scheme_words(report.scheme), options.width);
   text += labelled("Runner",
                    report.engine ? printable(report.engine->engine) + ", which ran every trial"
                                  : runner_text(report.runner, report.on_gpu),

@@ -32,7 +32,7 @@ std::string kept_text(const DiagnoseReport& report) {
   const KeptSetReport& kept = *report.kept;
   if (kept.ladder) return raised_text(kept);
   std::string text = fmt::format("{} of {} in {}", kept.layers.size(), plural(lowered_layers(report), "layer"),
-                                 format_name(report.high));
+                                 format_title(report.high));
   if (kept.total_macs > 0) {
     text += fmt::format(" ({} of the multiply-accumulates)",
                         percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
@@ -56,46 +56,45 @@ std::string same_command(const DiagnoseReport& report, const std::string& what_f
                      what_for.empty() ? "" : " " + what_for);
 }
 
-/// "Stopped early, so fewer may do: k", for a sentence that goes on with what is kept.
+/// "Stopped early, so fewer layers may be enough: keep", for a sentence that goes on with what is kept.
 std::string_view keeps(Outcome outcome) {
-  return outcome == Outcome::Stopped ? "Stopped early, so fewer may do: keep" : "Keep";
+  return outcome == Outcome::Stopped ? "Stopped early, so fewer layers may be enough: keep" : "Keep";
 }
 
 /// Of a model that was not measured: `wanted` is known to be met by simulated trials alone.
 Answer not_verified(const DiagnoseReport& report, const std::string& wanted) {
   Answer answer;
-  answer.sentence = fmt::format("Not verified: whether {} meets {} was not measured.", model_words(report), wanted);
+  answer.sentence = fmt::format("Not verified: Vernier did not measure whether {} meets {}.", kOutputModel, wanted);
   if (report.kept->end == SearchEnd::NothingNeeded) {
     const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
-    answer.sentence += fmt::format(" In simulation no layer needs {}{}.", format_name(report.high),
+    answer.sentence += fmt::format(" In simulation no layer needs {}{}.", format_title(report.high),
                                    report.requirement ? ": everything in " + all_low_text(report) +
                                                             (report.repaired ? " with all accepted repairs" : "") +
                                                             " gives " + figure_text(low, report.requirement)
                                                       : "");
   } else {
-    answer.sentence +=
-        fmt::format(" In simulation, keeping {} does{}.", kept_text(report),
-                    report.kept->end == SearchEnd::Stopped ? "; the search was stopped, so fewer may do" : "");
+    answer.sentence += fmt::format(
+        " In simulation, keeping {} is enough{}.", kept_text(report),
+        report.kept->end == SearchEnd::Stopped ? "; the search was stopped, so fewer layers may be enough" : "");
   }
-  answer.advice.push_back(same_command(report, "for a verified answer"));
+  answer.then(same_command(report, "for a verified answer"));
   return answer;
 }
 
 void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
   if (!report.files.contains("model")) {
-    answer.advice.emplace_back("Nothing was written: give -o FOLDER for the typed model, its plan and deploy.md.");
+    answer.then("Nothing was written. Pass -o FOLDER for the output model, its plan and deploy.md.");
     return;
   }
   if (!report.files.contains("deploy")) return;  // a disk took the one and not the other
   const std::string model = report.files.at("model");
   const bool tensorrt = report.target == Target::TensorRt;
-  answer.advice.push_back(fmt::format("{} has the commands for each engine.{}", printable(report.files.at("deploy")),
-                                      tensorrt ? " For TensorRT 10 (untested):" : ""));
-  if (!tensorrt) return;
-  answer.commands.push_back(fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}{}{}", shell_quote(model),
-                                        shell_quote(std::filesystem::path(model).replace_extension(".engine").string()),
-                                        trtexec_shapes(report, " "),
-                                        report.high == Format::Float32 ? " --noTF32" : ""));
+  const std::string where = printable(report.files.at("deploy")) + " has the commands for each engine.";
+  if (!tensorrt) return answer.then(where);
+  answer.then(where + " For TensorRT 10 (untested):",
+              fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}{}{}", shell_quote(model),
+                          shell_quote(std::filesystem::path(model).replace_extension(".engine").string()),
+                          trtexec_shapes(report, " "), report.high == Format::Float32 ? " --noTF32" : ""));
 }
 
 double deciding_sqnr_db(const RunFigures& run) {
@@ -115,12 +114,12 @@ void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& 
     const std::optional<SamplingInterval>& interval = figure.top1_interval;
     if (figure.top1_agreement != agreement || !interval) continue;
     noise =
-        fmt::format(", where 95 % confidence is {} to {}: {}", percent_text(interval->low),
-                    percent_text(interval->high), *before <= interval->high ? "it may be chance" : "more than chance");
+        fmt::format(", with 95 % confidence {} to {}: {}", percent_text(interval->low), percent_text(interval->high),
+                    *before <= interval->high ? "that may be chance" : "more than chance");
   }
-  answer.advice.push_back(fmt::format(
-      "SQNR and task disagree: compared with everything in {}, the SQNR rose, but top-1 agreement fell from {} to {} "
-      "over {}{}. Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
+  answer.then(fmt::format(
+      "SQNR and task disagree: compared with everything in {}, SQNR rose, but top-1 agreement fell from {} to {} over "
+      "{}{}. Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
       low_text(report), percent_text(before), percent_text(agreement), plural(report.samples, "sample"), noise));
 }
 
@@ -141,9 +140,9 @@ Answer without_requirement(const DiagnoseReport& report) {
     answer.sentence += fmt::format(" The worst {} of {} do {} of the damage.", worst,
                                    plural(lowered_layers(report), "layer"), percent_text(share));
   }
-  answer.advice.emplace_back(
-      "No requirement was given, so nothing was searched. With one, vernier finds the layers that have to be kept; -o "
-      "FOLDER then writes the model.");
+  answer.then(
+      "No requirement was given, so Vernier did not search. With one, it finds the layers to keep, and -o FOLDER "
+      "writes the model.");
   // A tenth of the layers kept is what a repair usually may cost. Where keeping some was measured to help little
   // although the prediction says otherwise, the next point is taken.
   const double all_low_db = deciding_sqnr_db(report.all_low);
@@ -158,11 +157,11 @@ Answer without_requirement(const DiagnoseReport& report) {
     const auto first = std::find_if(report.curve.begin(), point,
                                     [&](const CurvePoint& candidate) { return figure(candidate) >= wanted; });
     if (wanted > 0) {
-      answer.advice.push_back(fmt::format(
-          "For {:.0f} dB about {} would be kept, as {}:", wanted, plural(first->kept, "layer"),
-          first->measured_sqnr_db ? "was measured for the most damaging ones" : "predicted from the sensitivities"));
-      answer.commands.push_back(fmt::format("{} --min-sqnr {:.0f}{}", printable(report.command), wanted,
-                                            report.files.empty() ? " -o out" : ""));
+      answer.then(fmt::format("{:.0f} dB would keep about {} ({}):", wanted, plural(first->kept, "layer"),
+                              first->measured_sqnr_db ? "measured with the most damaging ones kept"
+                                                      : "predicted from the sensitivities"),
+                  fmt::format("{} --min-sqnr {:.0f}{}", printable(report.command), wanted,
+                              report.files.empty() ? " -o out" : ""));
     }
   }
   return answer;
@@ -176,24 +175,21 @@ Answer impossible(const DiagnoseReport& report) {
   const std::size_t fixed = raised == 0 ? 0 : lowered_layers(report) - std::min(raised, lowered_layers(report));
   const std::string every = fixed == 0 ? "every layer" : "every layer that may change";
   answer.sentence = fmt::format("No choice of layers helps: with {} in {} the result is {}, and {} is missed.", every,
-                                format_name(report.high), figure_text(best, report.requirement),
+                                format_title(report.high), figure_text(best, report.requirement),
                                 required_text(best, *report.requirement));
   if (fixed > 0) {
-    answer.advice.push_back(
-        fmt::format("{} fixed in a low format by --layer-precisions: leave out those, or some of them.",
-                    fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed)));
+    answer.then(fmt::format("{} fixed in a low format by --layer-precisions. Remove some of them.",
+                            fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed)));
   }
   if (report.high != Format::Float32) {
-    answer.advice.push_back(
-        fmt::format("{} itself is not enough: try -p float32 for the layers to keep.", format_name(report.high)));
+    answer.then(fmt::format("{} itself is not enough. Try -p float32 for the kept layers.", format_title(report.high)));
   }
-  answer.advice.emplace_back(
-      "Otherwise the requirement, the data or the reference is the cause: is the limit meant for "
-      "this output and this metric, and is the input prepared as in training?");
-  if (report.random_data) answer.advice.emplace_back("The inputs were random: give real ones with --data.");
+  answer.then(
+      "Otherwise check the requirement, the data and the reference. Is the limit meant for this output and metric? Are "
+      "the inputs prepared as in training?");
+  if (report.random_data) answer.then("The inputs were random. Pass real ones with --data.");
   if (report.files.contains("report")) {
-    answer.advice.push_back(
-        fmt::format("No model was written: it would be one with {} in {}.", every, format_name(report.high)));
+    answer.then(fmt::format("No model was written, because it would have {} in {}.", every, format_title(report.high)));
   }
   return answer;
 }
@@ -205,11 +201,12 @@ Answer no_float_model(const DiagnoseReport& report) {
   const bool raised = report.kept && !report.kept->layers.empty();
   const RunFigures& figures = raised && report.final_figures ? *report.final_figures : report.all_low;
   answer.sentence = fmt::format(
-      "Whether {} is good enough is not known without its float model. Against the values that it stores, {} has {}.",
+      "Without its float model, Vernier cannot tell whether {} is good enough. Compared with the stored values, {} has "
+      "{}.",
       printable(report.model_file), raised ? kept_text(report) : "everything in " + all_low_text(report),
       figure_text(figures, report.requirement));
-  answer.advice.emplace_back("This does not show errors of the stored weights. Measure it against its float model:");
-  answer.commands.push_back(fmt::format("{} --float FLOAT.onnx", printable(report.command)));
+  answer.then("This does not show errors of the stored weights. Compare it with its float model:",
+              fmt::format("{} --float FLOAT.onnx", printable(report.command)));
   return answer;
 }
 
@@ -225,7 +222,7 @@ Answer by_task(const DiagnoseReport& report) {
                                                     : fmt::format(" ({:.6g})", kept.engine_test->metric));
     }
     if (kept.file_test && kept.file_test->interval) return right_text(*kept.file_test);
-    if (kept.file_test) return fmt::format(" ({:.6g}, of {})", kept.file_test->metric, model_words(report));
+    if (kept.file_test) return fmt::format(" ({:.6g}, of {})", kept.file_test->metric, kOutputModel);
     return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
   };
   const Outcome outcome = outcome_of(report);
@@ -233,12 +230,12 @@ Answer by_task(const DiagnoseReport& report) {
   const bool hopeless = outcome == Outcome::Impossible;
   if (hopeless || outcome == Outcome::FileMisses) {
     answer.sentence = hopeless ? fmt::format("No choice of layers helps: with every layer in {} {} is missed.",
-                                             format_name(report.high), objective)
-                               : fmt::format("{} kept passes in the search, but the output model misses {}{}.",
+                                             format_title(report.high), objective)
+                               : fmt::format("{} passes in the search, but the output model misses {}{}.",
                                              kept_text(report), objective, value());
     if (hopeless && !kept.tests.empty() && !kept.tests.front().needs.empty()) {
-      answer.advice.push_back(
-          fmt::format("It would pass with {}: is the limit meant for this data, are labels and inputs those of "
+      answer.then(
+          fmt::format("It would pass with {}. Is the limit meant for this data? Are labels and inputs those of "
                       "training? vernier check data --labels tries the usual mistakes, such as labels that count from "
                       "another number (--label-offset).",
                       told(kept.tests.front().needs)));
@@ -250,14 +247,14 @@ Answer by_task(const DiagnoseReport& report) {
           ? (lowers_a_part(report) ? fmt::format("Everything that can be in {}{}: {} is met{}{}.", all_low_text(report),
                                                  lowered_share(report), objective, value(), not_lowered(report))
                                    : fmt::format("No layer needs {}: everything in {}, {} is met{}.",
-                                                 format_name(report.high), all_low_text(report), objective, value()))
+                                                 format_title(report.high), all_low_text(report), objective, value()))
           : fmt::format("{} {}: {} is met{}{}.", keeps(outcome), kept_text(report), objective, value(),
                         not_lowered(report));
   const TestRow* const test = kept.engine_test ? &*kept.engine_test : kept.file_test ? &*kept.file_test : nullptr;
   if (test != nullptr && test->interval && test->limit) {
     const std::string undecided =
         undecided_text(*test->interval, test->metric, *test->limit, percent_text(test->limit), test->samples);
-    if (!undecided.empty()) answer.advice.push_back(undecided);
+    if (!undecided.empty()) answer.then(undecided);
   }
   say_how_to_deploy(report, answer);
   return answer;
@@ -270,16 +267,16 @@ std::string more_room(const DiagnoseReport& report) {
     return {};
   const double gap = 10 * std::log10(std::max(damage, 1.0));
   const double margin = report.requirement->margin_db + std::max(0.5, std::ceil(2 * gap) / 2);
-  return fmt::format("It is {:.1f} dB of error power away: --margin {:g} makes the search keep that margin. ", gap,
+  return fmt::format("The gap is {:.1f} dB of error power: --margin {:g} makes the search keep that margin. ", gap,
                      margin);
 }
 
 /// No layer that was to be lowered could be.
 Answer nothing_low(const DiagnoseReport& report) {
   Answer answer;
-  answer.sentence = fmt::format("Nothing is in {}: no layer could take it, and {} is wholly in {}.", low_text(report),
-                                model_words(report), format_name(Format::Float32));
-  answer.advice.emplace_back("Read the notes for why each layer stays as it is, or try another format.");
+  answer.sentence = fmt::format("Nothing is in {}: no layer supports it, and {} is entirely in {}.", low_text(report),
+                                kOutputModel, format_title(Format::Float32));
+  answer.then("See the notes for the reason of each layer, or try another format.");
   return answer;
 }
 
@@ -289,28 +286,27 @@ Answer searched(const DiagnoseReport& report) {
   const bool everything = kept.layers.size() == lowered_layers(report) && !kept.layers.empty();
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::FileMisses && report.engine && report.engine->figures.passed == false) {
-    answer.sentence = fmt::format(
-        "The requirement is missed on {}: with {} kept it measures {}, and {} is not reached.",
-        printable(report.engine->engine), kept_text(report), figure_text(report.engine->figures, report.requirement),
-        required_text(report.engine->figures, *report.requirement));
-    answer.advice.push_back(
-        fmt::format("The simulation measures {}. vernier verify --on compares the two layer by layer.",
-                    figure_text(*report.final_figures, report.requirement)));
+    answer.sentence = fmt::format("The requirement is missed on {}: with {} it measures {}, and {} is not reached.",
+                                  printable(report.engine->engine), kept_text(report),
+                                  figure_text(report.engine->figures, report.requirement),
+                                  required_text(report.engine->figures, *report.requirement));
+    answer.then(fmt::format("The simulation measures {}. vernier verify --on compares both layer by layer.",
+                            figure_text(*report.final_figures, report.requirement)));
     if (std::ranges::any_of(report.engine->changed_formats, [](const EngineFigures::OtherFormat& changed) {
           return changed.asked == Format::Float32 && changed.runs_in == format_name(Format::BFloat16);
         })) {
-      answer.advice.emplace_back(
-          "The engine chose to compute FP32 layers in BF16. --inference-precision f32 forbids it (OpenVINO's "
+      answer.then(
+          "The engine computed FP32 layers in BF16. --inference-precision f32 forbids that (OpenVINO's "
           "INFERENCE_PRECISION_HINT, which the deployment has to set too).");
     }
     return answer;
   }
   if (outcome == Outcome::FileMisses) {
-    answer.sentence = fmt::format("The requirement is missed: with {} kept it measures {}, and {} is not reached.",
+    answer.sentence = fmt::format("The requirement is missed: with {} it measures {}, and {} is not reached.",
                                   kept_text(report), figure_text(*report.final_figures, report.requirement),
                                   required_text(*report.final_figures, *report.requirement));
-    answer.advice.push_back("The search passed in simulation, but the output model does not. " + more_room(report) +
-                            "Read the notes for layers that could not take their format.");
+    answer.then("The search passed in simulation, but the output model does not. " + more_room(report) +
+                "See the notes for layers that do not support their format.");
     return answer;
   }
   if (outcome == Outcome::NotVerified) return not_verified(report, required_text(report.all_low, *report.requirement));
@@ -331,19 +327,19 @@ Answer searched(const DiagnoseReport& report) {
             ? fmt::format("{} that can be in {}{} {} {}{}.",
                           layers == 1 ? "The one layer" : fmt::format("All {} layers", layers), all_low_text(report),
                           lowered_share(report), layers == 1 ? "gives" : "give", met, not_lowered(report))
-            : fmt::format("No layer needs {}: {} in {} {} {}{}.", format_name(report.high),
+            : fmt::format("No layer needs {}: {} in {} {} {}{}.", format_title(report.high),
                           layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), all_low_text(report),
                           layers == 1 ? "gives" : "give", met, not_lowered(report));
   } else {
     answer.sentence = fmt::format("{} {}: {}{}.", keeps(outcome), kept_text(report), met, not_lowered(report));
   }
   if (outcome == Outcome::Stopped) {
-    answer.advice.push_back(report.interrupted ? same_command(report, "to get a certified set")
-                                               : "Run the same command without its limit to get a certified set.");
+    answer.then(report.interrupted ? same_command(report, "to get a certified set")
+                                   : "Run the same command without its limit to get a certified set.");
   }
   if (outcome == Outcome::Unstable) {
-    answer.advice.emplace_back(
-        "The same test had different answers, so the set is not proven. Repeat with --threads 1; if that does not "
+    answer.then(
+        "The same test had different answers, so the set is not proven. Repeat with --threads 1. If that does not "
         "help, leave some margin between the requirement and the figure.");
   }
   if (everything) {
@@ -352,15 +348,15 @@ Answer searched(const DiagnoseReport& report) {
     const bool option_helps = best != nullptr && best != answer_of_alternatives(report);  // and is named
     if (outcome == Outcome::Stopped || option_helps) return answer;
     if (kept.not_cheaper > 0) {
-      answer.advice.push_back(
-          fmt::format("By --cost {} no smaller set costs less, as format boundaries cost more. "
-                      "--cost layers and --cost macs keep fewer layers.",
+      answer.then(
+          fmt::format("No smaller set costs less by --cost {}, because format boundaries cost more. --cost layers and "
+                      "--cost macs keep fewer layers.",
                       word_of(kept.cost_unit)));
       return answer;
     }
-    answer.advice.push_back(
-        fmt::format("Every layer is needed in high precision, so there is nothing to gain: require less (everything in "
-                    "{}{} measures {}), or try another format.",
+    answer.then(
+        fmt::format("Every layer is needed in high precision, so low precision gains nothing. Require less (everything "
+                    "in {}{} measures {}), or try another format.",
                     all_low_text(report), report.repaired ? " with all accepted repairs" : "",
                     figure_text(report.repaired ? *report.repaired : report.all_low, report.requirement)));
     return answer;
@@ -392,8 +388,8 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     Answer answer;
     const bool own = is_measured(report.layers, &LayerRow::own_sqnr_db);
     answer.sentence = fmt::format("Interrupted before the network was measured with everything in {}{}.",
-                                  all_low_text(report), own ? ": these are errors of single layers" : "");
-    answer.advice.push_back(same_command(report));
+                                  all_low_text(report), own ? ". The report has the errors of single layers" : "");
+    answer.then(same_command(report));
     return answer;
   }
   if (outcome_of(report) == Outcome::Refused) return refused_by_runtime(report);
@@ -410,7 +406,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     answer.sentence =
         fmt::format("Interrupted before the search: everything in {}{} measures {}.", all_low_text(report),
                     report.repaired ? " with all accepted repairs" : "", figure_text(low, report.requirement));
-    answer.advice.push_back(same_command(report));
+    answer.then(same_command(report));
     return answer;
   }
   if (outcome_of(report) == Outcome::Impossible) return impossible(report);
@@ -429,9 +425,8 @@ Answer answer_with_sums(const DiagnoseReport& report) {
   if (!report.other_sums) return answer;
   answer.sentence += " " + other_sums_sentence(*report.other_sums, report.requirement);
   if (missed_as_measured(report.other_sums) && met(report)) {
-    answer.advice.insert(answer.advice.begin(),
-                         "The requirement is met with FP32 accumulation only. Pass --accumulate float16 to keep layers "
-                         "until it is met with both.");
+    answer.first(
+        "FP16 accumulation misses the requirement. Pass --accumulate float16 to keep layers until both meet it.");
   }
   return answer;
 }
@@ -443,9 +438,8 @@ void say_given_file(const DiagnoseReport& report, Answer& answer) {
   answer.sentence += fmt::format(" The file {} itself measures {}{}.", printable(report.given_file),
                                  figure_text(*report.given, report.requirement), missed ? ", and misses it" : "");
   if (!missed) return;
-  answer.advice.insert(answer.advice.begin(),
-                       fmt::format("To find what is wrong in {} itself: vernier verify FLOAT {}",
-                                   printable(report.given_file), shell_quote(report.given_file)));
+  answer.first(fmt::format("To find the faults of {} itself:", printable(report.given_file)),
+               "vernier verify FLOAT " + shell_quote(report.given_file));
 }
 
 }  // namespace
@@ -457,8 +451,8 @@ std::string raised_text(const KeptSetReport& kept) {
   for (const RungReport& rung : kept.ladder->rungs) {
     const auto count = std::ranges::count(kept.ladder->raised, rung.format, &RaisedLayer::format);
     if (count == 0) continue;
-    parts.push_back(
-        fmt::format("{}{} in {}", count, parts.empty() ? " of " + plural(all, "layer") : "", format_name(rung.format)));
+    parts.push_back(fmt::format("{}{} in {}", count, parts.empty() ? " of " + plural(all, "layer") : "",
+                                format_title(rung.format)));
   }
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -475,7 +469,7 @@ Answer answer_of(const DiagnoseReport& report) {
   Answer answer = answer_with_sums(report);
   if (report.reference_from_file) {
     if (outcome_of(report) == Outcome::NoRequirement) {
-      answer.sentence += " Errors of the values that the file stores are not in it: they need --float FLOAT.onnx.";
+      answer.sentence += " This excludes errors of the stored values: pass --float FLOAT.onnx to include them.";
     }
     return answer;
   }

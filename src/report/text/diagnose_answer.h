@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vernier/report/diagnose.h"
@@ -9,10 +10,20 @@
 
 namespace vernier {
 
+/// What to do, in a sentence or two, and the command for it to paste; empty: none.
+struct NextStep {
+  std::string advice;
+  std::string command;
+};
+
 struct Answer {
   std::string sentence;
-  std::vector<std::string> advice;    // what to do, one sentence each
-  std::vector<std::string> commands;  // to paste
+  std::vector<NextStep> steps;
+
+  void first(std::string advice, std::string command = {}) {
+    steps.insert(steps.begin(), {std::move(advice), std::move(command)});
+  }
+  void then(std::string advice, std::string command = {}) { steps.push_back({std::move(advice), std::move(command)}); }
 };
 
 /// "3 of 20 layers in uint16 and 1 in float16 (12 % of the multiply-accumulates)", of a ladder.

@@ -18,6 +18,7 @@
 #include "report/text/engine_section.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
+#include "report/text/first_screen.h"
 #include "report/text/minimum_text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
@@ -33,24 +34,14 @@
 namespace vernier {
 namespace {
 
-std::string answer_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
-  const Outcome outcome = outcome_of(report);
-  const bool missed = is_missed(outcome);
-  const bool doubtful = !report.engine && missed_as_measured(report.other_sums);
-  const bool plainly = reservation_of(report, report.final_figures.value_or(report.all_low)).empty();
-  const bool good = met(report) && !doubtful && plainly && outcome != Outcome::NothingLeft;
-  const Paint paint = missed ? Paint::Bad : good ? Paint::Good : Paint::Bold;
-  return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
-}
-
 std::string header_section(const DiagnoseReport& report, const TextOptions& options) {
   std::string data = printable(report.data);
   if (report.random_data) {
-    data += "; random inputs tell whether the model runs, not how accurate it is";
+    data += "; random inputs show whether the model runs, not how accurate it is";
   } else if (report.cross_fit) {
     data +=
-        "; figures of the network are cross-fitted: each half is measured on a network that the other half calibrated "
-        "(--no-split: all samples do both)";
+        "; cross-fitted: each half of the samples is measured on a network that the other half calibrated (--no-split: "
+        "all samples do both)";
   } else if (report.calibrated_on_evaluation_samples &&
              std::any_of(report.low.begin(), report.low.end(), needs_scale)) {
     data += "; the ranges were calibrated on these same samples";
@@ -59,7 +50,7 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
   std::string text =
       labelled("Model", printable(report.model_file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
   text += labelled("Data", data, options.width);
-  text += labelled("Scheme", printable(report.scheme), options.width);
+  text += labelled("Scheme", scheme_words(printable(report.scheme)), options.width);
   text += labelled("Runner", runner_text(report.runner, report.on_gpu), options.width);
   text += labelled("ONNX Runtime", report.on_gpu ? printable(report.onnxruntime_version) : "", options.width);
   if (report.engine) {
@@ -72,26 +63,27 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
 
 std::string figures_section(const DiagnoseReport& report, const TextOptions& options) {
   std::vector<std::pair<std::string, const RunFigures*>> runs;
-  runs.emplace_back("float32, prepared", &report.reference);
-  if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
+  runs.emplace_back("FP32 after preparation", &report.reference);
+  if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_title(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
   if (report.given) runs.emplace_back("the given file", &*report.given);
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
-  const char* const last = model_words(report);
+  const char* const last = kOutputModel;
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
   if (report.in_sample) runs.emplace_back("on its calibration samples", &*report.in_sample);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);
   if (table.empty()) return {};
-  return heading(report.reference_from_file ? "Figures against the values that the file stores"
-                                            : "Figures against the float32 model",
+  return heading(report.reference_from_file ? "Figures, compared with the values that the file stores"
+                                            : "Figures, compared with the FP32 model",
                  options.color) +
          table;
 }
 
 std::string ranking_section(const DiagnoseReport& report, const TextOptions& options) {
-  if (report.layers.empty()) return {};
+  const bool by_output = is_measured(report.layers, &LayerRow::sensitivity_db);
+  if (!by_output && !is_measured(report.layers, &LayerRow::own_sqnr_db)) return {};  // --quick
   const bool mixed = std::any_of(report.layers.begin(), report.layers.end(),
                                  [&](const LayerRow& row) { return row.format != report.layers.front().format; });
   const EventColumns events(report.layers);
@@ -108,14 +100,13 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   events.add_headings(table);
   table.column("", Align::Left);
   const std::size_t rows = options.top == 0 ? report.layers.size() : std::min(options.top, report.layers.size());
-  const bool by_output = is_measured(report.layers, &LayerRow::sensitivity_db);
   bool gaps = false;
   for (std::size_t i = 0; i < rows; ++i) {
     const LayerRow& row = report.layers[i];
     std::vector<std::string> cells{std::to_string(i + 1),
                                    printable(row.name) + (row.graph.empty() ? "" : " in " + printable(row.graph)),
                                    shorten_middle(printable(row.op_type), 18),
-                                   mixed ? std::string(format_name(row.format)) : "",
+                                   mixed ? std::string(format_title(row.format)) : "",
                                    db_text(row.own_sqnr_db),
                                    db_text(row.inherited_sqnr_db),
                                    by_output ? db_text(row.sensitivity_db) : "",
@@ -131,13 +122,12 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   if (rows < report.layers.size()) {
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
-  text += wrap(
-      fmt::format("local: the layer's error on exact inputs; propagated: the error of its inputs{}{}. {}",
-                  by_output ? "; sensitivity: the output's with only this layer low, over a few samples, the hardest "
-                              "among them; share: of all layers' summed damage"
-                            : "",
-                  gaps ? "; -: not measured" : "", event_legend(report.layers)),
-      options.width, "  ");
+  text += wrap(fmt::format("local: SQNR of the layer on exact inputs; propagated: SQNR of its inputs{}{}. {}",
+                           by_output ? "; sensitivity: SQNR of the output with only this layer in low precision, on a "
+                                       "few of the hardest samples; share: of the damage of all layers"
+                                     : "",
+                           gaps ? "; -: not measured" : "", event_legend(report.layers)),
+               options.width, "  ");
   return text;
 }
 
@@ -171,7 +161,7 @@ std::string curve_section(const DiagnoseReport& report, const TextOptions& optio
     measured += fmt::format("{:>{}}", point.measured_sqnr_db ? db_text(point.measured_sqnr_db) : "", kCell);
     any_measured = any_measured || point.measured_sqnr_db.has_value();
   }
-  std::string text = heading("SQNR against the number of kept layers, predicted from the sensitivities", options.color);
+  std::string text = heading("SQNR by number of kept layers, predicted from the sensitivities", options.color);
   text += kept + "\n" + predicted + "\n";
   if (any_measured) text += measured.substr(0, measured.find_last_not_of(' ') + 1) + "\n";
   return text;
@@ -200,13 +190,13 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
       deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);
   const bool on_new = !by_task && decides != nullptr && (decides->sqnr_above || decides->top1_above);
   table.column(on_new ? "on new samples" : "result", Align::Right);
-  table.column("of the allowance", Align::Right);
+  table.column("of the allowed error", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const CertificateRow& row = certificate[i];
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
-    const std::string lower = row.lowered_to ? fmt::format(" in {}", format_name(*row.lowered_to)) : "";
+    const std::string lower = row.lowered_to ? fmt::format(" in {}", format_title(*row.lowered_to)) : "";
     table.row({printable(row.layer) + lower, printable(row.output),
                bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
                by_task && std::isnan(row.damage) ? ""
@@ -238,7 +228,7 @@ std::string rungs_table(const KeptSetReport& kept, const TextOptions& options) {
     }
     const double share =
         static_cast<double>(rung.macs) / static_cast<double>(std::max<std::int64_t>(1, kept.total_macs));
-    table.row({std::string(format_name(rung.format)), std::to_string(rung.layers),
+    table.row({std::string(format_title(rung.format)), std::to_string(rung.layers),
                kept.total_macs > 0 ? percent_text(share) : "", names.empty() ? "" : list_some(names, 4)});
   }
   return table.text(options.width, options.whole_names);
@@ -252,9 +242,11 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     return notes.empty() ? notes : "\n" + notes;
   }
   std::string text = kept.ladder ? heading("Formats", options.color) + rungs_table(kept, options)
-                                 : heading(fmt::format("Kept in {}", format_name(report.high)), options.color);
+                                 : heading(fmt::format("Kept in {}", format_title(report.high)), options.color);
+  constexpr std::size_t kLongCertificate = 8;  // rows; a longer one is for those who ask
+  const bool folded = kept.certificate.size() > kLongCertificate && !options.verbose && options.top != 0;
   // The certificate names them all again, each with its evidence.
-  if (kept.certificate.size() < kept.layers.size() && !kept.ladder) {
+  if ((folded || kept.certificate.size() < kept.layers.size()) && !kept.ladder) {
     const std::size_t most = options.top == 0 ? kept.layers.size() : options.top;
     std::string names;
     for (std::size_t i = 0; i < std::min(most, kept.layers.size()); ++i) {
@@ -280,36 +272,41 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   }
   const bool stands = outcome_of(report) != Outcome::FileMisses && outcome_of(report) != Outcome::NotVerified;
   if (kept.certified && stands && kept.certificate.empty() && kept.not_cheaper > 0) {
-    text += wrap(
-        fmt::format("certified by cost: dropping a layer adds format boundaries and saves nothing (--cost {}), so none "
-                    "was tried without",
-                    word_of(kept.cost_unit)),
-        options.width, "  ");
+    text += wrap(fmt::format("certified by cost: dropping a layer adds format boundaries and saves nothing (--cost "
+                             "{}), so none was dropped for a test",
+                             word_of(kept.cost_unit)),
+                 options.width, "  ");
   } else if (kept.certified) {
     const char* const drop = kept.not_cheaper > 0 ? "dropping a layer either saves nothing or"
-                             : kept.ladder        ? "taking any one of these one format down"
+                             : kept.ladder        ? "lowering any one of these by one format"
                                                   : "dropping any one of these";
-    text += wrap(
-        outcome_of(report) == Outcome::FileMisses
-            ? "in the search, which the result above does not confirm, dropping any one of these fails:"
-        : outcome_of(report) == Outcome::NotVerified
-            ? fmt::format("certified 1-minimal in simulation{}: {} fails{}:",
-                          kept.room > 1 ? " for " + searched_limit_text(report) : "", drop,
-                          kept.room > 1 ? " that" : "; tested one by one")
-        : kept.room > 1
-            ? fmt::format("certified 1-minimal for {}, the limit at which the output model meets "
-                          "{}: {} fails that stricter limit:",
-                          searched_limit_text(report),
-                          report.requirement ? required_text(report.all_low, *report.requirement) : "all of it", drop)
-        : kept.not_cheaper > 0 ? fmt::format("certified by cost: {} fails; tested if it saves:", drop)
-                               : fmt::format("certified 1-minimal: {} fails; tested one by one:", drop),
-        options.width, "  ");
+    text += wrap(outcome_of(report) == Outcome::FileMisses
+                     ? "in the search, dropping any one of these fails, but the result above does not confirm it:"
+                 : outcome_of(report) == Outcome::NotVerified
+                     ? fmt::format("certified 1-minimal in simulation{}: {} fails{}:",
+                                   kept.room > 1 ? " for " + searched_limit_text(report) : "", drop,
+                                   kept.room > 1 ? " that" : "; tested one by one")
+                 : kept.room > 1 ? fmt::format("certified 1-minimal for {}, the limit at which the output model meets "
+                                               "{}: {} fails that stricter limit:",
+                                               searched_limit_text(report),
+                                               report.requirement ? required_text(report.all_low, *report.requirement)
+                                                                  : "the requirement",
+                                               drop)
+                 : kept.not_cheaper > 0 ? fmt::format("certified by cost: {} fails; tested if it saves:", drop)
+                                        : fmt::format("certified 1-minimal: {} fails; tested one by one:", drop),
+                 options.width, "  ");
   } else if (!kept.layers.empty()) {
-    text += wrap(kept.ladder ? "not certified: the search ended before each raised layer had gone one format down"
-                             : "not certified: the search ended before each kept layer had been dropped once",
+    text += wrap(kept.ladder ? "not certified: the search ended before it had lowered each raised layer by one format"
+                             : "not certified: the search ended before it had dropped each kept layer once",
                  options.width, "  ");
   }
-  text += certificate_table(report, options);
+  if (folded && kept.certified) {
+    // The last line ends with a colon, as the table follows it otherwise.
+    text.resize(text.find_last_not_of(":\n") + 1);
+    text += " (-v lists each result)\n";
+  } else if (!folded) {
+    text += certificate_table(report, options);
+  }
   if (const std::string minimum = minimum_text(report); !minimum.empty()) text += wrap(minimum, options.width, "  ");
   text += notes_text(kept.notes, options, "  note: ");
   return text;
@@ -318,12 +315,12 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
 std::string final_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.final_figures) return {};
   const auto model = report.files.find("model");
-  std::string text = fmt::format(
-      "verify of {}: {}",
-      model == report.files.end() ? std::string(model_words(report)) + ", not written" : printable(model->second),
-      figure_text(*report.final_figures, report.requirement));
+  std::string text =
+      fmt::format("verify of {}: {}",
+                  model == report.files.end() ? std::string(kOutputModel) + ", not written" : printable(model->second),
+                  figure_text(*report.final_figures, report.requirement));
   if (report.reference_from_file) {
-    text += " against the values that the given file stores";
+    text += " compared with the values that the given file stores";
   } else if (report.requirement) {
     text +=
         fmt::format(", {} is {}{}", required_text(*report.final_figures, *report.requirement),
@@ -350,9 +347,9 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
     table.row({label, fmt::format("{:.{}f}", *ms, *ms < 10 ? 2 : 1),
                compared ? fmt::format("{:.2f}x", *latency.float_ms / *ms) : ""});
   };
-  add("float32", latency.float_ms);
+  add("FP32", latency.float_ms);
   add("all " + low_text(report), latency.low_ms);
-  add(model_words(report), latency.repaired_ms);
+  add(kOutputModel, latency.repaired_ms);
   std::string text = heading(
       fmt::format("Latency of one sample on {}, median",
                   latency.engine.empty()
@@ -365,8 +362,8 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
 }
 
 std::string file_meaning(const std::string& what) {
-  if (what == "model") return "strongly typed model";
-  if (what == "float") return "float model with the exact rewrites, which the plan belongs to";
+  if (what == "model") return "strongly typed ONNX model";
+  if (what == "float") return "float model with the exact rewrites, to which the plan belongs";
   if (what == "plan") return "plan: the format of every layer";
   if (what == "report") return "report with every figure";
   if (what == "page") return "report as a page for browsers";
@@ -374,11 +371,11 @@ std::string file_meaning(const std::string& what) {
   return printable(what);
 }
 
-std::string closing_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
+std::string closing_section(const DiagnoseReport& report, const TextOptions& options) {
   std::string text = "\n";
-  std::string time = time_text(report.phases);
+  std::string time = time_text(report.phases, options.verbose);
   if (report.kept && report.kept->evaluations > 0) {
-    time += fmt::format("{}{} of the whole sample set in the search", time.empty() ? "" : "; ",
+    time += fmt::format("{}{} of all samples in the search", time.empty() ? "" : "; ",
                         plural(report.kept->evaluations, "evaluation"));
     if (report.kept->recalled > 0) time += fmt::format(", {} of them from the journal", report.kept->recalled);
   }
@@ -395,21 +392,13 @@ std::string closing_section(const DiagnoseReport& report, const Answer& answer, 
     text += labelled(label, fmt::format("{}, the {}", printable(file->second), file_meaning(what)), options.width);
     label.clear();
   }
-  bool first = true;
-  for (const std::string& advice : answer.advice) {
-    text += labelled(first ? "Next" : "", advice, options.width);
-    first = false;
-  }
-  // Commands stay on one line: they are there to be pasted.
-  for (const std::string& command : answer.commands) text += fmt::format("{:14}$ {}\n", "", command);
   return text == "\n" ? std::string{} : text;
 }
 
 }  // namespace
 
 std::string report_to_text(const DiagnoseReport& report, const TextOptions& options) {
-  const Answer answer = answer_of(report);
-  std::string text = answer_section(report, answer, options);
+  std::string text = first_screen(report, answer_of(report), options);
   text += alternatives_section(report, options);
   text += header_section(report, options);
   text += figures_section(report, options);
@@ -421,7 +410,7 @@ std::string report_to_text(const DiagnoseReport& report, const TextOptions& opti
   text += latency_section(report, options);
   if (report.compiled) text += "\n" + engine_section(*report.compiled, options);
   text += remarks(report.warnings, report.notes, options);
-  text += closing_section(report, answer, options);
+  text += closing_section(report, options);
   return text;
 }
 

@@ -13,11 +13,6 @@
 
 namespace vernier {
 
-const char* model_words(const DiagnoseReport& report) {
-  if (report.files.contains("model")) return "the output model";
-  return report.repaired ? "the repaired model" : "the typed model";
-}
-
 const char* program_of(const DiagnoseReport& report) {
   return report.job == DiagnosisJob::Fix ? "vernier fix" : "vernier diagnose";
 }
@@ -35,7 +30,7 @@ std::string lowered_share(const DiagnoseReport& report) {
   };
   std::string text = fmt::format(" ({} of the multiply-accumulates", share(work.macs, work.total_macs));
   if (work.total_weight_bytes > 0) {
-    text += fmt::format(", {} of the bytes of weights", share(work.weight_bytes, work.total_weight_bytes));
+    text += fmt::format(", {} of the weight bytes", share(work.weight_bytes, work.total_weight_bytes));
   }
   return text + ")";
 }
@@ -43,7 +38,7 @@ std::string lowered_share(const DiagnoseReport& report) {
 std::string not_lowered(const DiagnoseReport& report) {
   std::string text;
   if (const std::size_t refused = report.typed ? report.typed->refused : 0; refused > 0) {
-    text += fmt::format("; {} could not be lowered, as the notes say", plural(refused, "layer"));
+    text += fmt::format("; {} could not be lowered (see the notes)", plural(refused, "layer"));
   }
   if (!lowers_a_part(report)) return text;
   const LoweredWork& work = *report.work;
@@ -52,10 +47,10 @@ std::string not_lowered(const DiagnoseReport& report) {
     const std::string recurrent = work.recurrent > 0 ? plural(work.recurrent, "recurrent layer") : std::string();
     const std::string others = work.others > 0 ? plural(work.others, "other layer") : std::string();
     text += fmt::format("; {}{}{} {} in {}", recurrent, recurrent.empty() || others.empty() ? "" : " and ", others,
-                        high == 1 ? "stays" : "stay", format_name(report.high));
+                        high == 1 ? "stays" : "stay", format_title(report.high));
   }
   if (work.on_codes > 0) {
-    text += fmt::format("; {} on integers that the file stores",
+    text += fmt::format("; {} on integers stored in the file",
                         work.on_codes == 1 ? "1 layer computes" : plural(work.on_codes, "layer") + " compute");
   }
   return text;
@@ -65,7 +60,7 @@ std::string searched_limit_text(const DiagnoseReport& report) {
   const double room = report.kept->room;
   const bool one_number = report.requirement && report.requirement->limits.size() == 1 &&
                           report.requirement->metric != Metric::MinTop1Agreement && std::isfinite(room);
-  if (!one_number) return fmt::format("{:.0f} % of the allowance", 100 / room);
+  if (!one_number) return fmt::format("{:.0f} % of the allowed error", 100 / room);
   const Requirement stricter = with_margin(*report.requirement, 10 * std::log10(room));
   const double limit = stricter.limits.front().value;
   return metric_text(stricter.metric, limit, report.requirement->limits.front().value);

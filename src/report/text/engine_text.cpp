@@ -39,9 +39,8 @@ std::string kinds_text(const EngineReport& report) {
 /// Fewer bits are not always fewer kernels. Empty where nothing is to be said.
 std::string float16_text(const EngineReport& report) {
   if (!report.float16_kernels || *report.float16_kernels >= report.kernels.size()) return "";
-  return fmt::format(
-      " With every layer in float16 it has {}, so that float16 may be as fast: vernier bench measures it.",
-      *report.float16_kernels);
+  return fmt::format(" With every layer in FP16 it has {}, so FP16 may be as fast: vernier bench measures it.",
+                     *report.float16_kernels);
 }
 
 std::string answer_of(const EngineReport& report, std::size_t differing) {

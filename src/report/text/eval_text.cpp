@@ -48,7 +48,7 @@ std::string report_to_text(const EvalReport& report, const TextOptions& options)
   text += labelled("Data", printable(report.data), options.width);
   text += labelled("Labels", printable(report.labels), options.width);
   text += labelled("Runner",
-                   report.models.front().runner == "sim" ? "sim: float32 kernels, rounded as the model says"
+                   report.models.front().runner == "sim" ? "sim: FP32 kernels, rounded as in the model"
                                                          : "onnxrt: ONNX Runtime's own kernels",
                    options.width);
   Table table;
@@ -76,11 +76,10 @@ std::string report_to_text(const EvalReport& report, const TextOptions& options)
         wrap(fmt::format("largest difference of any output value: {:.4g}", *report.max_abs_error), options.width, "  ");
   }
   if (report.preset) {
-    text +=
-        wrap(fmt::format("People start from a largest error of {} for {}: --max-abs-error of diagnose. It is offered, "
-                         "not required: the figures above decide.",
-                         *report.preset, report.task),
-             options.width, "  ");
+    text += wrap(fmt::format("A usual starting point is a largest error of {} for {} (--max-abs-error of diagnose). It "
+                             "is a suggestion: the figures above decide.",
+                             *report.preset, report.task),
+                 options.width, "  ");
   }
   return text + remarks(report.warnings, {}, options);
 }

@@ -53,7 +53,7 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
     std::vector<std::string> others;
     std::transform(group.layers.begin() + 1, group.layers.end(), std::back_inserter(others),
                    [](const std::string& layer) { return printable(layer); });
-    text += wrap("likewise " + list_some(others, 4), options.width, "    ");
+    text += wrap("also " + list_some(others, 4), options.width, "    ");
   }
   return text;
 }
@@ -70,19 +70,22 @@ bool any_loses_signal(const DiagnoseReport& report, const std::vector<CauseGroup
   });
 }
 
-/// What is found in a network that needs nothing is not what breaks it; where repairs made it so, it was.
+bool needs_nothing(const DiagnoseReport& report) {
+  return !report.repaired && outcome_of(report) == Outcome::NothingNeeded;
+}
+
 std::string causes_heading(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {
   const bool sure = groups.empty() || groups.front().first->confidence >= kLikelyCause;
-  const bool fine = !report.repaired && outcome_of(report) == Outcome::NothingNeeded;
+  const bool fine = needs_nothing(report);
   std::string text = fine && any_loses_signal(report, groups)
                          ? "Layers that lose their signal, though the outputs hide it"
-                     : fine ? "Seen, and harmless in this model"
+                     : fine ? "Found, but harmless in this model"
                      : sure ? "Causes"
                             : "Possible causes";
-  if (report.repaired) text += ", before the repairs";
+  if (report.repaired) text += " before the repairs";
   const std::size_t examined = report.explanation->samples;
   if (examined > 0 && examined < report.samples) {
-    text += fmt::format(", in the {} of {} that were examined", examined, plural(report.samples, "sample"));
+    text += fmt::format(", examined on {} of the {}", examined, plural(report.samples, "sample"));
   }
   return text;
 }
@@ -106,12 +109,13 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
   std::size_t without = 0;
   for (const std::string& layer : explanation.examined) without += explained.contains(layer) ? 0 : 1;
   if (ordinary > 0 && !all) {
-    text += wrap(fmt::format("{} of {} examined {} what the format costs anywhere: only a wider format helps", ordinary,
-                             plural(explanation.examined.size(), "layer"), ordinary == 1 ? "loses" : "lose"),
-                 options.width, "  ");
+    text +=
+        wrap(fmt::format("{} of {} examined {} only the rounding error of the format. Only a wider format reduces it.",
+                         ordinary, plural(explanation.examined.size(), "layer"), ordinary == 1 ? "has" : "have"),
+             options.width, "  ");
   }
   if (without > ordinary && !all) {
-    text += wrap(fmt::format("none found for {} of {} examined", without - ordinary,
+    text += wrap(fmt::format("No cause found for {} of {} examined.", without - ordinary,
                              plural(explanation.examined.size(), "layer")),
                  options.width, "  ");
   }
@@ -158,7 +162,7 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
     std::string line = fmt::format("{}: ", id);
     if (sum.tried > 0) line += fmt::format("accepted {} of {} tried", sum.accepted, sum.tried);
     if (!sum.before.empty()) line += gain_text(sum);
-    if (sum.refused > 0) line += fmt::format("{}no use for {}", sum.tried > 0 ? "; " : "", sum.refused);
+    if (sum.refused > 0) line += fmt::format("{}not applicable to {}", sum.tried > 0 ? "; " : "", sum.refused);
     line += fmt::format(" ({})", sum.example);
     text += wrap(line, options.width, "  ");
   }
@@ -189,6 +193,10 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
     group.share += cause.share.value_or(shares[cause.layer]);
   }
   return groups;
+}
+
+bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {
+  return needs_nothing(report) && !any_loses_signal(report, groups);
 }
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options) {

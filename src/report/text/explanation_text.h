@@ -27,6 +27,9 @@ struct CauseGroup {
 /// Empty without an explanation.
 std::vector<CauseGroup> cause_groups(const DiagnoseReport& report);
 
+/// The network needs nothing, and none of these layers loses its signal.
+bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups);
+
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options);
 
 }  // namespace vernier

@@ -118,7 +118,7 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
 
 std::string nonfinite_clause(const RunFigures& run) {
   if (!run.nonfinite_inside) return {};
-  return fmt::format(", but '{}' ({}) overflows inside", printable(run.nonfinite_inside->first),
+  return fmt::format(", but '{}' ({}) overflows inside the network", printable(run.nonfinite_inside->first),
                      run.nonfinite_inside->op_type);
 }
 
@@ -140,13 +140,13 @@ Reservation reservation_in(const Report& report, const RunFigures& figures) {
   if (figures.nonfinite_inside) add(nonfinite_clause(figures), "Met, but a layer overflows");
   if (report.engine) return open;
   if (missed_without_vnni(report.saturated_pairs)) {
-    add(fmt::format(", but on x86 CPUs without VNNI it is at {} in {}",
+    add(fmt::format(", but {} on x86 CPUs without VNNI in {}",
                     figure_text(report.saturated_pairs->figures, report.requirement),
                     report.saturated_pairs->runtime == Target::OpenVino ? "OpenVINO" : "ONNX Runtime"),
         "Met, except on CPUs without VNNI");
   }
   if (const auto& nodes = report.not_simulated) {
-    add(fmt::format(", but only in simulation: OpenVINO computes {} otherwise", plural(nodes->nodes, "node")),
+    add(fmt::format(", but only in simulation: OpenVINO computes {} differently", plural(nodes->nodes, "node")),
         "Met in simulation, not in OpenVINO");
   }
   return open;
@@ -170,7 +170,7 @@ std::string required_text(const RunFigures& run, const Requirement& requirement)
 }
 
 std::string sums_text(Accumulate accumulate) {
-  return accumulate == Accumulate::Float16 ? "TensorRT-RTX's sums" : "sums in float32";
+  return accumulate == Accumulate::Float16 ? "FP16 accumulation" : "FP32 accumulation";
 }
 
 bool missed_as_measured(const std::optional<OtherSums>& other) {
@@ -197,7 +197,7 @@ std::string requirement_text(const Requirement& requirement) {
     if (!limit.output.empty()) text += printable(limit.output) + " ";
     text += limit_text(requirement.metric, limit.value);
   }
-  if (requirement.margin_db > 0) text += fmt::format(", {:g} dB of it margin", requirement.margin_db);
+  if (requirement.margin_db > 0) text += fmt::format(", {:g} dB of that as margin", requirement.margin_db);
   return text;
 }
 
@@ -218,10 +218,10 @@ std::string undecided_text(const SamplingInterval& interval, double value, doubl
   const double ratio = std::max(side / std::max(std::abs(value - limit), 1e-9), 1.0);
   const double wanted =
       std::max(std::ceil(static_cast<double>(samples) * ratio * ratio), static_cast<double>(samples) + 1);
-  return fmt::format("{} lies within what these samples leave open: {}.", text,
-                     wanted < 1e6 ? fmt::format("about {} samples would decide it, if the figure stays",
+  return fmt::format("These samples do not decide {}: {}.", text,
+                     wanted < 1e6 ? fmt::format("about {} would, if the figure stays the same",
                                                 count_text(static_cast<std::int64_t>(wanted)))
-                                  : "the figure is too near to it for any number of samples");
+                                  : "the figure is too close to it for any number of samples");
 }
 
 std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs,
@@ -267,11 +267,10 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
                           *figure.class_axis, told(figure.class_axis_from));
     }
   }
-  return text +
-         wrap(
-             "SQNR: energy of the float32 output over that of the error. At 20 dB the error is a tenth as large as "
-             "the output, and every 6 dB halve it.",
-             options.width, "  ");
+  return text + wrap(
+                    "SQNR: energy of the FP32 output over the energy of the error. At 20 dB the error is a tenth as "
+                    "large as the output; every 6 dB halve it.",
+                    options.width, "  ");
 }
 
 }  // namespace vernier

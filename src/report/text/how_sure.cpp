@@ -33,15 +33,16 @@ void say_interval(const DiagnoseReport& report, const OutputFigure& figure, Answ
   const double value = of_top1 ? figure.top1_agreement.value_or(0) : figure.sqnr_db;
   const std::string undecided =
       undecided_text(*interval, value, limit, limit_text(report.requirement->metric, limit), samples);
-  if (!undecided.empty()) answer.advice.insert(answer.advice.begin(), undecided);
+  if (!undecided.empty()) answer.first(undecided);
 }
 
 /// "about 1,200 samples would decide it": the width of what samples leave open shrinks with the root of their number.
 std::string samples_to_decide(std::size_t samples, double value, double above, double limit) {
   const double ratio = (value - above) / std::max(value - limit, 1e-9);
   const double wanted = std::ceil(static_cast<double>(samples) * ratio * ratio);
-  if (!(wanted < 1e6)) return "the figure is too near to it for any number of samples";
-  return fmt::format("about {} samples would, if the figure stays", count_text(static_cast<std::int64_t>(wanted)));
+  if (!(wanted < 1e6)) return "the figure is too close to it for any number of samples";
+  return fmt::format("about {} samples would, if the figure stays the same",
+                     count_text(static_cast<std::int64_t>(wanted)));
 }
 
 /// That few samples decide the figure, so that it says little of others.
@@ -54,8 +55,8 @@ void say_heavy_tail(const DiagnoseReport& report, const OutputFigure& figure, An
   const SoftmaxInput& input = *figure.softmax_input;
   std::string above;
   if (input.sqnr_above) above = fmt::format(", above {} dB on new samples", db_text(*input.sqnr_above));
-  answer.advice.push_back(
-      fmt::format("A Softmax magnifies errors of undecided samples. Its input, '{}', {}{}. To compare classes: "
+  answer.then(
+      fmt::format("A Softmax magnifies the error of undecided samples. Its input, '{}', {}{}. To compare classes: "
                   "--min-top1-agreement.",
                   shorten_middle(printable(input.tensor), 40),
                   std::isfinite(input.sqnr_db) ? "has " + db_text(input.sqnr_db) + " dB" : "is exact", above));
@@ -79,18 +80,17 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
   const std::string samples = plural(report.samples, "sample");
   if (!above) {
     answer.sentence +=
-        fmt::format(" {} {} too few to say what holds on new ones.", samples, report.samples == 1 ? "is" : "are");
+        fmt::format(" {} {} too few to predict the result on new ones.", samples, report.samples == 1 ? "is" : "are");
     return;
   }
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
   answer.sentence += fmt::format(" On new samples: above {}, {:g} % sure.", text(*above), 100 * requirement.confidence);
   if (value < limit || *above >= limit) return;
-  answer.advice.insert(answer.advice.begin(),
-                       of_top1 && run.passed == true
-                           ? fmt::format("{} cannot show {}, whatever the result: the figure itself decided.", samples,
-                                         limit_text(requirement.metric, limit))
-                           : fmt::format("{} do not decide {}: {}.", samples, limit_text(requirement.metric, limit),
-                                         samples_to_decide(report.samples, value, *above, limit)));
+  answer.first(of_top1 && run.passed == true
+                   ? fmt::format("{} cannot prove {}, whatever the result: the figure itself decided.", samples,
+                                 limit_text(requirement.metric, limit))
+                   : fmt::format("{} do not decide {}: {}.", samples, limit_text(requirement.metric, limit),
+                                 samples_to_decide(report.samples, value, *above, limit)));
 }
 
 }  // namespace vernier

@@ -26,14 +26,14 @@ std::string why_no_bound(SearchEnd end) {
     case SearchEnd::Impossible:
       return {};
     case SearchEnd::Stopped:
-      return "the search ended before";
+      return "the search ended first";
     case SearchEnd::Unstable:
       return "the same test gave different answers";
     case SearchEnd::Certified:
     case SearchEnd::Found:
       break;
   }
-  return "a set failed although a part of it passed, and a bound rests on that never happening";
+  return "a set failed although a part of it passed, so no bound holds";
 }
 
 }  // namespace

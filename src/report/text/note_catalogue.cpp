@@ -8,221 +8,222 @@ constexpr NoteTemplate kNotes[] = {
     {"adds-made-biases", "{count:#Add} became a bias"},
     {"all-scales-kept", "all {tensors:#quantized tensor} keep the scales of the file"},
     {"array-replaced",
-     "{file}: '{array}' takes the place of an array of this name from a file before it (to put iterations one "
-     "after the other: ‹vernier data concat›)"},
-    {"arrays-as-iterations", "{file}: its arrays are taken for {iterations} iterations along their first axis"},
+     "{file}: '{array}' replaces an array of the same name from an earlier file (to append iterations instead: "
+     "‹vernier data concat›)"},
+    {"arrays-as-iterations", "{file}: its arrays are read as {iterations} iterations along their first axis"},
     {"artifact-missing", "‹artifacts› {file}: missing after a check"},
-    {"automatic-calibration", "calibration by auto: {answer:text}"},
+    {"automatic-calibration", "automatic calibration: {answer:text}"},
     {"axes-share-a-name",
-     "axes {axis} and {other_axis} of input '{input}' share the name '{name}', and TensorRT allows one size per "
-     "name. If the sizes differ, rename one, or fix the shape (‹vernier surgeon sanitize "
-     "--override-input-shapes {input}:[[...]]›)"},
-    {"batch-as-one-sample", "the data are one sample, a batch of {batch}: ‹split-batch› makes them {batch} samples"},
+     "axes {axis} and {other_axis} of input '{input}' share the name '{name}', but TensorRT allows one size per name. "
+     "If the sizes differ, rename one, or fix the shape (‹vernier surgeon sanitize --override-input-shapes "
+     "{input}:[[...]]›)"},
+    {"batch-as-one-sample", "the data are one sample, a batch of {batch}. ‹split-batch› makes them {batch} samples"},
     {"batch-norms-folded", "{count:#BatchNormalization node} folded into the layer before"},
     {"batch-norms-not-folded",
-     "{nodes:#BatchNormalization node} not folded into the layer before ({nodes}): its weight would lose "
-     "accuracy when it is rounded"},
+     "{nodes:#BatchNormalization node} not folded into the layer before ({nodes}): rounding its weight would then cost "
+     "accuracy"},
     {"best-plan-not-kept", "{error:text}: the best plan so far is not kept"},
     {"biases-added",
-     "{count:#product} of small matrices got a bias of 1e-30, because OpenVINO 2026.4 can return wrong results "
-     "without"},
+     "{count:#product} of small matrices got a bias of 1e-30, because OpenVINO 2026.4 can return wrong results for "
+     "products without one"},
     {"builder-setting-without-effect", "{setting:text} has no effect: no engine is built"},
     {"cache-states-not-measured",
-     "{outputs:#output} ({outputs:2}) {outputs:?is a state|are states} of a cache and not measured: ‹outputs› "
-     "chooses the measured outputs"},
+     "{outputs:#output} ({outputs:2}) {outputs:?is a state|are states} of a cache and {outputs:?is|are} not measured. "
+     "‹outputs› chooses the measured outputs"},
     {"calibrated-on-compared-samples",
-     "ranges are calibrated on the samples that are compared (‹calibration-data› chooses others)"},
+     "the compared samples also calibrated the ranges (‹calibration-data› chooses others)"},
     {"certificate-faulty", "unstable: the certificate does not follow from the trials: {fault:text}"},
     {"changed-by-optimizations",
-     "ONNX Runtime {version} computes something else of the output model with its default optimizations: "
-     "{db:.1f} dB against the same file without them"},
+     "with its default optimizations, ONNX Runtime {version} changes the result of the output model: {db:.1f} dB "
+     "against the same file without them"},
     {"check-like-missing-program",
-     "the check ended like a shell that cannot start a program: check that all its commands exist"},
+     "the check ended like a shell that cannot start a program. Check that all its commands exist"},
     {"check-unstable",
-     "the check is unstable: it {passed_first:?passed|failed} a set of {kept:#kept layer} first and then did not"},
+     "the check is unstable: it first {passed_first:?passed|failed} a set of {kept:#kept layer}, then "
+     "{passed_first:?failed|passed} it"},
     {"checker-refuses-node", "ONNX's checker refuses the model with this node: {error}"},
-    {"colours-not-told-apart",
-     "red and blue swapped fits as well: these statistics do not tell the order of channels (labels would)"},
-    {"constant-ifs-inlined", "{count:#If node} of constant condition inlined"},
+    {"colours-not-told-apart", "these statistics cannot tell RGB from BGR; labels could"},
+    {"constant-ifs-inlined", "{count:#If node} with a constant condition inlined"},
     {"constants-folded", "{count:#constant node} folded"},
     {"constants-folded-in-pass", "Pass {pass}: {count:#constant node} folded"},
     {"constants-made-initializers", "{count:#Constant node} made initializers"},
     {"constants-not-folded", "{count:#constant node} not folded: {error:text}"},
     {"contradiction-not-repeated",
-     "the answers contradict each other, and the search ended before they could be repeated"},
+     "two answers contradict each other, and the search ended before it could repeat them"},
     {"dead-nodes-removed", "removed {count:#node} that no output needs"},
-    {"does-not-run-without-marks", "without marked tensors it does not run: {error:text}"},
+    {"does-not-run-without-marks", "it does not run without the marked tensors: {error:text}"},
     {"engine-computes-otherwise",
-     "{engine} returns other results than the figures at {nodes:#node}, first '{first}': {why:text}. Cure: "
-     "{cure:text}"},
+     "{engine} computes {nodes:#node} differently, first '{first}', so the figures do not hold for {engine}: "
+     "{why:text}. Cure: {cure:text}"},
     {"engine-disagrees",
-     "{engine}: {there:text} on the engine, {simulated:text} simulated; the figure of the engine counts"},
-    {"engine-options-without-effect", "{options:text} {options:?has|have} no effect: nothing runs on an engine"},
-    {"engine-refuses", "the engine rejected the typed model: {why:text}"},
+     "{engine}: {there:text} on the engine, {simulated:text} simulated. The engine's figure counts"},
+    {"engine-options-without-effect", "{options:text} {options:?has|have} no effect, because no engine runs"},
+    {"engine-refuses", "the engine rejected the output model: {why:text}"},
     {"engine-runs-other-format",
-     "{engine}: it runs {layers:#layer} in {runs_in} that the file has in {asked}: {layers}"},
+     "{engine} runs {layers:#layer} in {runs_in:format}, not in {asked:format} as in the file: {layers}"},
     {"engine-without-marks", "{engine}: {changes:text}"},
-    {"equal-nodes-merged", "{count:#node} that another one repeats merged"},
+    {"equal-nodes-merged", "{count:#duplicate node} merged"},
     {"everything-costs-no-more",
-     "keeping everything costs no more than the set that was found: {cost:.4g}, {found:.4g}"},
-    {"exact-edits-differ", "the outputs differ although only exact edits were made: please look at the figures"},
+     "keeping everything costs no more than the set that was found: {cost:.4g}, not {found:.4g}"},
+    {"exact-edits-differ", "the outputs differ although all edits were exact. Look at the figures"},
     {"exact-output-differs",
-     "output '{output}' ({what}) is not part of the requirement, and differs from the float model's in "
-     "{differing} of {samples:#sample}"},
+     "output '{output}' ({what}) is not part of the requirement and differs from the float model in {differing} of "
+     "{samples:#sample}"},
     {"factors-folded",
-     "{count:#constant factor} behind {count:?a product|products} of matrices folded into the {count:?weight|weights}, "
+     "{count:#constant factor} after {count:?a product|products} of matrices folded into the {count:?weight|weights}, "
      "because OpenVINO 2026.4 can return wrong results for them"},
     {"fewer-iterations",
-     "{file}: has {iterations:#iteration}, others have {others}: its arrays are missing in the last samples"},
+     "{file} has {iterations:#iteration}, other files have {others}: the last samples lack its arrays"},
     {"file-already-low",
-     "the file is already in low precision ({formats}): measured against its float32 network, with its own "
-     "weights; layers that it has in float32 stay in float32"},
+     "the file is already in low precision ({formats}). It is compared with its own FP32 network and weights; its FP32 "
+     "layers stay in FP32"},
     {"file-defect", "'{node}': {text:text}"},
-    {"file-does-not-run", "not measured, the file does not run: {error:text}"},
+    {"file-does-not-run", "not measured, because the file does not run: {error:text}"},
     {"float-layers-shielded",
-     "{count:#float32 layer} between quantized tensors, with a Sum of one input in front: ONNX Runtime would "
-     "quantize the weights otherwise"},
-    {"float64-layers-left", "not measured and left as {layers:?it is|they are}: {layers:#layer} in float64 ({layers})"},
-    {"format-not-taken", "[layer '{layer}' runs][layers {layers} run] in {format}, not {asked}: {reason:text}"},
-    {"format-without-layers", "no layer runs in {format}: the others are taken first"},
-    {"formats-in-engine", "{model}: precision options have no effect on an engine that is built"},
-    {"formats-in-file", "{model}: the file says the format of each layer; precision options have no effect on it"},
+     "{count:#FP32 layer} between quantized tensors {count:?has|have} a Sum of one input in front, because ONNX "
+     "Runtime would quantize the weights without it"},
+    {"float64-layers-left",
+     "{layers:#layer} in float64 {layers:?stays as it is and is|stay as they are and are} not measured ({layers})"},
+    {"format-not-taken",
+     "[layer '{layer}' runs][layers {layers} run] in {format:format}, not {asked:format}: {reason:text}"},
+    {"format-without-layers", "no layer runs in {format:format}, because the other formats come first"},
+    {"formats-in-engine", "{model}: precision options have no effect on a built engine"},
+    {"formats-in-file", "{model}: the file sets the format of each layer, so precision options have no effect"},
     {"fp8-not-optimized",
-     "ONNX Runtime cannot optimize FP8 files: 1.31 refuses them, and 1.32 drops a Relu in front of a "
-     "QuantizeLinear. Pass ‹graph-optimization-level› ORT_ENABLE_BASIC"},
+     "ONNX Runtime cannot optimize FP8 files: 1.31 refuses them, and 1.32 drops a Relu before a QuantizeLinear. Pass "
+     "‹graph-optimization-level› ORT_ENABLE_BASIC"},
     {"functions-inlined", "{count:#function} inlined"},
     {"gpu-copies",
-     "ONNX Runtime copies up to {tensors} tensors between the CPU and the GPU in each run, around nodes that it "
-     "has no CUDA kernel for"},
+     "ONNX Runtime copies up to {tensors} tensors between CPU and GPU in each run, around nodes without a CUDA kernel"},
     {"half-steps",
-     "TensorRT computes {layers:#layer} ({layers:3}) in steps of half precision, which lose large and small "
-     "values (run, TensorRT-RTX 1.6.1). ‹accumulate› float16 simulates LogSoftmax, ReduceLogSumExp and "
-     "LpNormalization so; ‹vernier check placement› says how to write them"},
-    {"idle-nodes-removed", "{count:#node} that did nothing removed"},
+     "TensorRT computes {layers:#layer} ({layers:3}) with FP16 intermediate values, which loses large and small ones "
+     "(run, TensorRT-RTX 1.6.1). ‹accumulate› float16 simulates this for LogSoftmax, ReduceLogSumExp and "
+     "LpNormalization; ‹vernier check placement› explains how to rewrite them"},
+    {"idle-nodes-removed", "{count:#node} without effect removed"},
     {"if-inlined",
-     "If '{node}': '{condition}' is {taken} for {samples:?the sample|all # samples}, its {taken:?then|else} "
-     "branch was inlined"},
+     "If '{node}': '{condition}' is {taken} for {samples:?the sample|all # samples}, so its {taken:?then|else} branch "
+     "was inlined"},
     {"image-options-without-effect",
-     "{options:text} {options:?has|have} no effect on {data:text}: only images are prepared, and these are "
-     "arrays"},
+     "{options:text} {options:?has|have} no effect on {data:text}: these are arrays, and only images are prepared"},
     {"images-skipped",
-     "skipped {images:#image} that Vernier does not decode, first {first}: convert to PNG or JPEG. Labels in the "
-     "order of the files are shifted"},
-    {"input-left-out", "‹inputs›: no output needs '{input}': it is left out"},
+     "skipped {images:#image} that Vernier cannot decode, first {first}. Convert to PNG or JPEG. Labels in file order "
+     "no longer line up"},
+    {"input-left-out", "‹inputs›: no output needs '{input}', so it is left out"},
     {"input-quantized",
-     "input '{input}' of the file is {type}: samples are quantized with the scale of the DequantizeLinear behind it"},
+     "input '{input}' of the file is {type}: samples are quantized with the scale of the DequantizeLinear that reads "
+     "it"},
     {"inputs-doubtful",
-     "{finding:text}[; images are read like that with {remedy:text}] (the first {samples:#sample}; ‹vernier "
-     "check data› looks closer)"},
+     "{finding:text}[. For images, pass {remedy:text}] (from the first {samples:#sample}; ‹vernier check data› has "
+     "details)"},
     {"job-interrupted",
-     "interrupted: what was not measured is absent[; to resume, run again with ‹resume› (its trials are in "
-     "{journal})][; run again to resume{resumes:?|}][{repairs_anew:?; only the repairs are tried anew|}]"},
-    {"journal-held", "{file}: another search writes this journal: this one keeps none"},
-    {"journal-line-dropped", "{file}: the last line was cut off and is dropped"},
-    {"journal-line-not-removed", "{file}: the line that was cut off cannot be removed: {error}"},
+     "interrupted: the report has only the figures measured so far[. To resume, run again with ‹resume› (the trials "
+     "are in {journal})][. Run again to resume{resumes:?|}][{repairs_anew:?; only the repairs start anew|}]"},
+    {"journal-held", "{file}: another search writes this journal, so this search keeps none"},
+    {"journal-line-dropped", "{file}: the last line is incomplete and is dropped"},
+    {"journal-line-not-removed", "{file}: cannot remove the incomplete last line: {error}"},
     {"journal-moved", "{file}: {lines:#line} of an earlier search moved to {aside} (‹resume› continues a journal)"},
     {"judged-on-same-samples",
-     "the same samples chose the layers and measured the result: on others fewer labels may be right (measure "
-     "on held-out samples with ‹vernier eval›)"},
+     "the same samples chose the layers and measured the result, so accuracy on other samples may be lower (measure "
+     "held-out samples with ‹vernier eval›)"},
     {"kept-from-the-start",
-     "{count} are expected to exceed any allowance alone (values that are not finite, or no error is allowed), "
-     "and were kept from the start"},
+     "{count} layers were kept from the start: each alone makes values that are not finite, or any error exceeds the "
+     "requirement"},
     {"known-before-the-search",
-     "known before the search: with {layers:quoted 6} low, alone, an output is not finite where the reference "
-     "is. {layers:?It must|Each must} be kept in {format}, or repaired: smaller values (scale them), or a "
-     "format with more range, as bfloat16"},
-    {"last-run-compared", "{file} holds {runs:#run}: the last one, {run}, is compared ({option:text} chooses)"},
-    {"layer-not-lowered", "layer '{layer}'[ ({operator})] cannot run in {format}: {reason:text}; it stays in float32"},
+     "lowering {layers:quoted 6} alone makes an output infinite or NaN. Keep {layers:?it|them} in {format:format}, or "
+     "repair {layers:?it|them}: scale the values down, or use a format with more range such as BF16"},
+    {"last-run-compared", "{file} holds {runs:#run}. The last one, {run}, is compared ({option:text} chooses another)"},
+    {"layer-not-lowered",
+     "layer '{layer}'[ ({operator})] cannot run in {format:format}: {reason:text}. It stays in FP32"},
     {"layer-precision-ignored", "‹layer-precisions› {layer}:{asked} is ignored (‹precision-constraints› none)"},
-    {"layers-in-bodies-left", "{layers:#layer} inside bodies of If, Loop or Scan: left in {format}: {layers:quoted}"},
+    {"layers-in-bodies-left",
+     "{layers:#layer} inside bodies of If, Loop or Scan {layers:?stays|stay} in {format:format}: {layers:quoted}"},
     {"layers-in-bodies-lowered",
-     "{layers:#layer} inside bodies of If, Loop or Scan: lowered, but not measured one by one: {layers:quoted}"},
+     "{layers:#layer} inside bodies of If, Loop or Scan {layers:?is|are} lowered, but not measured one by one: "
+     "{layers:quoted}"},
     {"layers-in-loops",
-     "{layers:#layer} in loops without a constant number of iterations, so their multiply-accumulates count "
-     "once: {layers:quoted 6}"},
+     "{layers:#layer} in loops without a constant number of iterations: their multiply-accumulates count once: "
+     "{layers:quoted 6}"},
     {"layers-of-other-types",
-     "no layer is in low precision: {count} of {of:#layer} compute in {type} in the file, and vernier only "
-     "lowers float32 layers (pass the float32 model that it was made from)"},
-    {"less-allowance", "{certified:?certified|searched} for {percent:.1f} % less allowance than was asked for"},
+     "no layer is in low precision: {count} of {of:#layer} compute in {type} in the file, and Vernier lowers only FP32 "
+     "layers (pass the FP32 model that it was made from)"},
+    {"less-allowance", "{certified:?certified|searched} for a limit {percent:.1f} % stricter than the requirement"},
     {"lost-by-default-optimizations",
-     "in ONNX Runtime {version} with its default optimizations, the result on this machine is at {there:text}, "
-     "not {simulated:text} (measured)[, on {in_sample:?the calibration samples|others}][. ‹target› "
-     "{better_target} places pairs where its kernels fuse them]"},
+     "with its default optimizations, ONNX Runtime {version} on this machine gets {there:text}, not {simulated:text} "
+     "(measured)[, on {in_sample:?the calibration samples|others}][. ‹target› {better_target} places pairs that its "
+     "kernels can fuse]"},
     {"lost-limits",
-     "TensorRT-RTX 1.6.1 loses a limit of {layers:#Clip} ({layers:3}): ‹accumulate› float16 simulates that, and "
-     "‹vernier check placement› says how to write it"},
+     "TensorRT-RTX 1.6.1 loses a limit of {layers:#Clip} ({layers:3}). ‹accumulate› float16 simulates this; ‹vernier "
+     "check placement› explains how to rewrite it"},
     {"mask-left-out",
-     "tensor '{tensor}': {count} values of a mask ({value:g}) were left out of its range; all others are within "
-     "{within:g}"},
+     "tensor '{tensor}': its range leaves out {count} values of a mask ({value:g}); all others are within {within:g}"},
     {"measurements-reused",
-     "reused from an earlier run on the same network and samples: {what:text} (‹no-cache› measures everything "
-     "anew)"},
-    {"method-without-say", "{file}: its ranges are taken as they are: ‹calibration-method› {method} has no say"},
+     "reused from an earlier run on the same network and samples: {what:text} (‹no-cache› measures everything anew)"},
+    {"method-without-say", "{file}: Vernier uses the ranges of the file and ignores ‹calibration-method› {method}"},
     {"model-already-quantizes",
-     "the model already quantizes ({nodes:#QuantizeLinear node}): an engine that fuses these nodes runs the "
-     "layers between them in their format, whatever format you choose"},
+     "the model already quantizes ({nodes:#QuantizeLinear node}). An engine that fuses these nodes runs the layers "
+     "between them in their format, whatever format you choose"},
     {"model-does-not-load",
-     "{checked:?ONNX Runtime does not load|neither ONNX Runtime nor ONNX's checker accepts} the model itself, "
-     "so {checked:?candidates are checked by ONNX's checker only|every candidate goes to the check}: {why:text}"},
-    {"models-swapped", "{reference} is in low precision and {file} is not: are the two swapped?"},
+     "{checked:?ONNX Runtime does not load|neither ONNX Runtime nor ONNX's checker accepts} the model itself, so "
+     "{checked:?only ONNX's checker checks candidates|every candidate goes to the check}: {why:text}"},
+    {"models-swapped", "{reference} is in low precision and {file} is not. Are the two swapped?"},
     {"moving-layers-follow",
-     "what a script sets of layers that only move data has no effect, because they follow their inputs: {layers}"},
+     "a script set the precision of layers that only move data. It has no effect, because they follow their inputs: "
+     "{layers}"},
     {"name-of-two-sizes",
-     "the name '{name}' stands for {size} at axis {axis} of input '{input}' and for {other_size} at axis "
-     "{other_axis} of input '{other_input}'. TensorRT takes one size for a name: give one of them another name, "
-     "or fix the shape (‹vernier surgeon sanitize --override-input-shapes {other_input}:[[{shape}]]›)"},
+     "the name '{name}' stands for {size} at axis {axis} of input '{input}' and for {other_size} at axis {other_axis} "
+     "of input '{other_input}', but TensorRT allows one size per name. Rename one, or fix the shape (‹vernier surgeon "
+     "sanitize --override-input-shapes {other_input}:[[{shape}]]›)"},
     {"near-the-limit",
-     "near the limit: {one:text} with kernels that sum in one order, {another:text} in another; {required:text} "
-     "is met in one of them only, which counts as missed"},
+     "near the limit: one summation order measures {one:text}, another {another:text}. Only one meets {required:text}, "
+     "which counts as missed"},
     {"no-constant-pair", "the file has no Q/DQ pair with constant parameters"},
-    {"no-folder-for-trials", "{folder}: {error}: trials are not kept"},
+    {"no-folder-for-trials", "{folder}: {error}: trials are not stored"},
     {"no-format-given",
-     "the model is float32 and no low format is given: nothing is in low precision (‹int8›, ‹fp16›, ...)"},
+     "the model is FP32 and no low format is given, so nothing is in low precision (‹int8›, ‹fp16›, ...)"},
     {"no-good-part", "‹min-good›: no part that was tried is good, so the file is not written"},
     {"no-layer-low", "{file} has no layer in low precision"},
-    {"no-picture", "no picture of a sample: no input of the network is an image"},
-    {"no-repair-needed", "no repair was tried: everything low meets the requirement without one"},
-    {"no-size-from-data", "‹set-unbounded-dds-upper-bound›: no size comes from data"},
+    {"no-picture", "no picture of a sample, because no input of the network is an image"},
+    {"no-repair-needed", "no repair was tried, because everything low already meets the requirement"},
+    {"no-size-from-data", "‹set-unbounded-dds-upper-bound› has no effect: no size depends on data"},
     {"no-such-layer", "‹layer-precisions›: no layer is named '{pattern}'[; nearest: {nearest}]"},
-    {"no-values-to-freeze", "no values to freeze tensors to, so they become inputs: {error:text}"},
+    {"no-values-to-freeze", "there are no values to freeze tensors to, so they become inputs: {error:text}"},
     {"node-not-folded", "node '{node}' cannot be evaluated and was not folded"},
-    {"nodes-load-alone-only", "each node loads alone, but not all together: ‹vernier check lint› says more"},
+    {"nodes-load-alone-only", "each node loads alone, but not all together: ‹vernier check lint› has details"},
     {"nonfinite-inside",
-     "{layers:#layer} of the low precision network {layers:?gives|give} values that are not finite, first "
-     "'{first}' ({operator}); what is behind makes numbers of them, which another engine need not do"},
+     "{layers:#layer} of the low precision network {layers:?returns|return} infinite or NaN values, first '{first}' "
+     "({operator}). Later layers turn these into finite values; other engines may not"},
     {"not-compared-without-weights", "not compared on these samples: the model has no weights"},
     {"not-monotone", "not monotone: a set of {kept} kept items failed although a part of it passed"},
     {"not-proven-by-running", "not proven by running both: {error:text}"},
     {"not-taken-from-file",
-     "not taken over from {file}: {layers:#layer} {quantized_operators:?of quantized operators, and their "
-     "ranges and places are not read|with quantized weights only, and this run also quantizes their inputs}"},
+     "not read from {file}: {layers:#layer} {quantized_operators:?of quantized operators, with their ranges and "
+     "places|with quantized weights only, whose inputs this run also quantizes}"},
     {"nothing-faster-in-int8",
-     "ONNX Runtime would run no layer of this network faster in int8, by the times of its kernels: all stay in "
-     "float32 (‹even-if-slower› quantizes them all the same)"},
-    {"nothing-kept", "nothing of this run is kept for later ones: {why:text}"},
-    {"nothing-low", "every layer is in {format}: what was asked for leaves nothing in low precision"},
-    {"nothing-reads-it", "no output of the model depends on it: nothing reads {tensors:quoted 5}"},
-    {"nothing-to-resume", "{file}: nothing to resume: the search begins"},
-    {"older-files", "{folder}: {files} in this folder {files:?is|are} of an earlier run"},
+     "ONNX Runtime's INT8 kernels would make no layer of this network faster, so all layers stay in FP32 "
+     "(‹even-if-slower› quantizes them anyway)"},
+    {"nothing-kept", "this run stores nothing for later runs: {why:text}"},
+    {"nothing-low", "every layer is in {format:format}: these options leave nothing in low precision"},
+    {"nothing-reads-it", "no output of the model depends on it: no layer reads {tensors:quoted 5}"},
+    {"nothing-to-resume", "{file}: nothing to resume, so the search starts from the beginning"},
+    {"older-files", "{folder}: {files} in this folder {files:?is|are} from an earlier run"},
     {"onnxruntime-refuses",
      "ONNX Runtime {version} does not run the output model on its CPU provider{runs_unoptimized:? with default "
      "optimizations (without them it does)|}: {why:text}"},
-    {"open-dimensions-as-one", "open dimensions are compiled as 1: {inputs} (‹shapes› says otherwise)"},
-    {"opset-outside-list", "the model is of opset {opset}, and the list of opset {lowest} to {highest}"},
+    {"open-dimensions-as-one", "dynamic dimensions are compiled as 1: {inputs} (‹shapes› sets others)"},
+    {"opset-outside-list", "the model is of opset {opset}, outside the supported {lowest} to {highest}"},
     {"opset-raised", "opset raised from {from} to {to}, {converted:#node} converted"},
     {"optionals-removed", "{count:#Optional} of a value that always exists removed"},
     {"oracle-unstable",
      "the oracle is unstable: the same set of {kept} kept items {passed_first:?passed|failed} first and then "
      "{passed_first:?failed|passed}"},
-    {"orders-differ", "{one:text} with kernels that sum in one order, {another:text} in another: the worse one counts"},
-    {"other-arrays", "{file}, iteration {iteration}: holds {arrays}, the iterations before it hold {before}"},
-    {"other-image-size",
-     "images of {size} at '{input}' are not of the size that this network was made for: {why:text}"},
+    {"orders-differ", "one summation order measures {one:text}, another {another:text}: the worse one counts"},
+    {"other-arrays", "{file}, iteration {iteration}: holds {arrays}, earlier iterations hold {before}"},
+    {"other-image-size", "images of {size} at '{input}' are not the size that this network was made for: {why:text}"},
     {"output-changed", "output '{output}' changed its values or its shape"},
     {"output-constant",
-     "'{output}' is one constant in the typed model; in the float model its values are from {min:.3g} to "
-     "{max:.3g}[; {where:text}]"},
-    {"output-empty", "output '{output}' is empty in every sample: it is not compared"},
+     "'{output}' is constant in the output model; in the float model its values are from {min:.3g} to {max:.3g}[; "
+     "{where:text}]"},
+    {"output-empty", "output '{output}' is empty in every sample, so it is not compared"},
     {"output-measured-by-scores",
      "output '{output}' is measured by the input of its ArgMax, '{scores}', along axis {axis}"},
     {"output-measured-dequantized", "output '{output}' is measured by its dequantized values"},
@@ -230,183 +231,181 @@ constexpr NoteTemplate kNotes[] = {
      "output '{output}' holds values of different scale, so its parts are measured too: {parts:8}"},
     {"output-not-measured", "output '{output}' is not measured: it is {what:text}"},
     {"output-offset",
-     "'{output}' lies around {mean:.4g} with a spread of {spread:.2g}, and SQNR counts the {mean:.4g} as signal: "
-     "that of the spread alone is {spread_db:.1f} dB, not {db:.1f}"},
-    {"output-shapes-as-paddings", "the output_shape of {nodes} written as paddings, which all engines read alike"},
+     "'{output}' has a mean of {mean:.4g} and a spread of {spread:.2g}. SQNR counts the mean as signal: {db:.1f} dB, "
+     "but {spread_db:.1f} dB for the spread alone"},
+    {"output-shapes-as-paddings",
+     "the output_shape of {nodes} written as paddings, which all engines read the same way"},
     {"output-type-without-effect",
-     "[layer '{layer}' runs][layers {layers} run] in {format}: its output is {given}, not {asked} as the script "
-     "says: an output has the format of its layer, which layer.precision sets"},
+     "[layer '{layer}' runs][layers {layers} run] in {format:format}: its output is {given:format}, not {asked:format} "
+     "as in the script. An output has the format of its layer, which layer.precision sets"},
     {"output-without-classes", "output '{output}' has one value per row: top-1 agreement does not apply"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
-    {"pairs-added", "{pairs:#pair} that the file does not have {pairs:?stands|stand} under target {target}: {pairs}"},
-    {"pairs-not-measured", "what its pairs lose was not measured: {error:text}"},
+    {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
+    {"pairs-not-measured", "the loss of its pairs was not measured: {error:text}"},
     {"pairs-saturate",
-     "on x86 CPUs without VNNI, {runtime} {signed:?makes int8 data uint8 and |}adds products in pairs of 16 "
-     "bits: in '{layer}', {saturated} of {pairs} pairs saturate[, and pairs in {more:#more layer}]. The "
-     "result{in_sample:? on its calibration samples|} is at {there:text}, {alike:?as elsewhere|not "
-     "}[{elsewhere:text}] (simulated)[. {needs_target:?Weights in 7 bits avoid it: ‹reduce-range› with ‹target› "
-     "onnxruntime|‹reduce-range› avoids it: weights in 7 bits}][. ‹reduce-range› avoids it: weights in 7 bits "
-     "give {reduced:text} on every CPU (measured)]"},
-    {"pairs-without-place", "{pairs:#pair} of the file {pairs:?has|have} no place under target {target}: {pairs}"},
+     "on x86 CPUs without VNNI, {runtime} {signed:?converts INT8 data to UINT8 and |}sums two products in 16 bits. In "
+     "'{layer}', {saturated} of {pairs} pairs saturate[, and pairs in {more:#more layer}]. The result{in_sample:? on "
+     "its calibration samples|} on such a CPU is {there:text}, {alike:?as on other CPUs|not }[{elsewhere:text}] "
+     "(simulated)[. {needs_target:?Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime|‹reduce-range› "
+     "avoids it with weights in 7 bits}][. ‹reduce-range› avoids it: weights in 7 bits measure {reduced:text} on every "
+     "CPU]"},
+    {"pairs-without-place", "target {target} has no place for {pairs:#pair} of the file: {pairs}"},
     {"part-data-not-written", "its inputs and outputs are not written: {error:text}"},
-    {"part-input-type-unknown", "the type of tensor '{tensor}' is not known: a float32 input of its part"},
-    {"phase-failed", "{phase} failed, the rest of the answer stands: {error:text}"},
-    {"phase-failed-model-stands", "{phase} failed, the output model stands: {error:text}"},
-    {"pickle-as-json", "{file}: written as JSON, which Polygraphy reads too; a pickle could run any code"},
+    {"part-input-type-unknown", "the type of tensor '{tensor}' is not known, so it is an FP32 input of its part"},
+    {"phase-failed", "{phase} failed; the rest of the answer is not affected: {error:text}"},
+    {"phase-failed-model-stands", "{phase} failed; the output model is not affected: {error:text}"},
+    {"pickle-as-json", "{file}: written as JSON, which Polygraphy also reads; a pickle could run any code"},
     {"places-constant",
-     "constant in the typed model: {count} of {of} places along axis {axis} of '{output}' ({places}). In the "
-     "float model their values are from {min:.3g} to {max:.3g}: one scale for larger values hides them"},
+     "constant in the output model: {count} of {of} places along axis {axis} of '{output}' ({places}). In the float "
+     "model their values are from {min:.3g} to {max:.3g}: a shared scale for larger values hides them"},
     {"plugins-without-effect", "‹plugins› has no effect: TensorRT was not asked"},
     {"quantizers-clamp",
-     "the quantizers of {clamps:#tensor} also clamp, as activations do; the float network keeps that: {clamps}. "
-     "Only the float model can tell a clamp from a range that is too narrow"},
-    {"random-inputs", "the inputs are random numbers: figures say little about real data (give ‹data›)"},
+     "the quantizers of {clamps:#tensor} also clamp like activations, and the FP32 network keeps these clamps: "
+     "{clamps}. Only the float model can tell a clamp from a range that is too narrow"},
+    {"random-inputs", "the inputs are random numbers: figures say little about real data (pass ‹data›)"},
     {"random-inputs-frozen",
-     "the inputs are random numbers: what is frozen or measured with them says little about real data (give "
-     "‹data›)"},
-    {"random-part-inputs", "the inputs are random numbers: figures say little about real data (give samples)"},
+     "the inputs are random numbers: values frozen or measured with them say little about real data (pass ‹data›)"},
+    {"random-part-inputs", "the inputs are random numbers: figures say little about real data (pass samples)"},
     {"random-ranges-not-written", "{file}: not written: ranges of random data are not a calibration"},
-    {"random-ranges-written", "{file}: holds ranges of random data, which calibrate nothing"},
-    {"ranges-from-cache", "ranges of {tensors:#tensor} are those of {file} ({kind}): no sample was looked at for them"},
-    {"ranges-kept", "the ranges are kept in {file}, for the next run"},
+    {"random-ranges-written", "{file}: holds ranges of random data, which do not calibrate anything"},
+    {"ranges-from-cache", "the ranges of {tensors:#tensor} come from {file} ({kind}), not from samples"},
+    {"ranges-kept", "the ranges are stored in {file} for the next run"},
     {"ranges-lacking",
-     "{file}: has no range for {tensors:#tensor} ({tensors:3}): learned from {data:text}; the file stays as it "
-     "is"},
+     "{file} has no range for {tensors:#tensor} ({tensors:3}). They were calibrated on {data:text}; the file stays as "
+     "it is"},
     {"ranges-of-random-inputs",
-     "{file}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
-     "real data (‹data› SAMPLES)"},
+     "{file} holds no ranges and no samples were given, so random inputs calibrated them. They fit no real data (pass "
+     "‹data› SAMPLES)"},
     {"ranking-mended",
-     "the ranking was poor (measured damage {ratio:.3g} times the predicted one): it was "
-     "{more_samples:?measured again on more samples|corrected by what the trials so far measured}"},
+     "the ranking was poor (measured damage {ratio:.3g} times the predicted one). It was {more_samples:?measured again "
+     "on more samples|corrected with the trials so far}"},
     {"ranking-poor",
-     "the ranking is poor: after {tests} guided tests the measured damage is {ratio:.3g} times the predicted "
-     "one; a better ranking would give a smaller set in fewer tests"},
+     "the ranking is poor: after {tests} guided tests the measured damage is {ratio:.3g} times the predicted one. A "
+     "better ranking would find a smaller set in fewer tests"},
     {"record-not-written", "{error:text}"},
     {"recurrence-not-simulated",
-     "layer '{layer}' ({operator}) is rounded at its inputs and outputs only: its intermediate values are not "
+     "layer '{layer}' ({operator}) is rounded only at its inputs and outputs; its intermediate values are not "
      "simulated"},
     {"reference-not-finite",
-     "the float model returns {count:#non-finite value} in output '{output}': NaN is ignored, an infinity must match"},
+     "the float model returns {count:#infinite or NaN value} in output '{output}': NaN is ignored, an infinity must "
+     "match"},
     {"reference-quantizes",
-     "the float model already quantizes ({nodes:#QuantizeLinear node}): that error is part of the reference and "
-     "does not count (to measure such a file, pass it to '‹vernier verify›' after its float model)"},
-    {"refusal-without-node", "{engine} refuses something and names no node of the file: {why}"},
+     "the float model already quantizes ({nodes:#QuantizeLinear node}), so that error is part of the reference and "
+     "does not count. To measure such a file, pass it to '‹vernier verify›' after its float model"},
+    {"refusal-without-node", "{engine} refuses the file without naming a node: {why}"},
     {"removed-operators-replaced", "{count:#node} of the removed operator {operator} replaced"},
-    {"repairs-taken-back",
-     "the repairs were taken back: with them {with:#layer} would be kept, without them {without}"},
+    {"repairs-taken-back", "the repairs were undone: with them {with:#layer} would be kept, without them {without}"},
     {"repairs-together",
-     "all accepted repairs together: {with:.1f} dB of the worst output, {without:.1f} dB without[; "
-     "{change:text}: within noise]"},
+     "all accepted repairs together: {with:.1f} dB at the worst output, {without:.1f} dB without[; {change:text}: "
+     "within noise]"},
     {"repeats-without-engine",
-     "no TensorRT was found, so no engine is built: every iteration gets the same typed model, and only the "
-     "check can vary"},
-    {"replay-moved", "{file}: holds the verdicts of 'vernier {command}' on {model}: moved to {moved_to}"},
-    {"replay-of-another-check", "{file}: its verdicts are those of another check: {check}"},
+     "TensorRT was not found, so no engine is built. Every iteration reads the same output model, and only the check "
+     "can vary"},
+    {"replay-moved", "{file} holds the verdicts of 'vernier {command}' on {model}: moved to {moved_to}"},
+    {"replay-of-another-check", "{file} holds the verdicts of another check: {check}"},
     {"replay-of-polygraphy",
-     "{file}: a replay of Polygraphy, which cuts models at other places: no verdict fits, so every check runs"},
-    {"replay-of-unknown-model", "{file}: does not say which model and options it belongs to: it is believed"},
+     "{file} is a replay of Polygraphy, which cuts models at different places. No verdict fits, so every check runs"},
+    {"replay-of-unknown-model", "{file}: the replay does not name its model and options. Vernier assumes that it fits"},
     {"run-in-no-file-before", "{file}: run '{run}' is in no file before it"},
-    {"run-missing", "{file}: has no run '{run}'"},
+    {"run-missing", "{file} has no run '{run}'"},
     {"run-resumed", "resumed an interrupted run at {where:text}"},
     {"samples-alike",
      "{alike:#sample} {alike:?repeats|repeat} others, so figures on new samples rest on {distinct:#distinct sample}"},
-    {"samples-not-read", "the samples were not read: {file} has the ranges (remove it, to calibrate anew)"},
+    {"samples-not-read", "the samples were not read, because {file} has the ranges (remove it to calibrate anew)"},
     {"samples-one-by-one", "‹batch› {batch}: samples run one by one: {why:text}"},
     {"sampling-ratio-written",
      "the default sampling_ratio of {nodes:#RoiAlign} written out, because OpenVINO has another default"},
     {"saturation-not-simulated",
-     "the weights take more than 1 GiB: what an x86 CPU without VNNI makes of their products in {runtime} was "
-     "not simulated"},
+     "the weights take more than 1 GiB, so saturation of their products in {runtime} on x86 CPUs without VNNI was not "
+     "simulated"},
     {"script-call-without-effect", "{script}: {call} has no effect: {why:text}"},
-    {"script-changed-nothing", "{script}: it changed the precision of no layer"},
+    {"script-changed-nothing", "{script}: it set the precision of no layer"},
     {"script-format-ignored",
-     "[layer '{layer}' runs][layers {layers} run] as if no script had said {asked} (‹precision-constraints› "
-     "none)"},
+     "[layer '{layer}' ignores][layers {layers} ignore] the script's {asked:format} (‹precision-constraints› none)"},
     {"script-precisions-without-effect",
-     "the precisions that the script sets have no effect: the plan says which layer runs in which format"},
-    {"search-stopped", "the search was stopped: the same command with ‹resume› goes on (its trials are in {journal})"},
+     "the precisions that the script sets have no effect: the plan sets the format of each layer"},
+    {"search-stopped",
+     "the search was stopped. To continue, run the same command with ‹resume› (its trials are in {journal})"},
     {"searched-by-runtime",
-     "{engine} with its default optimizations misses what simulated trials meet: the search tried layers in it"},
+     "{engine} with its default optimizations misses a limit that the simulation meets, so the search ran trials in it"},
     {"sensitivities-left-out",
-     "sensitivity was measured for the {measured} layers with the largest local errors; {others} more are "
-     "ranked behind them by local error"},
+     "sensitivity was measured for the {measured} layers with the largest local errors; {others} more rank after them "
+     "by local error"},
     {"set-not-confirmed",
-     "a set of {kept} kept items used {claimed:.3f} of the allowance in the search but {measured:.3f} when it "
-     "was confirmed: searched again with less allowance"},
+     "a set of {kept} kept items reached {claimed:.3f} of the limit in the search, but {measured:.3f} when it was "
+     "confirmed. The search ran again with a stricter limit"},
     {"settings-of-absent-layers",
-     "what was set for {layers} has no effect: the formats lead to another preparation of the network, which "
-     "does not have these layers"},
+     "the settings of {layers} have no effect: with these formats, graph preparation removes these layers"},
     {"shapes-folded", "{count:#Shape node} of tensors of fixed shape folded"},
     {"simplified-norms-spelled-out",
-     "{count:#SimplifiedLayerNormalization} of ONNX Runtime spelled out in ONNX's operators"},
+     "{count:#SimplifiedLayerNormalization} of ONNX Runtime replaced by standard ONNX operators"},
     {"slices-joined", "{count:#Slice} joined with the one before"},
     {"slower-than-float",
-     "on this machine ONNX Runtime needs {ms:.3g} ms per sample for the output model, {float32_ms:.3g} ms in "
-     "float32"},
+     "on this machine ONNX Runtime needs {ms:.3g} ms per sample for the output model, {float32_ms:.3g} ms in FP32"},
     {"some-scales-kept",
-     "{kept} of {tensors:#quantized tensor} keep the scales of the file[, {ranges} more its ranges]{others:?; "
-     "the others are quantized as the target takes them|}"},
+     "{kept} of {tensors:#quantized tensor} keep the scales of the file[, {ranges} more its ranges]{others:?; the "
+     "others get scales of the target|}"},
     {"stage-outputs-doubtful", "stage '{stage}', the first {samples:#sample}: {answer:text}"},
     {"sums-evidence",
-     "sums as TensorRT-RTX: measured with versions 1.4.0 and 1.6.1 on an H200, which it does not support; "
-     "another GPU or version may sum otherwise"},
+     "FP16 accumulation was measured with TensorRT-RTX 1.4.0 and 1.6.1 on an H200, which it does not support. Other "
+     "GPUs or versions may differ"},
     {"sums-may-saturate",
-     "{runtime} multiplies uint8 data by int8 weights in {layers:quoted 5}. On an x86 CPU without VNNI their "
-     "sums may saturate, which is not simulated: the result there may be worse"},
+     "{runtime} multiplies UINT8 data by INT8 weights in {layers:quoted 5}. On x86 CPUs without VNNI their sums may "
+     "saturate, which is not simulated, so results may be worse on such a CPU"},
     {"symmetric-cache",
-     "{file}: holds symmetric scales only: a uint8 tensor without negative values uses half of its range "
-     "(‹vernier calibrate --target onnxruntime -o ranges.json› keeps both ends)"},
+     "{file} holds symmetric scales only, so a UINT8 tensor without negative values uses half of its range (‹vernier "
+     "calibrate --target onnxruntime -o ranges.json› keeps both ends)"},
     {"symmetric-cache-written",
-     "{file}: TensorRT's cache holds symmetric scales only: the next run that reads it quantizes differently (a "
+     "{file}: TensorRT's cache holds symmetric scales only, so the next run that reads it quantizes differently (a "
      "name that ends in .json keeps both ends)"},
-    {"symmetric-output", "{file}: TensorRT's cache holds symmetric steps only"},
-    {"taken-from-file", "from {file}: the ranges of {tensors:#tensor}, and {layers:#layer} in float32"},
+    {"symmetric-output", "{file}: TensorRT's cache holds symmetric scales only"},
+    {"taken-from-file", "from {file}: the ranges of {tensors:#tensor}, and {layers:#layer} in FP32"},
     {"tensor-always-zero",
-     "tensor '{tensor}': it was 0 in all samples, so its step is made up: give samples in which it is not"},
+     "tensor '{tensor}' is 0 in all samples, so its scale is arbitrary. Add samples in which it is not"},
     {"tensorrt-simulated",
-     "‹trt›: TensorRT does not run on this machine ({why:text}): its documented rules are simulated (trt-sim), "
-     "and nothing ran on TensorRT"},
+     "‹trt›: TensorRT does not run on this machine ({why:text}). Its documented rules are simulated (trt-sim), and "
+     "nothing ran on TensorRT"},
     {"tensors-not-returned",
-     "{runner:text}: not returned, because their type is unknown or they exist only as quantized values: "
-     "{tensors}"},
+     "{runner:text}: not returned, because their type is unknown or they exist only as quantized values: {tensors}"},
     {"test-near-the-limit",
-     "near the limit: {one:text} with kernels that sum in one order, {another:text} in another; what is asked "
-     "for is met in one of them only, which counts as missed"},
-    {"tests-counted-as-failed", "{count} of {of} tests came back as {as}: counted as failed"},
+     "near the limit: one summation order measures {one:text}, another {another:text}. Only one passes, which counts "
+     "as missed"},
+    {"tests-counted-as-failed", "{count} of {of} tests came back as {as} and count as failed"},
     {"tf32-decides",
-     "TF32 makes the difference, not FP16 accumulation[: {readers:#layer} in float32 read it][: with '{layer}' "
-     "alone reading it the result is at {db} dB][. '{input}' holds whole numbers (positions) up to {largest:g}, "
-     "and TF32 knows them all up to {exact_up_to:g} only][. Keep its inputs smaller, or switch TF32 off where "
-     "the engine is built (trtexec --noTF32){layer:?|}]"},
-    {"timed-by-itself", "{engine} was timed by itself, not in turns: it starts anew each time"},
+     "TF32 makes the difference, not FP16 accumulation[: {readers:#FP32 layer} {readers:?uses|use} it][; with only "
+     "'{layer}' in TF32 the result is {db} dB][. '{input}' holds whole numbers (positions) up to {largest:g}, but TF32 "
+     "represents whole numbers exactly only up to {exact_up_to:g}][. Keep its inputs smaller, or switch TF32 off when "
+     "you build the engine (trtexec --noTF32){layer:?|}]"},
+    {"timed-by-itself", "{engine} was timed alone, not in turns with the others, because it starts anew each time"},
     {"times-of-engine", "times of layers are those of {engine:text}"},
     {"too-large-to-try",
-     "the output model was not tried in ONNX Runtime with default optimizations: it has more than 1 GiB of weights or "
-     "more than 15,000 nodes"},
+     "the output model was not run in ONNX Runtime with default optimizations, because it has more than 1 GiB of "
+     "weights or more than 15,000 nodes"},
     {"transposed-weights-shared",
-     "{count:#transposed weight} left out: a Transpose of the other copy, which engines fold when they load the "
-     "file"},
+     "{count:#transposed weight} left out: a Transpose of the other copy replaces it, and engines fold it when they "
+     "load the file"},
     {"transposes-joined", "{count:#Transpose} joined with the one before"},
-    {"trials-not-kept", "{file}: {why:text}: further trials are not kept"},
-    {"type-not-known", "the type of what {operator} '{node}' makes is not known: it is not rounded"},
+    {"trials-not-kept", "{file}: {why:text}: further trials are not stored"},
+    {"type-not-known", "the output type of {operator} '{node}' is not known, so it is not rounded"},
     {"typed-model-not-engine",
-     "{file}: this is a typed ONNX model, because TensorRT does not run on this machine ({why:text}); ‹compile› "
-     "builds an engine"},
+     "{file} is a typed ONNX model, because TensorRT does not run on this machine ({why:text}); ‹compile› builds an "
+     "engine"},
     {"types-not-checked",
      "the ONNX checker refuses the model with and without low precision, so it could not check the types of the "
      "output model: {error}"},
-    {"values-not-finite", "tensor '{tensor}': {count} of {of} values are not finite and were left out of its range"},
+    {"values-not-finite",
+     "tensor '{tensor}': {count} of {of} values are infinite or NaN and were left out of its range"},
     {"weakly-typed-without-effect",
-     "‹weakly-typed› has no effect in simulation: each layer has the format that the options say"},
+     "‹weakly-typed› has no effect in simulation: the options set the format of each layer"},
     {"weight-overflows",
-     "layer '{layer}': {count} of {of} values of initializer '{initializer}' become infinite in {format} (worst "
+     "layer '{layer}': {count} of {of} values of initializer '{initializer}' become infinite in {format:format} (worst "
      "{worst:g})"},
     {"weights-equalized",
-     "{count:#weight} {count:?has|have} the values of the float model times a factor for each channel, as "
-     "equalization leaves them"},
+     "{count:#weight} {count:?holds|hold} the values of the float model times a factor for each channel, as after "
+     "equalization"},
     {"without-repairs-kept", "without the repairs {layers:#layer} would be kept"},
     {"without-repairs-missed", "without the repairs the requirement is missed"},
-    {"without-repairs-unknown", "what would be kept without the repairs was not found out"},
+    {"without-repairs-unknown", "Vernier did not measure how many layers it would keep without repairs"},
 };
 
 }  // namespace

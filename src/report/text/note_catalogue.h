@@ -2,6 +2,7 @@
 //
 //   {name}            a text as printable() has it, a number, the first five of a list
 //   {why:text}        a text that may hold marks: an error, a sentence of an engine; all of a list of such
+//   {high:format}     a format as sentences write it: FP32
 //   {sqnr:.1f}        a figure
 //   {count:#layer}    "1 layer", "3 layers"; of a list its size counts
 //   {count:?it|all #} one of two texts, by whether the count is 1 (a truth: by whether it is true); # is the count

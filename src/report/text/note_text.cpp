@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "report/text/note_catalogue.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {
@@ -57,10 +58,18 @@ std::string list_text(std::vector<std::string> names, std::string_view how) {
   return list_some(names, limit);
 }
 
+/// "FP32" of "float32"; a type that is no format of ours as it is.
+std::string format_text(const std::string& name) {
+  const std::optional<Format> format = parse_format(name);
+  return format ? std::string(format_title(*format)) : printable(name);
+}
+
 std::string value_text(const NoteValue& value, std::string_view how) {
   if (how.starts_with('#')) return plural(count_of(value), std::string(how.substr(1)));
   if (how.starts_with('?')) return one_of_two(how.substr(1), value);
-  if (const auto* text = std::get_if<std::string>(&value)) return how == "text" ? *text : printable(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return how == "text" ? *text : how == "format" ? format_text(*text) : printable(*text);
+  }
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return list_text(*list, how);
   if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
   const auto* count = std::get_if<std::int64_t>(&value);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -119,7 +120,22 @@ std::string formats_text(const std::vector<Format>& formats) {
   std::string text;
   for (std::size_t i = 0; i < formats.size(); ++i) {
     if (i > 0) text += i + 1 == formats.size() ? " and " : ", ";
-    text += format_name(formats[i]);
+    text += format_title(formats[i]);
+  }
+  return text;
+}
+
+std::string scheme_words(std::string_view scheme) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  std::string text;
+  while (!scheme.empty()) {
+    const std::size_t end = std::min(scheme.find_first_not_of(kLetters), scheme.size());
+    const std::string_view word = scheme.substr(0, end);
+    const std::optional<Format> format = parse_format(word);
+    text += format && format_name(*format) == word ? format_title(*format) : word;
+    const std::size_t next = std::min(scheme.find_first_of(kLetters, end), scheme.size());
+    text += scheme.substr(end, next - end);
+    scheme.remove_prefix(next);
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/format.h"
@@ -38,5 +39,8 @@ std::string cosine_text(double cosine);
 
 /// "int8", "int8 and float16".
 std::string formats_text(const std::vector<Format>& formats);
+
+/// The line of a scheme with its formats as sentences write them: "INT8: inputs of Conv, ...; the rest in FP32".
+std::string scheme_words(std::string_view scheme);
 
 }  // namespace vernier

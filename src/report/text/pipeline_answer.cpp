@@ -33,20 +33,20 @@ std::string stage_text(const StageReport& stage) {
     case StageKind::SavedOutputs:
       return "saved outputs";
     case StageKind::SavedRows:
-      return "saved outputs, a row a sample";
+      return "saved outputs, one row per sample";
     case StageKind::Engine:
       return "engine";
     case StageKind::Model:
       break;
   }
   std::string text;
-  for (const Format format : stage.formats) text += (text.empty() ? "" : " and ") + std::string(format_name(format));
-  return text.empty() ? std::string(format_name(Format::Float32)) : text;
+  for (const Format format : stage.formats) text += (text.empty() ? "" : " and ") + std::string(format_title(format));
+  return text.empty() ? std::string(format_title(Format::Float32)) : text;
 }
 
 std::string pipeline_answer(const PipelineReport& report) {
   if (!report.lost_at) {
-    return fmt::format("No stage falls below {:g} dB against the one before.", report.min_sqnr_db);
+    return fmt::format("No stage falls below {:g} dB, compared with the one before.", report.min_sqnr_db);
   }
   const auto lost = lost_stage(report);
   if (lost->not_finite_before > 0) {

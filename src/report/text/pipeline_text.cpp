@@ -54,7 +54,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
     cells.emplace_back(report.lost_at == stage.name ? "<- lost here" : "");
     table.row(std::move(cells));
   }
-  text += heading(fmt::format("Stages, over {}; a stage is good from {:g} dB to the one before",
+  text += heading(fmt::format("Stages, over {}; a stage is good from {:g} dB, compared with the one before",
                               plural(report.samples, "sample"), report.min_sqnr_db),
                   options.color) +
           table.text(options.width, options.whole_names);

@@ -49,7 +49,7 @@ std::string written_text(const QuantizeResult& result) {
 
 std::string result_to_text(const QuantizeResult& result, const TextOptions& options) {
   std::string text = result.typed.file.empty() ? "" : labelled("Written", written_text(result), options.width);
-  if (!result.scheme.empty()) text += labelled("Scheme", printable(result.scheme), options.width);
+  if (!result.scheme.empty()) text += labelled("Scheme", scheme_words(printable(result.scheme)), options.width);
   std::string layers;
   for (const auto& [format, count] : result.layers_by_format) {
     layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ", count, format);

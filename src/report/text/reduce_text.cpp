@@ -24,10 +24,10 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
                        fmt::format(" the whole model, {}.", plural(report.nodes_before, "node")), report.check);
   }
   std::string claim;
-  if (report.minimal && report.nodes_after > 1) claim = "; without any one of them it is bad no more";
+  if (report.minimal && report.nodes_after > 1) claim = "; each of them is needed for the failure";
   if (report.minimal && report.unjudged > 0) {
-    claim += fmt::format(" ({} of them tried, without {} there is no model to check)",
-                         report.nodes_after - report.unjudged, plural(report.unjudged, "node"));
+    claim += fmt::format(" ({} of them tried; without {} the model is empty)", report.nodes_after - report.unjudged,
+                         plural(report.unjudged, "node"));
   }
   if (!report.unstable.empty()) claim = "; not proven: the check is unstable";
   std::string text =
@@ -37,8 +37,9 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
                           plural(report.nodes_before, "node"), claim),
               Paint::Bold, options.color);
   if (!report.unstable.empty()) {
-    text += fmt::format("Asked again, the check said otherwise of {}. A check that answers at random proves nothing.\n",
-                        report.unstable);
+    text += fmt::format(
+        "Asked again, the check changed its answer for {}. A check that answers at random proves nothing.\n",
+        report.unstable);
   }
   if (report.repeated > 0 && report.unstable.empty()) {
     text += fmt::format("The decisive checks ran again, {}, with the same answers.\n", plural(report.repeated, "time"));
@@ -67,7 +68,7 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
   if (report.sqnr_db) text += fmt::format("worst output: {:.2f} dB\n", *report.sqnr_db);
   text += fmt::format("{} in {:.1f} s: {}\n", plural(report.checks, "check"), report.seconds, report.check);
   if (!report.minimal && report.unstable.empty() && report.nodes_after > 1)
-    text += "It may still hold more than is needed: --mode ddmin drops nodes until each is.\n";
+    text += "It may still hold unneeded nodes: --mode ddmin drops nodes until each one is needed.\n";
   return text;
 }
 

@@ -48,7 +48,7 @@ void compare_figures(const std::string& run, const RunFigures& before, const Run
     const auto is = std::find_if(after.outputs.begin(), after.outputs.end(),
                                  [&](const OutputFigure& output) { return output.name == was.name; });
     if (is == after.outputs.end()) {
-      diff.worse.push_back(fmt::format("{}: output '{}' is gone", run, printable(was.name)));
+      diff.worse.push_back(fmt::format("{}: output '{}' is missing", run, printable(was.name)));
       continue;
     }
     const std::string name = fmt::format("{}, SQNR of '{}'", run, printable(was.name));
@@ -123,12 +123,11 @@ void refuse_other_network(const DiagnoseReport& before, const DiagnoseReport& af
   for (const OutputFigure& output : was) {
     if (std::ranges::any_of(is, [&](const OutputFigure& other) { return other.name == output.name; })) return;
   }
-  throw Error(
-      ErrorKind::Input,
-      fmt::format("the two reports are of different networks: output '{}' of the earlier one, '{}' of the later "
-                  "one, and none has the same name",
-                  printable(was.front().name), printable(is.front().name)),
-      "‹diff› compares two builds of one network");
+  throw Error(ErrorKind::Input,
+              fmt::format("the two reports are of different networks: output '{}' in the earlier one, '{}' in the "
+                          "later one, without a common name",
+                          printable(was.front().name), printable(is.front().name)),
+              "‹diff› compares two builds of one network");
 }
 
 }  // namespace
@@ -155,8 +154,8 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
     diff.worse.emplace_back(outcome == Outcome::NothingLeft
                                 ? "the requirement is met with nothing left in low precision"
                             : met(after) || outcome == Outcome::Refused ? "the engine refuses the output model"
-                            : is_missed(outcome)                        ? "the requirement was met, and is missed"
-                                                 : "the requirement was met, and whether it still is was not measured");
+                            : is_missed(outcome)                        ? "the requirement was met and is now missed"
+                                                 : "the requirement was met, and the later build did not measure it");
   }
   compare_figures("all low", before.all_low, after.all_low, diff);
   if (before.final_figures && after.final_figures) {
@@ -204,9 +203,9 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
     text += "\n";
   }
   list("Newly kept", diff.newly_kept);
-  list("Kept no more", diff.no_longer_kept);
+  list("No longer kept", diff.no_longer_kept);
   list("New layers", diff.new_layers);
-  list("Gone layers", diff.gone_layers);
+  list("Removed layers", diff.gone_layers);
   Table layers;
   layers.flexible_column("layer");
   layers.flexible_column("operator");

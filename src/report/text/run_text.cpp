@@ -18,7 +18,7 @@ namespace {
 
 std::string origin_text(const std::optional<NonFiniteOrigin>& origin) {
   if (!origin) return "";
-  if (origin->tensor.empty()) return "; with every tensor in sight all are finite: what a fusion computes is not";
+  if (origin->tensor.empty()) return "; with every tensor as output all are finite, so a fusion makes them";
   if (origin->layer.empty()) return fmt::format("; the input '{}' is not finite", printable(origin->tensor));
   return fmt::format("; it begins in tensor '{}' ({} NaN, {} infinite of {}), made by layer '{}' ({})",
                      printable(origin->tensor), origin->nan, origin->infinite, origin->count, printable(origin->layer),

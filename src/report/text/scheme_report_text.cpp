@@ -27,7 +27,7 @@ std::string skipped_text(const SchemeReport& report, const TextOptions& options)
   }
   std::string text;
   for (const auto& [key, names] : groups) {
-    text += wrap(fmt::format("{} in {}: {} ({})", plural(names.size(), "layer"), format_name(key.first),
+    text += wrap(fmt::format("{} in {}: {} ({})", plural(names.size(), "layer"), format_title(key.first),
                              told(key.second), list_some(names, 3)),
                  options.width, "  ");
   }
@@ -38,7 +38,7 @@ std::string skipped_text(const SchemeReport& report, const TextOptions& options)
 
 std::string report_to_text(const SchemeReport& report, const TextOptions& options) {
   std::string text = labelled("File", printable(report.file), options.width);
-  text += labelled("Scheme", printable(report.scheme), options.width);
+  text += labelled("Scheme", scheme_words(printable(report.scheme)), options.width);
   std::int64_t all_macs = 0;
   for (const FormatRow& row : report.formats) all_macs += row.macs;
   Table table;

@@ -64,10 +64,10 @@ std::string event_legend(const std::vector<LayerRow>& rows) {
     if (!text.empty()) text += "; ";
     text += kind.meaning;
   }
-  return text.empty() ? text : "Counts of values rounded in all samples. " + text + ".";
+  return text.empty() ? text : "Counts are values of all samples. " + text + ".";
 }
 
-std::string time_text(const std::vector<PhaseTime>& phases) {
+std::string time_text(const std::vector<PhaseTime>& phases, bool each) {
   double total = 0;
   std::vector<PhaseTime> sums;  // a step that was taken twice is one to a reader
   for (const PhaseTime& phase : phases) {
@@ -84,13 +84,14 @@ std::string time_text(const std::vector<PhaseTime>& phases) {
   for (const PhaseTime& sum : sums) {
     parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", printable(sum.phase), sum.seconds);
   }
-  return phases.empty() ? parts : fmt::format("{:.1f} s: {}", total, parts);
+  if (phases.empty()) return {};
+  return each ? fmt::format("{:.1f} s: {}", total, parts) : fmt::format("{:.1f} s", total);
 }
 
 std::string runner_text(const std::string& runner, bool on_gpu) {
   if (runner.find("sim") == std::string::npos) return printable(runner);
   return fmt::format("{}: simulated on {}{}", printable(runner), on_gpu ? "a GPU" : "the CPU",
-                     runner.starts_with("trt-sim") ? ", documented TensorRT rules, not run on TensorRT" : "");
+                     runner.starts_with("trt-sim") ? ", by documented TensorRT rules, not run on TensorRT" : "");
 }
 
 std::string short_hash(const std::string& sha256) { return printable(sha256.substr(0, 12)); }
@@ -100,7 +101,8 @@ std::string weights_text(const TypedReport& typed) {
       fmt::format("{}, were {}", bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes));
   if (typed.quantize_pairs == 0) return text;
   for (const LargeFloatWeight& weight : typed.float_weights) {
-    text += fmt::format("; {} of it stays in {}: {}", bytes_text(weight.bytes), weight.dtype, printable(weight.name));
+    text += fmt::format("; {} of it stays in {}: {}", bytes_text(weight.bytes), scheme_words(weight.dtype),
+                        printable(weight.name));
     if (!weight.read_by.empty()) text += fmt::format(", read by {}", fmt::join(weight.read_by, ", "));
   }
   return text;

@@ -35,8 +35,8 @@ class EventColumns {
 /// What the event columns that occur count, in one line; empty when none occurs.
 std::string event_legend(const std::vector<LayerRow>& rows);
 
-/// "12.4 s: reference 1.2, search 11.2"; empty without phases.
-std::string time_text(const std::vector<PhaseTime>& phases);
+/// "12.4 s"; `each`: "12.4 s: reference 1.2, search 11.2"; empty without phases.
+std::string time_text(const std::vector<PhaseTime>& phases, bool each = true);
 
 /// The runner's name with what its figures rest on.
 std::string runner_text(const std::string& runner, bool on_gpu);

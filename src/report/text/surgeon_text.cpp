@@ -18,15 +18,15 @@ std::vector<std::string> lines_of(const EditedWeights& weights) {
       return {fmt::format("{} without values, {} less", plural(weights.count, "initializer"),
                           plural(weights.bytes, "byte"))};
     case EditedWeights::Edit::Filled:
-      return {fmt::format("{} filled with made-up values, {} of them 2:4 sparse", plural(weights.count, "initializer"),
-                          weights.sparse)};
+      return {fmt::format("{} filled with arbitrary values, {} of them 2:4 sparse",
+                          plural(weights.count, "initializer"), weights.sparse)};
     case EditedWeights::Edit::Pruned:
       break;
   }
   std::vector<std::string> lines{fmt::format("{} pruned to 2:4 sparsity", plural(weights.count, "weight"))};
   for (const EditedWeights::Left& left : weights.left) {
     lines.push_back(
-        fmt::format("left as it is: {} of {}: {}", printable(left.weight), printable(left.node), told(left.why)));
+        fmt::format("unchanged: {} of {}: {}", printable(left.weight), printable(left.node), told(left.why)));
   }
   return lines;
 }

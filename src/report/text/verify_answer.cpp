@@ -33,22 +33,22 @@ std::string sentence_of(const VerifyReport& report) {
   if (outcome == Outcome::Refused) {
     const auto refused = static_cast<std::size_t>(std::ranges::count_if(report.defects, &FoundDefect::refused));
     const std::string by = compiler_refuses(report) ? printable(report.compiled->engine.name) : "an engine";
-    const std::string why = refused > 0 ? plural(refused, "defect") + ", listed below" : "its words are below";
+    const std::string why = refused > 0 ? plural(refused, "defect") + ", listed below" : "its message is below";
     return fmt::format("{}: no, {} refuses this file: {}.{}", file, by, why,
-                       report.figures.outputs.empty() ? "" : " Simulated all the same: " + figure + ".");
+                       report.figures.outputs.empty() ? "" : " Simulated anyway: " + figure + ".");
   }
   std::string text;
   if (report.reference_quantized) {
-    text = fmt::format("{}: {} against {}, which holds quantized values itself: no float model was compared{}.", file,
-                       figure, printable(report.float_file),
-                       outcome == Outcome::NoFloatModel ? ", and there is no verdict" : "");
+    text = fmt::format(
+        "{}: {} compared with {}, which holds quantized values itself, so no float model was compared{}.", file, figure,
+        printable(report.float_file), outcome == Outcome::NoFloatModel ? ", and this is not a verdict" : "");
   } else if (const TestRow* test = deciding_test(report)) {
     const std::string there = report.engine_test ? " on " + printable(report.engine->engine) : "";
     text = fmt::format("{}: {} is {}{}{}. {}.", file, told(report.objective),
                        test->verdict == Verdict::Good ? "met" : "missed", there,
                        test->interval ? right_text(*test) : fmt::format(" ({:.6g})", test->metric), figure);
   } else if (!report.requirement) {
-    text = fmt::format("{}: {} against {}.", file, figure, printable(report.float_file));
+    text = fmt::format("{}: {} compared with {}.", file, figure, printable(report.float_file));
   } else {
     const bool met = outcome == Outcome::Met;
     text =
@@ -80,8 +80,8 @@ Answer answer_of(const VerifyReport& report) {
   Answer answer;
   answer.sentence = sentence_of(report);
   if (report.reference_quantized) {
-    answer.advice = {"Compare with the float model that both were made from:"};
-    answer.commands = {fmt::format("vernier verify FLOAT {} {}", shell_quote(report.typed_file), same_data(report))};
+    answer.then("Compare with the float model that both were made from:",
+                fmt::format("vernier verify FLOAT {} {}", shell_quote(report.typed_file), same_data(report)));
     return answer;
   }
   if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::FileMisses)) return answer;
@@ -90,9 +90,9 @@ Answer answer_of(const VerifyReport& report) {
     if (limits.empty()) limits = fmt::format(" --{}", word_of(report.requirement->metric));
     limits += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
   }
-  answer.advice = {"Repair it, with the ranges and the float layers of this file:"};
-  answer.commands = {fmt::format("vernier fix {} --from {} {} {}{} -o fixed", shell_quote(report.float_file),
-                                 shell_quote(report.typed_file), format_option(report), same_data(report), limits)};
+  answer.then("Repair it, with the ranges and the float layers of this file:",
+              fmt::format("vernier fix {} --from {} {} {}{} -o fixed", shell_quote(report.float_file),
+                          shell_quote(report.typed_file), format_option(report), same_data(report), limits));
   return answer;
 }
 
@@ -102,16 +102,16 @@ bool plainly_met(const VerifyReport& report) {
 }
 
 std::string placement_text(const EnginePlacement& row) {
-  if (!row.refused.empty()) return "not looked at: " + told(row.refused);
-  if (row.not_fused == 0 && row.pairs == 0) return "no pair at an activation: there is nothing to fuse";
+  if (!row.refused.empty()) return "not checked: " + told(row.refused);
+  if (row.not_fused == 0 && row.pairs == 0) return "no pair at an activation, so nothing to fuse";
   if (row.not_fused == 0) return fmt::format("can fuse all {}", plural(row.pairs, "pair"));
-  return fmt::format("{} it cannot fuse; the first: {}", plural(row.not_fused, "place"), told(row.first));
+  return fmt::format("cannot fuse {}; the first: {}", plural(row.not_fused, "place"), told(row.first));
 }
 
 std::string placement_evidence(const VerifyReport& report) {
-  return std::string("By their rules: ONNX Runtime's optimizer was run, ") +
-         (report.compiled ? "the others were not; one was asked to compile the file:"
-                          : told("no engine's compiler was (‹compile› asks it)."));
+  return std::string("Checked with ONNX Runtime's optimizer and published rules. ") +
+         (report.compiled ? "The compiler of one engine also checked the file:"
+                          : told("Pass ‹compile› to ask the engine."));
 }
 
 }  // namespace vernier

@@ -42,13 +42,12 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
   };
   std::string data = printable(report.data);
   if (report.random_data) {
-    data += "; random inputs tell whether the model runs, not how accurate it is";
+    data += "; random inputs show whether the model runs, not how accurate it is";
   }
   std::string text = labelled("Reference", file(report.float_file, report.float_sha256), options.width);
   text += labelled("Tested", file(report.typed_file, report.typed_sha256), options.width);
   text += labelled("Data", data, options.width);
-  text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
-                   options.width);
+  text += labelled("Runner", "simulated from the casts and quantize/dequantize pairs of the file", options.width);
   if (report.engine) {
     text += labelled("Engine",
                      fmt::format("{}{}", printable(report.engine->engine),
@@ -65,7 +64,7 @@ std::string exact_section(const VerifyReport& report, const TextOptions& options
   if (report.exact_outputs.empty()) return {};
   std::string text = heading("Outputs outside the requirement, compared exactly", options.color);
   for (const ExactOutput& output : report.exact_outputs) {
-    text += wrap(fmt::format("'{}' ({}): equal to the float model's in {} of {}", printable(output.name),
+    text += wrap(fmt::format("'{}' ({}): equal to the float model in {} of {}", printable(output.name),
                              printable(output.what), output.equal, plural(output.samples, "sample")),
                  options.width, "  - ");
   }
@@ -138,12 +137,10 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
     text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
   }
   const char* const legend =
-      own ? "local: the layer's error on exact inputs; propagated: the error of its inputs; both: at its output. "
-          : "SQNR: at the layer's output, its local error and that of its inputs together, simulated. ";
+      own ? "local: SQNR of the layer on exact inputs; propagated: SQNR of its inputs; both: SQNR at its output. "
+          : "SQNR: at the layer's output, from its local error and the error of its inputs, simulated. ";
   const char* const engine_legend =
-      on_engine.empty()
-          ? ""
-          : "engine: the same, measured with these tensors as outputs of the engine, which then fuses less. ";
+      on_engine.empty() ? "" : "engine: the same on the engine, with these tensors as outputs, so that it fuses less. ";
   return text + wrap(fmt::format("{}{}{}", legend, engine_legend, event_legend(report.layers)), options.width, "  ");
 }
 
@@ -174,10 +171,12 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
     text += remarks({report.compiled->words.begin(), report.compiled->words.end()}, report.compiled->notes, options);
   }
   const Answer answer = answer_of(report);
-  if (answer.commands.empty()) return text;
+  if (answer.steps.empty()) return text;
   text += heading("Next steps", options.color);
-  for (const std::string& advice : answer.advice) text += wrap(advice, options.width, "  ");
-  for (const std::string& command : answer.commands) text += "  $ " + command + "\n";
+  for (const NextStep& step : answer.steps) {
+    text += wrap(step.advice, options.width, "  ");
+    if (!step.command.empty()) text += "  $ " + step.command + "\n";
+  }
   return text;
 }
 
@@ -193,7 +192,7 @@ std::string report_to_text(const VerifyReport& report, const TextOptions& option
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   const std::string figures = figures_table(runs, options);
   text += verdict_section(report, options);
-  if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
+  if (!figures.empty()) text += heading("Figures, compared with the reference", options.color) + figures;
   text += exact_section(report, options);
   text += worst_section(report, options);
   text += compared_section(report, options);

@@ -104,7 +104,7 @@ TEST(Alternatives, TheAdoptedOneIsTheAnswer) {
   report.alternatives[1].repairs = 2;
   EXPECT_EQ(answer_of_alternatives(report)->change, "fix");
   const std::string text = report_to_text(report, {.width = 1000});
-  EXPECT_NE(text.find("The network was repaired first (2 repairs): without that, 9 of 12 layers would stay in float32 "
+  EXPECT_NE(text.find("The network was repaired first (2 repairs): without that, 9 of 12 layers would stay in FP32 "
                       "(46.0 % of the multiply-accumulates)."),
             std::string::npos)
       << text;
@@ -137,10 +137,10 @@ TEST(Alternatives, AreNotDeniedWhereNothingElseIsLeft) {
   DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 12, 1000)});
   report.kept->layers.clear();
   for (const LayerRow& layer : report.layers) report.kept->layers.push_back(layer.name);
-  EXPECT_NE(report_to_text(report, {.width = 1000}).find("there is nothing to gain"), std::string::npos);
+  EXPECT_NE(report_to_text(report, {.width = 1000}).find("low precision gains nothing"), std::string::npos);
   report.alternatives.push_back(row("‹bf16›", AlternativeEnd::Met, 0, 0));
   const std::string text = report_to_text(report, {.width = 1000});
-  EXPECT_EQ(text.find("there is nothing to gain"), std::string::npos) << text;
+  EXPECT_EQ(text.find("low precision gains nothing"), std::string::npos) << text;
   EXPECT_NE(text.find("--bf16 meets the requirement"), std::string::npos) << text;
 }
 

@@ -88,7 +88,7 @@ DiagnoseReport base() {
   report.layers[0].saturated = 1204;
   report.layers[1].saturated = 123'456;
   report.phases = {
-      {"reference run", 1.21}, {"calibration", 0.84}, {"own error", 3.1}, {"sensitivity", 2.2}, {"search", 9.04}};
+      {"reference run", 1.21}, {"calibration", 0.84}, {"local error", 3.1}, {"sensitivity", 2.2}, {"search", 9.04}};
   return report;
 }
 

@@ -19,7 +19,7 @@ TEST(ConvertText, SaysWhatWasWritten) {
   result.warnings = {Note("told elsewhere")};
   EXPECT_EQ(result_to_text(result, {}),
             "Written       out/typed.onnx, strongly typed\n"
-            "Scheme        int8: symmetric per tensor\n"
+            "Scheme        INT8: symmetric per tensor\n"
             "Layers        1 float32, 4 int8\n"
             "Added         1 cast, 3 quantize/dequantize pairs\n"
             "Weights       80.5 kB, were 311 kB\n"

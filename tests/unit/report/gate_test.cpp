@@ -92,7 +92,7 @@ TEST(ReportDiff, NamesWhatGotWorse) {
   after.layers[5].name = "another";
   const ReportDiff diff = diff_reports(before, after);
   ASSERT_EQ(diff.worse.size(), 3U);
-  EXPECT_EQ(diff.worse[0], "the requirement was met, and is missed");
+  EXPECT_EQ(diff.worse[0], "the requirement was met and is now missed");
   EXPECT_EQ(diff.worse[1], "all low, SQNR of 'scores': 12.3 dB -> 9.3 dB");
   EXPECT_EQ(diff.worse[2], "kept layers: 3 -> 4");
   DiagnoseReport exact = before;

@@ -21,16 +21,16 @@ using Names = std::vector<std::string>;
 
 TEST(NoteText, PutsFieldsInPlace) {
   EXPECT_EQ(note_text({"values-not-finite", {{"tensor", "x"}, {"count", 1}, {"of", 2}}}),
-            "tensor 'x': 1 of 2 values are not finite and were left out of its range");
+            "tensor 'x': 1 of 2 values are infinite or NaN and were left out of its range");
   EXPECT_EQ(note_text({"if-inlined", {{"node", "i"}, {"condition", "c"}, {"taken", false}, {"samples", 3}}}),
-            "If 'i': 'c' is false for all 3 samples, its else branch was inlined");
+            "If 'i': 'c' is false for all 3 samples, so its else branch was inlined");
   EXPECT_EQ(note_text({"ranking-poor", {{"tests", 7}, {"ratio", 12.3456}}}).substr(0, 76),
             "the ranking is poor: after 7 guided tests the measured damage is 12.3 times ");
 }
 
 TEST(NoteText, BearsFieldsOfOtherTypesInAFile) {
   EXPECT_EQ(note_text({"everything-costs-no-more", {{"cost", 12}, {"found", "inf"}}}),
-            "keeping everything costs no more than the set that was found: 12, inf");
+            "keeping everything costs no more than the set that was found: 12, not inf");
   EXPECT_EQ(note_text({"lost-limits", {{"layers", "a"}}}).substr(0, 44),
             "TensorRT-RTX 1.6.1 loses a limit of 0 Clips ");
   EXPECT_EQ(note_text({"lost-limits", {}}), "");
@@ -40,9 +40,9 @@ TEST(NoteText, CountsListsAndNamesSomeOfThem) {
   EXPECT_EQ(note_text({"lost-limits", {{"layers", Names{"a"}}}}).substr(0, 43),
             "TensorRT-RTX 1.6.1 loses a limit of 1 Clip ");
   EXPECT_EQ(note_text({"layers-in-bodies-left", {{"layers", Names{"a", "b"}}, {"format", "float32"}}}),
-            "2 layers inside bodies of If, Loop or Scan: left in float32: 'a', 'b'");
+            "2 layers inside bodies of If, Loop or Scan stay in FP32: 'a', 'b'");
   EXPECT_EQ(note_text({"pairs-added", {{"pairs", Names{"a", "b", "c", "d", "e", "f", "g"}}, {"target", "openvino"}}}),
-            "7 pairs that the file does not have stand under target openvino: a, b, c, d, e and 2 more");
+            "target openvino adds 7 pairs that the file does not have: a, b, c, d, e and 2 more");
 }
 
 TEST(NoteText, LeavesOutWhatIsNotThere) {
@@ -50,7 +50,8 @@ TEST(NoteText, LeavesOutWhatIsNotThere) {
             "‹layer-precisions›: no layer is named 'fc3'; nearest: fc1");
   EXPECT_EQ(note_text({"no-such-layer", {{"pattern", "fc3"}, {"nearest", Names{}}}}),
             "‹layer-precisions›: no layer is named 'fc3'");
-  EXPECT_EQ(note_text({"job-interrupted", {{"journal", ""}}}), "interrupted: what was not measured is absent");
+  EXPECT_EQ(note_text({"job-interrupted", {{"journal", ""}}}),
+            "interrupted: the report has only the figures measured so far");
 }
 
 TEST(NoteText, NamesCanNeitherMoveTheCursorNorPlaceMarks) {
@@ -81,7 +82,7 @@ TEST(NoteJson, HasSentencesAndWhatTheyAreMadeOf) {
   report.notes = {Note(std::string("of an earlier version"))};
   const std::string text = report_to_json(report);
   const Json json = parse_json(text, "report.json");
-  EXPECT_EQ(json.at("warnings").at(0).text(), "1 pair that the file does not have stands under target openvino: a");
+  EXPECT_EQ(json.at("warnings").at(0).text(), "target openvino adds 1 pair that the file does not have: a");
   EXPECT_EQ(json_text(json.at("warning_codes")), R"([{"code":"pairs-added","pairs":["a"],"target":"openvino"}])");
   EXPECT_EQ(json.at("notes").at(0).text(), "of an earlier version");
   EXPECT_FALSE(json.contains("note_codes"));

@@ -83,8 +83,8 @@ TEST(BytesText, CountsInPowersOfAThousand) {
 }
 
 TEST(FormatsText, ListsThem) {
-  EXPECT_EQ(formats_text({Format::Int8}), "int8");
-  EXPECT_EQ(formats_text({Format::Int8, Format::BFloat16, Format::Float16}), "int8, bfloat16 and float16");
+  EXPECT_EQ(formats_text({Format::Int8}), "INT8");
+  EXPECT_EQ(formats_text({Format::Int8, Format::BFloat16, Format::Float16}), "INT8, BF16 and FP16");
 }
 
 }  // namespace

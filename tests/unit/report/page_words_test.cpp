@@ -173,7 +173,7 @@ TEST(PageWords, OfAMetAndOfAMissedRequirement) {
   EXPECT_EQ(verdict_words(report), "Not verified");
   report.requirement.reset();
   report.kept.reset();
-  EXPECT_EQ(verdict_words(report), "Not judged");
+  EXPECT_EQ(verdict_words(report), "No verdict");
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(PipelineCommands, LookIntoTheStageWhereAccuracyIsLost) {
 TEST(PipelineCommands, AreNoneWhereNothingIsLost) {
   PipelineReport report = three_stages();
   report.lost_at.reset();
-  EXPECT_EQ(pipeline_answer(report), "No stage falls below 30 dB against the one before.");
+  EXPECT_EQ(pipeline_answer(report), "No stage falls below 30 dB, compared with the one before.");
   EXPECT_EQ(pipeline_commands(report, ""), Commands{});
 }
 

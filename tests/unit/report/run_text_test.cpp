@@ -72,8 +72,7 @@ TEST(RunText, SaysWhereValuesThatAreNotFiniteBegin) {
   };
   const std::string found = "[E] sim, iteration 2: output 'y': 1 of 8 values is NaN, 3 infinite";
   EXPECT_EQ(line(std::nullopt), found + "\n");
-  EXPECT_EQ(line(NonFiniteOrigin{}),
-            found + "; with every tensor in sight all are finite: what a fusion computes is not\n");
+  EXPECT_EQ(line(NonFiniteOrigin{}), found + "; with every tensor as output all are finite, so a fusion makes them\n");
   EXPECT_EQ(line(NonFiniteOrigin{"x", "", "", 1, 0, 8}), found + "; the input 'x' is not finite\n");
   EXPECT_EQ(line(NonFiniteOrigin{"t", "log", "Log", 4, 0, 8}),
             found + "; it begins in tensor 't' (4 NaN, 0 infinite of 8), made by layer 'log' (Log)\n");

@@ -1,0 +1,140 @@
+#include "report/text/first_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "base/layout.h"
+#include "base/short_names.h"
+#include "base/text.h"
+#include "report/text/diagnosis_words.h"
+#include "report/text/explanation_text.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "report/told.h"
+#include "vernier/format.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/outcome.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kLabel = 14;     // columns, as labelled() writes them
+constexpr std::size_t kLongName = 40;  // columns of a name in a sentence
+
+std::string good_enough(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
+  const Outcome outcome = outcome_of(report);
+  const bool missed = is_missed(outcome);
+  const bool doubtful = !report.engine && missed_as_measured(report.other_sums);
+  const bool plainly = reservation_of(report, report.final_figures.value_or(report.all_low)).empty();
+  const bool good = met(report) && !doubtful && plainly && outcome != Outcome::NothingLeft;
+  const Paint paint = missed ? Paint::Bad : good ? Paint::Good : Paint::Bold;
+  return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
+}
+
+/// Names of all layers. On a terminal a long one is shown without the ends that most share.
+std::vector<std::string> names_of(const DiagnoseReport& report, const TextOptions& options, std::size_t width) {
+  std::vector<std::string> names;
+  for (const LayerRow& row : report.layers) names.push_back(printable(row.name));
+  if (options.whole_names) return names;
+  const std::vector<std::string> cut = short_names(cut_shared_ends(names).names, width);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (display_width(names[i]) > width) names[i] = cut[i];
+  }
+  return names;
+}
+
+std::string damage_text(const DiagnoseReport& report, const TextOptions& options) {
+  const MainDamage damage = main_damage(report);
+  const std::string kept = fmt::format(", kept in {}", format_title(report.high));
+  constexpr std::size_t kShare = 8;  // "99.1 %  "
+  const std::size_t taken = kLabel + kShare + kept.size();
+  const std::vector<std::string> names =
+      names_of(report, options, std::max<std::size_t>(options.width, taken + 20) - taken);
+  std::string text;
+  const auto line = [&](double share, const std::string& of) {
+    text += fmt::format("{:<{}}{:>6}  {}\n", text.empty() ? "Damage" : "", kLabel, percent_text(share), of);
+  };
+  for (std::size_t i = 0; i < damage.layers.size(); ++i) {
+    line(*damage.layers[i]->share, names[i] + (damage.layers[i]->kept ? kept : ""));
+  }
+  if (damage.others > 0) line(damage.share_of_others, others_text(damage));
+  return text;
+}
+
+std::string why(const DiagnoseReport& report, const TextOptions& options) {
+  const std::vector<std::string> names = names_of(report, options, kLongName);
+  const auto name_of = [&](const std::string& layer) {
+    const auto row = std::ranges::find(report.layers, layer, &LayerRow::name);
+    return row == report.layers.end() ? shorten_middle(printable(layer), kLongName)
+                                      : names[static_cast<std::size_t>(row - report.layers.begin())];
+  };
+  std::string text;
+  for (const CauseGroup& group : main_causes(report)) {
+    const bool possible = group.first->confidence < kLikelyCause;
+    const std::string where = group.layers.empty() ? "The network" : name_of(group.layers.front());
+    text +=
+        labelled(text.empty() ? "Why" : "",
+                 fmt::format("{}{}: {}", where, possible ? ", possibly" : "", cause_sentence(group)), options.width);
+  }
+  return text;
+}
+
+std::string next(const Answer& answer, const TextOptions& options) {
+  std::string text;
+  for (const NextStep& step : answer.steps) {
+    text += labelled(text.empty() ? "Next" : "", step.advice, options.width);
+    // Commands stay on one line: they are there to be pasted.
+    if (!step.command.empty()) text += fmt::format("{:{}}$ {}\n", "", kLabel, step.command);
+  }
+  return text;
+}
+
+}  // namespace
+
+MainDamage main_damage(const DiagnoseReport& report) {
+  constexpr std::size_t kMost = 3;
+  constexpr double kNearlyAll = 0.95;
+  MainDamage damage;
+  double shown = 0;
+  for (const LayerRow& row : report.layers) {
+    if (!row.share || damage.layers.size() == kMost || shown >= kNearlyAll) break;
+    damage.layers.push_back(&row);
+    shown += *row.share;
+  }
+  if (damage.layers.empty()) return damage;
+  damage.others = report.layers.size() - damage.layers.size();
+  damage.share_of_others = std::max(0.0, 1 - shown);
+  return damage;
+}
+
+std::string others_text(const MainDamage& damage) {
+  return damage.others == 1 ? "the other layer" : fmt::format("the other {} layers", damage.others);
+}
+
+std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
+  constexpr std::size_t kMost = 2;
+  std::vector<CauseGroup> groups = cause_groups(report);
+  if (harmless(report, groups)) return {};
+  std::ranges::stable_sort(groups, std::ranges::greater{}, &CauseGroup::share);
+  if (groups.size() > kMost) groups.resize(kMost);
+  return groups;
+}
+
+std::string cause_sentence(const CauseGroup& group) {
+  std::string text = told(group.first->sentence);
+  if (group.layers.size() < 2) return text;
+  if (!text.ends_with('.')) text += '.';  // a caller's own
+  return text + fmt::format(" The same at {}.", plural(group.layers.size() - 1, "more layer"));
+}
+
+std::string first_screen(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
+  const std::string rest = damage_text(report, options) + why(report, options) + next(answer, options);
+  return good_enough(report, answer, options) + rest + (rest.empty() ? "" : "\n");
+}
+
+}  // namespace vernier
