@@ -109,7 +109,7 @@ TEST(ComparisonGroup, RefusesWithWords) {
   EXPECT_EQ(refusal({"--cosine-similarity-threshold", "1.5"}), "--cosine-similarity-threshold: 1.5 is not in [-1, 1]");
   EXPECT_EQ(refusal({"--error-quantile", "2"}), "--error-quantile: 2 is not in [0, 1]");
   EXPECT_EQ(refusal({"--rtol", "y:1", "y:2"}), "--rtol: two values are given for output 'y'");
-  EXPECT_EQ(refusal({"--compare", "simpel"}), "--compare: 'simpel' is no comparison function");
+  EXPECT_EQ(refusal({"--compare", "simpel"}), "--compare: 'simpel' is not a comparison function");
   EXPECT_EQ(refusal({"--compare", "perceptual_metrics"}),
             "--compare: perceptual_metrics: LPIPS needs its own network, which vernier does not have");
   EXPECT_EQ(refusal({"--compare-func-script", "f.py", "--check-average", "--compare", "l2"}),

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "commands/commands.h"
+#include "console/program.h"
 
 namespace vernier::cli {
 namespace {
@@ -48,6 +51,39 @@ TEST(Help, LinesFitIntoAHundredColumns) {
   int lines = 0;
   for (std::string line; std::getline(help, line); ++lines) EXPECT_LE(line.size(), 100U) << line;
   EXPECT_GT(lines, 60);
+}
+
+/// Every command that `root` has, in any group.
+std::vector<const CLI::App*> commands_of(const CLI::App& root) {
+  std::vector<const CLI::App*> all;
+  for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::vector<const CLI::App*> parts = commands_of(*app);
+    all.insert(all.end(), parts.begin(), parts.end());
+    if (parts.empty()) all.push_back(app);
+  }
+  return all;
+}
+
+TEST(Help, TheShortOneHasEveryOptionOfItsExample) {
+  CLI::App root("", "vernier");
+  root.formatter(std::make_shared<HelpFormatter>());
+  const std::vector<Command> commands = add_commands(root, "");
+  std::size_t options = 0;
+  for (const CLI::App* command : commands_of(root)) {
+    const std::string help = command->help("", CLI::AppFormatMode::Normal);
+    for (const std::string& name : options_of_example(command->get_footer())) {
+      ++options;
+      const std::string rows = help.substr(0, help.find("\nExample: "));
+      EXPECT_NE(rows.find(name), std::string::npos) << command->get_name() << " " << name;
+    }
+  }
+  EXPECT_GT(options, 60U);
+}
+
+TEST(Help, OptionsOfAnExampleAreThoseOfTheFirst) {
+  EXPECT_EQ(options_of_example("Example: vernier run a.onnx --sim --data=x -o out\nExample: vernier run --trt"),
+            (std::vector<std::string>{"--sim", "--data", "-o"}));
+  EXPECT_TRUE(options_of_example("Exit code: 0").empty());
 }
 
 }  // namespace

@@ -90,23 +90,66 @@ std::string codes() {
 }
 
 struct ReportColumn {
-  const char* names;  // in tables and in report.json
+  const char* names;  // in tables and in report.json, with commas between
   const char* text;
 };
 
 constexpr std::array kColumns{
-    ReportColumn{"local own own_sqnr_db",
-                 "SQNR of a layer's result on exact inputs: the error that the layer makes itself"},
-    ReportColumn{"propagated inherited inherited_sqnr_db",
-                 "SQNR of what arrives with a layer's inputs, everything low"},
-    ReportColumn{"both propagated_sqnr_db", "SQNR of a layer's result with everything low: local and propagated error"},
-    ReportColumn{"sensitivity sens. sensitivity_db", "SQNR of the output with only this layer in the low format"},
-    ReportColumn{"share", "the layer's part of the summed damage of all layers, each lowered alone"},
+    ReportColumn{"local,own,own_sqnr_db", "SQNR of a layer on exact inputs: the local error"},
+    ReportColumn{"propagated,inherited,inherited_sqnr_db",
+                 "SQNR of a layer's inputs with everything low: the propagated error"},
+    ReportColumn{"both,propagated_sqnr_db", "SQNR at a layer's output with everything low: local and propagated error"},
+    ReportColumn{"sensitivity,sens.,sensitivity_db", "SQNR of the output with only this layer in low precision"},
+    ReportColumn{"share", "the layer's part of the damage of all layers, each lowered alone"},
     ReportColumn{"kept", "the layer stays in the high format"},
-    ReportColumn{"overflow overflowed", "values that became infinite"},
+    ReportColumn{"overflow,overflowed", "values that became infinite"},
     ReportColumn{"saturated", "values that were clipped to the end of the range"},
     ReportColumn{"subnormal", "values that lost digits near zero"},
-    ReportColumn{"underflow flushed", "values that became zero"},
+    ReportColumn{"underflow,flushed", "values that became zero"},
+};
+
+/// Words of the answer of a report.
+constexpr std::array kWords{
+    ReportColumn{"sqnr",
+                 "Signal to quantization noise ratio, in dB: 10 log10 of the energy of the FP32 output over the "
+                 "energy of the error, over all samples. 20 dB: the error is a tenth as large as the output. "
+                 "Every 6 dB halve the error"},
+    ReportColumn{"dB,decibel",
+                 "A ratio of powers on a logarithmic scale. Of SQNR, more is better: 20 dB are an error of "
+                 "10 %, 40 dB of 1 %"},
+    ReportColumn{"error,noise",
+                 "The difference between a result in low precision and the FP32 one. A layer has a local "
+                 "error, made on exact inputs, and a propagated error, from its inputs"},
+    ReportColumn{"local-error", "SQNR of a layer on exact inputs; own_sqnr_db in report.json"},
+    ReportColumn{"propagated-error",
+                 "SQNR of the inputs of a layer with everything low; inherited_sqnr_db in report.json"},
+    ReportColumn{"damage",
+                 "The share of the allowed error that is used: above 1, the requirement is missed. Damage of a "
+                 "layer: of the error with only this layer low"},
+    ReportColumn{"certified,1-minimal",
+                 "Vernier dropped every kept layer alone, and each time the requirement was missed. "
+                 "No single kept layer can be dropped"},
+    ReportColumn{"kept-set", "The layers that stay in the high format, FP32 unless -p names another"},
+    ReportColumn{"cross-fitted",
+                 "Each half of the samples is measured on a network that the other half calibrated. "
+                 "Figures then hold for samples that did not calibrate"},
+    ReportColumn{"new-samples", "A bound for samples that Vernier has not seen, with the confidence of --confidence"},
+    ReportColumn{"confidence", "How often such an interval or bound holds if the samples were drawn again"},
+    ReportColumn{"top-1",
+                 "Top-1 agreement: the share of samples with the same largest class score as the float model. "
+                 "Top-1 accuracy is against labels"},
+    ReportColumn{"repaired,repairs-tried",
+                 "Changes of weights, ranges or operators that reduce the error without keeping "
+                 "a layer. Vernier accepts a repair only if held-out samples gain"},
+    ReportColumn{"multiply-accumulates,macs",
+                 "Products that are summed in Conv, ConvTranspose, Gemm, MatMul and recurrent "
+                 "layers, for one sample: the work of a layer"},
+    ReportColumn{"requirement,margin",
+                 "The limit that the result has to meet, such as --min-sqnr 20. --margin asks for "
+                 "extra distance to it, in dB"},
+    ReportColumn{"output-model",
+                 "out/model.onnx: a strongly typed ONNX file with all formats in its Casts and Q/DQ pairs"},
+    ReportColumn{"low,high", "Low: the format that is tried, such as INT8. High: the format that kept layers stay in"},
 };
 
 /// A name that reports use, and what `vernier help NAME` prints for it.
@@ -136,14 +179,16 @@ std::vector<Explained> explained_names() {
   }
   all.push_back({"keep-high", fmt::format("keep-high: named by causes as the last repair\n  {}\n{}",
                                           command_words(repair_text("keep-high").value_or("")), listed_by("repairs"))});
-  for (const ReportColumn& column : kColumns) {
-    std::istringstream names(column.names);
+  const auto add = [&](const ReportColumn& row, const char* kind) {
+    std::istringstream names(row.names);
     std::string title;
-    names >> title;
-    for (std::string name = title; !name.empty(); name.clear(), names >> name) {
-      all.push_back({name, fmt::format("{}: a column of reports\n  {}\n", title, column.text)});
+    for (std::string name; std::getline(names, name, ',');) {
+      if (title.empty()) title = name;
+      all.push_back({lower_case(name), fmt::format("{}: {}\n  {}\n", title, kind, row.text)});
     }
-  }
+  };
+  for (const ReportColumn& column : kColumns) add(column, "a column of reports");
+  for (const ReportColumn& word : kWords) add(word, "a word of reports");
   for (const ExitCode& code : kExitCodes) {
     const std::string text = fmt::format("exit code {}\n  {}\n{}", code.code, code.meaning, listed_by("codes"));
     all.push_back({fmt::format("E{}", code.code), text});
@@ -152,8 +197,15 @@ std::vector<Explained> explained_names() {
   return all;
 }
 
+bool is_code(const std::string& name) {
+  return name.size() > 1 && name.front() == 'E' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
 /// A name may be that of a cause and of a repair.
-std::string explanation(const std::string& name) {
+std::string explanation(const std::vector<std::string>& words) {
+  const std::string given = fmt::format("{}", fmt::join(words, "-"));
+  // Words have no capitals; exit codes (E4) do.
+  const std::string name = is_code(given) ? given : lower_case(given);
   std::vector<std::string> names;
   std::string text;
   for (const Explained& each : explained_names()) {
@@ -162,21 +214,23 @@ std::string explanation(const std::string& name) {
   }
   if (!text.empty()) return text;
   const std::vector<std::string> nearest = nearest_names(name, names);
-  throw Error(ErrorKind::Usage, fmt::format("no command, and no name in a report: '{}'", printable(name)),
-              nearest.empty() ? "‹vernier help causes›, ‹vernier help repairs› and ‹vernier help codes› list the names"
-                              : fmt::format("nearest: {}", fmt::join(nearest, ", ")));
+  throw Error(
+      ErrorKind::Usage,
+      fmt::format("no command, and no name in a report: '{}'", printable(fmt::format("{}", fmt::join(words, " ")))),
+      nearest.empty() ? "‹vernier help causes›, ‹vernier help repairs› and ‹vernier help codes› list the names"
+                      : fmt::format("nearest: {}", fmt::join(nearest, ", ")));
 }
 
 Command name_of_a_report(CLI::App& root) {
   auto messages = std::make_shared<MessageGroup>();
-  auto name = std::make_shared<std::string>();
+  auto words = std::make_shared<std::vector<std::string>>();
   CLI::App& app = add_command(command_group(root, "help", "Explain a topic or a command"), "name",
-                              "Explain one cause, repair, outcome or exit code");
-  add_argument(app, "NAME", *name, "as in a report: concat-scales, smooth, file-misses; an exit code: E4");
+                              "Explain a cause, a repair, an outcome, an exit code or a word of reports");
+  add_arguments(app, "NAME", *words, "as in a report: concat-scales, smooth, certified, SQNR; an exit code: E4");
   add_message_options(app, *messages);
   add_footer(app, "Example: vernier help concat-scales");
-  return {&app, messages.get(), [messages, name](Console& console) {
-            print_result(console, explanation(*name));
+  return {&app, messages.get(), [messages, words](Console& console) {
+            print_result(console, explanation(*words));
             return 0;
           }};
 }

@@ -37,41 +37,41 @@ constexpr std::size_t kTwoScreens = 60;
 constexpr std::size_t kMostOften = 16;
 
 /// In the order in which they are needed: what is measured, on what, against what, and where the result goes.
-constexpr std::array kOften{"onnxrt",
-                            "sim",
-                            "trt",
-                            "int8",
-                            "fp16",
-                            "bf16",
-                            "fp8",
-                            "quantize-mode",
-                            "plan",
-                            "data",
-                            "image",
-                            "min-sqnr",
-                            "labels",
-                            "compare",
-                            "atol",
-                            "save-outputs",
-                            "load-outputs",
-                            "onnx-outputs",
-                            "check",
-                            "mode",
-                            "check-sim",
-                            "inputs",
-                            "outputs",
-                            "fold-constants",
-                            "stage",
-                            "task",
-                            "target",
-                            "on",
-                            "calibration-data",
-                            "calibration-cache",
-                            "layer-precisions",
-                            "nodes-to-exclude",
-                            "output",
-                            "json",
-                            "junit"};
+constexpr std::array kOften{"--onnxrt",
+                            "--sim",
+                            "--trt",
+                            "--int8",
+                            "--fp16",
+                            "--bf16",
+                            "--fp8",
+                            "--quantize-mode",
+                            "--plan",
+                            "--data",
+                            "--image",
+                            "--min-sqnr",
+                            "--labels",
+                            "--compare",
+                            "--atol",
+                            "--save-outputs",
+                            "--load-outputs",
+                            "--onnx-outputs",
+                            "--check",
+                            "--mode",
+                            "--check-sim",
+                            "--inputs",
+                            "--outputs",
+                            "--fold-constants",
+                            "--stage",
+                            "--task",
+                            "--target",
+                            "--on",
+                            "--calibration-data",
+                            "--calibration-cache",
+                            "--layer-precisions",
+                            "--nodes-to-exclude",
+                            "--output",
+                            "--json",
+                            "--junit"};
 
 /// "Samples to measure on: .npy, .npz, ... (default: random data)" -> "Samples to measure on". What is left is a clause
 /// that says something by itself: "simple: absolute tolerance" stays whole.
@@ -94,16 +94,38 @@ std::string short_name_of(const CLI::Option& option) {
   return option.get_expected_max() == 0 ? text : text + " " + option.get_type_name();
 }
 
-std::string most_used(const std::vector<const CLI::Option*>& options, std::size_t width) {
-  std::string rows;
-  std::size_t count = 0;
-  for (const char* name : kOften) {
+using Options = std::vector<const CLI::Option*>;
+
+/// Those with a name of `names` ("--data", "-o"), in that order.
+template <typename Names>
+Options options_named(const Options& options, const Names& names) {
+  Options found;
+  for (const auto& name : names) {
     const auto option = std::find_if(options.begin(), options.end(), [&](const CLI::Option* each) {
-      return !each->get_positional() && !each->get_group().empty() && each->check_lname(name);
+      return !each->get_positional() && !each->get_group().empty() && each->check_name(name);
     });
-    if (option == options.end() || count == kMostOften) continue;
-    rows += row(short_name_of(**option), gist((*option)->get_description()), width);
-    ++count;
+    if (option != options.end() && std::ranges::find(found, *option) == found.end()) found.push_back(*option);
+  }
+  return found;
+}
+
+std::string most_used(const Options& options, const std::string& footer, std::size_t width) {
+  const Options often = options_named(options, kOften);
+  const Options needed = options_named(options, options_of_example(footer));
+  // Those of the example, and as many others as there is room for.
+  std::size_t left = kMostOften - std::min(kMostOften, needed.size());
+  std::string rows;
+  const auto add = [&](const CLI::Option& option) {
+    rows += row(short_name_of(option), gist(option.get_description()), width);
+  };
+  for (const CLI::Option* option : often) {
+    const bool in_example = std::ranges::find(needed, option) != needed.end();
+    if (!in_example && left == 0) continue;
+    if (!in_example) --left;
+    add(*option);
+  }
+  for (const CLI::Option* option : needed) {
+    if (std::ranges::find(often, option) == often.end()) add(*option);
   }
   return rows;
 }
@@ -126,6 +148,20 @@ std::string short_footer(const std::string& footer, std::size_t width) {
 }
 
 }  // namespace
+
+std::vector<std::string> options_of_example(const std::string& footer) {
+  std::vector<std::string> names;
+  std::istringstream lines(footer);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("Example: ")) continue;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word.starts_with('-')) names.push_back(word.substr(0, word.find('=')));
+    }
+    break;
+  }
+  return names;
+}
 
 std::string names_of(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -202,8 +238,9 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, 
   const auto shown = std::count_if(options.begin(), options.end(), [](const CLI::Option* option) {
     return !option->get_positional() && !option->get_group().empty();
   });
-  return fmt::format("{}\nUsed most:\n{}\n{}{} --help-all explains all {} options.\n", top, most_used(options, width),
-                     short_footer(app->get_footer(), width), full_name(*app), shown);
+  return fmt::format("{}\nUsed most:\n{}\n{}{} --help-all explains all {} options.\n", top,
+                     most_used(options, app->get_footer(), width), short_footer(app->get_footer(), width),
+                     full_name(*app), shown);
 }
 
 }  // namespace vernier::cli

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace vernier::cli {
 
@@ -15,6 +16,9 @@ class HelpFormatter : public CLI::FormatterBase {
   /// 60 to 120 columns; 100 elsewhere.
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
+
+/// Options of the first example of a footer: "--data", "-o". The short help has all of them.
+std::vector<std::string> options_of_example(const std::string& footer);
 
 /// "-o, --output FILE", as the help shows it.
 std::string names_of(const CLI::Option& option);
