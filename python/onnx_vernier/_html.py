@@ -111,7 +111,7 @@ def _layers(found: Any) -> str:
         return ""
     ladder = (found.get("kept") or {}).get("ladder") or {}
     raised = {row["layer"]: row["format"] for row in ladder.get("raised", [])}
-    columns = ["layer, worst first", "operator", "runs in", "own error, dB", "alone low, dB", "share, %"]
+    columns = ["layer, worst first", "operator", "runs in", "local error, dB", "alone low, dB", "share, %"]
     rows = [
         [
             row.name,

@@ -120,7 +120,7 @@ def _pareto(report: Any) -> Any:
             _whole_numbers(ax)
             most = max(most, 1)
         ax.set_xlim(-0.04 * (most or 1), 1.04 * (most or 1))
-        ax.set_ylabel("share of the allowance that is used" if shares else _METRICS.get(metric) or _objective(kept))
+        ax.set_ylabel("share of the allowed error" if shares else _METRICS.get(metric) or _objective(kept))
         ax.set_title(f"Sets that were tried: {_title(report)}", fontsize=10)
         _legend(ax)
 

@@ -24,7 +24,7 @@ def search(
 
     Args:
         oracle: ``oracle(kept)`` returns whether keeping these items, a sorted list, is good: True, False, or a damage. A
-            damage is a float, the share of the allowance in use; up to 1 is good.
+            damage is a float, the share of the allowed error in use; up to 1 is good.
         damages: estimates of the damage of each item if it is not kept. They set the order of trials and never decide.
         costs: the cost of keeping each item, above 0; default: 1.
         max_trials: the maximum number of calls of the oracle; 0: no limit.

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
+<<<<<<< HEAD
 """Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/, the READMEs of examples/ and tests/peers, the
 notebooks, and the texts of the program: help, messages, hints and docstrings.
+=======
+"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/, the READMEs of examples/ and tests/peers, deploy.md as
+tests/golden has it, and the texts of the program: help, messages, hints, docstrings, and the scripts of its pages.
+>>>>>>> b07b3716 (prose: check short texts, the page and deploy.md)
 
     prose.py [FILE ...]      prints the findings of all pages and sources, or of these; exit code 1 if there are any
 
 A finding is an avoided word, a sentence of more than 30 words, or a line of more than 100 columns in Markdown files. Code is not
 checked, nor are lines between <!-- not prose: REASON --> and the next empty line. Tables and images may be wider, and cells of
-tables may name formats as programs do. In sources, every text of three words or more is checked, except raw strings of C++.
+tables may name formats as programs do. In sources, every text of two words or more is checked, and single words with a capital
+letter, except raw strings of C++.
 """
 import ast
 import json
@@ -23,6 +29,9 @@ FORMATS = re.compile(r"\bb?float(?:8|16|32|64)\b|\bu?int(?:4|8)\b")
 # A pattern, and what to write instead. Patterns that start with a capital match the start of a sentence only.
 AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
     r"\b[Oo]wn errors?\b": "local error",
+    r"\ballowances?\b": "limit, requirement, allowed error",
+    r"\b[Aa]ll-low lock-?step\b": "all-low comparison",
+    r"\banother code\b": "another value",
     r"\b[Ii]nherited\b": "propagated",
     r"\broom\b": "margin, slack, space",
     r"\b[Bb]orders?\b": "format boundary",
@@ -64,14 +73,19 @@ AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
 
 def pages():
     return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "tests/peers/README.md",
+<<<<<<< HEAD
             *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("examples/notebooks/*.ipynb")),
+=======
+            *sorted(ROOT.glob("tests/golden/deploy_*.md")),
+            *sorted(ROOT.glob("examples/*/README.md")),
+>>>>>>> b07b3716 (prose: check short texts, the page and deploy.md)
             *sorted(path for path in (ROOT / "docs").rglob("*.md") if not str(path.relative_to(ROOT)).startswith(GENERATED))]
 
 
 def sources():
     written = [path for folder in ("apps", "include", "src") for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".h")]
     package = [path for path in (ROOT / "python").rglob("*.py") if path.name != "_calls.py"]  # from apps/table
-    return sorted(written + package)
+    return sorted(written + package + list((ROOT / "src/report/html").glob("*.js")))
 
 
 def cpp_texts(source):
@@ -87,6 +101,40 @@ def cpp_texts(source):
             text = ""
 
 
+def js_texts(source):
+    """(number, text) of each text; a value in a template is one word."""
+    tokens = re.compile(r'//[^\n]*|/\*.*?\*/|(?<=[(,=:])/(?:[^/\\\n]|\\.)+/|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|\S', re.DOTALL)
+    for token in tokens.finditer(source):
+        text = token[1] if token[1] is not None else token[2]
+        if text is None:
+            continue
+        number = source.count("\n", 0, token.start()) + 1
+        parts, inner = split_template(text) if token[2] is not None else (text, [])
+        yield number, parts.replace("\\n", "\n").replace('\\"', '"')
+        for code in inner:  # texts inside of values
+            yield from ((number, nested) for _, nested in js_texts(code))
+
+
+def split_template(text):
+    """A template without its values, which become one word each, and the values."""
+    plain, values, depth, start = "", [], 0, 0
+    position = 0
+    while position < len(text):
+        if depth == 0 and text.startswith("${", position):
+            depth, start, position = 1, position + 2, position + 2
+            continue
+        letter = text[position]
+        if depth:
+            depth += (letter == "{") - (letter == "}")
+            if depth == 0:
+                values.append(text[start:position])
+                plain += "CODE"
+        else:
+            plain += letter
+        position += 1
+    return plain, values
+
+
 def python_texts(source):
     """(number, text) of each text, docstrings among them; a value in an f-string is one word."""
     tree = ast.parse(source)
@@ -100,13 +148,14 @@ def python_texts(source):
 
 def program_findings(text):
     """[what is wrong] with a text of the program, whose lines are paragraphs, or entries "name: text" of a docstring."""
-    if " " not in text or text.startswith("<") or len(re.findall(r"\b[a-z]{2,}\b", text)) < 3:
+    words = len(re.findall(r"\b[a-z]{2,}\b", text))
+    if text.startswith("<") or " " not in text.strip() and not re.fullmatch(r"[A-Z][a-z]+:?", text) or " " in text and words < 1:
         return []
     text = re.sub(r"``.*?``|`.*?`|‹.*?›|(?<!\w)'[^']*'|\{[^{}]*\}", "CODE", text, flags=re.DOTALL)
     found = []
     for passage in re.split(r"\n\s*\n|\n(?=\s*[\w ,]+: )|(?<=[:.])\n", text):
         for sentence in re.split(r"(?<=[.!?])\s+", " ".join(passage.split())):
-            found += faults(sentence, formats=False, first=True)
+            found += faults(sentence, formats=False, first=" " in text)  # a word alone may be an operator: Where
     return found
 
 
@@ -186,10 +235,14 @@ def findings_of(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return findings(text)
+<<<<<<< HEAD
     if path.suffix == ".ipynb":
         cells = [(number, cell) for number, cell in enumerate(json.loads(text)["cells"], 1) if cell["cell_type"] == "markdown"]
         return [(number, fault) for number, cell in cells for _, fault in findings("".join(cell["source"]), columns=1000)]
     texts = python_texts(text) if path.suffix == ".py" else cpp_texts(text)
+=======
+    texts = {".py": python_texts, ".js": js_texts}.get(path.suffix, cpp_texts)(text)
+>>>>>>> b07b3716 (prose: check short texts, the page and deploy.md)
     return [(number, fault) for number, each in texts for fault in program_findings(each)]
 
 

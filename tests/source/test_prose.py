@@ -75,7 +75,7 @@ def test_findings_name_the_line():
 
 @pytest.mark.parametrize("text", [
     "it gives three figures", "here: no such file", "the file says so. it stands there", "What each pair costs", "word " * 31,
-    "Args:\n    one: is no number\n    two: fine words here",
+    "Args:\n    one: is no number\n    two: fine words here", "codes used", "own error", "Inherited", "the allowance",
 ])
 def test_avoided_words_are_found_in_texts_of_the_program(text):
     assert PROSE.program_findings(text)
@@ -92,6 +92,15 @@ def test_what_is_fine_is_not_found_in_texts_of_the_program(text):
 def test_neighbouring_literals_of_cpp_are_one_text():
     source = '#include "a/b.h"\nf("one text ", // why\n  "of two");\ng("say \\"no\\"\\n" "twice"); R"(raw text here)";\n'
     assert list(PROSE.cpp_texts(source.replace(', //', ' //'))) == [(2, "one text of two"), (4, 'say "no"\ntwice')]
+
+
+def test_texts_of_scripts_of_a_page_are_found():
+    source = 'h("p", {}, "one text"); // "no text"\nf(`${many(n, "layer of two")} of ${a.b}`.match(/`+/g)); /* "none" */ g("done")\n'
+    assert list(PROSE.js_texts(source)) == [(1, "p"), (1, "one text"), (2, "CODE of CODE"), (2, "layer of two"), (2, "done")]
+
+
+def test_deploy_md_is_checked():
+    assert any(page.name.startswith("deploy_") for page in PROSE.pages())
 
 
 def test_values_in_python_texts_are_words():
