@@ -161,7 +161,7 @@ def measured(program, network, formats, known, folder):
         outputs = verified["figures"]["outputs"]
         worst = min(outputs, key=lambda o: o["sqnr_db"] if isinstance(o["sqnr_db"], (int, float)) else np.inf)
         agreements = [o["top1_agreement"] for o in outputs if o.get("top1_agreement") is not None]
-        row["formats"][name] = {"sqnr_db": finite(worst["sqnr_db"]), "same_top1": finite(min(agreements)) if agreements and task != "detection" else None,
+        row["formats"][name] = {"sqnr_db": finite(worst["sqnr_db"]), "top1_agreement": finite(min(agreements)) if agreements and task != "detection" else None,
                                 "figure": finite(scored["models"][0]["figures"][figure])}
         row["float"] = finite(scored["models"][1]["figures"][figure])
         row["onnxruntime"], row["vernier"] = verified["onnxruntime_version"], verified["vernier_version"]
@@ -205,7 +205,7 @@ def band_table(record):
         if not inside:
             continue
         name = f"below {high:.0f} dB" if low == -np.inf else f"from {low:.0f} dB" if high == np.inf else f"{low:.0f} to {high:.0f} dB"
-        agreements = [file["same_top1"] for _, file in inside if file["same_top1"] is not None]
+        agreements = [file["top1_agreement"] for _, file in inside if file["top1_agreement"] is not None]
         lost = [100 * (file["figure"] - row["float"]) for row, file in inside if row["figure"] == "top-1"]
         found_again = [file["figure"] for row, file in inside if row["figure"] == "mAP"]
         perplexity = [100 * (file["figure"] / row["float"] - 1) for row, file in inside if row["figure"] == "perplexity"]
@@ -223,7 +223,7 @@ def network_table(record):
         words = (lambda v: f"{v:.3f}") if row["figure"] == "perplexity" else lambda v: percent(v) + " %"
         for name, file in sorted(row["formats"].items(), key=lambda item: float(item[1]["sqnr_db"])):
             number = isinstance(file["sqnr_db"], (int, float))
-            agreement = "-" if file["same_top1"] is None else percent(file["same_top1"]) + " %"
+            agreement = "-" if file["top1_agreement"] is None else percent(file["top1_agreement"]) + " %"
             lines.append(f"| {network} | {name} | {format(file['sqnr_db'], '.1f') if number else 'nothing quantized'} | {agreement} | "
                          f"{row['figure']} {words(file['figure'])} | {words(row['float'])} |")
     return lines
@@ -234,9 +234,9 @@ def page(record):
     versions = sorted({f"Vernier {row['vernier']}, ONNX Runtime {row['onnxruntime']}" for row in networks.values()})
     counts = "; ".join(f"{network} {row['samples']}" + (f" ({row['true_boxes']} boxes)" if "true_boxes" in row else "")
                        for network, row in networks.items())
-    agreeing = [(row, file) for row, _, file in rows_of(record) if file["same_top1"] is not None and row["figure"] == "top-1"]
-    high = [file["same_top1"] for _, file in agreeing if file["sqnr_db"] >= 30]
-    middle = [file["same_top1"] for _, file in agreeing if 15 <= file["sqnr_db"] < 30]
+    agreeing = [(row, file) for row, _, file in rows_of(record) if file["top1_agreement"] is not None and row["figure"] == "top-1"]
+    high = [file["top1_agreement"] for _, file in agreeing if file["sqnr_db"] >= 30]
+    middle = [file["top1_agreement"] for _, file in agreeing if 15 <= file["sqnr_db"] < 30]
     yolox = sorted((file["sqnr_db"], file["figure"]) for file in networks["yolox-nano"]["formats"].values())
     faces = networks["rfb320-face"]["formats"]
     mobile = networks["mobilenetv2-imagenet"]
