@@ -128,7 +128,7 @@ std::vector<std::vector<Tensor>> run_as_one_or_alone(const Session& session, con
 }  // namespace
 
 Session Subject::session(const Model& any) const {
-  return {runtime, any, {.optimize = optimizes(), .threads = 1, .integer_kernels = false}};
+  return {runtime, any, {.optimize = optimizes(), .threads = 1, .integer_kernels = false, .any_outputs = true}};
 }
 
 bool Subject::optimizes() const {

@@ -319,7 +319,7 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
     const std::size_t samples = std::clamp<std::size_t>(subject.samples->size(), 1, kSamplesStanding);
     starts = sparing_starts(laid, bytes_of, of_layers, most, kMostStanding / kPlansStanding / samples);
   }
-  SessionOptions options{.optimize = false, .threads = 1, .integer_kernels = false};
+  SessionOptions options{.optimize = false, .threads = 1, .integer_kernels = false, .any_outputs = true};
   options.part_starts = starts;
   Session session(subject.runtime, model, options);
   if (starts.size() > 1 && (!session.can_start_between() || session.parts() != starts.size())) starts = {0};

@@ -181,6 +181,15 @@ def one_token():
                  [*stored, numpy_helper.from_array(np.float32(0.2), "factor")])
 
 
+def labelled():
+    """The same with words beside y."""
+    made = small()
+    made.graph.initializer.append(helper.make_tensor("words", TensorProto.STRING, [2], [b"no", b"yes"]))
+    made.graph.node.append(helper.make_node("Identity", ["words"], ["label"], name="label"))
+    made.graph.output.append(value("label", [2], TensorProto.STRING))
+    return made
+
+
 def numbered(product="5", positive="6", small="7", leaky="8"):
     """x [1,4] -> product, of whose elements the negative ones become a tenth -> product -> y [1,3]; tensors by number."""
     nodes = [helper.make_node("MatMul", ["x", "w1"], [product], name="first"),
@@ -242,7 +251,7 @@ MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channel
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
           "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow, "tied.onnx": tied, "slow_pooled.onnx": slow_pooled,
           "mixed.onnx": mixed, "one_token.onnx": one_token, "branches.onnx": branches, "numbered.onnx": numbered, "renumbered.onnx": lambda: numbered("6", "5", "8", "7"),
-          "hostile_names.onnx": hostile_names,
+          "labelled.onnx": labelled, "hostile_names.onnx": hostile_names,
           "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
           "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir, "lookup.onnx": lookup}
 ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "one_token.npz": lambda: {"x": samples((6, 1, 1, 32))}, "branches.npz": lambda: {"x": samples((6, 4, 64))},

@@ -84,12 +84,14 @@ void drop_unread_initializers(onnx::GraphProto& graph) {
 }
 
 /// Takes over a value that the runtime made; the tensor's handle keeps it alive.
-Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw, const std::string& name) {
+/// With `any`, what is no tensor of numbers is an empty tensor.
+Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw, const std::string& name, bool any) {
   const OrtApi& api = runtime->api();
   std::shared_ptr<OrtValue> owner(raw, [runtime](OrtValue* value) { runtime->api().ReleaseValue(value); });
   int is_tensor = 0;
   runtime->check(api.IsTensor(raw, &is_tensor));
   if (is_tensor == 0) {
+    if (any) return {Dtype::String, {0}};
     throw Error(ErrorKind::Input, fmt::format("output '{}' is not a tensor (sequence, map or absent optional)", name));
   }
   OrtTensorTypeAndShapeInfo* info = nullptr;
@@ -102,6 +104,7 @@ Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw,
   runtime->check(api.GetDimensions(info, shape.data(), rank));
   api.ReleaseTensorTypeAndShapeInfo(info);
   if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    if (any) return {Dtype::String, {0}};
     throw Error(ErrorKind::Input, fmt::format("output '{}' holds strings, which cannot be compared", name));
   }
   void* data = nullptr;
@@ -247,6 +250,7 @@ struct Session::State {
   OwnedMemoryInfo memory, on_gpu;  // the latter empty: runs on the CPU
   std::vector<Part> parts;         // one after the other
   bool all_numbers = true;         // between them
+  bool any_outputs = false;        // SessionOptions::any_outputs
   bool trims = false;              // gives freed blocks back to the system
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -310,7 +314,7 @@ struct Session::State {
       if (const auto stands = standing.find(name); stands != standing.end()) {
         tensors.push_back(stands->second);
       } else if (auto value = live.extract(name)) {
-        tensors.push_back(tensor_from(runtime, value.mapped().release(), name));
+        tensors.push_back(tensor_from(runtime, value.mapped().release(), name, any_outputs));
       } else {  // an output that is listed twice
         const auto first = std::ranges::find(outputs, name);
         tensors.push_back(tensors[static_cast<std::size_t>(first - outputs.begin())]);
@@ -324,6 +328,7 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     : state_(std::make_unique<State>()) {
   refuse_aborting_nodes(model);
   state_->runtime = runtime;
+  state_->any_outputs = options.any_outputs;
   state_->memory = cpu_memory(*runtime);
   for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
@@ -416,7 +421,9 @@ std::vector<Tensor> Session::run_from(const Standing* start, const Sample& input
     state_->run_part(part, running, live);
     if (!keep || p + 1 == state_->parts.size()) continue;
     for (const std::string& name : part.last_reads) standing.erase(name);
-    for (const std::string& name : part.outputs) stand(name, tensor_from(state_->runtime, live[name].release(), name));
+    for (const std::string& name : part.outputs) {
+      stand(name, tensor_from(state_->runtime, live[name].release(), name, /*any=*/false));
+    }
     keep({p + 1, standing});
   }
   return state_->take_outputs(live, standing);

@@ -36,6 +36,8 @@ struct SessionOptions {
   bool keeps_no_memory = false;
   /// With the IR version of the model, which the runtime may be too old for; else one that its opset asks for.
   bool ir_as_given = false;
+  /// An output of strings, a sequence or a map comes back as an empty tensor of strings; else it is an error.
+  bool any_outputs = false;
   /// In the place of `optimize`; absent: as that says.
   std::optional<GraphOptimization> level = {};
   /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.

@@ -384,7 +384,8 @@ class Linter {
     unless_refused([&] {
       if (model_) look_at_pairs(*model_);
       runtime = Runtime::load(options_.measure.custom_operators);
-      if (model_) session.emplace(runtime, *model_, SessionOptions{.optimize = false, .ir_as_given = true});
+      if (model_)
+        session.emplace(runtime, *model_, SessionOptions{.optimize = false, .ir_as_given = true, .any_outputs = true});
     });
     loaded_ = session.has_value();
     if (session) run_given(runtime, *session);

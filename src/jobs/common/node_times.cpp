@@ -46,6 +46,7 @@ struct Fields<ProfileEvent> {
 std::vector<NodeTime> node_times(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                  SessionOptions options, const Sample& sample, std::size_t runs) {
   const ScratchFolder folder;
+  options.any_outputs = true;
   options.profile = (folder / "profile").string();
   {
     const Session session(runtime, model, options);

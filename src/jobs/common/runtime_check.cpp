@@ -25,8 +25,12 @@ Attempt attempt(const std::shared_ptr<const Runtime>& runtime, const Model& mode
                 bool optimize) {
   Attempt result;
   try {
-    const Session session(
-        runtime, model, {.optimize = optimize, .integer_kernels = true, .keeps_no_memory = true, .ir_as_given = true});
+    const Session session(runtime, model,
+                          {.optimize = optimize,
+                           .integer_kernels = true,
+                           .keeps_no_memory = true,
+                           .ir_as_given = true,
+                           .any_outputs = true});
     result.loaded = true;
     result.outputs = session.run(sample);
   } catch (const Error& error) {

@@ -1,5 +1,6 @@
 #include "jobs/diagnose/prove_prepared.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -17,7 +18,12 @@ RunFigures prove_prepared(const Loaded& loaded) {
   const Subject& subject = loaded.subject;
   const Sample sample = loaded.samples->at(0);
   std::map<std::string, OutputStats> stats;
-  const auto outputs_of = [&](const Model& model) {
+  const auto outputs_of = [&](Model model) {
+    auto& listed = *model.proto.mutable_graph()->mutable_output();
+    const auto others = std::ranges::remove_if(listed, [&](const onnx::ValueInfoProto& output) {
+      return std::ranges::find(subject.judged, output.name()) == subject.judged.end();
+    });
+    listed.erase(others.begin(), others.end());  // strings, for example, cannot be compared
     std::map<std::string, Tensor> outputs;
     const std::vector<Tensor> values = evaluate_exactly(subject.runtime, model, sample);
     for (std::size_t i = 0; i < values.size(); ++i) {
