@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
-<<<<<<< HEAD
 """Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/, the READMEs of examples/ and tests/peers, the
-notebooks, and the texts of the program: help, messages, hints and docstrings.
-=======
-"""Checks the prose of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/, the READMEs of examples/ and tests/peers, deploy.md as
-tests/golden has it, and the texts of the program: help, messages, hints, docstrings, and the scripts of its pages.
->>>>>>> b07b3716 (prose: check short texts, the page and deploy.md)
+notebooks, deploy.md as tests/golden has it, and the texts of the program: help, messages, hints, docstrings, and the
+scripts of its pages.
 
     prose.py [FILE ...]      prints the findings of all pages and sources, or of these; exit code 1 if there are any
 
@@ -73,12 +69,8 @@ AVOIDED = [(re.compile(pattern), instead) for pattern, instead in {
 
 def pages():
     return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "tests/peers/README.md",
-<<<<<<< HEAD
-            *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("examples/notebooks/*.ipynb")),
-=======
             *sorted(ROOT.glob("tests/golden/deploy_*.md")),
-            *sorted(ROOT.glob("examples/*/README.md")),
->>>>>>> b07b3716 (prose: check short texts, the page and deploy.md)
+            *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("examples/notebooks/*.ipynb")),
             *sorted(path for path in (ROOT / "docs").rglob("*.md") if not str(path.relative_to(ROOT)).startswith(GENERATED))]
 
 
@@ -235,14 +227,10 @@ def findings_of(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return findings(text)
-<<<<<<< HEAD
     if path.suffix == ".ipynb":
         cells = [(number, cell) for number, cell in enumerate(json.loads(text)["cells"], 1) if cell["cell_type"] == "markdown"]
         return [(number, fault) for number, cell in cells for _, fault in findings("".join(cell["source"]), columns=1000)]
-    texts = python_texts(text) if path.suffix == ".py" else cpp_texts(text)
-=======
     texts = {".py": python_texts, ".js": js_texts}.get(path.suffix, cpp_texts)(text)
->>>>>>> b07b3716 (prose: check short texts, the page and deploy.md)
     return [(number, fault) for number, each in texts for fault in program_findings(each)]
 
 
