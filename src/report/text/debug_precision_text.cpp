@@ -88,7 +88,7 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
   if (outcome_of(report) == Outcome::Refused) {
     paint = Paint::Bad;
     if (text.ends_with('.')) text.pop_back();
-    text += fmt::format(" (in simulation: ONNX Runtime refuses {})", model_words(report));
+    text += fmt::format(" (in simulation: ONNX Runtime refuses {})", kOutputModel);
   }
   return painted(wrap(text, options.width), paint, options.color) + "\n";
 }

@@ -369,17 +369,16 @@ Answer searched(const DiagnoseReport& report) {
 Answer refused_by_runtime(const DiagnoseReport& report) {
   const RuntimeCheck& check = *report.typed->onnxruntime;
   Answer answer;
-  answer.sentence = fmt::format("ONNX Runtime {} refuses {}.", report.onnxruntime_version, model_words(report));
+  answer.sentence = fmt::format("ONNX Runtime {} refuses {}.", report.onnxruntime_version, kOutputModel);
   if (report.final_figures) {
     answer.sentence +=
         fmt::format(" Simulated, it measures {}.", figure_text(*report.final_figures, report.requirement));
   }
-  answer.advice.push_back("ONNX Runtime's message: " + printable(check.refused));
-  answer.advice.push_back(
-      check.runs_unoptimized
-          ? "It runs without optimizations: set graph_optimization_level to ORT_DISABLE_ALL, or keep "
-            "the layer that is named in float32 with --layer-precisions NAME:float32."
-          : "Keep the layer that is named in float32 with --layer-precisions NAME:float32.");
+  answer.then("ONNX Runtime's message: " + printable(check.refused));
+  answer.then(check.runs_unoptimized
+                  ? "It runs without optimizations: set graph_optimization_level to ORT_DISABLE_ALL, or keep the named "
+                    "layer in FP32 with --layer-precisions NAME:float32."
+                  : "Keep the named layer in FP32 with --layer-precisions NAME:float32.");
   return answer;
 }
 

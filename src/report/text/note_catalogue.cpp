@@ -327,7 +327,8 @@ constexpr NoteTemplate kNotes[] = {
     {"search-stopped",
      "the search was stopped. To continue, run the same command with ‹resume› (its trials are in {journal})"},
     {"searched-by-runtime",
-     "{engine} with its default optimizations misses a limit that the simulation meets, so the search ran trials in it"},
+     "{engine} with its default optimizations misses a limit that the simulation meets, so the search ran trials in "
+     "it"},
     {"sensitivities-left-out",
      "sensitivity was measured for the {measured} layers with the largest local errors; {others} more rank after them "
      "by local error"},
