@@ -36,7 +36,8 @@ constexpr Step kSteps[] = {
     {"inline_ifs", passes::inline_ifs, When::Always},
     {"fold_batch_norm", passes::fold_batch_norm, When::Lowering, &PrepareOptions::fold_batch_norm},
     {"fold_factors", passes::fold_factors, When::Lowering, &PrepareOptions::openvino_products},
-    {"bias_products", passes::bias_products, When::Lowering, &PrepareOptions::openvino_products},
+    {"part_products", passes::part_products, When::Lowering, &PrepareOptions::openvino_products},
+    {"part_attention", passes::part_attention, When::Lowering, &PrepareOptions::for_openvino},
     {"raise_opset", passes::raise_opset, When::Raising},
     // The version converter writes shapes as nodes where it does not look whether they are known.
     {"fold_constants", passes::fold_constants, When::Raising},
@@ -77,7 +78,8 @@ bool prepares_alike(const Model& model, const PrepareOptions& one, const Prepare
          (lowers(one) && one.openvino_products) == (lowers(other) && other.openvino_products) &&
          one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
          opset_for(model, one) == opset_for(model, other) &&
-         (one.for_openvino == other.for_openvino || !has_operator(model.proto, "RoiAlign")) &&
+         (one.for_openvino == other.for_openvino ||
+          (!has_operator(model.proto, "RoiAlign") && (!lowers(one) || !has_operator(model.proto, "MatMul")))) &&
          (one.inline_ifs == other.inline_ifs || !has_operator(model.proto, "If"));
 }
 

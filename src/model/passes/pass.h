@@ -130,11 +130,17 @@ Outcome fold_batch_norm(Model& model, const Context& context);
 /// products with such a factor (docs/records/truth-openvino.md).
 Outcome fold_factors(Model& model, const Context& context);
 
-/// x W -> x W + b, b = (1e-30, 0, 0, ...), or one channel of an even bias moved to the next float, for Gemm and MatMul
-/// with a constant float32 weight of at most 256 rows and columns, 1 to 8 rows of data, a fixed size, no bias that
-/// differs by channel, and another such product behind it. A MatMul becomes a Gemm of its name. OpenVINO 2026.4 returns
-/// garbage for quantized ones without (docs/records/truth-openvino.md).
-Outcome bias_products(Model& model, const Context& context);
+/// x W -> Gemm(Transpose(x), W, transA=1), exact, for a Gemm or MatMul with a constant float32 weight whose data come,
+/// by constants and operators by element alone, from another such product of a fixed size: at most 256 rows and columns
+/// of its weight, 1 to 8 rows of data. Not where the first one has a bias that differs by channel, and at most one
+/// operator lies between that is no factor. OpenVINO 2026.4 computes both in one kernel, which returns garbage for most
+/// other forms; no operand of it may be transposed (docs/records/truth-openvino.md).
+Outcome part_products(Model& model, const Context& context);
+
+/// p v -> Squeeze(Unsqueeze(p) v), exact, for a MatMul of data with a result of four dimensions, as many heads as rows,
+/// behind another MatMul of data: attention. OpenVINO 2026.4 computes it in one kernel, which confuses the two
+/// dimensions in INT8 and BF16 if something is transposed in front or behind (docs/records/truth-openvino.md).
+Outcome part_attention(Model& model, const Context& context);
 
 /// Each node that means something else at the target opset is converted alone, by ONNX's version converter, in a model
 /// of one node: names of all other nodes and tensors survive by construction, large weights never pass through it, and

@@ -1,6 +1,5 @@
-// OpenVINO's low precision transformations: rules of its documentation, documented, not run; but for
-// signed-behind-concat, one-bias-for-all and scale-behind-product, which were seen with OpenVINO 2026.4
-// (docs/records/truth-openvino.md).
+// OpenVINO's low precision transformations: rules of its documentation, documented, not run. Those that compute
+// otherwise and signed-behind-concat, one-bias-for-all were seen with OpenVINO 2026.4 (docs/records/truth-openvino.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,13 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "model/model.h"
 #include "model/openvino_reader.h"
 #include "model/operator_traits.h"
+#include "plan/rules/openvino_kernels.h"
 #include "plan/rules/rules.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/tensor.h"
@@ -25,12 +24,6 @@ namespace {
 
 using Node = onnx::NodeProto;
 using Findings = std::vector<PlacementFinding>;
-
-void computes_otherwise(Findings& findings, std::string why, std::string change) {
-  PlacementFinding finding{{}, {}, std::move(why), std::move(change)};
-  finding.computes_otherwise = true;
-  findings.push_back(std::move(finding));
-}
 
 void one_input_in_float_for_openvino(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!has_weight(node)) return;
@@ -120,85 +113,6 @@ void one_bias_for_all(const QdqGraph& graph, const Node& node, Findings& finding
        "fix the batch in the file, or store that tensor as a constant"});
 }
 
-bool is_matrix_product(const Node& node) { return node.op_type() == "Gemm" || node.op_type() == "MatMul"; }
-
-bool scales(const Node& node) { return node.op_type() == "Mul" || node.op_type() == "Div"; }
-
-/// The only reader of `tensor` if it computes element by element with a constant: Mul, Div, Add, Relu, Clip.
-const Node* elementwise_behind(const QdqGraph& graph, const std::string& tensor) {
-  const auto& readers = graph.readers(tensor);
-  if (readers.size() != 1 || graph.is_output(tensor)) return nullptr;
-  const Node& node = *readers.front();
-  if (node.op_type() == "Relu" || node.op_type() == "Clip") return &node;
-  const bool taken = scales(node) || node.op_type() == "Add";
-  return taken && (graph.constant(node.input(0)) || graph.constant(node.input(1))) ? &node : nullptr;
-}
-
-/// Another quantized product reads it, behind what elementwise_behind() finds.
-bool leads_to_product(const QdqGraph& graph, std::string tensor) {
-  while (const Node* node = elementwise_behind(graph, tensor)) tensor = node->output(0);
-  const Node* quantizer = graph.only_quantizer(tensor);
-  if (quantizer == nullptr) return false;
-  for (const Node* dequantizer : graph.readers(quantizer->output(0))) {
-    for (const Node* reader : graph.readers(dequantizer->output(0))) {
-      if (is_matrix_product(*reader) && reader->input(0) == dequantizer->output(0)) return true;
-    }
-  }
-  return false;
-}
-
-/// Products that OpenVINO takes into one kernel with the next one, as its rank, rows and columns allow. A result of up
-/// to 8 rows and matrices of up to 256 rows and columns were measured.
-bool in_kernel_of_products(const QdqGraph& graph, const Node& node) {
-  if (!is_matrix_product(node) || node.input_size() < 2) return false;
-  if (graph.dequantizer(node.input(0)) == nullptr || graph.dequantizer(node.input(1)) == nullptr) return false;
-  constexpr std::int64_t kMostRows = 8;
-  constexpr std::int64_t kMostColumns = 256;
-  const Shape result = graph.shape(node.output(0));
-  const Shape weight = graph.shape(node.input(1));
-  const bool small = result.size() == 2 && result[0] >= 1 && result[0] <= kMostRows &&
-                     std::ranges::all_of(weight, [](std::int64_t size) { return size >= 1 && size <= kMostColumns; });
-  return small && leads_to_product(graph, node.output(0));
-}
-
-/// A bias with one value for all channels is as good as none.
-bool differs_by_channel(const QdqGraph& graph, const std::string& bias) {
-  const std::optional<Tensor> value = graph.value(bias);
-  if (!value) return graph.dequantizer(bias) != nullptr;
-  if (value->dtype() != Dtype::Float32) return true;
-  return std::ranges::adjacent_find(value->floats(), std::not_equal_to()) != value->floats().end();
-}
-
-/// Of such a kernel, whatever stands in place of a bias behind the dequantized product is computed wrong where one
-/// thread runs a stream, and for 4 to 8 rows by default. Values of 1e8 and of 0 were seen; an f32 file is right.
-void scale_behind_product(const QdqGraph& graph, const Node& node, Findings& findings) {
-  if (!in_kernel_of_products(graph, node)) return;
-  const onnx::AttributeProto* alpha = find_attribute(node, "alpha");
-  std::string factor = alpha != nullptr && alpha->f() != 1.0F ? fmt::format("its alpha is {}", alpha->f()) : "";
-  bool biased = node.op_type() == "Gemm" && node.input_size() > 2 && differs_by_channel(graph, node.input(2));
-  const Node* behind = elementwise_behind(graph, node.output(0));
-  if (behind != nullptr && behind->op_type() == "Add") {
-    const std::string& bias = behind->input(graph.constant(behind->input(0)) ? 0 : 1);
-    biased = biased || differs_by_channel(graph, bias);
-    behind = elementwise_behind(graph, behind->output(0));
-  }
-  if (factor.empty() && behind != nullptr && scales(*behind)) {
-    factor = fmt::format("'{}' scales its result", printable(behind->name()));
-  }
-  if (!factor.empty()) {
-    computes_otherwise(
-        findings,
-        fmt::format("{} and another product follows. OpenVINO 2026.4 computes this wrongly with one thread per stream",
-                    factor),
-        "fold the factor into the weight, as ‹target› openvino does");
-  } else if (!biased) {
-    computes_otherwise(findings,
-                       "the layer has no bias and another product follows. OpenVINO 2026.4 computes this wrongly with "
-                       "one thread per stream",
-                       "leave it in float, or pass more than 8 rows at once");
-  }
-}
-
 void sixteen_bits_for_openvino(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!QdqGraph::quantizes(node)) return;
   const Dtype type = graph.codes_type(node);
@@ -247,6 +161,7 @@ constexpr std::array kOpenvinoRules = {
     PlacementRule{"signed-behind-concat", signed_behind_concat},
     PlacementRule{"one-bias-for-all", one_bias_for_all},
     PlacementRule{"scale-behind-product", scale_behind_product},
+    PlacementRule{"heads-taken-for-rows", heads_taken_for_rows},
     PlacementRule{"sixteen-bits", sixteen_bits_for_openvino},
     PlacementRule{"read-otherwise", reads_otherwise},
     PlacementRule{"rounded-at-run-time", rounds_at_run_time},

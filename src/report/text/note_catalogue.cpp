@@ -12,6 +12,9 @@ constexpr NoteTemplate kNotes[] = {
      "‹vernier data concat›)"},
     {"arrays-as-iterations", "{file}: its arrays are read as {iterations} iterations along their first axis"},
     {"artifact-missing", "‹artifacts› {file}: missing after a check"},
+    {"attention-parted",
+     "{count:#product} of attention with as many heads as rows {count:?has|have} an Unsqueeze in front, because "
+     "OpenVINO 2026.4 can confuse the two"},
     {"automatic-calibration", "automatic calibration: {answer:text}"},
     {"axes-share-a-name",
      "axes {axis} and {other_axis} of input '{input}' share the name '{name}', but TensorRT allows one size per name. "
@@ -23,9 +26,6 @@ constexpr NoteTemplate kNotes[] = {
      "{nodes:#BatchNormalization node} not folded into the layer before ({nodes}): rounding its weight would then cost "
      "accuracy"},
     {"best-plan-not-kept", "{error:text}: the best plan so far is not kept"},
-    {"biases-added",
-     "{count:#product} of small matrices got a bias of 1e-30, because OpenVINO 2026.4 can return wrong results for "
-     "products without one"},
     {"builder-setting-without-effect", "{setting:text} has no effect: no engine is built"},
     {"cache-states-not-measured",
      "{outputs:#output} ({outputs:2}) {outputs:?is a state|are states} of a cache and {outputs:?is|are} not measured. "
@@ -259,6 +259,9 @@ constexpr NoteTemplate kNotes[] = {
      "constant in the output model: {count} of {of} places along axis {axis} of '{output}' ({places}). In the float "
      "model their values are from {min:.3g} to {max:.3g}: a shared scale for larger values hides them"},
     {"plugins-without-effect", "‹plugins› has no effect: TensorRT was not asked"},
+    {"products-parted",
+     "{count:#product} of small matrices {count:?reads|read} a Transpose, because OpenVINO 2026.4 can return wrong "
+     "results for two products in one kernel"},
     {"quantizers-clamp",
      "the quantizers of {clamps:#tensor} also clamp like activations, and the FP32 network keeps these clamps: "
      "{clamps}. Only the float model can tell a clamp from a range that is too narrow"},

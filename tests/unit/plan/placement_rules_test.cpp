@@ -171,13 +171,50 @@ TEST(OpenvinoRules, AFactorOrNoBiasBetweenTwoProducts) {
   EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "c = Mul(a, two) e = Add(c, bias) b = Relu(e)"), wrong);
   EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "c = Add(a, bias) e = Div(c, two) b = Relu(e)"), wrong);
   EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", relu), wrong);
+  const std::string biased = "[p] a = Gemm(xd, wd, bias)";
+  EXPECT_EQ(found_between_products(biased, "b = Neg(a)"), wrong);
+  EXPECT_EQ(found_between_products(biased, "c = Neg(a) b = Relu(c)"), wrong);
+  EXPECT_EQ(found_between_products(biased, "c = Relu(a) b = Add(bias, c)"), wrong);
+  EXPECT_EQ(found_between_products(biased, "c = Relu(a) b = Sub(c, bias)"), wrong);
+  EXPECT_EQ(found_between_products(biased, "c = Max(a, two) e = Squeeze(c) b = Mul(e, bias)"), wrong);
   EXPECT_EQ(found_between_products("[p] a = Gemm(xd, wd, even)", relu), wrong) << "one bias for all channels";
 
   EXPECT_EQ(found_between_products("[p] a = Gemm(xd, wd, bias)", relu), Found{});
   EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "c = Add(bias, a) b = Relu(c)"), Found{});
   EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "b = Sigmoid(a)"), Found{});
+  EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", "c = Sub(a, bias) b = Relu(c)"), Found{});
+  EXPECT_EQ(found_between_products(biased, "c = Relu(a) b = Add(c, two)"), Found{});
+  EXPECT_EQ(found_between_products(biased, "c = Neg(a) b = Sigmoid(c)"), Found{});
   EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", relu, "9"), Found{});
   EXPECT_EQ(found_between_products("[p] a = MatMul(xd, wd)", relu, "N"), Found{});
+}
+
+/// Attention with `heads` of 4 rows, whose first product is quantized, with `between` that makes p of its result s.
+Found found_in_attention(const std::string& type, const std::string& heads, const std::string& first,
+                         const std::string& between) {
+  const Model model = normalized_file(
+      parse_model("g (" + type + "[N," + heads + ",4,4] x) => (" + type +
+                  "[N,a,b,c] y) <float s = {0.5}, uint8 u = {128}, int64[1] axes = {0}> {" + first + between + "}"));
+  Found names;
+  for (const PlacementFinding& finding : apply_rules(QdqGraph(model), Target::OpenVino)) {
+    if (finding.computes_otherwise) names.emplace_back(finding.rule, finding.node);
+  }
+  return names;
+}
+
+TEST(OpenvinoRules, AsManyHeadsAsRows) {
+  const Found wrong{{"heads-taken-for-rows", "pv"}};
+  const std::string codes = "q = QuantizeLinear(x, s, u) d = DequantizeLinear(q, s, u) [qk] s1 = MatMul(d, x) ";
+  const std::string plain = "[qk] s1 = MatMul(x, x) ";
+  const std::string direct = "p = Softmax(s1) [pv] a = MatMul(p, x) y = Transpose <perm = [0, 2, 1, 3]> (a)";
+  EXPECT_EQ(found_in_attention("float", "4", codes, direct), wrong);
+  EXPECT_EQ(found_in_attention("bfloat16", "4", plain, direct), wrong);
+  EXPECT_EQ(found_in_attention("float", "3", codes, direct), Found{});
+  EXPECT_EQ(found_in_attention("float", "4", plain, direct), Found{}) << "nothing is quantized";
+  EXPECT_EQ(found_in_attention("bfloat16", "4", plain,
+                               "p = Softmax(s1) u5 = Unsqueeze(p, axes) [pv] a5 = MatMul(u5, x) "
+                               "a = Squeeze(a5, axes) y = Transpose <perm = [0, 2, 1, 3]> (a)"),
+            Found{});
 }
 
 TEST(OpenvinoRules, AFloatWeightBesideQuantizedDataAndSixteenBits) {
