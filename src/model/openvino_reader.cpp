@@ -1,6 +1,7 @@
 #include "model/openvino_reader.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "model/contents.h"
 #include "model/graph_edit.h"
@@ -8,6 +9,45 @@
 #include "model/operator_traits.h"
 
 namespace vernier {
+namespace {
+
+/// The windows of a pool along one dimension.
+struct Windows {
+  std::int64_t data = 0;    // its size; below 1: unknown
+  std::int64_t kernel = 1;  // with its dilation
+  std::int64_t stride = 1;
+  std::int64_t before = 0, behind = 0;
+
+  std::int64_t padding() const { return before + behind; }
+  std::int64_t with_ceil() const { return (data + padding() - kernel + stride - 1) / stride + 1; }
+};
+
+/// Of a pool with ceil_mode and explicit padding; empty for others.
+std::vector<Windows> windows_of(const onnx::NodeProto& node, const Shape& data) {
+  const onnx::AttributeProto* automatic = find_attribute(node, "auto_pad");
+  if (attribute_int(node, "ceil_mode", 0) == 0) return {};
+  if (automatic != nullptr && !automatic->s().empty() && automatic->s() != "NOTSET") return {};
+  const std::vector<std::int64_t> kernel = attribute_ints(node, "kernel_shape");
+  const std::vector<std::int64_t> pads = attribute_ints(node, "pads");
+  const std::vector<std::int64_t> strides = attribute_ints(node, "strides");
+  const std::vector<std::int64_t> dilations = attribute_ints(node, "dilations");
+  const std::size_t dims = kernel.size();
+  const auto fits = [&](const std::vector<std::int64_t>& values, std::size_t size) {
+    return values.empty() || values.size() == size;
+  };
+  if (!fits(pads, 2 * dims) || !fits(strides, dims) || !fits(dilations, dims)) return {};
+  std::vector<Windows> windows(dims);
+  for (std::size_t i = 0; i < dims; ++i) {
+    if (data.size() == dims + 2) windows[i].data = data[i + 2];
+    windows[i].kernel = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
+    windows[i].stride = std::max<std::int64_t>(strides.empty() ? 1 : strides[i], 1);
+    windows[i].before = pads.empty() ? 0 : pads[i];
+    windows[i].behind = pads.empty() ? 0 : pads[dims + i];
+  }
+  return windows;
+}
+
+}  // namespace
 
 int opset_read_by_openvino(const onnx::NodeProto& node, int opset) {
   // The axes are an input from opset 18 on; of the attribute in front of that it knows nothing.
@@ -34,6 +74,35 @@ int opset_read_by_openvino(const onnx::ModelProto& model) {
 
 bool lacks_attribute_for_openvino(const onnx::NodeProto& node) {
   return is_onnx(node, "RoiAlign") && find_attribute(node, "sampling_ratio") == nullptr;
+}
+
+bool averages_beyond_padding(const onnx::NodeProto& node, const Shape& data) {
+  if (!is_onnx(node, "AveragePool") || attribute_int(node, "count_include_pad", 0) == 0) return false;
+  return std::ranges::any_of(windows_of(node, data), [](const Windows& windows) {
+    if (windows.padding() == 0) return false;
+    return windows.data < 1 ||
+           (windows.with_ceil() - 1) * windows.stride + windows.kernel > windows.data + windows.padding();
+  });
+}
+
+std::optional<std::vector<std::int64_t>> pads_of_dropped_window(const onnx::NodeProto& node, const Shape& data) {
+  if (!is_onnx(node, "MaxPool")) return std::nullopt;
+  const std::vector<Windows> windows = windows_of(node, data);
+  bool drops = false;
+  std::vector<std::int64_t> pads(2 * windows.size());
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const Windows& along = windows[i];
+    if (along.data < 1) return std::nullopt;
+    std::int64_t count = along.with_ceil();
+    if ((count - 1) * along.stride >= along.data + along.before) {
+      drops = true;
+      --count;
+    }
+    pads[i] = along.before;
+    pads[windows.size() + i] =
+        std::max(along.behind, (count - 1) * along.stride + along.kernel - along.data - along.before);
+  }
+  return drops ? std::optional(pads) : std::nullopt;
 }
 
 }  // namespace vernier

@@ -4,6 +4,12 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "vernier/tensor.h"
+
 namespace vernier {
 
 /// The first opset at which it reads `node`, which is of `opset`; `opset` where it reads that. Exact but for Softmax of
@@ -14,5 +20,13 @@ int opset_read_by_openvino(const onnx::ModelProto& model);
 
 /// RoiAlign that leaves out its sampling_ratio: ONNX has 0 for that, and it takes 1.
 bool lacks_attribute_for_openvino(const onnx::NodeProto& node);
+
+/// AveragePool with ceil_mode, padding and count_include_pad, whose last window may reach beyond the padding: it counts
+/// other elements than ONNX. `data` is the shape of its input; unknown sizes count as such that do.
+bool averages_beyond_padding(const onnx::NodeProto& node, const Shape& data);
+
+/// The pads with which a MaxPool of ceil_mode=0 gives what ONNX means, where ceil_mode=1 has a last window in the
+/// padding alone: ONNX drops it, and OpenVINO does not. Nullopt elsewhere, and for unknown sizes.
+std::optional<std::vector<std::int64_t>> pads_of_dropped_window(const onnx::NodeProto& node, const Shape& data);
 
 }  // namespace vernier

@@ -77,9 +77,7 @@ bool prepares_alike(const Model& model, const PrepareOptions& one, const Prepare
           (one.formats == other.formats && one.weights_per_channel == other.weights_per_channel)) &&
          (lowers(one) && one.openvino_products) == (lowers(other) && other.openvino_products) &&
          one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
-         opset_for(model, one) == opset_for(model, other) &&
-         (one.for_openvino == other.for_openvino ||
-          (!has_operator(model.proto, "RoiAlign") && (!lowers(one) || !has_operator(model.proto, "MatMul")))) &&
+         opset_for(model, one) == opset_for(model, other) && one.for_openvino == other.for_openvino &&
          (one.inline_ifs == other.inline_ifs || !has_operator(model.proto, "If"));
 }
 

@@ -15,6 +15,11 @@ PROGRAM = os.environ["VERNIER_PROGRAM"]
 FLOAT = TensorProto.FLOAT
 RANDOM = numpy.random.default_rng(71)
 CONV = numpy_helper.from_array(RANDOM.normal(0, 0.4, (4, 3, 3, 3)).astype(numpy.float32), "w")
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+MORE = {"scales": numpy.array([1, 1, 0.6, 0.6], numpy.float32), "sizes": numpy.array([5, 7]), "pads": numpy.array([0, 0, 1, 2, 0, 0, 2, 1]),
+        "P": RANDOM.normal(0, 2, (1, 12)).astype(numpy.float32),
+        **{op + "W": RANDOM.normal(0, 0.5, (1, 4 * gates, 8)).astype(numpy.float32) for op, gates in GATES.items()},
+        **{op + "R": RANDOM.normal(0, 0.5, (1, 4 * gates, 4)).astype(numpy.float32) for op, gates in GATES.items()}}
 ROIS = [numpy_helper.from_array(numpy.array([[0, 0, 5, 5], [1, 1, 7, 6]], numpy.float32), "rois"),
         numpy_helper.from_array(numpy.array([0, 0]), "image_of")]
 
@@ -28,8 +33,12 @@ def vernier(*arguments, folder, codes=(0,)):
 def behind_a_convolution(node, opset, folder):
     """Abs keeps the logarithms real."""
     nodes = [helper.make_node("Conv", ["x", "w"], ["sum"], pads=[1] * 4, name="conv"), helper.make_node("Abs", ["sum"], ["h"]), node]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [1, 3, 8, 8])],
-                              [helper.make_tensor_value_info("y", FLOAT, None)], [CONV, *(ROIS if node.op_type == "RoiAlign" else [])])
+    constants = [numpy_helper.from_array(value, name) for name, value in MORE.items() if name in node.input]
+    if "rows" in node.input:
+        nodes.insert(2, helper.make_node("Reshape", ["h", "shape"], ["rows"]))
+        constants.append(numpy_helper.from_array(numpy.array([8, 4, 8]), "shape"))
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [1, 3, 8, 8])], [helper.make_tensor_value_info("y", FLOAT, None)],
+                              [CONV, *constants, *(ROIS if node.op_type == "RoiAlign" else [])])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), folder / "net.onnx")
     numpy.save(folder / "x.npy", RANDOM.normal(size=(4, 1, 3, 8, 8)).astype(numpy.float32))
 
@@ -39,6 +48,31 @@ READ_OTHERWISE = {
        for op in ("ReduceL1", "ReduceLogSum", "ReduceLogSumExp") for opset in (13, 17)},
     "Softmax-11": (helper.make_node("Softmax", ["h"], ["y"], axis=1, name="r"), 11),
     "RoiAlign-17": (helper.make_node("RoiAlign", ["h", "rois", "image_of"], ["y"], output_height=2, output_width=2, name="r"), 17),
+    **{f"AveragePool-{opset}": (helper.make_node("AveragePool", ["h"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, ceil_mode=1,
+                                                 count_include_pad=1, name="r"), opset) for opset in (10, 11, 19)},
+    "MaxPool-17": (helper.make_node("MaxPool", ["h"], ["y"], kernel_shape=[2, 2], strides=[3, 4], pads=[0, 0, 1, 1], ceil_mode=1, name="r"), 17),
+}
+
+
+def resized(**attributes):
+    return helper.make_node("Resize", ["h", "", "scales"], ["y"], name="r", **attributes), 19
+
+
+def recurrent(operator, *inputs, **attributes):
+    return helper.make_node(operator, ["rows", operator + "W", operator + "R", "", *inputs], ["y"], hidden_size=4, name="r", **attributes), 17
+
+
+KEPT_OTHERWISE = {
+    "antialias": resized(mode="linear", antialias=1), "exclude_outside": resized(mode="cubic", exclude_outside=1),
+    "keep_aspect_ratio_policy": (helper.make_node("Resize", ["h", "", "", "sizes"], ["y"], mode="linear", axes=[2, 3],
+                                                  keep_aspect_ratio_policy="not_larger", name="r"), 19),
+    "peepholes": recurrent("LSTM", "", "", "", "P"), "input_forget": recurrent("LSTM", input_forget=1),
+    "RoiAlign max": (helper.make_node("RoiAlign", ["h", "rois", "image_of"], ["y"], output_height=2, output_width=2, sampling_ratio=2, mode="max", name="r"), 17),
+}
+REFUSED = {
+    "HardSigmoid LSTM": recurrent("LSTM", activations=["HardSigmoid", "Tanh", "Tanh"]), "HardSigmoid GRU": recurrent("GRU", activations=["HardSigmoid", "Tanh"]),
+    "Softsign RNN": recurrent("RNN", activations=["Softsign"]), "wrap": (helper.make_node("Pad", ["h", "pads"], ["y"], mode="wrap", name="r"), 19),
+    "half_pixel_symmetric": resized(mode="linear", coordinate_transformation_mode="half_pixel_symmetric"),
 }
 READ = {
     "ReduceL1-11": (helper.make_node("ReduceL1", ["h"], ["y"], axes=[3], name="r"), 11),
@@ -72,6 +106,25 @@ def test_files_for_openvino_are_read_as_they_are_meant(name, tmp_path):
         simulated = float(report["figures"]["outputs"][0]["sqnr_db"])
         assert figure > min(simulated - 1, 60) and "read-otherwise" not in rules("typed.onnx", tmp_path)
         assert not any(note["code"] == "engine-computes-otherwise" for note in report.get("warning_codes", []))
+
+
+@pytest.mark.parametrize("name", KEPT_OTHERWISE)
+def test_what_cannot_be_written_for_openvino_is_told(name, tmp_path):
+    behind_a_convolution(*KEPT_OTHERWISE[name], tmp_path)
+    assert on_openvino("net.onnx", tmp_path)[1] < 45, "OpenVINO reads it now: the rule can go"
+    assert "read-otherwise" in rules("net.onnx", tmp_path)
+    done = vernier("convert", "net.onnx", "--int8", "--target", "openvino", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path)
+    assert "OpenVINO returns other results than the figures at 1 node, first 'r'" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_openvino_refuses_is_told_beforehand(name, tmp_path):
+    behind_a_convolution(*REFUSED[name], tmp_path)
+    assert on_openvino("net.onnx", tmp_path)[0] is None, "OpenVINO reads it now: the rule can go"
+    assert "refused-by-reader" in rules("net.onnx", tmp_path)
+    done = vernier("diagnose", "net.onnx", "--int8", "--target", "openvino", "--data", "x.npy", "--min-sqnr", "5", "--no-latency", "-o", "out", folder=tmp_path)
+    assert "OpenVINO rejects the file because of 1 node, first 'r'" in " ".join(done.stderr.split())
+    assert "only in simulation: OpenVINO rejects 1 node" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("name", READ)

@@ -25,6 +25,8 @@ struct PlacementFinding {
   std::string compiled{};
   /// The engine computes something else there than the file says.
   bool computes_otherwise = false;
+  /// The engine takes no file with it.
+  bool refused = false;
 };
 
 /// The rule of operators on quantized values that the engine's published list does not have.

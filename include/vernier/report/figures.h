@@ -112,6 +112,7 @@ struct NotSimulated {
   std::string first;  // the first of them
   std::string why;    // of that one
   std::string cure;
+  bool refused = false;  // the engine takes no file with them
 };
 
 /// What an engine itself gave.

@@ -54,7 +54,8 @@ Outcome replace_removed_operators(Model& model, const Context& context);
 /// x 720), and say nothing. ONNX Runtime gives the same bits for both.
 Outcome pad_transposed(Model& model, const Context& context);
 
-/// For OpenVINO: RoiAlign with the default of its sampling_ratio written out.
+/// For OpenVINO: RoiAlign with the default of its sampling_ratio written out; the padding of an AveragePool with
+/// ceil_mode and count_include_pad as a Pad in front; MaxPool without ceil_mode where ONNX drops the last window.
 Outcome spell_out_for_openvino(Model& model, const Context& context);
 
 /// OptionalGetElement(Optional(x)) -> Identity(x), and OptionalHasElement(Optional(x)) -> true: an optional has no type

@@ -1,22 +1,83 @@
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "model/graph_edit.h"
 #include "model/openvino_reader.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
+#include "model/pieces.h"
+#include "vernier/tensor.h"
 
 namespace vernier::passes {
+namespace {
+
+/// AveragePool(x) -> AveragePool(Pad(x)): what it counts is then part of its data.
+std::vector<onnx::NodeProto> padded_in_front(Model& model, onnx::GraphProto& graph, const onnx::NodeProto& pool,
+                                             NamePool& names) {
+  constexpr int kPadsAreAnInput = 11;
+  const std::vector<std::int64_t> of_pool = attribute_ints(pool, "pads");
+  const std::size_t dims = of_pool.size() / 2;
+  std::vector<std::int64_t> pads(2 * (dims + 2));
+  for (std::size_t i = 0; i < dims; ++i) {
+    pads[2 + i] = of_pool[i];
+    pads[dims + 4 + i] = of_pool[dims + i];
+  }
+  Pieces pieces(model, graph, pool, names);
+  std::vector<std::string> inputs{pool.input(0)};
+  const bool as_input = default_opset(model.proto) >= kPadsAreAnInput;
+  if (as_input) {
+    inputs.push_back(pieces.constant("/pads", Tensor::of_int64({static_cast<std::int64_t>(pads.size())}, pads)));
+  }
+  const std::string padded = pieces.add("Pad", inputs);
+  if (!as_input) set_attribute(pieces.last(), "pads", pads);
+  pieces.add("AveragePool", {padded});
+  std::vector<onnx::NodeProto> made = pieces.finish();
+  made.back() = pool;
+  made.back().set_input(0, padded);
+  set_attribute(made.back(), "pads", std::vector<std::int64_t>(2 * dims));
+  set_attribute(made.back(), "count_include_pad", std::int64_t{0});
+  return made;
+}
+
+}  // namespace
 
 Outcome spell_out_for_openvino(Model& model, const Context& /*context*/) {
-  std::int64_t written = 0;
+  std::int64_t ratios = 0;
+  std::int64_t pools = 0;
+  std::map<std::string, ValueType> types;
+  bool looked = false;
+  NamePool names(model);
+  const auto shape_of = [&](const std::string& tensor) {
+    if (!std::exchange(looked, true)) types = infer_types(model);
+    const auto type = types.find(tensor);
+    return type == types.end() || !type->second.rank_known ? Shape{} : type->second.shape;
+  };
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
-    for (onnx::NodeProto& node : *graph.mutable_node()) {
-      if (!lacks_attribute_for_openvino(node)) continue;
-      set_attribute(node, "sampling_ratio", std::int64_t{0});
-      ++written;
+    for (int i = 0; i < graph.node_size(); ++i) {
+      onnx::NodeProto& node = *graph.mutable_node(i);
+      if (lacks_attribute_for_openvino(node)) {
+        set_attribute(node, "sampling_ratio", std::int64_t{0});
+        ++ratios;
+      } else if (is_onnx(node, "MaxPool")) {
+        const auto pads = pads_of_dropped_window(node, shape_of(node.input(0)));
+        if (!pads) continue;
+        set_attribute(node, "pads", *pads);
+        set_attribute(node, "ceil_mode", std::int64_t{0});
+        ++pools;
+      } else if (is_onnx(node, "AveragePool") && averages_beyond_padding(node, shape_of(node.input(0)))) {
+        replace_node(graph, i, padded_in_front(model, graph, onnx::NodeProto(node), names));
+        ++i;
+        ++pools;
+      }
     }
   });
-  if (written == 0) return {};
-  return {.notes = {{"sampling-ratio-written", {{"nodes", written}}}}};
+  Outcome outcome;
+  if (ratios > 0) outcome.notes.push_back({"sampling-ratio-written", {{"nodes", ratios}}});
+  if (pools > 0) outcome.notes.push_back({"pools-spelled-out", {{"nodes", pools}}});
+  return outcome;
 }
 
 }  // namespace vernier::passes

@@ -12,9 +12,9 @@
 
 #include "base/text.h"
 #include "model/model.h"
-#include "model/openvino_reader.h"
 #include "model/operator_traits.h"
 #include "plan/rules/openvino_kernels.h"
+#include "plan/rules/openvino_reader_rules.h"
 #include "plan/rules/rules.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/tensor.h"
@@ -121,23 +121,6 @@ void sixteen_bits_for_openvino(const QdqGraph& graph, const Node& node, Findings
       {{}, {}, fmt::format("the type is {}, but kernels need 8 bits", dtype_name(type)), "quantize to 8 bits"});
 }
 
-/// Its reader takes an operator of an older opset, or a default, for something else.
-void reads_otherwise(const QdqGraph& graph, const Node& node, Findings& findings) {
-  const auto rank = node.input_size() > 0 ? graph.rank(node.input(0)) : std::nullopt;
-  const bool along_last = rank && attribute_int(node, "axis", 1) == static_cast<std::int64_t>(*rank) - 1;
-  const int opset = opset_read_by_openvino(node, graph.opset());
-  if (opset > graph.opset() && !(is_onnx(node, "Softmax") && along_last)) {
-    computes_otherwise(findings,
-                       fmt::format("OpenVINO ignores the axes of {} in opset {}", node.op_type(), graph.opset()),
-                       fmt::format("raise the file to opset {}", opset));
-  }
-  if (lacks_attribute_for_openvino(node)) {
-    computes_otherwise(findings,
-                       "OpenVINO uses sampling_ratio=1 if the attribute is missing, but the default of ONNX is 0",
-                       "write sampling_ratio=0 into the node");
-  }
-}
-
 /// On CPUs with VNNI it quantizes the data of such products to INT8 in groups while it runs; measured with 2026.4: 3.7
 /// dB for 40.6, and 40.6 where DYNAMIC_QUANTIZATION_GROUP_SIZE is 0. Pairs of 16 bits in front are dropped.
 void rounds_at_run_time(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -164,6 +147,7 @@ constexpr std::array kOpenvinoRules = {
     PlacementRule{"heads-taken-for-rows", heads_taken_for_rows},
     PlacementRule{"sixteen-bits", sixteen_bits_for_openvino},
     PlacementRule{"read-otherwise", reads_otherwise},
+    PlacementRule{"refused-by-reader", refuses_to_read},
     PlacementRule{"rounded-at-run-time", rounds_at_run_time},
 };
 

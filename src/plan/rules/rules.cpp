@@ -1,5 +1,6 @@
 #include "plan/rules/rules.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -45,12 +46,14 @@ std::optional<NotSimulated> not_simulated(const Model& typed, Target target) {
     }
   }
   if (findings.empty()) return std::nullopt;
+  const bool refused = std::ranges::any_of(findings, &PlacementFinding::refused);
+  if (refused) std::erase_if(findings, [](const PlacementFinding& finding) { return !finding.refused; });
   const PlacementFinding& first = findings.front();
-  return NotSimulated{target, findings.size(), first.node, first.why, first.change};
+  return NotSimulated{target, findings.size(), first.node, first.why, first.change, refused};
 }
 
 Note computes_otherwise_note(const NotSimulated& nodes) {
-  return {"engine-computes-otherwise",
+  return {nodes.refused ? "engine-refuses-nodes" : "engine-computes-otherwise",
           {{"engine", "OpenVINO"},
            {"nodes", nodes.nodes},
            {"first", nodes.first},

@@ -132,8 +132,9 @@ struct Fields<SaturatedPairs> {
 template <>
 struct Fields<NotSimulated> {
   using R = NotSimulated;
-  static constexpr auto list = std::tuple{Field{"engine", &R::engine}, Field{"nodes", &R::nodes},
-                                          Field{"first", &R::first}, Prose{"why", &R::why}, Prose{"cure", &R::cure}};
+  static constexpr auto list =
+      std::tuple{Field{"engine", &R::engine}, Field{"nodes", &R::nodes}, Field{"first", &R::first},
+                 Prose{"why", &R::why},       Prose{"cure", &R::cure},   Field{"refused", &R::refused}};
 };
 
 template <>

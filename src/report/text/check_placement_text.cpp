@@ -20,15 +20,20 @@ namespace vernier {
 namespace {
 
 std::string answer_of(const CheckPlacementReport& report) {
-  const auto otherwise = static_cast<std::size_t>(
-      std::ranges::count_if(report.findings, [](const auto& finding) { return finding.computes_otherwise; }));
+  const auto refused = static_cast<std::size_t>(std::ranges::count(report.findings, true, &PlacementFinding::refused));
+  const auto otherwise = static_cast<std::size_t>(std::ranges::count_if(
+      report.findings, [](const auto& finding) { return finding.computes_otherwise && !finding.refused; }));
   const auto not_listed =
       static_cast<std::size_t>(std::ranges::count(report.findings, kOperatorNotListed, &PlacementFinding::rule));
-  const std::size_t unfused = report.findings.size() - otherwise - not_listed;
+  const std::size_t unfused = report.findings.size() - refused - otherwise - not_listed;
   std::string answer;
   if (not_listed > 0) {
     answer = fmt::format("{} does not list {} on quantized values that the file has.", word_of(report.target),
                          plural(not_listed, "operator"));
+  }
+  if (refused > 0) {
+    answer += fmt::format("{}{} rejects the file because of {}.", answer.empty() ? "" : " ", word_of(report.target),
+                          plural(refused, "layer"));
   }
   if (otherwise > 0) {
     answer += fmt::format("{}{} computes {} differently from ONNX.", answer.empty() ? "" : " ", word_of(report.target),

@@ -146,8 +146,10 @@ Reservation reservation_in(const Report& report, const RunFigures& figures) {
         "Met, except on CPUs without VNNI");
   }
   if (const auto& nodes = report.not_simulated) {
-    add(fmt::format(", but only in simulation: OpenVINO computes {} differently", plural(nodes->nodes, "node")),
-        "Met in simulation, not in OpenVINO");
+    const std::string count = plural(nodes->nodes, "node");
+    add(nodes->refused ? fmt::format(", but only in simulation: OpenVINO rejects {}", count)
+                       : fmt::format(", but only in simulation: OpenVINO computes {} differently", count),
+        nodes->refused ? "Met in simulation, rejected by OpenVINO" : "Met in simulation, not in OpenVINO");
   }
   return open;
 }

@@ -59,6 +59,8 @@ constexpr NoteTemplate kNotes[] = {
      "{engine}: {there:text} on the engine, {simulated:text} simulated. The engine's figure counts"},
     {"engine-options-without-effect", "{options:text} {options:?has|have} no effect, because no engine runs"},
     {"engine-refuses", "the engine rejected the output model: {why:text}"},
+    {"engine-refuses-nodes",
+     "{engine} rejects the file because of {nodes:#node}, first '{first}': {why:text}. Cure: {cure:text}"},
     {"engine-runs-other-format",
      "{engine} runs {layers:#layer} in {runs_in:format}, not in {asked:format} as in the file: {layers}"},
     {"engine-without-marks", "{engine}: {changes:text}"},
@@ -259,6 +261,9 @@ constexpr NoteTemplate kNotes[] = {
      "constant in the output model: {count} of {of} places along axis {axis} of '{output}' ({places}). In the float "
      "model their values are from {min:.3g} to {max:.3g}: a shared scale for larger values hides them"},
     {"plugins-without-effect", "‹plugins› has no effect: TensorRT was not asked"},
+    {"pools-spelled-out",
+     "{nodes:#pool} with ceil_mode {nodes:?has|have} other padding, because OpenVINO reads the combination "
+     "differently"},
     {"products-parted",
      "{count:#product} of small matrices {count:?reads|read} a Transpose, because OpenVINO 2026.4 can return wrong "
      "results for two products in one kernel"},
