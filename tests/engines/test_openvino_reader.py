@@ -175,3 +175,24 @@ def test_data_that_the_file_rounds_is_not_told(tmp_path):
     with_an_outlier(tmp_path)
     done = vernier("convert", "net.onnx", "--int8", "--target", "openvino", "--data", "x.npy", "-o", "typed.onnx", folder=tmp_path)
     assert TOLD not in done.stderr
+
+
+def test_a_layer_that_only_the_engine_gets_wrong_is_kept_alone(tmp_path):
+    """The simulation with less allowance would keep all: the engine then judges every trial."""
+    weights = [numpy_helper.from_array(RANDOM.normal(0, 0.1, (64, 64)).astype(numpy.float32), f"w{i}") for i in range(3)]
+    nodes = [helper.make_node("MatMul", ["x", "w0"], ["a"], name="first"), helper.make_node("Tanh", ["a"], ["b"]),
+             helper.make_node("MatMul", ["b", "w1"], ["c"], name="second"), helper.make_node("MatMul", ["c", "w2"], ["y"], name="third")]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [4, 64])], [helper.make_tensor_value_info("y", FLOAT, [4, 64])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "net.onnx")
+    samples = RANDOM.normal(size=(6, 4, 64)).astype(numpy.float32)
+    samples[..., 5::32] *= 0
+    samples[..., 5] = 300
+    weights[0].CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights[0]) * (numpy.arange(64) != 5)[:, None], "w0"))
+    graph = helper.make_graph(nodes, "g", list(graph.input), list(graph.output), weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "net.onnx")
+    numpy.save(tmp_path / "x.npy", samples)
+    done = vernier("diagnose", "net.onnx", "--int16", "--target", "openvino", "--data", "x.npy", "--min-sqnr", "20", "--confirm-on", "openvino",
+                   "--inference-precision", "f32", "--no-latency", "--no-options", "-o", "out", folder=tmp_path)
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert [layer["name"] for layer in report["layers"] if layer.get("kept")] == ["first"]
+    assert "with the engine in every trial" in " ".join(done.stdout.split())

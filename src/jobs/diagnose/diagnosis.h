@@ -228,6 +228,9 @@ class Diagnosis {
     report_.work = lowered_work(*experiment_);
   }
 
+  /// The engine's errors depend on which layers are low, not on how far: then a search in the simulation with less
+  /// allowance keeps all of them. With the engine in every trial, it does not.
+  bool engine_differs_by_set(const KeptSetReport& kept) const;
   /// The written file has the last word: what misses in it is searched again with less allowance. `journal_suffix`: of
   /// a second search, which has a journal of its own.
   void search(const char* journal_suffix = "");
@@ -274,6 +277,7 @@ class Diagnosis {
   const Plan& all_low_plan() const { return experiment_->all_low_plan(); }
 
   const DiagnoseOptions& options_;
+  bool engine_in_trials_ = options_.trials_on_engine;
   const bool explains_;
   const RepairOptions* const repairs_;
   const bool is_option_ = false;

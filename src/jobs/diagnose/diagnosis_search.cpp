@@ -156,6 +156,14 @@ void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
   }
 }
 
+bool Diagnosis::engine_differs_by_set(const KeptSetReport& kept) const {
+  constexpr double kFarFromSimulation = 10;
+  const bool may_ask_it = options_.confirm_on && !engine_in_trials_ && !options_.search.check &&
+                          options_.search.ladder.empty() && options_.search.mode == SearchMode::Minimal;
+  const bool missed = report_.engine && report_.engine->figures.damage && *report_.engine->figures.damage > 1;
+  return may_ask_it && (missed || kept.room > kFarFromSimulation) && !sinks_.is_interrupted();
+}
+
 void Diagnosis::search(const char* journal_suffix) {
   steps_.begin("search");
   watch_.phase("search");
@@ -167,7 +175,7 @@ void Diagnosis::search(const char* journal_suffix) {
     request.rungs.push_back(under_target(format, precision_.target));
   }
   if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(*experiment_, options_.search.cost);
-  request.decides = deciding(options_, objective_.get());
+  request.decides = deciding(options_, objective_.get(), engine_in_trials_);
   request.measure_more = [&] {
     if (evidence_.presumed.empty()) return sensitivities_->measure_more();
     sensitivities_->measure();
@@ -197,7 +205,7 @@ void Diagnosis::search(const char* journal_suffix) {
       if (engine_test_ && !(engine_test_->damage <= damage)) damage = engine_test_->damage;
     } else if (report_.final_figures && report_.final_figures->damage) {
       damage = simulated = *report_.final_figures->damage;
-      const bool on_engine_alone = options_.trials_on_engine && report_.engine;
+      const bool on_engine_alone = engine_in_trials_ && report_.engine;
       if (on_engine_alone || (report_.engine && !(*report_.engine->figures.damage <= damage))) {
         damage = *report_.engine->figures.damage;
       }
@@ -215,7 +223,7 @@ void Diagnosis::search(const char* journal_suffix) {
   if (engine_decides || hangs_on_one) request.most_room = kMostRoom;
   if (halves_ || sure) request.most_room = kMostRoomForOthers;
   std::optional<EngineTrials> trials;
-  if (options_.trials_on_engine) {
+  if (engine_in_trials_) {
     trials.emplace(options_, loaded_, *typed_, objective_.get(), sinks_);
     request.engine = trials->engine();
     request.external = [&](const std::vector<std::string>& kept) { return trials->judge(kept); };
@@ -243,6 +251,12 @@ void Diagnosis::search(const char* journal_suffix) {
   report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
   if (!request.external && request.rungs.empty() && runtime_misses() && !sinks_.is_interrupted()) {
     search_by_runtime(request);
+  } else if (engine_differs_by_set(*report_.kept)) {
+    trials.reset();
+    engine_in_trials_ = true;
+    search((std::string(journal_suffix) + ".engine").c_str());
+    report_.kept->notes.insert(report_.kept->notes.begin(), Note("engine-in-trials", {}));
+    return;
   }
   report_.kept->file_test = file_test_;
   report_.kept->engine_test = engine_test_;
@@ -326,7 +340,7 @@ void Diagnosis::write_and_verify() {
     if (halves_) claim_unseen();
     file_test_ = verified.test;
     engine_test_ = verified.engine_test;
-    if (options_.trials_on_engine && engine_test_) file_test_ = engine_test_;  // as in every trial
+    if (engine_in_trials_ && engine_test_) file_test_ = engine_test_;  // as in every trial
   });
 }
 

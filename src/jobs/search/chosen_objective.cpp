@@ -44,7 +44,7 @@ std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, Sour
   return search.compare ? of_whole_outputs(comparison_objective(search), views) : nullptr;
 }
 
-Deciding deciding(const DiagnoseOptions& options, const Objective* objective) {
+Deciding deciding(const DiagnoseOptions& options, const Objective* objective, bool engine_in_trials) {
   if (const auto& check = options.search.check) {
     if (check->command.empty())
       return {DecidedBy::Person, false, "‹check› by a person (‹ask›)", "--check by a person (--ask)"};
@@ -61,13 +61,13 @@ Deciding deciding(const DiagnoseOptions& options, const Objective* objective) {
     for (const Limit& limit : requirement.limits) {
       limits += fmt::format(" {}{}{:.17g}", printable(limit.output), limit.output.empty() ? "" : ":", limit.value);
     }
-    decides.by = options.trials_on_engine ? DecidedBy::Engine : DecidedBy::Requirement;
+    decides.by = engine_in_trials ? DecidedBy::Engine : DecidedBy::Requirement;
     decides.words = fmt::format("‹{}›{}", word_of(requirement.metric), limits);
     decides.key = fmt::format("--{}{}", word_of(requirement.metric), limits);
     if (requirement.confidence > 0.5) decides.key += fmt::format(" sure {:g}", requirement.confidence);
   }
   std::string more;
-  if (options.trials_on_engine) more += fmt::format(", on {}", word_of(options.confirm_on.value()));
+  if (engine_in_trials) more += fmt::format(", on {}", word_of(options.confirm_on.value()));
   const std::filesystem::path& golden = options.search.golden;
   decides.golden = !golden.empty();
   if (decides.golden) more += fmt::format(", against {}", printable(golden.string()));

@@ -29,6 +29,6 @@ std::unique_ptr<Objective> task_objective(const TaskRequirement& task, Sources& 
 LabelCheck label_check(const LabelRequirement& wanted, Sources& sources, const Model& model);
 
 /// What decides. Something must.
-Deciding deciding(const DiagnoseOptions& options, const Objective* objective);
+Deciding deciding(const DiagnoseOptions& options, const Objective* objective, bool engine_in_trials);
 
 }  // namespace vernier

@@ -57,6 +57,8 @@ constexpr NoteTemplate kNotes[] = {
      "{why:text}. Cure: {cure:text}"},
     {"engine-disagrees",
      "{engine}: {there:text} on the engine, {simulated:text} simulated. The engine's figure counts"},
+    {"engine-in-trials",
+     "the engine gets other layers wrong than the simulation, so the search ran every trial on the engine"},
     {"engine-options-without-effect", "{options:text} {options:?has|have} no effect, because no engine runs"},
     {"engine-refuses", "the engine rejected the output model: {why:text}"},
     {"engine-refuses-nodes",
