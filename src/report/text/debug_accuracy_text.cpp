@@ -32,7 +32,7 @@ std::string passed_text(const DebugAccuracyReport& report) {
   const std::string compared = plural(report.layers.size(), "layer output") + " compared with the reference";
   if (harmless == 0) return fmt::format("{}: {:g} dB or better everywhere.", compared, report.min_sqnr_db);
   return fmt::format(
-      "{0}: {1} at {2:g} dB or better. The other {3} are harmless: the layers after {4} are at {2:g} dB or better "
+      "{0}: {1} at {2:g} dB or better. The other {3} harmless: the layers after {4} are at {2:g} dB or better "
       "again.",
       compared, report.layers.size() - harmless, report.min_sqnr_db,
       harmless == 1 ? "one is" : fmt::format("{} are", harmless), harmless == 1 ? "it" : "them");
@@ -46,10 +46,12 @@ std::string answer(const DebugAccuracyReport& report, const TextOptions& options
                                   [](const AccuracyRow& row) { return row.role == ErrorRole::First; });
   std::string text = fmt::format("No layer alone falls below {:g} dB.", report.min_sqnr_db);
   if (first != report.layers.end()) {
-    text = fmt::format("SQNR first drops below {:g} dB at {} ({}): {} dB at its output, {}.", report.min_sqnr_db,
-                       printable(first->layer), printable(first->op_type), db_text(first->sqnr_db),
-                       first->arriving_db ? fmt::format("{} dB arrive", db_text(first->arriving_db))
-                                          : "of inputs that were not compared");
+    const std::string output = db_text(first->sqnr_db) + " dB at its output";
+    text = fmt::format("SQNR first drops below {:g} dB at {} ({}): {}.", report.min_sqnr_db, printable(first->layer),
+                       printable(first->op_type),
+                       first->arriving_db
+                           ? fmt::format("from {} dB at its inputs to {}", db_text(first->arriving_db), output)
+                           : output + ", its inputs were not compared");
   }
   text += fmt::format(" Below {:g} dB: {} with better inputs, {} that add to the error, {} that only pass it on.",
                       report.min_sqnr_db, count_of(report, ErrorRole::First), count_of(report, ErrorRole::Adds),
@@ -109,7 +111,7 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
     if (cut > 0) text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(cut, "more layer"));
     text += wrap(
         "first: its inputs are within the threshold, its output is not. A small local error is enough if the inputs "
-        "are close to it. adds: its output is at least 3 dB below its inputs. passes on: it passes the error on. "
+        "are close to it. adds: its output is at least 3 dB below its inputs. inherits: it passes the error on. "
         "harmless: it is below the threshold, but its readers are not, as with a mask behind a Softmax. A layer may "
         "also magnify the error of its inputs: vernier diagnose measures each layer on exact inputs.",
         options.width, "  ");
