@@ -174,6 +174,7 @@ void move_to_job_of(const Subject& job, Subject& network) {
   network.runtime = job.runtime;
   network.samples = job.samples;
   network.threads = job.threads;
+  network.cpu_threads = job.cpu_threads;
   network.spare = job.spare;
   network.batch = job.batch;
   network.batch_tried = job.batch_tried;

@@ -46,6 +46,7 @@ struct Subject {
   std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
   bool labelled = false;                        // the user has labels: what is judged is class scores
   std::size_t threads = 1;                      // samples that run side by side
+  std::size_t cpu_threads = 1;                  // the same of sessions that stay on the CPU beside a GPU
   SpareThreads* spare = nullptr;                // all but the first of these only while it has one; null: always
   /// Samples that run as one where the network allows it (batches.h); `one_by_one` takes a warning where it does not.
   std::size_t batch = 1;

@@ -337,7 +337,7 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     state_->open_inputs.push_back(fmt::format("{} {}", printable(input.name), shape_text(input.shape)));
   }
   std::optional<GpuRun> gpu_run;  // kernels are made inside of one
-  if (runs_on_gpu(*runtime, options)) {
+  if (runs_on_gpu(*runtime, options, model.proto.graph())) {
     state_->on_gpu = gpu_memory(*runtime);
     gpu_run.emplace(runtime->gpu()->rooms());
   }

@@ -12,8 +12,8 @@ namespace vernier {
 // Sessions of models with fewer bytes of weights leave their freed blocks with the C library.
 inline constexpr std::size_t kTrimmedBytes = std::size_t{8} << 20U;
 
-/// Whether sessions with these options run on the runtime's GPU.
-bool runs_on_gpu(const Runtime& runtime, const SessionOptions& options);
+/// Whether sessions of `graph` with these options run on the runtime's GPU.
+bool runs_on_gpu(const Runtime& runtime, const SessionOptions& options, const onnx::GraphProto& graph);
 
 GraphOptimizationLevel level_of(const SessionOptions& options);
 

@@ -257,6 +257,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   subject.judged = judged_outputs(floats, options, loaded.output_notes);
   subject.class_axes = class_axes(subject.model, subject.judged, options.top1_axes);
   subject.threads = options.threads != 0 ? options.threads : threads_for(*subject.runtime);
+  subject.cpu_threads = options.threads != 0 ? options.threads : usable_cores();
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
   if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");

@@ -49,6 +49,7 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
                                                       const OutputStore& known) {
   Subject subject = loaded.subject;
   subject.ranks = nullptr;  // one alone asks
+  if (subject.runtime->gpu() != nullptr) subject.threads = subject.cpu_threads;
   set_batch(subject, 1);
   const bool large = bytes_beside(typed) > kOneCopyAbove / 4;  // four times as many bytes in float32
   const Session session(subject.runtime, marked_beside(typed, loaded),

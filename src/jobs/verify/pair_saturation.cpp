@@ -80,7 +80,9 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
   if (saturating.layers.empty()) return result;
   std::optional<OutputStore> own;
   if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
-  const BesideKnown run = run_beside_known(subject, std::move(saturating.model), *known, {}, saturating.layers.size());
+  Subject on_cpu = subject;
+  if (subject.runtime->gpu() != nullptr) on_cpu.threads = subject.cpu_threads;
+  const BesideKnown run = run_beside_known(on_cpu, std::move(saturating.model), *known, {}, saturating.layers.size());
   SaturatedPairs found;
   found.runtime = runtime;
   for (std::size_t i = 0; i < saturating.layers.size(); ++i) {
