@@ -103,7 +103,7 @@ def test_what_the_engine_made_of_the_model_is_shown(folder, report):
       const engine = document.getElementById("engine");
       return {text: engine.textContent, rows: engine.querySelectorAll("tbody tr").length};""")
     assert "TensorRT-RTX 1, compiled for compute capability 8.9, not run" in seen["text"]
-    assert "2 kernels, 1 of which compute no layer" in seen["text"] and "1 layer in another format" in seen["text"]
+    assert "2 kernels. 1 of them compute no layer" in seen["text"] and "1 layer in another format" in seen["text"]
     assert "in none by name" in seen["text"] and seen["rows"] == 1 + 2 + 2
     changed["compiled"]["refused"] = "no importer"
     assert "made nothing of the model: no importer" in use(render(folder, changed, "refused"), """
@@ -149,7 +149,7 @@ def test_the_page_shows_the_report_and_can_be_used(folder, report):
       seen.csv_type = csv.type;
       return seen;""")
     names = [row["name"] for row in report["layers"]]
-    assert got["answer"].startswith("Keep 1 of 19 layers in float32")
+    assert got["answer"].startswith("Keep 1 of 19 layers in FP32")
     assert got["first"] == names
     assert got["by_name"] == sorted(names) and got["by_name_down"] == sorted(names, reverse=True)
     assert got["sorted"] == "ascending"
@@ -426,7 +426,7 @@ def test_columns_have_one_unit_and_shares_sum_to_100(folder, report):
     assert sum(float(text) for text in got["share"][1] if text != "<0.1") == pytest.approx(100)
     assert got["macs"][0] == "MACs, M" and got["macs"][1][0] == "4.00" and set(got["macs"][1][3:]) <= {"<0.01", ""}
     kept = [row["kept"] for row in report["layers"]]
-    assert got["format"][1] == ["float32 kept" if one else "int8" for one in kept], "a kept layer runs in the high format"
+    assert got["format"][1] == ["FP32 kept" if one else "INT8" for one in kept], "a kept layer runs in the high format"
     for line in got["split"]:
         halves = [float(number) for number in re.findall(r"([\d.]+) %", line)]
         assert "<" in line or sum(halves) == pytest.approx(100), line
@@ -507,7 +507,7 @@ def test_the_page_copies_as_markdown(folder, report):
     needed(CHROMIUM, "chromium")
     bad = json.loads(json.dumps(report).replace(json.dumps(report["layers"][0]["name"])[1:-1], json.dumps(HOSTILE)[1:-1]))
     text = use(render(folder, bad, "markdown"), "return asMarkdown();")
-    assert text.startswith("## Keep 1 of 19 layers in float32") and "| Before: everything in int8 | " in text
+    assert text.startswith("## Keep 1 of 19 layers in FP32") and "| Before: everything in INT8 | " in text
     assert "| After: the output model | " in text and "### Why" in text and f"```sh\n{report['command']}\n```" in text
     kept = [line for line in text.splitlines() if line.startswith("- `")]
     assert len(kept) == 1 and "onerror" in kept[0], "a name is code, and one line"
@@ -702,7 +702,7 @@ def test_the_page_of_a_pipeline_shows_where_accuracy_is_lost(folder, stages):
         images: document.images.length, theme_changed: document.documentElement.dataset.theme !== theme};""")
     assert got["sections"] == ["Stages", "Reproduce"]
     assert got["names"][:2] == ["saved", "float"] and got["names"][2].startswith("</script><img src=x")
-    assert got["lost"] == ["lost here"]
+    assert got["lost"] == ["lost at this stage"]
     assert (got["bars"], got["bad"], got["commands"], got["images"]) == (2, 1, 2, 0)
     assert got["theme_changed"]
 

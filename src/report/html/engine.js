@@ -17,7 +17,7 @@ function engineSection(c) {
     table(["#", "kind", "reads", "writes", "name"], c.kernels.map((k, i) => [i + 1, shown(k.kind), types(once(k.inputs)), types(once(k.outputs)), name(k.name)])));
   section("engine", "The engine", engine,
     h("p", {}, `${many(c.kernels.length, "kernel")}. ${count(c.helpers.length)} of them compute no layer: they rescale, convert or move data. ` +
-      (differ.length ? `${many(differ.length, "layer")} run in another format than the file asks for:` : "Every layer runs in the format that the file asks for.") +
+      (differ.length ? `${many(differ.length, "layer")} in another format than the file asks for:` : "Every layer runs in the format that the file asks for.") +
       (has(c.float16_kernels) && c.float16_kernels < c.kernels.length ? ` With every layer in FP16 it has ${count(c.float16_kernels)}, so FP16 may be as fast.` : "")),
     differ.length ? layerRows(differ) : "", rest);
 }
