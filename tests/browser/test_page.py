@@ -106,7 +106,7 @@ def test_what_the_engine_made_of_the_model_is_shown(folder, report):
     assert "2 kernels. 1 of them compute no layer" in seen["text"] and "1 layer in another format" in seen["text"]
     assert "in none by name" in seen["text"] and seen["rows"] == 1 + 2 + 2
     changed["compiled"]["refused"] = "no importer"
-    assert "made nothing of the model: no importer" in use(render(folder, changed, "refused"), """
+    assert "rejected the model: no importer" in use(render(folder, changed, "refused"), """
       return document.getElementById("engine").textContent;""")
 
 
