@@ -43,8 +43,8 @@ bool tell_of_others(const Subject& subject, const OutputStats& stats) {
   return subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && stats.finite();
 }
 
-/// Without those that repeat another one: copies say of other samples what one of them does. All of them, as long as
-/// samples that were not read yet would have to be.
+/// Sums of samples without those that repeat another one: copies say of other samples what one of them does. All of
+/// them, as long as samples that were not read yet would have to be.
 std::vector<SampleSums> distinct_of(const Subject& subject, const std::vector<SampleSums>& each) {
   const auto* compared = dynamic_cast<const AlikeSamples*>(subject.samples);
   if (compared == nullptr || !compared->all_passed()) return each;
@@ -81,13 +81,13 @@ double typical_change_db(std::span<const SampleSums> kept, std::span<const Sampl
 }
 
 /// What the pooled ratio exceeds with that confidence, as deciding_figure() says it. `low` may be null.
-std::optional<double> sqnr_above(const std::optional<SqnrSpread>& spread, const OutputStats& stats,
+std::optional<double> sqnr_above(const std::optional<SqnrSpread>& spread, std::span<const SampleSums> distinct,
                                  const LowOutput* low, double confidence) {
   std::optional<double> above = spread ? spread->above(confidence) : std::nullopt;
   if (!above || low == nullptr) return above;
   if (const auto bound = low->spread ? low->spread->above(confidence) : std::nullopt) {
-    double believed = *bound - typical_change_db(stats.each, low->stats.each);
-    if (!heavy_tail(stats.each)) {
+    double believed = *bound - typical_change_db(distinct, low->stats.each);
+    if (!heavy_tail(distinct)) {
       believed = std::max(believed, spread->above(1 - (1 - confidence) / kSetsTried).value_or(believed));
     }
     above = std::min(*above, believed);
@@ -101,8 +101,9 @@ const LowOutput* of_output(const LowStats* low, const std::string& output) {
   return found == low->end() ? nullptr : &found->second;
 }
 
+/// `samples`: how many are distinct.
 DecidingFigure deciding_of(const Requirement& requirement, double limit, const OutputStats& stats,
-                           const Exceeded& exceeded) {
+                           const Exceeded& exceeded, std::size_t samples) {
   DecidingFigure figure{{}, metric_value(requirement.metric, stats), damage_of(requirement.metric, limit, stats)};
   switch (requirement.metric) {
     case Metric::MinSqnrDb:
@@ -118,7 +119,7 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
       break;
     }
     case Metric::MinTop1Agreement:
-      if (!exceeded.top1 || !can_show(limit, stats.each.size(), requirement.confidence)) break;
+      if (!exceeded.top1 || !can_show(limit, samples, requirement.confidence)) break;
       figure.damage = std::max(figure.damage, limit < 1 ? (1 - *exceeded.top1) / (1 - limit) : 0);
       figure.value = std::min(figure.value, *exceeded.top1);
       break;
@@ -140,7 +141,8 @@ std::optional<Note> alike_samples_note(const Subject& subject) {
 LowStats low_stats(const Subject& subject, std::map<std::string, OutputStats> outputs) {
   LowStats low;
   for (auto& [output, stats] : outputs) {
-    const std::optional<SqnrSpread> spread = SqnrSpread::of(distinct_of(subject, stats.each));
+    stats.each = distinct_of(subject, stats.each);
+    const std::optional<SqnrSpread> spread = SqnrSpread::of(stats.each);
     low.emplace(output, LowOutput{std::move(stats), spread});
   }
   return low;
@@ -209,7 +211,7 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
       if (spread) figure.sqnr_interval = spread->interval();
       if (figure.top1_agreement) figure.top1_interval = agreement_interval(distinct);
       if (requirement != nullptr && requirement->confidence > 0.5) {
-        figure.sqnr_above = sqnr_above(spread, s, of_output(low, name), requirement->confidence);
+        figure.sqnr_above = sqnr_above(spread, distinct, of_output(low, name), requirement->confidence);
         if (figure.top1_agreement) figure.top1_above = agreement_above(distinct, requirement->confidence);
         // Of a set that a search chose, the figure is less sure than the samples alone say.
         if (figure.sqnr_interval && figure.sqnr_above) {
@@ -230,7 +232,9 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
       const std::optional<double> limit = requirement->limit_for(figure.name);
       if (!limit) continue;
       const Exceeded exceeded{figure.sqnr_above, figure.top1_above};
-      const DecidingFigure decides = deciding_of(*requirement, *limit, stats.at(figure.name), exceeded);
+      const OutputStats& s = stats.at(figure.name);
+      const DecidingFigure decides =
+          deciding_of(*requirement, *limit, s, exceeded, distinct_of(subject, s.each).size());
       figures.damage = std::max(*figures.damage, decides.damage);
     }
     figures.passed = *figures.damage <= 1;
@@ -299,15 +303,17 @@ DecidingFigure deciding_figure(const Subject& subject, const std::map<std::strin
     const std::optional<double> limit = requirement.limit_for(name);
     if (!limit) continue;
     Exceeded exceeded;
+    std::size_t samples = s.each.size();
     if (requirement.confidence > 0.5 && tell_of_others(subject, s)) {
+      const std::vector<SampleSums> distinct = distinct_of(subject, s.each);
+      samples = distinct.size();
       if (requirement.metric == Metric::MinTop1Agreement) {
-        exceeded.top1 = agreement_above(distinct_of(subject, s.each), requirement.confidence);
+        exceeded.top1 = agreement_above(distinct, requirement.confidence);
       } else if (requirement.metric != Metric::MaxAbsError) {
-        exceeded.sqnr_db =
-            sqnr_above(SqnrSpread::of(distinct_of(subject, s.each)), s, of_output(low, name), requirement.confidence);
+        exceeded.sqnr_db = sqnr_above(SqnrSpread::of(distinct), distinct, of_output(low, name), requirement.confidence);
       }
     }
-    DecidingFigure decides = deciding_of(requirement, *limit, s, exceeded);
+    DecidingFigure decides = deciding_of(requirement, *limit, s, exceeded, samples);
     if (decides.damage <= worst.damage) continue;
     worst = std::move(decides);
     worst.output = name;

@@ -128,9 +128,12 @@ constexpr const char* kOther = "give another file: ‹journal› FILE";
   throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(file.string()), what), hint);
 }
 
+/// How much of the search `identity` says: all, or what is known before the network was run.
+enum class Part { Whole, Beginning };
+
 /// The first line of `file`, which must be a journal of a search on the same model, or with `resume` of the same one.
 JournalHeader header_for(const std::filesystem::path& file, const std::string& line, const Journal::Identity& identity,
-                         bool resume) {
+                         bool resume, Part part) {
   const std::optional<Json> json = header_of(line);
   if (!json) refuse_journal(file, "is not a journal of a search, and is not overwritten", kOther);
   if (json->at(kMark) != Json(kVersion)) {
@@ -146,8 +149,10 @@ JournalHeader header_for(const std::filesystem::path& file, const std::string& l
                    resume ? "the same command without ‹resume›, with another ‹journal› FILE, begins anew" : kOther);
   };
   if (const auto model = identity.find(kModel); model != identity.end()) require_same(model->first, model->second);
-  if (!resume) return header;
-  for (const auto& [key, value] : identity) require_same(key, value);
+  for (const auto& [key, value] : identity) {
+    if (resume) require_same(key, value);
+  }
+  if (!resume || part == Part::Beginning) return header;
   const auto other =
       std::ranges::find_if(header.search, [&](const auto& entry) { return !identity.contains(entry.first); });
   if (other != header.search.end()) require_same(other->first, "");
@@ -165,7 +170,7 @@ void require_journal_of(const std::filesystem::path& file, const Journal::Identi
   if (begins == std::ifstream::traits_type::eof()) return;
   std::string line;
   if (begins == '{') std::getline(in, line);  // of anything else a line may be gigabytes
-  header_for(file, line, identity, resume);
+  header_for(file, line, identity, resume, Part::Beginning);
 }
 
 JournalFile default_journal(const std::filesystem::path& folder, const std::string& model,
@@ -262,7 +267,7 @@ void Journal::read(const Identity& identity, bool resume) {
     return begin(identity);
   }
   const std::size_t first = text.find('\n');
-  const JournalHeader header = header_for(path(), text.substr(0, first), identity, resume);
+  const JournalHeader header = header_for(path(), text.substr(0, first), identity, resume, Part::Whole);
   if (!resume) {
     put_aside(text);
     return begin(identity);

@@ -126,3 +126,14 @@ def test_copies_claim_nothing_of_new_samples(copies, tmp_path):
         assert not {"sqnr_db_above", "sqnr_db_95_percent"} & set(figure(report)), figure(report)
         warned = [note for note in report["warning_codes"] if note["code"] == "samples-alike"]
         assert [int(note["distinct"]) for note in warned] == [2 if copies == "all but one" else 1], report["warnings"]
+
+
+def test_copies_do_not_make_a_share_impossible(tmp_path):
+    """Of 20 images, 100 % agreement showed 95 %; of the same ones three times, no choice of layers did."""
+    model, name, pool = digits()
+    onnx.save(model, tmp_path / "net.onnx")
+    for copies in (1, 3):
+        np.savez(tmp_path / "data.npz", **{name: np.concatenate([np.stack(pool[:20])] * copies)})
+        done = vernier("diagnose", "net.onnx", "--fp16", "--data", "data.npz", "--min-top1-agreement", "0.95", "--no-latency", "--quick", "--json",
+                       folder=tmp_path, codes=(0, 1, 5))
+        assert json.loads(done.stdout)["outcome"] == "nothing-needed", copies

@@ -113,9 +113,9 @@ constexpr std::array kWords{
     ReportColumn{"sqnr",
                  "Signal to quantization noise ratio, in dB: 10 log10 of the energy of the FP32 output over the "
                  "energy of the error, over all samples. 20 dB: the error is a tenth as large as the output. "
-                 "Every 6 dB halve the error"},
+                 "Every 6 dB more halves it"},
     ReportColumn{"dB,decibel",
-                 "A ratio of powers on a logarithmic scale. Of SQNR, more is better: 20 dB are an error of "
+                 "A ratio of powers on a logarithmic scale. Of SQNR, more is better: 20 dB is an error of "
                  "10 %, 40 dB of 1 %"},
     ReportColumn{"error,noise",
                  "The difference between a result in low precision and the FP32 one. A layer has a local "
@@ -124,8 +124,8 @@ constexpr std::array kWords{
     ReportColumn{"propagated-error",
                  "SQNR of the inputs of a layer with everything low; inherited_sqnr_db in report.json"},
     ReportColumn{"damage",
-                 "The share of the allowed error that is used: above 1, the requirement is missed. Damage of a "
-                 "layer: of the error with only this layer low"},
+                 "How much of the allowed error is used: 1 is the limit. On the first screen, the share that "
+                 "each layer has of the damage of all layers"},
     ReportColumn{"certified,1-minimal",
                  "Vernier dropped every kept layer alone, and each time the requirement was missed. "
                  "No single kept layer can be dropped"},
@@ -133,17 +133,18 @@ constexpr std::array kWords{
     ReportColumn{"cross-fitted",
                  "Each half of the samples is measured on a network that the other half calibrated. "
                  "Figures then hold for samples that did not calibrate"},
-    ReportColumn{"new-samples", "A bound for samples that Vernier has not seen, with the confidence of --confidence"},
-    ReportColumn{"confidence", "How often such an interval or bound holds if the samples were drawn again"},
+    ReportColumn{"new-samples",
+                 "A bound for samples that Vernier has not seen. --claim-confidence sets its confidence"},
+    ReportColumn{"confidence", "How often such an interval or bound would hold if the samples were drawn again"},
     ReportColumn{"top-1",
-                 "Top-1 agreement: the share of samples with the same largest class score as the float model. "
-                 "Top-1 accuracy is against labels"},
+                 "Top-1 agreement: the share of samples for which both models choose the same class. "
+                 "Top-1 accuracy compares with labels"},
     ReportColumn{"repaired,repairs-tried",
                  "Changes of weights, ranges or operators that reduce the error without keeping "
                  "a layer. Vernier accepts a repair only if held-out samples gain"},
     ReportColumn{"multiply-accumulates,macs",
-                 "Products that are summed in Conv, ConvTranspose, Gemm, MatMul and recurrent "
-                 "layers, for one sample: the work of a layer"},
+                 "Products that Conv, ConvTranspose, Gemm, MatMul, Einsum, Attention and recurrent layers "
+                 "sum, for one sample: the work of a layer"},
     ReportColumn{"requirement,margin",
                  "The limit that the result has to meet, such as --min-sqnr 20. --margin asks for "
                  "extra distance to it, in dB"},

@@ -90,9 +90,11 @@ PairReason reason_of_loss(const QuantizerLoss& pair) {
     return {fmt::format("its range is {:.3g} times as wide as its values", *pair.coverage),
             "calibrate again: the range was calibrated on other values"};
   }
-  return {fmt::format("{} has too few levels for its values", format_title(pair.format)),
-          pair.weight ? "keep the layer in a higher format"
-                      : "keep the layer in a higher format, or let ‹vernier fix› equalize its channels (smooth)"};
+  return {
+      fmt::format("{} has too few levels for its values", format_title(pair.format)),
+      pair.weight
+          ? "keep the layer in a higher format"
+          : "keep the layer in a higher format, or run ‹vernier fix›, which scales its large channels down (smooth)"};
 }
 
 }  // namespace vernier

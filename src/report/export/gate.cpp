@@ -142,8 +142,12 @@ Gate gate_of(const DiagnoseReport& report) {
   }
   gate.cases = cases_of(report.final_figures.value_or(report.all_low), report.requirement, objective);
   if (!objective.empty()) gate.cases.push_back(case_of(objective, met(report), gate.answer));
-  if ((outcome == Outcome::Impossible || outcome == Outcome::NothingLeft) && report.requirement) {
+  const bool decided = report.requirement || !objective.empty();
+  if ((outcome == Outcome::Impossible || outcome == Outcome::NothingLeft) && decided) {
     gate.cases.push_back({"kept set", GateCase::State::Failed, gate.answer});
+  }
+  if (report.compiled && !report.compiled->refused.empty()) {
+    gate.cases.push_back({"compiled", GateCase::State::Failed, told(report.compiled->refused)});
   }
   return gate;
 }

@@ -94,5 +94,5 @@ function layerTable() {
     h("div", {class: "tools"}, search, operator, h("label", {for: "only-kept"}, kept, " kept only"), h("button", {type: "button", onclick: () => downloadCsv(chosen())}, "Download CSV"), status),
     beside,
     h("div", {class: "tools"}, more),
-    h("p", {class: "small"}, "share: of the damage of all layers. local: SQNR of the layer on exact inputs. propagated: SQNR of its inputs. sensitivity: SQNR of the output with only this layer in low precision. In dB, more is better; 6 dB are one bit. Close the open layer to see all columns."));
+    h("p", {class: "small"}, "share: of the damage of all layers. local: SQNR of the layer on exact inputs. propagated: SQNR of its inputs. sensitivity: SQNR of the output with only this layer in low precision. In dB, more is better; 6 dB is one bit. Close the open layer to see all columns."));
 }

@@ -239,6 +239,7 @@ std::string verdict_words(const DiagnoseReport& report) {
   if (outcome == "met") return "\u2713 Requirement met";
   const Outcome exact = outcome_of(report);
   if (exact == Outcome::NotVerified) return "Not verified";
+  if (exact == Outcome::Refused) return "\u2715 ONNX Runtime refuses it";
   if (exact == Outcome::NothingLeft) return "Met, with nothing left in " + low_text(report);
   if (exact == Outcome::NoFloatModel) return "Float model needed";
   if (met(report) && outcome == "open") return reservation(report).badge;

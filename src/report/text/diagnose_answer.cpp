@@ -242,14 +242,15 @@ Answer by_task(const DiagnoseReport& report) {
     }
     return answer;
   }
+  const std::string met =
+      objective + " is met" + value() + reservation_of(report, report.final_figures.value_or(report.all_low)).clause;
   answer.sentence =
       outcome == Outcome::NothingNeeded
-          ? (lowers_a_part(report) ? fmt::format("Everything that can be in {}{}: {} is met{}{}.", all_low_text(report),
-                                                 lowered_share(report), objective, value(), not_lowered(report))
-                                   : fmt::format("No layer needs {}: everything in {}, {} is met{}.",
-                                                 format_title(report.high), all_low_text(report), objective, value()))
-          : fmt::format("{} {}: {} is met{}{}.", keeps(outcome), kept_text(report), objective, value(),
-                        not_lowered(report));
+          ? (lowers_a_part(report) ? fmt::format("Everything that can be in {}{}: {}{}.", all_low_text(report),
+                                                 lowered_share(report), met, not_lowered(report))
+                                   : fmt::format("No layer needs {}: everything in {}, {}.", format_title(report.high),
+                                                 all_low_text(report), met))
+          : fmt::format("{} {}: {}{}.", keeps(outcome), kept_text(report), met, not_lowered(report));
   const TestRow* const test = kept.engine_test ? &*kept.engine_test : kept.file_test ? &*kept.file_test : nullptr;
   if (test != nullptr && test->interval && test->limit) {
     const std::string undecided =

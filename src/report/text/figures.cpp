@@ -149,7 +149,7 @@ Reservation reservation_in(const Report& report, const RunFigures& figures) {
     const std::string count = plural(nodes->nodes, "node");
     add(nodes->refused ? fmt::format(", but only in simulation: OpenVINO rejects {}", count)
                        : fmt::format(", but only in simulation: OpenVINO computes {} differently", count),
-        nodes->refused ? "Met in simulation, rejected by OpenVINO" : "Met in simulation, not in OpenVINO");
+        nodes->refused ? "Met in simulation, rejected by OpenVINO" : "Met in simulation, not measured in OpenVINO");
   }
   return open;
 }
@@ -181,7 +181,7 @@ bool missed_as_measured(const std::optional<OtherSums>& other) {
 
 std::string other_sums_sentence(const OtherSums& other, const std::optional<Requirement>& requirement) {
   const char* const how = other.accumulate == Accumulate::Float16
-                              ? "With FP16 accumulation, as measured on TensorRT-RTX (--accumulate float16)"
+                              ? "With the FP16 accumulation of TensorRT-RTX, simulated (--accumulate float16)"
                               : "With FP32 accumulation";
   std::string text = fmt::format("{}, {}", how, figure_text(other.figures, requirement));
   if (requirement && other.figures.passed) {
@@ -271,7 +271,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   }
   return text + wrap(
                     "SQNR: energy of the FP32 output over the energy of the error. At 20 dB the error is a tenth as "
-                    "large as the output; every 6 dB halve it.",
+                    "large as the output; every 6 dB more halves it.",
                     options.width, "  ");
 }
 

@@ -44,9 +44,10 @@ std::string sentence_of(const VerifyReport& report) {
         printable(report.float_file), outcome == Outcome::NoFloatModel ? ", and this is not a verdict" : "");
   } else if (const TestRow* test = deciding_test(report)) {
     const std::string there = report.engine_test ? " on " + printable(report.engine->engine) : "";
-    text = fmt::format("{}: {} is {}{}{}. {}.", file, told(report.objective),
-                       test->verdict == Verdict::Good ? "met" : "missed", there,
-                       test->interval ? right_text(*test) : fmt::format(" ({:.6g})", test->metric), figure);
+    const bool met = test->verdict == Verdict::Good;
+    text = fmt::format("{}: {} is {}{}{}{}. {}.", file, told(report.objective), met ? "met" : "missed", there,
+                       test->interval ? right_text(*test) : fmt::format(" ({:.6g})", test->metric),
+                       met ? reservation_of(report).clause : "", figure);
   } else if (!report.requirement) {
     text = fmt::format("{}: {} compared with {}.", file, figure, printable(report.float_file));
   } else {
@@ -98,7 +99,7 @@ Answer answer_of(const VerifyReport& report) {
 
 bool plainly_met(const VerifyReport& report) {
   if (outcome_of(report) != Outcome::Met) return false;
-  return deciding_test(report) != nullptr || (!doubtful(report) && reservation_of(report).empty());
+  return reservation_of(report).empty() && (deciding_test(report) != nullptr || !doubtful(report));
 }
 
 std::string placement_text(const EnginePlacement& row) {

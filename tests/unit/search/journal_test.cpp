@@ -264,6 +264,9 @@ TEST_F(SearchJournal, RefusesWhatAnotherSearchHasBeside) {
   { const Journal first(path(), halved, names(3), false); }
   EXPECT_NE(message(kSearch, names(3), true).find("belongs to a search with cross-fitting"), std::string::npos);
   EXPECT_EQ(message(halved, names(3), true), "");
+  // Before the network was run, only a part of the search is known.
+  EXPECT_NO_THROW(require_journal_of(path(), {{"model_sha256", "aa"}}, /*resume=*/true));
+  EXPECT_THROW(require_journal_of(path(), {{"model_sha256", "bb"}}, /*resume=*/true), Error);
 }
 
 TEST_F(SearchJournal, RefusesWhatIsNoJournal) {
