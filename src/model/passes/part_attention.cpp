@@ -30,7 +30,7 @@ class AttentionParting {
   int run() {
     std::set<std::string> apart;
     for (const onnx::NodeProto& node : graph_.node()) {
-      if (of_data(node) && as_many_heads_as_rows(node.output(0)) && behind_product(node.input(0))) {
+      if (of_data(node) && as_many_heads_as_rows(node) && behind_product(node.input(0))) {
         apart.insert(node.name());
       }
     }
@@ -54,12 +54,18 @@ class AttentionParting {
     return is_onnx(node, "MatMul") && !is_initializer(model_, node.input(0)) && !is_initializer(model_, node.input(1));
   }
 
-  /// [batch, heads, rows, columns], and the batch may be open.
-  bool as_many_heads_as_rows(const std::string& tensor) const {
+  /// [batch, heads, rows, columns], and the batch may be open. Of data of another rank, the new axis would not be the
+  /// first of the result.
+  bool as_many_heads_as_rows(const onnx::NodeProto& product) const {
+    const Shape* const data = shape_of_four(product.input(0));
+    const Shape* const result = shape_of_four(product.output(0));
+    return data != nullptr && result != nullptr && (*result)[1] == (*result)[2] && (*result)[1] > 1;
+  }
+
+  const Shape* shape_of_four(const std::string& tensor) const {
     const auto type = types_.find(tensor);
-    if (type == types_.end() || !type->second.rank_known || type->second.shape.size() != 4) return false;
-    const Shape& shape = type->second.shape;
-    return shape[1] == shape[2] && shape[1] > 1;
+    const bool has_four = type != types_.end() && type->second.rank_known && type->second.shape.size() == 4;
+    return has_four ? &type->second.shape : nullptr;
   }
 
   /// It was made of the result of another product of data, as by a Softmax, whole or in pieces.

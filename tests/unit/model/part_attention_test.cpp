@@ -45,5 +45,21 @@ TEST(PartAttention, OthersStayAsTheyAre) {
   EXPECT_TRUE(of_attention("n,4,4,4", "CumSum (x, x)").notes.empty()) << "nothing that is known lies between";
 }
 
+TEST(PartAttention, DataOfAnotherRankStays) {
+  PrepareOptions options;
+  options.formats = {Format::Int8};
+  options.for_openvino = true;
+  for (const char* const batch : {"1", "2"}) {
+    const Prepared done = prepare(
+        model_of(R"(<ir_version: 8, opset_import: ["" : 13]> g (float[4,4,4] x, float[)" + std::string(batch) +
+                 ",4,4,8] v) => (float[a,b,c,d] y) { [qk] s = MatMul(x, x) [soft] p = Softmax <axis = -1> (s) "
+                 "[pv] y = MatMul(p, v) }"),
+        options,
+        [](const Model&, const Sample&) -> std::vector<Tensor> { throw std::logic_error("nothing to evaluate here"); });
+    EXPECT_EQ(op_types(done.model), (std::vector<std::string>{"MatMul", "Softmax", "MatMul"})) << batch;
+    EXPECT_TRUE(done.notes.empty()) << batch;
+  }
+}
+
 }  // namespace
 }  // namespace vernier::testing
