@@ -80,7 +80,7 @@ class ProductParting {
     while (const onnx::NodeProto* reader = only_reader(tensor)) {
       if (is_product(*reader)) {
         const bool turnable = reader->input(0) == tensor && attribute_int(*reader, "transA", 0) == 0 &&
-                              is_matrix(reader->output(0)) && float_constant(reader->input(1));
+                              is_matrix(tensor) && is_matrix(reader->output(0)) && float_constant(reader->input(1));
         return turnable && (!biased || factor || others > 1) ? reader : nullptr;
       }
       const std::optional<std::string> operand = constant_operand(*reader, tensor);

@@ -13,17 +13,21 @@
 namespace vernier::testing {
 namespace {
 
-Prepared of_products(const std::string& nodes, const char* data = "3,2", bool asked = true) {
+Prepared prepare_products(const Model& model, bool asked) {
   PrepareOptions options;
   options.formats = {Format::Int8};
   options.openvino_products = asked;
-  return prepare(model_of(R"(<ir_version: 8, opset_import: ["" : 13]> g (float[)" + std::string(data) +
-                          "] x) => (float[a,b] y) <float[2,2] w = {1, 2, 3, 4}, float[2,2] v = {1, 2, 3, 4}, "
-                          "float[2] k = {10, 20}, float[2] even = {5, 5}, float one = {1}> { " +
-                          nodes + " }"),
-                 options, [](const Model&, const Sample&) -> std::vector<Tensor> {
-                   throw std::logic_error("nothing to evaluate here");
-                 });
+  return prepare(model, options, [](const Model&, const Sample&) -> std::vector<Tensor> {
+    throw std::logic_error("nothing to evaluate here");
+  });
+}
+
+Prepared of_products(const std::string& nodes, const char* data = "3,2", bool asked = true) {
+  return prepare_products(model_of(R"(<ir_version: 8, opset_import: ["" : 13]> g (float[)" + std::string(data) +
+                                   "] x) => (float[a,b] y) <float[2,2] w = {1, 2, 3, 4}, float[2,2] v = {1, 2, 3, 4}, "
+                                   "float[2] k = {10, 20}, float[2] even = {5, 5}, float one = {1}> { " +
+                                   nodes + " }"),
+                          asked);
 }
 
 bool parted(const std::string& nodes, const char* data = "3,2", bool asked = true) {
@@ -69,6 +73,17 @@ TEST(PartProducts, OthersStayAsTheyAre) {
   EXPECT_FALSE(parted(kProduct + kNext, "n,2")) << "an open number of rows";
   EXPECT_FALSE(parted(kProduct + "[s] b = Softmax(a) [q] y = MatMul(b, v)")) << "a Softmax lies between";
   EXPECT_FALSE(parted(kProduct + "[s] b = Add(a, a) [q] y = MatMul(b, v)")) << "something else is read as well";
+}
+
+TEST(PartProducts, DataOfOneAxisStays) {
+  // A vector has no two axes to turn, though the result with three matrices is a matrix.
+  const Prepared done =
+      prepare_products(model_of(R"(<ir_version: 8, opset_import: ["" : 13]> g (float[1,2] x) => (float[a,b] y)
+                  <float[2,2] w = {1, 2, 3, 4}, float[1,2,1] v = {1, 2}, int64[1] first = {0}>
+                  { [p] a = MatMul(x, w) [s] b = Squeeze(a, first) [q] y = MatMul(b, v) })"),
+                       true);
+  EXPECT_EQ(op_types(done.model), (std::vector<std::string>{"MatMul", "Squeeze", "MatMul"}));
+  EXPECT_TRUE(done.notes.empty());
 }
 
 }  // namespace
