@@ -1,5 +1,5 @@
-// Places that OpenVINO 2026.4 takes into one kernel, which then returns something else (docs/limits.md). Measured on
-// CPUs with VNNI and without AMX.
+// Places that OpenVINO 2026.4 takes into one kernel, which then returns something else
+// (docs/records/truth-openvino.md). Measured on CPUs with VNNI and without AMX.
 #pragma once
 
 #include <string>

@@ -273,7 +273,8 @@ std::string no_tensorrt(const std::string& engine) {
 std::string computed_otherwise(const DiagnoseReport& report) {
   if (!report.not_simulated) return {};
   const NotSimulated& nodes = *report.not_simulated;
-  return fmt::format("\nThe figures do not hold for {}, first {}: {}. Cure: {}.\n", plural(nodes.nodes, "node"),
+  return fmt::format("\n{} {}, first {}: {}. Cure: {}.\n",
+                     nodes.refused ? "OpenVINO rejects" : "The figures do not hold for", plural(nodes.nodes, "node"),
                      inline_code(nodes.first), markdown_text(told(nodes.why)), markdown_text(told(nodes.cure)));
 }
 
