@@ -14,12 +14,19 @@ namespace {
 /// The windows of a pool along one dimension.
 struct Windows {
   std::int64_t data = 0;    // its size; below 1: unknown
+  std::int64_t taps = 1;    // of a kernel
   std::int64_t kernel = 1;  // with its dilation
   std::int64_t stride = 1;
   std::int64_t before = 0, behind = 0;
 
-  std::int64_t padding() const { return before + behind; }
-  std::int64_t with_ceil() const { return (data + padding() - kernel + stride - 1) / stride + 1; }
+  std::int64_t with_ceil() const { return (data + before + behind - kernel + stride - 1) / stride + 1; }
+  /// ONNX drops a last window that starts behind the data.
+  bool drops_last() const { return (with_ceil() - 1) * stride >= data + before; }
+  /// How far the last window that is left reaches beyond the padding; below 0: not as far as that.
+  std::int64_t beyond() const {
+    const std::int64_t count = with_ceil() - (drops_last() ? 1 : 0);
+    return (count - 1) * stride + kernel - data - before - behind;
+  }
 };
 
 /// Of a pool with ceil_mode and explicit padding; empty for others.
@@ -39,6 +46,7 @@ std::vector<Windows> windows_of(const onnx::NodeProto& node, const Shape& data) 
   std::vector<Windows> windows(dims);
   for (std::size_t i = 0; i < dims; ++i) {
     if (data.size() == dims + 2) windows[i].data = data[i + 2];
+    windows[i].taps = kernel[i];
     windows[i].kernel = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
     windows[i].stride = std::max<std::int64_t>(strides.empty() ? 1 : strides[i], 1);
     windows[i].before = pads.empty() ? 0 : pads[i];
@@ -78,11 +86,23 @@ bool lacks_attribute_for_openvino(const onnx::NodeProto& node) {
 
 bool averages_beyond_padding(const onnx::NodeProto& node, const Shape& data) {
   if (!is_onnx(node, "AveragePool") || attribute_int(node, "count_include_pad", 0) == 0) return false;
-  return std::ranges::any_of(windows_of(node, data), [](const Windows& windows) {
-    if (windows.padding() == 0) return false;
-    return windows.data < 1 ||
-           (windows.with_ceil() - 1) * windows.stride + windows.kernel > windows.data + windows.padding();
-  });
+  const std::vector<Windows> windows = windows_of(node, data);
+  const bool pads = std::ranges::any_of(windows, [](const Windows& along) { return along.before + along.behind > 0; });
+  return pads && std::ranges::any_of(windows, [](const Windows& along) {
+           return along.data < 1 ? along.stride > 1 : along.beyond() > 0;
+         });
+}
+
+std::optional<std::vector<std::int64_t>> pads_behind_pad(const onnx::NodeProto& node, const Shape& data) {
+  if (!averages_beyond_padding(node, data)) return std::nullopt;
+  const std::vector<Windows> windows = windows_of(node, data);
+  std::vector<std::int64_t> pads(2 * windows.size());
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const std::int64_t beyond = std::max<std::int64_t>(windows[i].beyond(), 0);
+    if (windows[i].data < 1 || beyond >= windows[i].taps) return std::nullopt;
+    pads[windows.size() + i] = beyond;
+  }
+  return pads;
 }
 
 std::optional<std::vector<std::int64_t>> pads_of_dropped_window(const onnx::NodeProto& node, const Shape& data) {
@@ -93,14 +113,9 @@ std::optional<std::vector<std::int64_t>> pads_of_dropped_window(const onnx::Node
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const Windows& along = windows[i];
     if (along.data < 1) return std::nullopt;
-    std::int64_t count = along.with_ceil();
-    if ((count - 1) * along.stride >= along.data + along.before) {
-      drops = true;
-      --count;
-    }
+    drops = drops || along.drops_last();
     pads[i] = along.before;
-    pads[windows.size() + i] =
-        std::max(along.behind, (count - 1) * along.stride + along.kernel - along.data - along.before);
+    pads[windows.size() + i] = along.behind + std::max<std::int64_t>(along.beyond(), 0);
   }
   return drops ? std::optional(pads) : std::nullopt;
 }

@@ -25,6 +25,10 @@ bool lacks_attribute_for_openvino(const onnx::NodeProto& node);
 /// other elements than ONNX. `data` is the shape of its input; unknown sizes count as such that do.
 bool averages_beyond_padding(const onnx::NodeProto& node, const Shape& data);
 
+/// The pads with which such an AveragePool gives what ONNX means where a Pad in front has its padding: with ceil_mode=0
+/// and count_include_pad=0. Nullopt for others, for unknown sizes, and where ONNX Runtime would refuse such pads.
+std::optional<std::vector<std::int64_t>> pads_behind_pad(const onnx::NodeProto& node, const Shape& data);
+
 /// The pads with which a MaxPool of ceil_mode=0 gives what ONNX means, where ceil_mode=1 has a last window in the
 /// padding alone: ONNX drops it, and OpenVINO does not. Nullopt elsewhere, and for unknown sizes.
 std::optional<std::vector<std::int64_t>> pads_of_dropped_window(const onnx::NodeProto& node, const Shape& data);

@@ -14,12 +14,12 @@
 namespace vernier::passes {
 namespace {
 
-/// AveragePool(x) -> AveragePool(Pad(x)): what it counts is then part of its data.
+/// AveragePool(x) -> AveragePool(Pad(x)): what it counts is then part of its data. `pads_left` stay with the pool.
 std::vector<onnx::NodeProto> padded_in_front(Model& model, onnx::GraphProto& graph, const onnx::NodeProto& pool,
-                                             NamePool& names) {
+                                             const std::vector<std::int64_t>& pads_left, NamePool& names) {
   constexpr int kPadsAreAnInput = 11;
   const std::vector<std::int64_t> of_pool = attribute_ints(pool, "pads");
-  const std::size_t dims = of_pool.size() / 2;
+  const std::size_t dims = pads_left.size() / 2;
   std::vector<std::int64_t> pads(2 * (dims + 2));
   for (std::size_t i = 0; i < dims; ++i) {
     pads[2 + i] = of_pool[i];
@@ -37,7 +37,8 @@ std::vector<onnx::NodeProto> padded_in_front(Model& model, onnx::GraphProto& gra
   std::vector<onnx::NodeProto> made = pieces.finish();
   made.back() = pool;
   made.back().set_input(0, padded);
-  set_attribute(made.back(), "pads", std::vector<std::int64_t>(2 * dims));
+  set_attribute(made.back(), "pads", pads_left);
+  set_attribute(made.back(), "ceil_mode", std::int64_t{0});
   set_attribute(made.back(), "count_include_pad", std::int64_t{0});
   return made;
 }
@@ -67,8 +68,10 @@ Outcome spell_out_for_openvino(Model& model, const Context& /*context*/) {
         set_attribute(node, "pads", *pads);
         set_attribute(node, "ceil_mode", std::int64_t{0});
         ++pools;
-      } else if (is_onnx(node, "AveragePool") && averages_beyond_padding(node, shape_of(node.input(0)))) {
-        replace_node(graph, i, padded_in_front(model, graph, onnx::NodeProto(node), names));
+      } else if (is_onnx(node, "AveragePool")) {
+        const auto pads = pads_behind_pad(node, shape_of(node.input(0)));
+        if (!pads) continue;
+        replace_node(graph, i, padded_in_front(model, graph, onnx::NodeProto(node), *pads, names));
         ++i;
         ++pools;
       }

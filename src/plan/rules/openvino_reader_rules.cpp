@@ -52,7 +52,7 @@ constexpr std::array kOtherwise = {
               return averages_beyond_padding(node, graph.shape(node.input(0)));
             },
             "OpenVINO divides by another count, because ceil_mode and count_include_pad are both set",
-            "put the padding into a Pad in front, as ‹target› openvino does"},
+            "put the padding into a Pad in front and set ceil_mode=0, as ‹target› openvino does for fixed sizes"},
     Reading{"MaxPool",
             [](const QdqGraph& graph, const Node& node) {
               return pads_of_dropped_window(node, graph.shape(node.input(0))).has_value();
