@@ -105,19 +105,23 @@ std::optional<std::vector<std::int64_t>> pads_behind_pad(const onnx::NodeProto& 
   return pads;
 }
 
+bool drops_window(const onnx::NodeProto& node, const Shape& data) {
+  if (!is_onnx(node, "MaxPool") && !is_onnx(node, "AveragePool")) return false;
+  return std::ranges::any_of(windows_of(node, data),
+                             [](const Windows& along) { return along.data > 0 && along.drops_last(); });
+}
+
 std::optional<std::vector<std::int64_t>> pads_of_dropped_window(const onnx::NodeProto& node, const Shape& data) {
-  if (!is_onnx(node, "MaxPool")) return std::nullopt;
+  if (!drops_window(node, data) || averages_beyond_padding(node, data)) return std::nullopt;
   const std::vector<Windows> windows = windows_of(node, data);
-  bool drops = false;
   std::vector<std::int64_t> pads(2 * windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const Windows& along = windows[i];
-    if (along.data < 1) return std::nullopt;
-    drops = drops || along.drops_last();
     pads[i] = along.before;
     pads[windows.size() + i] = along.behind + std::max<std::int64_t>(along.beyond(), 0);
+    if (along.data < 1 || pads[windows.size() + i] >= along.taps) return std::nullopt;
   }
-  return drops ? std::optional(pads) : std::nullopt;
+  return pads;
 }
 
 }  // namespace vernier

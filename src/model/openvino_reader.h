@@ -29,8 +29,13 @@ bool averages_beyond_padding(const onnx::NodeProto& node, const Shape& data);
 /// and count_include_pad=0. Nullopt for others, for unknown sizes, and where ONNX Runtime would refuse such pads.
 std::optional<std::vector<std::int64_t>> pads_behind_pad(const onnx::NodeProto& node, const Shape& data);
 
-/// The pads with which a MaxPool of ceil_mode=0 gives what ONNX means, where ceil_mode=1 has a last window in the
-/// padding alone: ONNX drops it, and OpenVINO does not. Nullopt elsewhere, and for unknown sizes.
+/// MaxPool and AveragePool with ceil_mode and a last window in the padding alone. ONNX drops it, OpenVINO does so only
+/// in an AveragePool, and shape inference counts it. Unknown sizes count as such that have none.
+bool drops_window(const onnx::NodeProto& node, const Shape& data);
+
+/// The pads with which such a pool of ceil_mode=0 gives what ONNX means. What they add to the padding of an AveragePool
+/// must not count. Nullopt for others, where averages_beyond_padding(), for unknown sizes, and where ONNX Runtime would
+/// refuse such pads.
 std::optional<std::vector<std::int64_t>> pads_of_dropped_window(const onnx::NodeProto& node, const Shape& data);
 
 }  // namespace vernier

@@ -143,7 +143,6 @@ def test_averages_are_those_of_onnxruntime(opset, tmp_path):
     assert 10 < named == padded < 70 and "read-otherwise" not in rules("typed.onnx", tmp_path)
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 3
-    settings.enable_mem_reuse = False  # its shape inference counts the dropped windows of the other pools
     meant, written = (onnxruntime.InferenceSession(tmp_path / file, settings, providers=["CPUExecutionProvider"]).run(None, {"x": samples[0]})
                       for file in ("net.onnx", "typed.onnx"))
     subprocess.run([ENGINES, "-c", IN_OPENVINO], cwd=tmp_path, check=True, timeout=300)

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -43,6 +44,15 @@ std::vector<onnx::NodeProto> padded_in_front(Model& model, onnx::GraphProto& gra
   return made;
 }
 
+/// A pool whose `pads` hold the windows that ONNX has.
+void without_ceil_mode(onnx::NodeProto& pool, const std::vector<std::int64_t>& pads) {
+  // Without padding of its own, nothing that is added counts.
+  const bool own = std::ranges::any_of(attribute_ints(pool, "pads"), [](std::int64_t pad) { return pad > 0; });
+  if (is_onnx(pool, "AveragePool") && !own) set_attribute(pool, "count_include_pad", std::int64_t{0});
+  set_attribute(pool, "pads", pads);
+  set_attribute(pool, "ceil_mode", std::int64_t{0});
+}
+
 }  // namespace
 
 Outcome spell_out_for_openvino(Model& model, const Context& /*context*/) {
@@ -51,9 +61,10 @@ Outcome spell_out_for_openvino(Model& model, const Context& /*context*/) {
   std::map<std::string, ValueType> types;
   bool looked = false;
   NamePool names(model);
-  const auto shape_of = [&](const std::string& tensor) {
+  const auto shape_of_data = [&](const onnx::NodeProto& node) {
+    if (node.input_size() == 0 || attribute_int(node, "ceil_mode", 0) == 0) return Shape{};
     if (!std::exchange(looked, true)) types = infer_types(model);
-    const auto type = types.find(tensor);
+    const auto type = types.find(node.input(0));
     return type == types.end() || !type->second.rank_known ? Shape{} : type->second.shape;
   };
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
@@ -62,17 +73,12 @@ Outcome spell_out_for_openvino(Model& model, const Context& /*context*/) {
       if (lacks_attribute_for_openvino(node)) {
         set_attribute(node, "sampling_ratio", std::int64_t{0});
         ++ratios;
-      } else if (is_onnx(node, "MaxPool")) {
-        const auto pads = pads_of_dropped_window(node, shape_of(node.input(0)));
-        if (!pads) continue;
-        set_attribute(node, "pads", *pads);
-        set_attribute(node, "ceil_mode", std::int64_t{0});
-        ++pools;
-      } else if (is_onnx(node, "AveragePool")) {
-        const auto pads = pads_behind_pad(node, shape_of(node.input(0)));
-        if (!pads) continue;
-        replace_node(graph, i, padded_in_front(model, graph, onnx::NodeProto(node), *pads, names));
+      } else if (const auto padded = pads_behind_pad(node, shape_of_data(node))) {
+        replace_node(graph, i, padded_in_front(model, graph, onnx::NodeProto(node), *padded, names));
         ++i;
+        ++pools;
+      } else if (const auto pads = pads_of_dropped_window(node, shape_of_data(node))) {
+        without_ceil_mode(node, *pads);
         ++pools;
       }
     }

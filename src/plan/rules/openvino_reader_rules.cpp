@@ -54,9 +54,7 @@ constexpr std::array kOtherwise = {
             "OpenVINO divides by another count, because ceil_mode and count_include_pad are both set",
             "put the padding into a Pad in front and set ceil_mode=0, as ‹target› openvino does for fixed sizes"},
     Reading{"MaxPool",
-            [](const QdqGraph& graph, const Node& node) {
-              return pads_of_dropped_window(node, graph.shape(node.input(0))).has_value();
-            },
+            [](const QdqGraph& graph, const Node& node) { return drops_window(node, graph.shape(node.input(0))); },
             "OpenVINO keeps a last window that lies in the padding, and ONNX drops it",
             "write the padding for ceil_mode=0, as ‹target› openvino does"},
     Reading{"Resize", [](const QdqGraph&, const Node& node) { return attribute_int(node, "antialias", 0) != 0; },

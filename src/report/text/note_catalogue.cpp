@@ -264,8 +264,8 @@ constexpr NoteTemplate kNotes[] = {
      "model their values are from {min:.3g} to {max:.3g}: a shared scale for larger values hides them"},
     {"plugins-without-effect", "‹plugins› has no effect: TensorRT was not asked"},
     {"pools-spelled-out",
-     "{nodes:#pool} with ceil_mode {nodes:?has|have} other padding, because OpenVINO reads the combination "
-     "differently"},
+     "{nodes:#pool} with ceil_mode {nodes:?has|have} other padding, because OpenVINO or shape inference reads "
+     "the combination differently"},
     {"products-parted",
      "{count:#product} of small matrices {count:?reads|read} a Transpose, because OpenVINO 2026.4 can return wrong "
      "results for two products in one kernel"},
