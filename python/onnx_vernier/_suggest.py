@@ -31,8 +31,8 @@ def suggesting(**defaults: Any) -> Callable[[Function], Function]:
                     warnings.warn(f"{argument} is now {current}", DeprecationWarning, stacklevel=2)
                     named[current] = named.pop(argument)
                     continue
-                near = difflib.get_close_matches(argument, known, 1)
-                meant = f": did you mean '{current or near[0]}'?" if current in known or near else ""
+                near = [current] if current in known else difflib.get_close_matches(argument, known, 1)
+                meant = f": did you mean '{near[0]}'?" if near else ""
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{argument}'{meant}")
             return function(*given, **{**defaults, **named})
 

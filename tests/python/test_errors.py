@@ -69,6 +69,9 @@ def test_an_earlier_name_still_works(model, images):
         vernier.verify(model, model, {"image": images}, min_same_top1=0.5, min_top1_agreement=0.5)
     with pytest.raises(TypeError, match="'min_top1_agreemnt': did you mean 'min_top1_agreement'"):
         vernier.diagnose(model, {"image": images}, min_top1_agreemnt=0.5)
+    with pytest.raises(TypeError, match="'min_same_top1'") as refused:
+        vernier.evaluate(model, {"image": images}, min_same_top1=0.5)
+    assert "min_top1_agreement" not in str(refused.value)  # evaluate() has no such argument
 
 
 def test_no_value_of_a_wrong_type_gets_to_the_core(model, images, tmp_path, monkeypatch):
