@@ -427,9 +427,6 @@ def verify(
 ) -> VerifyReport:
     """Measures how far a typed model (Cast, Q/DQ, from any tool) is from its float model, layer by layer.
 
-    Args:
-
-
     Samples:
         - ``batch=1``: run up to so many samples as one batch. If the network does not allow it, samples run one by one,
             and the report has a warning.
