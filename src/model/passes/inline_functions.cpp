@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <onnx/checker.h>
 #include <onnx/inliner/inliner.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/source_places.h"
 #include "base/text.h"
@@ -22,7 +25,6 @@ namespace vernier::passes {
 namespace {
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;
-using Functions = std::map<FunctionKey, onnx::FunctionProto*>;
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
 constexpr const char* kOpsetOfFunction = "vernier.opset";
@@ -37,62 +39,82 @@ void for_each_node(Nodes& nodes, const std::function<void(onnx::NodeProto&)>& vi
   }
 }
 
-Functions functions_of(onnx::ModelProto& proto) {
-  Functions functions;
-  for (onnx::FunctionProto& function : *proto.mutable_functions()) {
-    functions[{function.domain(), function.name(), function.overload()}] = &function;
-  }
-  return functions;
-}
-
 template <class List>
 auto named(List& list, const std::string& name) {
   return std::ranges::find_if(list, [&](const auto& attribute) { return attribute.name() == name; });
 }
 
-/// A call that hands on an attribute of `caller`, which has no default for it: then the callee's is the one. Returns
-/// whether it got one.
-bool pass_on_default(onnx::FunctionProto& caller, const std::string& name, onnx::AttributeProto value) {
-  auto& without_default = *caller.mutable_attribute();
-  const auto found = std::ranges::find(without_default, name);
-  if (found == without_default.end()) return false;
-  without_default.erase(found);
-  value.set_name(name);
-  *caller.add_attribute_proto() = std::move(value);
-  return true;
-}
-
-/// ONNX's inliner knows the attributes of a call alone.
-void spell_out_defaults(onnx::ModelProto& proto) {
-  const Functions functions = functions_of(proto);
-  const auto callee_of = [&](const onnx::NodeProto& node) {
-    const auto callee = functions.find({node.domain(), node.op_type(), node.overload()});
-    return callee == functions.end() ? nullptr : callee->second;
-  };
-  for (bool passed = true; passed;) {
-    passed = false;
-    for (onnx::FunctionProto& caller : *proto.mutable_functions()) {
-      for_each_node(*caller.mutable_node(), [&](onnx::NodeProto& node) {
-        const onnx::FunctionProto* const callee = callee_of(node);
-        for (const onnx::AttributeProto& given : node.attribute()) {
-          if (callee == nullptr || given.ref_attr_name().empty()) continue;
-          const auto known = named(callee->attribute_proto(), given.name());
-          if (known == callee->attribute_proto().end()) continue;
-          passed = pass_on_default(caller, given.ref_attr_name(), *known) || passed;
-        }
-      });
+/// Gives each call the defaults of its function: ONNX's inliner knows the attributes of the call alone.
+///
+/// A call may leave out an attribute without default. Then a node inside that refers to it has none either, and takes
+/// the default of its own function or operator. Such calls get a copy of the function without these references.
+class CallDefaults {
+ public:
+  explicit CallDefaults(onnx::ModelProto& proto) : proto_(proto) {
+    proto.mutable_functions()->Swap(&originals_);
+    for (const onnx::FunctionProto& function : originals_) {
+      originals_by_key_[{function.domain(), function.name(), function.overload()}] = &function;
     }
   }
-  const auto complete = [&](onnx::NodeProto& node) {
-    const onnx::FunctionProto* const callee = callee_of(node);
-    if (callee == nullptr) return;
-    for (const onnx::AttributeProto& known : callee->attribute_proto()) {
-      if (named(node.attribute(), known.name()) == node.attribute().end()) *node.add_attribute() = known;
+
+  /// Replaces the functions of the model by those that its graph calls, each with complete calls.
+  void spell_out() {
+    complete_calls(*proto_.mutable_graph()->mutable_node(), {});
+    while (!waiting_.empty()) {
+      const auto [function, left_out] = std::move(waiting_.back());
+      waiting_.pop_back();
+      complete_calls(*function->mutable_node(), left_out);
     }
-  };
-  for_each_node(*proto.mutable_graph()->mutable_node(), complete);
-  for (onnx::FunctionProto& function : *proto.mutable_functions()) for_each_node(*function.mutable_node(), complete);
-}
+  }
+
+ private:
+  using LeftOut = std::set<std::string>;  // attributes of a function
+
+  void complete_calls(Nodes& nodes, const LeftOut& left_out) {
+    for_each_node(nodes, [&](onnx::NodeProto& node) {
+      auto& given = *node.mutable_attribute();
+      const auto gone = std::ranges::remove_if(
+          given, [&](const onnx::AttributeProto& one) { return left_out.contains(one.ref_attr_name()); });
+      given.erase(gone.begin(), gone.end());
+      const auto callee = originals_by_key_.find({node.domain(), node.op_type(), node.overload()});
+      if (callee == originals_by_key_.end()) return;
+      for (const onnx::AttributeProto& known : callee->second->attribute_proto()) {
+        if (named(given, known.name()) == given.end()) *given.Add() = known;
+      }
+      LeftOut missing;
+      for (const std::string& name : callee->second->attribute()) {
+        if (named(given, name) == given.end()) missing.insert(name);
+      }
+      node.set_overload(overload_without(callee->first, missing));
+    });
+  }
+
+  /// That of the copy of a function whose calls leave out these attributes.
+  std::string overload_without(const FunctionKey& key, const LeftOut& left_out) {
+    const auto [found, is_new] = overloads_.try_emplace({key, left_out});
+    if (!is_new) return found->second;
+    FunctionKey unused = key;
+    auto& overload = std::get<2>(unused);
+    for (std::size_t i = 1; !left_out.empty() && taken(unused); ++i) {
+      overload = fmt::format("{}#{}", std::get<2>(key), i);
+    }
+    copies_.insert(unused);
+    onnx::FunctionProto& copy = *proto_.add_functions();
+    copy = *originals_by_key_.at(key);
+    copy.set_overload(overload);
+    waiting_.emplace_back(&copy, left_out);
+    return found->second = overload;
+  }
+
+  bool taken(const FunctionKey& key) const { return originals_by_key_.contains(key) || copies_.contains(key); }
+
+  onnx::ModelProto& proto_;
+  google::protobuf::RepeatedPtrField<onnx::FunctionProto> originals_;
+  std::map<FunctionKey, const onnx::FunctionProto*> originals_by_key_;
+  std::map<std::pair<FunctionKey, LeftOut>, std::string> overloads_;
+  std::set<FunctionKey> copies_;
+  std::vector<std::pair<onnx::FunctionProto*, LeftOut>> waiting_;
+};
 
 int opset_of(const onnx::FunctionProto& function) {
   for (const onnx::OperatorSetIdProto& import : function.opset_import()) {
@@ -173,7 +195,8 @@ Outcome inline_functions(Model& model, const Context&) {
   if (model.proto.functions_size() == 0) return {};
   const int count = model.proto.functions_size();
   try {
-    spell_out_defaults(model.proto);
+    onnx::checker::check_function_call_cycles(model.proto);
+    CallDefaults(model.proto).spell_out();
     unite_opsets(model.proto);
     onnx::inliner::InlineLocalFunctions(model.proto, /*convert_version=*/false);
   } catch (const std::exception& failure) {

@@ -225,6 +225,26 @@ TEST(InlineFunctions, DefaultsOfTheirAttributesHold) {
   EXPECT_EQ(alphas, (Floats{0.3F, 0.5F, 0.3F, 0.75F, -1}));
 }
 
+TEST(InlineFunctions, AnAttributeThatACallLeavesOutIsLeftOutInside) {
+  // `both` hands on alpha to functions with different defaults, to an operator with its own, and through `through`.
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2] x) => (float[2] y, float[2] z) { y = local.both(x) z = local.both<alpha = 0.75>(x) }
+    <domain: "local", opset_import: ["" : 17]> half <alpha: float = 0.5> (u) => (v) { v = LeakyRelu<alpha: float = @alpha>(u) }
+    <domain: "local", opset_import: ["" : 17]> third <alpha: float = 0.3> (u) => (v) { v = LeakyRelu<alpha: float = @alpha>(u) }
+    <domain: "local", opset_import: ["" : 17, "local" : 1]> through <a, b> (u) => (v) {
+      w = local.half<alpha: float = @a>(u) v = local.half<alpha: float = @b>(w) }
+    <domain: "local", opset_import: ["" : 17, "local" : 1]> both <alpha> (u) => (v) {
+      a = local.half<alpha: float = @alpha>(u) b = local.third<alpha: float = @alpha>(a)
+      c = LeakyRelu<alpha: float = @alpha>(b) v = local.through<a: float = @alpha, b = 0.25>(c) })",
+                                 kFloat);
+  std::vector<float> alphas;
+  for (const onnx::NodeProto& node : done.model.proto.graph().node()) {
+    alphas.push_back(attribute_float(node, "alpha", -1));
+    EXPECT_EQ(node.overload(), "");
+  }
+  EXPECT_EQ(alphas, (Floats{0.5F, 0.3F, -1, 0.5F, 0.25F, 0.75F, 0.75F, 0.75F, 0.75F, 0.25F}));
+}
+
 TEST(InlineFunctions, NodesOfAnotherOpsetAreRaised) {
   // Until opset 12, ReduceSum had its axes as an attribute.
   const std::string functions = R"(
