@@ -19,8 +19,6 @@
 namespace vernier {
 namespace {
 
-using testing::TempFolder;
-
 Message bytes_of(const std::string& text) {
   Packer packer;
   packer.put(text);
