@@ -255,7 +255,7 @@ void Diagnosis::search(const char* journal_suffix) {
     trials.reset();
     engine_in_trials_ = true;
     search((std::string(journal_suffix) + ".engine").c_str());
-    report_.kept->notes.insert(report_.kept->notes.begin(), Note("engine-in-trials", {}));
+    report_.kept->notes.insert(report_.kept->notes.begin(), Note{"engine-in-trials", {}});
     return;
   }
   report_.kept->file_test = file_test_;

@@ -53,12 +53,10 @@ std::optional<NotSimulated> not_simulated(const Model& typed, Target target) {
 }
 
 Note computes_otherwise_note(const NotSimulated& nodes) {
-  return {nodes.refused ? "engine-refuses-nodes" : "engine-computes-otherwise",
-          {{"engine", "OpenVINO"},
-           {"nodes", nodes.nodes},
-           {"first", nodes.first},
-           {"why", nodes.why},
-           {"cure", nodes.cure}}};
+  Note note = nodes.refused ? Note{"engine-refuses-nodes", {}} : Note{"engine-computes-otherwise", {}};
+  note.fields = {
+      {"engine", "OpenVINO"}, {"nodes", nodes.nodes}, {"first", nodes.first}, {"why", nodes.why}, {"cure", nodes.cure}};
+  return note;
 }
 
 }  // namespace vernier

@@ -142,7 +142,7 @@ Gate gate_of(const DiagnoseReport& report) {
   }
   gate.cases = cases_of(report.final_figures.value_or(report.all_low), report.requirement, objective);
   if (!objective.empty()) gate.cases.push_back(case_of(objective, met(report), gate.answer));
-  const bool decided = report.requirement || !objective.empty();
+  const bool decided = report.requirement || (outcome == Outcome::NothingLeft && !objective.empty());
   if ((outcome == Outcome::Impossible || outcome == Outcome::NothingLeft) && decided) {
     gate.cases.push_back({"kept set", GateCase::State::Failed, gate.answer});
   }

@@ -131,7 +131,7 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
   if (report.alternatives.empty()) return;
   const Alternative* best = best_alternative(report);
   if (best == nullptr) {
-    answer.then("None of the measured options meets the requirement: ask for less.");
+    answer.then("None of the measured options meets the requirement: relax it.");
     return;
   }
   const Alternative& found = *answer_of_alternatives(report);

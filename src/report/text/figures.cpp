@@ -181,7 +181,7 @@ bool missed_as_measured(const std::optional<OtherSums>& other) {
 
 std::string other_sums_sentence(const OtherSums& other, const std::optional<Requirement>& requirement) {
   const char* const how = other.accumulate == Accumulate::Float16
-                              ? "With the FP16 accumulation of TensorRT-RTX, simulated (--accumulate float16)"
+                              ? "With FP16 accumulation, as measured on TensorRT-RTX (--accumulate float16)"
                               : "With FP32 accumulation";
   std::string text = fmt::format("{}, {}", how, figure_text(other.figures, requirement));
   if (requirement && other.figures.passed) {

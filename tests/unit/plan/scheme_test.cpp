@@ -332,7 +332,7 @@ TEST(Scheme, AnOperatorWithoutAnIntegerKernelIsRefusedWithTheReason) {
     FAIL() << "a ConvTranspose in int8 went through";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "layer 'up' cannot run in uint8: ConvTranspose is not an operator of the scheme: ONNX Runtime's CPU "
+                 "layer 'up' cannot run in UINT8: ConvTranspose is not an operator of the scheme: ONNX Runtime's CPU "
                  "provider has no integer kernel for it");
   }
 }

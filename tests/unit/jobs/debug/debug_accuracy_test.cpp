@@ -89,10 +89,10 @@ TEST(DebugAccuracy, PassesWhatAMaskLosesBehindItsSoftmax) {
   EXPECT_EQ(roles.at("softmax"), ErrorRole::Within);
   EXPECT_TRUE(report.passed);
   const std::string text = report_to_text(report, {});
-  EXPECT_NE(text.find("3 layer outputs compared with the reference: 1 at 30 dB or better. The other 2 are below"),
+  EXPECT_NE(text.find("3 layer outputs compared with the reference: 1 at 30 dB or better. The other 2 are"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("what is computed from them is at 30 dB or better again."), std::string::npos) << text;
+  EXPECT_NE(text.find("harmless: the\nlayers after them are at 30 dB or better again."), std::string::npos) << text;
 }
 
 TEST(DebugAccuracyText, BeginsWithTheWorstWhereRowsAreCut) {

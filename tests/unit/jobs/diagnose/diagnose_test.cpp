@@ -354,7 +354,7 @@ TEST(Diagnose, SaysHowFarEachOptionGetsWhereNoneReachesTheLimit) {
     EXPECT_GT(row.figures.value().outputs.front().sqnr_db, 40) << row.change;
   }
   const std::string text = report_to_text(report, {});
-  EXPECT_NE(text.find("None of the options that were measured meets the requirement"), std::string::npos) << text;
+  EXPECT_NE(text.find("None of the measured options meets the requirement"), std::string::npos) << text;
 }
 
 TEST(Diagnose, FallsBackToFloat16WhereThatIsTheHighSide) {
@@ -436,7 +436,7 @@ TEST(Diagnose, InterruptedBeforeTheFileWasMeasuredClaimsNothingOfIt) {
   options.search.journal = files / "new" / "folder" / "journal.jsonl";
   bool interrupted = false;
   JobSinks sinks;
-  sinks.info = [&](const std::string& text) { interrupted = interrupted || text.starts_with("typed model: "); };
+  sinks.info = [&](const std::string& text) { interrupted = interrupted || text.starts_with("output model: "); };
   sinks.interrupted = [&] { return interrupted; };
   std::optional<DiagnoseReport> report;
   try {
@@ -579,7 +579,7 @@ TEST(Diagnose, ObeyRefusesWhatALayerCannotTakeAndPreferWarns) {
   const DiagnoseReport report = diagnose(options);
   ASSERT_EQ(report.warnings.size(), 1U);
   EXPECT_EQ(note_text(report.warnings.front()),
-            "layer 'relu1' runs in float32, not int8: Relu is not an operator of the scheme");
+            "layer 'relu1' runs in FP32, not INT8: Relu is not an operator of the scheme");
 }
 
 TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {

@@ -20,7 +20,7 @@ std::string note(std::optional<double> float_ms, std::optional<double> low_ms, s
 
 TEST(WhatKeepingCost, SaysHowMuchOfTheGainIsTakenBack) {
   const std::string text = note(10, 6, 9);
-  EXPECT_NE(text.find("take back 3 ms of the 4 ms"), std::string::npos) << text;
+  EXPECT_NE(text.find("cost 3 ms of the 4 ms"), std::string::npos) << text;
   EXPECT_NE(text.find("‹cost› time"), std::string::npos) << text;
 }
 
