@@ -133,7 +133,7 @@ def test_every_layer_inside_is_lowered_or_listed(name, low, target, folder, tmp_
     for layer in inside:
         assert f"'{layer}'" in notes or (name == "recurrence" and (layer in rows or layer not in lowered))
     if name == "recurrence" and low in ("fp16", "bf16"):
-        assert all(f"layer '{layer}' ({layer.upper()}) is rounded at its inputs and outputs only" in notes for layer in lowered)
+        assert all(f"layer '{layer}' ({layer.upper()}) is rounded only at its inputs and outputs" in notes for layer in lowered)
 
     # The written file is what the program says of it.
     verified = json.loads(run("verify", model, typed, "--data", data, "--json", "-qq"))

@@ -113,7 +113,7 @@ def scaled(channels, factor):
 @pytest.mark.parametrize("channels, factor", [(slice(None), 1.3), (slice(None), 0.8), (slice(2, 3), 1.5)])
 def test_a_weight_of_another_scale_is_named(folder, layer, channels, factor):
     names, report = found(folder, network(np.int8, **{layer: scaled(channels, factor)}))
-    assert names == [("weight-scale", f"{layer}.values")] and f"times {factor:g}" in report["defects"][0]["text"]
+    assert names == [("weight-scale", f"{layer}.values")] and f"{factor:g} times" in report["defects"][0]["text"]
 
 
 @pytest.mark.parametrize("layer", ["one.weight", "two.weight", "head.weight"])
@@ -123,7 +123,7 @@ def test_quantized_values_that_were_cut_off_are_named(folder, layer):
 
 
 @pytest.mark.parametrize("changed, said", [
-    ({"one.relu": {"lost": True}}, "has no Relu behind 'one'"), ({"leaky": {"alpha": 0.5}}, "has alpha 0.5, in the float model 0.1"),
+    ({"one.relu": {"lost": True}}, "has no Relu after 'one'"), ({"leaky": {"alpha": 0.5}}, "has alpha 0.5, in the float model 0.1"),
     ({"one": [0, 0, 2, 2]}, "has pads [0, 0, 2, 2], in the float model [1, 1, 1, 1]")])
 def test_a_float_layer_that_computes_something_else_comes_before_pairs(folder, changed, said):
     names, report = found(folder, network(np.int8, **changed))
@@ -302,7 +302,7 @@ def test_quantized_values_that_are_one_step_off_together_are_named(tmp_path, kin
         channels = 1 if "places" in wrong else 32
         count = channels * 128 // block
         said = f"all values in {count} of {32 * 128 // block} {'channel' if block == 128 else 'block'}s"
-        assert said in report["defects"][0]["text"] and f"off by {-wrong['shift']} step together" in report["defects"][0]["text"]
+        assert said in report["defects"][0]["text"] and f"off by {-wrong['shift']} quantization step together" in report["defects"][0]["text"]
 
 
 @pytest.mark.parametrize("weights", ["nudged", "one value a channel", "few values"])

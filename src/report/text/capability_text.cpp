@@ -37,7 +37,7 @@ std::string report_to_text(const CapabilityReport& report, const TextOptions& op
           ? ""
           : fmt::format(" ({} more inside of If, Loop and Scan count with these)", report.inner_nodes);
   const std::string answer =
-      all ? fmt::format("{} takes {}.", report.engine, "all " + plural(report.nodes, "node") + inside)
+      all ? fmt::format("{} accepts {}.", report.engine, "all " + plural(report.nodes, "node") + inside)
           : fmt::format("{} accepts {} of {}{}.", report.engine, report.taken, plural(report.nodes, "node"), inside);
   std::string text = painted(wrap(answer, options.width), all ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Model", printable(report.file), options.width);
