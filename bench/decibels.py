@@ -245,8 +245,8 @@ def page(record):
         "# What a dB means", "",
         filled("For engineers who choose a requirement: what SQNR meant for top-1, mAP and perplexity, on the shared networks with labels."), "",
         filled("SQNR, the signal-to-quantization-noise ratio, measures how far an output moved: 10 log10(sum ref² / sum (ref - got)²), "
-               "summed over the elements of all samples. At 20 dB the error is a tenth of the signal, at 40 dB a hundredth. Each 6 dB halve "
-               "it, which is one bit. SQNR needs no labels, and knows nothing of the task."), "",
+               "summed over the elements of all samples. At 20 dB the error is a tenth of the signal, at 40 dB a hundredth. Every 6 dB more "
+               "halves it, which is one bit. SQNR needs no labels, and knows nothing of the task."), "",
         *band_table(record), "",
         filled(f"**Classifiers**: from 30 dB on, {percent(min(high))} % of the samples or more keep the class of FP32. Between 15 and 30 dB "
                f"it is {percent(min(middle))} to {percent(max(middle))} %. How sure the network is of its classes decides, and dB do not "

@@ -109,7 +109,7 @@ def in_python_words(text: str) -> str:
 
 # Phrases of reports, which are written for the command.
 _OF_REPORTS = (
-    ("Nothing was written: give -o FOLDER for", "report.save(folder) writes"),
+    ("Nothing was written. Pass -o FOLDER for", "report.save(folder) writes"),
     ("vernier inspect model MODEL --show layers", "inspect(model, nodes=True)"),
     ("vernier calibrate MODEL --data SOURCE", "calibrate(model, samples)"),
     ("vernier check data", "check_data()"),

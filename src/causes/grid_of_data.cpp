@@ -155,7 +155,7 @@ Finding concat_scales(const LayerFacts& layer) {
              {"largest of the small one", small.absmax, ""},
              {"SQNR of the small one", db_of(noise), "dB"}},
             fmt::format("its input '{}' joins '{}', up to {:.4g}, and '{}', below {:.3g}. One {} range cannot hold "
-                        "both: the smaller one falls to {:.0f} dB.",
+                        "both: the smaller one keeps {:.0f} dB.",
                         printable(data->name), printable(large.name), large.absmax, printable(small.name), small.absmax,
                         format_title(data->grid->format), db_of(noise)),
             {"range"});

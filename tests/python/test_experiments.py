@@ -163,7 +163,7 @@ def test_a_model_has_to_be_the_only_change(model, images):
     other = onnx.ModelProto()
     other.CopyFrom(model)
     other.graph.output[0].name = other.graph.node[-1].output[0] = "others"
-    with pytest.raises(vernier.UsageError, match="other inputs or outputs"):
+    with pytest.raises(vernier.UsageError, match="different inputs or outputs"):
         vernier.fix(model, images, repairs={"mine": lambda network: [{"layers": ["first"], "model": other}]})
 
 

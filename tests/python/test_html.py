@@ -42,7 +42,7 @@ def test_a_report_says_its_answer(model, images):
     samples = {"image": images}
     read = Read(vernier.diagnose(model, samples, low="int8", min_sqnr=30)._repr_html_())
     text = " ".join(read.words)
-    assert "Keep 1 of 3 layers in float32" in text and "SQNR at least 30 dB" in text and "met" in read.words
+    assert "Keep 1 of 3 layers in FP32" in text and "SQNR at least 30 dB" in text and "met" in read.words
     assert ["against the float model", "output", "SQNR, dB", "worst sample, dB", "largest error"] in read.rows
     assert read.classes.count("kept") == 1
     kept, = (row for row in read.rows if "float32 (kept)" in row)

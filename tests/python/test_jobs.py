@@ -209,7 +209,7 @@ def test_how_to_deploy_a_model_in_memory(model, images):
     report = vernier.diagnose(model, {"image": images}, low="int8", min_sqnr=30)
     assert "nothing to deploy" not in report.deploy() and "model.onnx" in report.deploy()
     assert "int8/typed.onnx" in report.deploy("int8/typed.onnx")
-    assert "report.save(folder) writes the typed model" in str(report)
+    assert "report.save(folder) writes the output model" in str(report)
     impossible = vernier.diagnose(model, {"image": images}, metric=lambda outputs, references: 1.0, max_metric=0.5)
     assert impossible.model is not None or "nothing to deploy" in impossible.deploy()
 

@@ -57,7 +57,7 @@ def block(layers, quantized, in_float):
 @pytest.mark.parametrize("held, wanted, said", [
     (("Identity", ["relu"]), ("Add", ["relu", "x"]), "reads 'x', and"),
     (("Add", ["relu", "product"]), ("Add", ["relu", "x"]), "reads 'product', but 'x' in the float model"),
-    (("Add", ["relu", "x"]), ("Identity", ["relu"]), "reads 'x', and"),
+    (("Add", ["relu", "x"]), ("Identity", ["relu"]), "reads 'x', unlike"),
     (("Sub", ["x", "relu"]), ("Sub", ["relu", "x"]), "reads 'x', 'relu' in this order, in the float model 'relu', 'x'"),
     (("Concat", ["x", "relu"], {"axis": 1}), ("Concat", ["relu", "x"], {"axis": 1}), "in this order, in the float model 'relu', 'x'")])
 def test_other_tensors_that_are_read_are_named(tmp_path, held, wanted, said):

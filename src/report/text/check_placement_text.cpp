@@ -73,7 +73,7 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
                                             plural(report.dequantizers_left, "DequantizeLinear node"))
                    : report.target == Target::TensorRt
                        ? "documented for TensorRT, not run. Each place shows what TensorRT-RTX 1.7.1 compiled for "
-                         "compute capability 8.9. A place that was also run states so"
+                         "compute capability 8.9. It says if it was also run"
                        : "documented, not run",
                    options.width);
   if (report.compiled) text += engine_section(*report.compiled, options);

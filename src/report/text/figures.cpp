@@ -271,7 +271,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   }
   return text + wrap(
                     "SQNR: energy of the FP32 output over the energy of the error. At 20 dB the error is a tenth as "
-                    "large as the output; every 6 dB more halves it.",
+                    "large as the output; every 6 dB halve it.",
                     options.width, "  ");
 }
 

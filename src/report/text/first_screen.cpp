@@ -129,7 +129,7 @@ std::string cause_sentence(const CauseGroup& group) {
   std::string text = told(group.first->sentence);
   if (group.layers.size() < 2) return text;
   if (!text.ends_with('.')) text += '.';  // a caller's own
-  return text + fmt::format(" {} with this cause.", plural(group.layers.size() - 1, "more layer"));
+  return text + fmt::format(" The same at {}.", plural(group.layers.size() - 1, "more layer"));
 }
 
 std::string first_screen(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {

@@ -30,7 +30,7 @@ std::string skipped_text(const SkippedLayers& group) {
   }
   std::vector<std::string> names;
   for (const std::string& name : group.layers) names.push_back(printable(name));
-  const std::string text = fmt::format("{} in {}: {}", counts, group.runs_in, told(group.reason));
+  const std::string text = fmt::format("{} in {}: {}", counts, scheme_words(group.runs_in), told(group.reason));
   const bool weighted = std::ranges::any_of(group.op_types, [](const std::string& op_type) {
     return op_type == "Conv" || op_type == "ConvTranspose" || op_type == "Gemm" || op_type == "MatMul";
   });
