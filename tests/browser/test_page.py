@@ -49,7 +49,7 @@ def report(folder):
 def render(folder, report, name):
     source, page = folder / f"{name}.json", folder / f"{name}.html"
     source.write_text(json.dumps(report), encoding="utf-8")
-    vernier("report", source, "-o", page, codes=(0, 1))
+    vernier("report", source, "-o", page, codes=(0, 1, 4, 5))
     return page
 
 

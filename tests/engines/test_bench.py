@@ -136,7 +136,7 @@ def test_trtexec_is_timed_by_itself(trtexec, model):  # noqa: F811
     assert row["engine"] == "TensorRT 10.3.0 on Stand-in GPU" and row["latency"]["median_ms"] == 2.5 and row["with_copies_median_ms"] == 3
     assert (row["iterations"], row["rounds"]) == (4, 1) and row["of_first"]["low"] == row["of_first"]["high"]
     assert [(layer["layers"], layer["median_ms"]) for layer in row["layers"]] == [(["first", "relu", "second"], 2.5)]
-    assert any("timed by itself" in note for note in report["notes"])
+    assert any(note["code"] == "timed-by-itself" for note in report["note_codes"])
     assert all("noDataTransfers" in one or "exportProfile" in one or one["iterations"] == "10" for one in trtexec.told() if "loadEngine" in one)
     bench(trtexec, model, "--trt", "--use-cuda-graph")
     assert "useCudaGraph" in trtexec.told()[-1]

@@ -139,7 +139,7 @@ def otherwise(file, rule):
     return [finding["node"] for finding in found if finding["rule"] == rule]
 
 
-FOLDED = "1 constant factor behind a product"
+FOLDED = "1 constant factor after a product"
 PARTED = "1 product of small matrices reads a Transpose"
 BETWEEN = {  # what makes h of x, and what the file says
     "alpha": ([node("Gemm", ["x", "w", "b"], "h", alpha=0.3)], FOLDED),
@@ -222,7 +222,7 @@ def test_as_many_heads_as_rows(form, tmp_path):
             reader.input[:] = [turned.input[0] if read == turned.output[0] else read for read in reader.input]
         other.graph.node.remove(turned)
     onnx.save(other, tmp_path / "other.onnx")
-    assert in_one_thread(tmp_path / "other.onnx", tmp_path) < 15, "OpenVINO is right now: the pass and the rule can go"
+    assert in_one_thread(tmp_path / "other.onnx", tmp_path) < in_one_thread(tmp_path / "low.onnx", tmp_path) - 3, "OpenVINO is right now"
     assert len(otherwise(tmp_path / "other.onnx", "heads-taken-for-rows")) == 1
     attention(4, 6, tmp_path)
     done = vernier("convert", tmp_path / "float.onnx", form, "--target", "openvino", "--data", tmp_path / "data.npz", "-o", tmp_path / "low.onnx")

@@ -75,7 +75,7 @@ def test_plain_trt_is_the_engine_where_there_is_one_and_says_so_where_there_is_n
     assert "trt-runner-N0" in run(vernier, model, "--trt").stdout
     done = run(vernier, model, "--trt", gpu=False)
     assert done.returncode == 0 and "trt-sim-runner-N0" in done.stdout
-    assert "TensorRT does not run on this machine (there is no NVIDIA driver): its documented rules are simulated" in done.stderr
+    assert "TensorRT does not run on this machine (there is no NVIDIA driver). Its documented rules are simulated" in done.stderr
     done = run(vernier, model, "--trt=sim")
     assert "trt-sim-runner-N0" in done.stdout and "no TensorRT" not in done.stderr
 
@@ -255,7 +255,7 @@ def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
     done, noisy = diagnose(vernier, model, limit, "noisy@run")
     assert done.returncode == 0 and noisy["engine"]["figures"]["passed"]
     assert plain["kept"]["layers"] == [] and noisy["kept"]["layers"] != []
-    assert any("searched again with" in text for text in noisy["kept"]["notes"])
+    assert any("stricter than the requirement" in text for text in noisy["kept"]["notes"])
     done, missed = diagnose(vernier, model, alone + 10, "noisy@run")
     assert done.returncode == 1 and "The requirement is missed on TensorRT 11.0.0 on Stand-in GPU" in " ".join(done.stdout.split())
     assert not missed["engine"]["figures"]["passed"] and missed["final_figures"]["passed"]
@@ -288,7 +288,7 @@ def test_a_metric_of_the_users_own_decides_on_the_engine(vernier, model):
     assert kept["engine_test"]["metric"] > 0.015 > kept["file_test"]["metric"]
     done = vernier("verify", model, "out/model.onnx", *script, "--on", "tensorrt", mode="noisy@run")
     assert done.returncode == 1 and "is missed on TensorRT 11.0.0" in " ".join(done.stdout.split())
-    assert "the figure of the engine counts" in " ".join(done.stderr.split())
+    assert "The engine's figure counts" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("options, code, says", [
@@ -415,7 +415,7 @@ def test_a_stage_of_a_pipeline_runs_on_the_engine(vernier, model, tmp_path):
     done = vernier("pipeline", *stages, "--data", "x.npz", "--min-sqnr", "5", "--json")
     assert done.returncode == 0, done.stderr
     read = json.loads(done.stdout)["stages"]
-    assert [(stage["is"], stage.get("on")) for stage in read] == [("float32", None), ("engine", "tensorrt"), ("int8", "tensorrt"), ("int8", "onnxruntime")]
+    assert [(stage["is"], stage.get("on")) for stage in read] == [("FP32", None), ("engine", "tensorrt"), ("INT8", "tensorrt"), ("INT8", "onnxruntime")]
     assert read[1]["engine"].startswith("TensorRT 11.0.0 on ") and read[3]["engine"].startswith("ONNX Runtime 1.")
     assert float(read[1]["total_db"]) > 100 > read[2]["total_db"]
     (tmp_path / "stages.yaml").write_text("stages:\n- {name: float, file: m.onnx}\n- {name: engine, file: int8.onnx, on: tensorrt}\n")

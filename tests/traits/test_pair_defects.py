@@ -113,7 +113,7 @@ def scaled(channels, factor):
 @pytest.mark.parametrize("channels, factor", [(slice(None), 1.3), (slice(None), 0.8), (slice(2, 3), 1.5)])
 def test_a_weight_of_another_scale_is_named(folder, layer, channels, factor):
     names, report = found(folder, network(np.int8, **{layer: scaled(channels, factor)}))
-    assert names == [("weight-scale", f"{layer}.values")] and f"{factor:g} times" in report["defects"][0]["text"]
+    assert names == [("weight-scale", f"{layer}.values")] and f"are {factor:g}" in report["defects"][0]["text"]
 
 
 @pytest.mark.parametrize("layer", ["one.weight", "two.weight", "head.weight"])

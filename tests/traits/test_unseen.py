@@ -136,4 +136,4 @@ def test_copies_do_not_make_a_share_impossible(tmp_path):
         np.savez(tmp_path / "data.npz", **{name: np.concatenate([np.stack(pool[:20])] * copies)})
         done = vernier("diagnose", "net.onnx", "--fp16", "--data", "data.npz", "--min-top1-agreement", "0.95", "--no-latency", "--quick", "--json",
                        folder=tmp_path, codes=(0, 1, 5))
-        assert json.loads(done.stdout)["outcome"] == "nothing-needed", copies
+        assert json.loads(done.stdout)["outcome"] in ("met", "nothing-needed"), copies
