@@ -257,8 +257,8 @@ def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
     assert plain["kept"]["layers"] == [] and noisy["kept"]["layers"] != []
     assert any("stricter than the requirement" in text for text in noisy["kept"]["notes"])
     done, missed = diagnose(vernier, model, alone + 10, "noisy@run")
-    assert done.returncode == 1 and "The requirement is missed on TensorRT 11.0.0 on Stand-in GPU" in " ".join(done.stdout.split())
-    assert not missed["engine"]["figures"]["passed"] and missed["final_figures"]["passed"]
+    # Every trial ran on the engine in the end, with no layer low, too.
+    assert done.returncode == 1 and missed["outcome"] == "impossible" and "tensorrt" in missed["kept"]["objective"]
 
 
 def test_labels_decide_on_the_engine(vernier, model):

@@ -152,7 +152,7 @@ def test_onnxruntime_quantizes_what_gains_time(tmp_path):
     assert "would make no layer of this network faster" in done.stderr
     kinds = {node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node}
     assert "QuantizeLinear" not in kinds
-    assert "would run no layer of it faster" in vernier("diagnose", model, *int8, folder=tmp_path, codes=(3,)).stderr
+    assert "would make no layer of it faster" in vernier("diagnose", model, *int8, folder=tmp_path, codes=(3,)).stderr
     vernier("convert", model, *int8, "--even-if-slower", "-o", "all.onnx", folder=tmp_path)
     vernier("quantize", model, "--target", "onnxruntime", "--data", data, "--op-types-to-quantize", "MatMul", "-o", "some.onnx",
             folder=tmp_path)
