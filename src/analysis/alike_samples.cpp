@@ -38,6 +38,7 @@ Sample AlikeSamples::at(std::size_t index) const {
   }
   const Print print = print_of(sample);
   const std::lock_guard lock(mutex_);
+  if (!prints_[index]) ++passed_;
   prints_[index] = print;
   return sample;
 }
@@ -74,21 +75,27 @@ bool AlikeSamples::alike(const Print& one, const Print& other) {
   return distance / kProjections <= kMostDifference * std::max(one.energy, other.energy);
 }
 
-bool AlikeSamples::all_passed() const {
+const std::vector<std::size_t>* AlikeSamples::known_first_alike() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::all_of(prints_, [](const auto& print) { return print.has_value(); });
+  if (passed_ < prints_.size()) return nullptr;
+  if (first_.empty()) first_ = compared();
+  return &first_;
 }
 
 const std::vector<std::size_t>& AlikeSamples::first_alike() const {
-  for (std::size_t i = 0; i < size(); ++i) {
+  const std::vector<std::size_t>* known = known_first_alike();
+  for (std::size_t i = 0; known == nullptr && i < size(); ++i) {
     const bool passed = [&] {
       const std::lock_guard lock(mutex_);
       return prints_[i].has_value();
     }();
     if (!passed) at(i);
   }
-  const std::lock_guard lock(mutex_);
-  if (!first_.empty() || prints_.empty()) return first_;
+  return known != nullptr ? *known : *known_first_alike();
+}
+
+/// Of all prints.
+std::vector<std::size_t> AlikeSamples::compared() const {
   // Samples that are alike have first projections that are near: only those are compared.
   std::vector<std::size_t> order(prints_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -114,8 +121,7 @@ const std::vector<std::size_t>& AlikeSamples::first_alike() const {
     }
   }
   for (std::size_t i = 0; i < first.size(); ++i) first[i] = root(i);
-  first_ = std::move(first);
-  return first_;
+  return first;
 }
 
 std::vector<std::size_t> first_alike(const SampleSource& samples) {

@@ -27,11 +27,11 @@ class AlikeSamples final : public SampleSource {
   bool reads_images() const override { return samples_->reads_images(); }
   std::vector<std::string> skipped_images() const override { return samples_->skipped_images(); }
 
-  /// first_alike() reads none.
-  bool all_passed() const;
   /// For each sample the first one that it is like, itself where it is like none before it. Reads the samples that did
-  /// not pass yet. Cost: O(n log n) where few are alike.
+  /// not pass yet. Cost: O(n log n) where few are alike, once.
   const std::vector<std::size_t>& first_alike() const;
+  /// The same, or null as long as samples would have to be read for it.
+  const std::vector<std::size_t>* known_first_alike() const;
 
  private:
   static constexpr std::size_t kProjections = 8;
@@ -42,10 +42,12 @@ class AlikeSamples final : public SampleSource {
   };
   static Print print_of(const Sample& sample);
   static bool alike(const Print& one, const Print& other);
+  std::vector<std::size_t> compared() const;
 
   std::shared_ptr<const SampleSource> samples_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<Print>> prints_;
+  mutable std::size_t passed_ = 0;  // samples that have a print
   mutable std::vector<std::size_t> first_;
 };
 

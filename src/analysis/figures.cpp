@@ -47,12 +47,12 @@ bool tell_of_others(const Subject& subject, const OutputStats& stats) {
 /// them, as long as samples that were not read yet would have to be.
 std::vector<SampleSums> distinct_of(const Subject& subject, const std::vector<SampleSums>& each) {
   const auto* compared = dynamic_cast<const AlikeSamples*>(subject.samples);
-  if (compared == nullptr || !compared->all_passed()) return each;
-  const std::vector<std::size_t>& first = compared->first_alike();
+  const std::vector<std::size_t>* first = compared == nullptr ? nullptr : compared->known_first_alike();
+  if (first == nullptr) return each;
   std::set<std::size_t> seen;
   std::vector<SampleSums> distinct;
   for (const SampleSums& sums : each) {
-    if (sums.sample >= first.size() || seen.insert(first[sums.sample]).second) distinct.push_back(sums);
+    if (sums.sample >= first->size() || seen.insert((*first)[sums.sample]).second) distinct.push_back(sums);
   }
   return distinct;
 }
@@ -101,9 +101,8 @@ const LowOutput* of_output(const LowStats* low, const std::string& output) {
   return found == low->end() ? nullptr : &found->second;
 }
 
-/// `samples`: how many are distinct.
 DecidingFigure deciding_of(const Requirement& requirement, double limit, const OutputStats& stats,
-                           const Exceeded& exceeded, std::size_t samples) {
+                           const Exceeded& exceeded, std::size_t distinct_samples) {
   DecidingFigure figure{{}, metric_value(requirement.metric, stats), damage_of(requirement.metric, limit, stats)};
   switch (requirement.metric) {
     case Metric::MinSqnrDb:
@@ -119,7 +118,7 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
       break;
     }
     case Metric::MinTop1Agreement:
-      if (!exceeded.top1 || !can_show(limit, samples, requirement.confidence)) break;
+      if (!exceeded.top1 || !can_show(limit, distinct_samples, requirement.confidence)) break;
       figure.damage = std::max(figure.damage, limit < 1 ? (1 - *exceeded.top1) / (1 - limit) : 0);
       figure.value = std::min(figure.value, *exceeded.top1);
       break;

@@ -18,6 +18,11 @@ int opset_read_by_openvino(const onnx::NodeProto& node, int opset);
 /// The same of every node of the default domain.
 int opset_read_by_openvino(const onnx::ModelProto& model);
 
+/// OpenVINO 2026.4 computes two quantized products of matrices in one kernel, up to so many fixed rows of data, and
+/// rows and columns of each weight: larger ones were not seen to go wrong (docs/records/truth-openvino.md).
+inline constexpr std::int64_t kMostRowsInOneKernel = 8;
+inline constexpr std::int64_t kMostColumnsInOneKernel = 256;
+
 /// RoiAlign that leaves out its sampling_ratio: ONNX has 0 for that, and it takes 1.
 bool lacks_attribute_for_openvino(const onnx::NodeProto& node);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/graph_edit.h"
+#include "model/openvino_reader.h"
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/tensor.h"
@@ -60,14 +61,12 @@ class ProductParting {
  private:
   /// A product of fixed matrices as small as those that were seen to go wrong.
   bool in_one_kernel(const onnx::NodeProto& node) const {
-    constexpr std::int64_t kMostRows = 8;
-    constexpr std::int64_t kMostColumns = 256;
     if (!is_product(node) || !is_matrix(node.input(0)) || !is_matrix(node.output(0))) return false;
     const std::optional<Tensor> weight = float_constant(node.input(1));
     if (!weight || weight->shape().size() != 2) return false;
     const std::int64_t rows = types_.at(node.output(0)).shape[0];
-    return rows >= 1 && rows <= kMostRows &&
-           std::ranges::all_of(weight->shape(), [](std::int64_t size) { return size <= kMostColumns; });
+    return rows >= 1 && rows <= kMostRowsInOneKernel &&
+           std::ranges::all_of(weight->shape(), [](std::int64_t size) { return size <= kMostColumnsInOneKernel; });
   }
 
   /// The product behind `node`, with nothing but constants and operators by element between, unless these are a bias

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "model/model.h"
+#include "model/openvino_reader.h"
 #include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
@@ -51,12 +52,10 @@ bool differs_by_channel(const QdqGraph& graph, const std::string& constant) {
 bool small_quantized_product(const QdqGraph& graph, const Node& node) {
   if (!is_matrix_product(node) || node.input_size() < 2) return false;
   if (graph.dequantizer(node.input(0)) == nullptr || graph.dequantizer(node.input(1)) == nullptr) return false;
-  constexpr std::int64_t kMostRows = 8;
-  constexpr std::int64_t kMostColumns = 256;
   const Shape result = graph.shape(node.output(0));
   const Shape weight = graph.shape(node.input(1));
-  return result.size() == 2 && result[0] >= 1 && result[0] <= kMostRows &&
-         std::ranges::all_of(weight, [](std::int64_t size) { return size >= 1 && size <= kMostColumns; });
+  return result.size() == 2 && result[0] >= 1 && result[0] <= kMostRowsInOneKernel &&
+         std::ranges::all_of(weight, [](std::int64_t size) { return size >= 1 && size <= kMostColumnsInOneKernel; });
 }
 
 /// What lies behind a product and in front of the quantizer of the next one.
@@ -133,18 +132,18 @@ void scale_behind_product(const QdqGraph& graph, const Node& node, std::vector<P
   const onnx::AttributeProto* alpha = find_attribute(node, "alpha");
   std::string why = alpha != nullptr && alpha->f() != 1.0F ? fmt::format("its alpha is {}", alpha->f()) : "";
   bool biased = node.op_type() == "Gemm" && node.input_size() > 2 && differs_by_channel(graph, node.input(2));
-  bool bent = false;  // behind anything but sums and factors
+  bool behind_others = false;  // than sums and factors
   for (std::size_t i = 0; i < between->nodes.size() && why.empty(); ++i) {
     const Node& behind = *between->nodes[i];
     const bool by_channel = between->by_channel[i];
-    if (!bent && is_one_of(behind, kFactors)) {
+    if (!behind_others && is_one_of(behind, kFactors)) {
       why = fmt::format("'{}' scales its result", printable(behind.name()));
-    } else if (bent && by_channel) {
+    } else if (behind_others && by_channel) {
       why = fmt::format("'{}' has a constant for each channel", printable(behind.name()));
     }
     const bool sums = is_onnx(behind, "Add") || (is_onnx(behind, "Sub") && graph.constant(behind.input(1)));
-    biased = biased || (sums && by_channel && !bent);
-    bent = bent || !sums;
+    biased = biased || (sums && by_channel && !behind_others);
+    behind_others = behind_others || !sums;
   }
   if (why.empty() && !biased) why = "the layer has no bias";
   if (why.empty()) return;

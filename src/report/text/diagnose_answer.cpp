@@ -56,7 +56,7 @@ std::string same_command(const DiagnoseReport& report, const std::string& what_f
                      what_for.empty() ? "" : " " + what_for);
 }
 
-/// "Stopped early, so fewer layers may be enough: keep", for a sentence that goes on with what is kept.
+/// How a sentence about the kept layers begins.
 std::string_view keeps(Outcome outcome) {
   return outcome == Outcome::Stopped ? "Stopped early, so fewer layers may be enough: keep" : "Keep";
 }
