@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -28,6 +30,7 @@
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/diagnose/typed_source.h"
 #include "jobs/engine/compiler.h"
+#include "jobs/search/costs.h"
 #include "jobs/search/evidence.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/kept_set.h"
@@ -228,16 +231,28 @@ class Diagnosis {
     report_.work = lowered_work(*experiment_);
   }
 
-  /// The engine's errors depend on which layers are low, not on how far: then a search in the simulation with less
-  /// allowance keeps all of them. With the engine in every trial, it does not.
-  bool engine_differs_by_set(const KeptSetReport& kept) const;
-  /// The written file has the last word: what misses in it is searched again with less allowance. `journal_suffix`: of
-  /// a second search, which has a journal of its own.
-  void search(const char* journal_suffix = "");
-
+  /// What runs the trials of a search that no outside check decides.
+  enum class TrialsOn : std::uint8_t {
+    Simulation,
+    Runtime,  // ONNX Runtime with its default optimizations, beside the simulation, which the answer meets as well
+    Engine,   // the engine alone
+  };
+  /// The written file has the last word: what misses in it is searched again with less allowance, and where simulated
+  /// trials lead nowhere, with trials that run elsewhere, on what is left of the limits. `journal_suffix`: of a search
+  /// that has a journal of its own.
+  void search(const std::string& journal_suffix = "");
+  KeptSetReport search_once(const SearchOptions& limits, const LayerTimes* times);
+  /// The engine's errors may depend on which layers are low, not on how far: then a search in the simulation with less
+  /// allowance keeps all of them. With trials on the engine, it does not. `trials_on_`: they run where they should.
+  TrialsOn where_trials_tell_more(const KeptSetReport& kept) const;
   bool runtime_misses() const;
-  /// Once more, with trials of typed models in ONNX Runtime.
-  void search_by_runtime(SearchRequest& request);
+  struct Confirmed {
+    double damage = std::numeric_limits<double>::quiet_NaN();  // by what decides
+    double simulated = damage;
+  };
+  /// Of what was found, once it is a written file. NaN: there is nothing to confirm.
+  Confirmed confirm(const KeptSetReport& found);
+  std::optional<LayerTimes> times_of_layers();
 
   void mark_kept() {
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
@@ -277,7 +292,7 @@ class Diagnosis {
   const Plan& all_low_plan() const { return experiment_->all_low_plan(); }
 
   const DiagnoseOptions& options_;
-  bool engine_in_trials_ = options_.trials_on_engine;
+  TrialsOn trials_on_ = options_.trials_on_engine ? TrialsOn::Engine : TrialsOn::Simulation;
   const bool explains_;
   const RepairOptions* const repairs_;
   const bool is_option_ = false;

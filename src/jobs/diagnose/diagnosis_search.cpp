@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -61,6 +62,19 @@ constexpr double kMostRoom = 10;
 /// What a search finds on samples that did not teach, and what the written file is on those that did, may differ as far
 /// as few samples can: 40 dB.
 constexpr double kMostRoomForOthers = 1e4;
+
+/// What a second search may still spend; false: nothing is left.
+bool take_off(std::size_t evaluations, double seconds, SearchOptions& left) {
+  if (left.max_evaluations != 0) {
+    if (evaluations >= left.max_evaluations) return false;
+    left.max_evaluations -= evaluations;
+  }
+  if (left.max_seconds > 0) {
+    if (seconds >= left.max_seconds) return false;
+    left.max_seconds -= seconds;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -156,26 +170,55 @@ void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
   }
 }
 
-bool Diagnosis::engine_differs_by_set(const KeptSetReport& kept) const {
-  constexpr double kFarFromSimulation = 10;
-  const bool may_ask_it = options_.confirm_on && !engine_in_trials_ && !options_.search.check &&
-                          options_.search.ladder.empty() && options_.search.mode == SearchMode::Minimal;
-  const bool missed = report_.engine && report_.engine->figures.damage && *report_.engine->figures.damage > 1;
-  return may_ask_it && (missed || kept.room > kFarFromSimulation) && !sinks_.is_interrupted();
-}
-
-void Diagnosis::search(const char* journal_suffix) {
+void Diagnosis::search(const std::string& journal_suffix) {
   steps_.begin("search");
   watch_.phase("search");
-  SearchRequest request;
-  request.options = options_.search;
-  if (!request.options.journal.empty()) request.options.journal += journal_suffix;
-  request.objective = objective_.get();
-  for (const Format format : options_.search.ladder) {
-    request.rungs.push_back(under_target(format, precision_.target));
+  SearchOptions limits = options_.search;
+  if (!limits.journal.empty()) limits.journal += journal_suffix;
+  const std::optional<LayerTimes> times = times_of_layers();
+  const auto start = std::chrono::steady_clock::now();
+  report_.kept = search_once(limits, times ? &*times : nullptr);
+  if (const TrialsOn there = where_trials_tell_more(*report_.kept); there != trials_on_) {
+    const KeptSetReport simulated = *report_.kept;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    const bool by_runtime = there == TrialsOn::Runtime;
+    if (take_off(simulated.evaluations, spent.count(), limits)) {
+      if (ranks_layers() && evidence_.alone.empty()) {
+        step("sensitivity", [&] { sensitivities(); });
+        rank();
+        watch_.phase("search");
+      }
+      trials_on_ = there;
+      if (!limits.journal.empty()) limits.journal += by_runtime ? ".onnxruntime" : ".engine";
+      report_.kept = search_once(limits, times ? &*times : nullptr);
+      report_.kept->sample_inferences += simulated.sample_inferences;
+      if (by_runtime) {
+        note_once({"searched-by-runtime", {{"engine", "ONNX Runtime " + subject().runtime->version()}}});
+      } else {
+        report_.kept->notes.insert(report_.kept->notes.begin(), Note{"engine-in-trials", {}});
+      }
+    } else {
+      report_.kept->notes.push_back(Note{"no-trials-left", {{"evaluations", simulated.evaluations}}});
+    }
   }
-  if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(*experiment_, options_.search.cost);
-  request.decides = deciding(options_, objective_.get(), engine_in_trials_);
+  report_.kept->file_test = file_test_;
+  report_.kept->engine_test = engine_test_;
+  // The reference run and all-low, own errors (about one more), sensitivities of single layers by their share,
+  // trials.
+  const std::size_t whole = (ranks_layers() ? 3 : 2) * subject().samples->size();
+  report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
+  say_seconds();
+  mark_kept();
+}
+
+KeptSetReport Diagnosis::search_once(const SearchOptions& limits, const LayerTimes* times) {
+  SearchRequest request;
+  request.options = limits;
+  request.objective = objective_.get();
+  request.times = times;
+  for (const Format format : limits.ladder) request.rungs.push_back(under_target(format, precision_.target));
+  if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(*experiment_, limits.cost);
+  request.decides = deciding(options_, objective_.get(), trials_on_ == TrialsOn::Engine);
   request.measure_more = [&] {
     if (evidence_.presumed.empty()) return sensitivities_->measure_more();
     sensitivities_->measure();
@@ -187,33 +230,12 @@ void Diagnosis::search(const char* journal_suffix) {
     step("sensitivity", [&] { sensitivities(); });
     watch_.phase("minimal search");
   };
+  // Simulated trials under a smaller limit lead nowhere where a kernel does something else: trials there do.
+  const bool can_move = trials_on_ == TrialsOn::Simulation && !limits.check && request.rungs.empty();
   request.confirm = [&](const KeptSetReport& found) {
-    say_seconds();
-    report_.kept = found;
-    write_and_verify();
-    double damage = std::numeric_limits<double>::quiet_NaN(), simulated = damage;
-    if (objective_ != nullptr && !sinks_.is_interrupted()) {
-      if (!file_test_) {
-        std::optional<Note> doubt;
-        doubts_.clear();
-        file_test_ = typed_->judged_by(*objective_, found.layers, doubt);
-        if (doubt) doubts_.push_back(*doubt);
-      }
-      if (halves_) judge_unseen(*file_test_, found);
-      file_test_->layers = found.layers;
-      damage = simulated = file_test_->damage;
-      if (engine_test_ && !(engine_test_->damage <= damage)) damage = engine_test_->damage;
-    } else if (report_.final_figures && report_.final_figures->damage) {
-      damage = simulated = *report_.final_figures->damage;
-      const bool on_engine_alone = engine_in_trials_ && report_.engine;
-      if (on_engine_alone || (report_.engine && !(*report_.engine->figures.damage <= damage))) {
-        damage = *report_.engine->figures.damage;
-      }
-    }
-    if (!(damage <= 1)) watch_.phase("search");
-    // Simulated trials under a smaller limit lead nowhere where a kernel does something else: trials there do.
-    const bool far = runtime_misses() && damage > kMostRoom * simulated;
-    return far && !request.external && request.rungs.empty() ? std::numeric_limits<double>::quiet_NaN() : damage;
+    const Confirmed confirmed = confirm(found);
+    const bool far = can_move && runtime_misses() && confirmed.damage > kMostRoom * confirmed.simulated;
+    return far ? std::numeric_limits<double>::quiet_NaN() : confirmed.damage;
   };
   // A single element or class may flip where other sums move it across the edge of a code.
   const bool hangs_on_one = requirement() == nullptr || (requirement()->metric == Metric::MaxAbsError ||
@@ -223,49 +245,61 @@ void Diagnosis::search(const char* journal_suffix) {
   if (engine_decides || hangs_on_one) request.most_room = kMostRoom;
   if (halves_ || sure) request.most_room = kMostRoomForOthers;
   std::optional<EngineTrials> trials;
-  if (engine_in_trials_) {
-    trials.emplace(options_, loaded_, *typed_, objective_.get(), sinks_);
+  if (trials_on_ != TrialsOn::Simulation) {
+    trials.emplace(options_.confirm_on.value_or(MeasureOn::OnnxRuntime), options_, loaded_, *typed_, objective_.get(),
+                   sinks_);
     request.engine = trials->engine();
+    if (trials_on_ == TrialsOn::Runtime) request.decides.key += ", on " + request.engine;
     request.external = [&](const std::vector<std::string>& kept) { return trials->judge(kept); };
   }
   std::optional<OutsideCheck> check;
-  if (options_.search.check) {
+  if (limits.check) {
     if (job_ranks().first()) check.emplace(options_, report_, request.decides.key, *typed_, sinks_);
     request.external = [&](const std::vector<std::string>& kept) { return check->judge(kept); };
   }
-  LayerTimes times;
-  // Asked for by name, so that an answer in another unit would be another answer: it ends the job, before the search.
-  if (options_.search.cost == CostUnit::Time) {
-    const TypedModel low = typed_->lowered(all_low_plan());
-    times = times_of_first(job_ranks(), [&] {
-      if (times_on_engine(options_)) {
-        std::string engine;
-        LayerTimes there = times_on_engine(options_, loaded_, low.model, sinks_, engine);
-        report_.notes.push_back({"times-of-engine", {{"engine", engine}}});
-        return there;
-      }
-      return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
-    });
-    request.times = &times;
-  }
-  report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
-  if (!request.external && request.rungs.empty() && runtime_misses() && !sinks_.is_interrupted()) {
-    search_by_runtime(request);
-  } else if (engine_differs_by_set(*report_.kept)) {
-    trials.reset();
-    engine_in_trials_ = true;
-    search((std::string(journal_suffix) + ".engine").c_str());
-    report_.kept->notes.insert(report_.kept->notes.begin(), Note{"engine-in-trials", {}});
-    return;
-  }
-  report_.kept->file_test = file_test_;
-  report_.kept->engine_test = engine_test_;
-  // The reference run and all-low, own errors (about one more), sensitivities of single layers by their share,
-  // trials.
-  const std::size_t whole = (ranks_layers() ? 3 : 2) * subject().samples->size();
-  report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
+  return find_kept_set(*experiment_, evidence_, request, sinks_);
+}
+
+Diagnosis::Confirmed Diagnosis::confirm(const KeptSetReport& found) {
   say_seconds();
-  mark_kept();
+  report_.kept = found;
+  write_and_verify();
+  Confirmed confirmed;
+  if (objective_ != nullptr && !sinks_.is_interrupted()) {
+    if (!file_test_) {
+      std::optional<Note> doubt;
+      doubts_.clear();
+      file_test_ = typed_->judged_by(*objective_, found.layers, doubt);
+      if (doubt) doubts_.push_back(*doubt);
+    }
+    if (halves_) judge_unseen(*file_test_, found);
+    file_test_->layers = found.layers;
+    confirmed = {file_test_->damage, file_test_->damage};
+    if (engine_test_ && !(engine_test_->damage <= confirmed.damage)) confirmed.damage = engine_test_->damage;
+  } else if (report_.final_figures && report_.final_figures->damage) {
+    confirmed = {*report_.final_figures->damage, *report_.final_figures->damage};
+    const bool on_engine_alone = trials_on_ == TrialsOn::Engine && report_.engine;
+    if (on_engine_alone || (report_.engine && !(*report_.engine->figures.damage <= confirmed.damage))) {
+      confirmed.damage = *report_.engine->figures.damage;
+    }
+  }
+  if (!(confirmed.damage <= 1)) watch_.phase("search");
+  return confirmed;
+}
+
+/// Asked for by name, so that an answer in another unit would be another answer: it ends the job, before the search.
+std::optional<LayerTimes> Diagnosis::times_of_layers() {
+  if (options_.search.cost != CostUnit::Time) return std::nullopt;
+  const TypedModel low = typed_->lowered(all_low_plan());
+  return times_of_first(job_ranks(), [&] {
+    if (times_on_engine(options_)) {
+      std::string engine;
+      LayerTimes there = times_on_engine(options_, loaded_, low.model, sinks_, engine);
+      report_.notes.push_back({"times-of-engine", {{"engine", engine}}});
+      return there;
+    }
+    return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
+  });
 }
 
 /// A file for ONNX Runtime, or to be confirmed there, that meets what decides in simulation, but not there.
@@ -278,20 +312,15 @@ bool Diagnosis::runtime_misses() const {
          report_.final_figures->passed == true;
 }
 
-void Diagnosis::search_by_runtime(SearchRequest& request) {
-  if (evidence_.alone.empty()) {
-    step("sensitivity", [&] { sensitivities(); });
-    rank();
-  }
-  DiagnoseOptions there = options_;
-  there.confirm_on = MeasureOn::OnnxRuntime;
-  EngineTrials trials(there, loaded_, *typed_, objective_.get(), sinks_);
-  request.engine = trials.engine();
-  request.external = [&](const std::vector<std::string>& kept) { return trials.judge(kept); };
-  request.decides.key += ", on " + request.engine;
-  if (!request.options.journal.empty()) request.options.journal += ".onnxruntime";
-  note_once({"searched-by-runtime", {{"engine", request.engine}}});
-  report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
+Diagnosis::TrialsOn Diagnosis::where_trials_tell_more(const KeptSetReport& kept) const {
+  constexpr double kFarFromSimulation = 10;
+  const SearchOptions& asked = options_.search;
+  const bool simulated = trials_on_ == TrialsOn::Simulation && !asked.check && asked.ladder.empty();
+  if (!simulated || sinks_.is_interrupted()) return trials_on_;
+  if (runtime_misses()) return TrialsOn::Runtime;
+  const bool missed = report_.engine && report_.engine->figures.damage && *report_.engine->figures.damage > 1;
+  const bool differs = options_.confirm_on && (missed || kept.room > kFarFromSimulation);
+  return differs && asked.mode == SearchMode::Minimal ? TrialsOn::Engine : trials_on_;
 }
 
 Verification Diagnosis::verification() const {
@@ -340,7 +369,7 @@ void Diagnosis::write_and_verify() {
     if (halves_) claim_unseen();
     file_test_ = verified.test;
     engine_test_ = verified.engine_test;
-    if (engine_in_trials_ && engine_test_) file_test_ = engine_test_;  // as in every trial
+    if (trials_on_ == TrialsOn::Engine && engine_test_) file_test_ = engine_test_;  // as in every trial
   });
 }
 

@@ -8,15 +8,15 @@
 
 namespace vernier {
 
-EngineTrials::EngineTrials(const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed,
+EngineTrials::EngineTrials(MeasureOn on, const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed,
                            const Objective* objective, const JobSinks& sinks)
-    : options_(options), loaded_(loaded), typed_(typed), objective_(objective), sinks_(sinks) {
+    : on_(on), options_(options), loaded_(loaded), typed_(typed), objective_(objective), sinks_(sinks) {
   start();
 }
 
 void EngineTrials::start() {
-  if (engine_ != nullptr || *options_.confirm_on == MeasureOn::OnnxRuntime) return;
-  engine_ = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
+  if (engine_ != nullptr || on_ == MeasureOn::OnnxRuntime) return;
+  engine_ = EngineRunner::require(options_for(on_, options_.engine), sinks_);
 }
 
 std::string EngineTrials::engine() const {

@@ -17,10 +17,10 @@ namespace vernier {
 
 class EngineTrials {
  public:
-  /// On `options.confirm_on`, by `objective`; null: by the requirement, which must be there. All arguments must outlive
-  /// it. Errors: Backend: the engine is not here; Interrupted.
-  EngineTrials(const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed, const Objective* objective,
-               const JobSinks& sinks);
+  /// By `objective`; null: by the requirement, which must be there. The references must outlive it. Errors: Backend:
+  /// the engine is not here; Interrupted.
+  EngineTrials(MeasureOn on, const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed,
+               const Objective* objective, const JobSinks& sinks);
 
   /// "TensorRT-RTX 1.6.1.120 on NVIDIA H200"
   std::string engine() const;
@@ -31,6 +31,7 @@ class EngineTrials {
  private:
   void start();
 
+  const MeasureOn on_;
   const DiagnoseOptions& options_;
   const Loaded& loaded_;
   TypedResult& typed_;

@@ -190,6 +190,9 @@ constexpr NoteTemplate kNotes[] = {
     {"no-repair-needed", "no repair was tried, because everything low already meets the requirement"},
     {"no-size-from-data", "‹set-unbounded-dds-upper-bound› has no effect: no size depends on data"},
     {"no-such-layer", "‹layer-precisions›: no layer is named '{pattern}'[; nearest: {nearest}]"},
+    {"no-trials-left",
+     "the engine disagrees with the simulation, but after {evaluations:#simulated trial} the search had no trials or "
+     "time left to run on it"},
     {"no-values-to-freeze", "there are no values to freeze tensors to, so they become inputs: {error:text}"},
     {"node-not-folded", "node '{node}' cannot be evaluated and was not folded"},
     {"nodes-load-alone-only", "each node loads alone, but not all together: ‹vernier check lint› has details"},
