@@ -31,6 +31,7 @@ struct Place {
   int axis = 0;
   std::int64_t begin = 0;
   std::optional<std::int64_t> end;
+  std::int64_t step = 1;
 };
 
 class WayBack {
@@ -40,7 +41,7 @@ class WayBack {
   }
 
   std::vector<const QuantizedTensor*> from(const OutputPart& part) {
-    follow({part.output, part.axis, part.begin, part.end});
+    follow({part.output, part.axis, part.begin, part.end, part.step});
     return found_;
   }
 
@@ -69,7 +70,12 @@ class WayBack {
       const onnx::NodeProto* node = walk_.maker(place.tensor);
       if (const auto pair = pairs_.find(place.tensor); pair != pairs_.end()) found_.push_back(pair->second);
       if (node == nullptr || node->input_size() == 0) return;
-      if (is_onnx(*node, "Concat")) return follow_operands(*node, place);
+      if (is_onnx(*node, "Concat")) return follow_operands(*node, node->input(), place);
+      if (is_onnx(*node, "ConcatFromSequence") && attribute_int(*node, "new_axis", 0) == 0) {
+        const onnx::NodeProto* list = walk_.maker(node->input(0));
+        if (list != nullptr && is_onnx(*list, "SequenceConstruct")) follow_operands(*node, list->input(), place);
+        return;
+      }
       if (is_onnx(*node, "Transpose")) {
         const std::vector<std::int64_t> order = attribute_ints(*node, "perm");
         if (place.axis >= static_cast<int>(order.size())) return;
@@ -78,23 +84,57 @@ class WayBack {
         const Shape* from = shape_of(node->input(0));
         const Shape* to = shape_of(place.tensor);
         if (from == nullptr || to == nullptr) return;
-        const std::optional<MergedAxis> axis = axis_before(*from, *to, place.axis);
-        if (!axis) return;
-        place = {place.tensor, axis->axis, place.begin / axis->inner, place.end};
-        if (place.end) *place.end = (*place.end + axis->inner - 1) / axis->inner;
-      } else if (!is_onnx(*node, "Identity") && pairs_.find(place.tensor) == pairs_.end()) {
+        const std::optional<Place> before = before_reshape(place, *from, *to);
+        if (!before) return;
+        place = *before;
+      } else if (!is_onnx(*node, "Identity") && pairs_.find(place.tensor) == pairs_.end() &&
+                 !keeps_places(*node, place)) {
         return;
       }
       place.tensor = node->input(0);
     }
   }
 
-  void follow_operands(const onnx::NodeProto& concat, const Place& place) {
+  static std::optional<Place> before_reshape(const Place& place, const Shape& from, const Shape& to) {
+    if (const std::optional<MergedAxis> axis = axis_before(from, to, place.axis); axis && place.step == 1) {
+      Place before{place.tensor, axis->axis, place.begin / axis->inner, place.end};
+      if (before.end) *before.end = (*before.end + axis->inner - 1) / axis->inner;
+      return before;
+    }
+    // One place of an axis that repeats, in all rounds or in one.
+    for (int i = 0; i < static_cast<int>(from.size()); ++i) {
+      const std::optional<InnerAxis> inside = inner_axis(from, to, i);
+      if (!inside || inside->axis != place.axis) continue;
+      const std::int64_t length = from[static_cast<std::size_t>(i)], round = length * inside->inner;
+      const std::int64_t begin = place.begin % round;
+      const std::int64_t places =
+          place.step == round ? 1 : place.end.value_or(place.begin - begin + round) - place.begin;
+      if ((place.step != 1 && place.step != round) || begin + places > round) continue;
+      return Place{place.tensor, i, begin / inside->inner, (begin + places + inside->inner - 1) / inside->inner};
+    }
+    return std::nullopt;
+  }
+
+  /// Values from elsewhere, or sums of neighbours, along other axes: their size stays what it was.
+  bool keeps_places(const onnx::NodeProto& node, const Place& place) const {
+    static constexpr const char* kKeepers[] = {
+        "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize", "Upsample", "Pad", "Tile", "Expand",
+        "Slice",   "Gather",      "GatherND",          "GatherElements"};
+    const Shape* from = shape_of(node.input(0));
+    const Shape* to = shape_of(place.tensor);
+    const auto axis = static_cast<std::size_t>(place.axis);
+    const bool keeper = std::ranges::any_of(kKeepers, [&](const char* op_type) { return is_onnx(node, op_type); });
+    return keeper && from != nullptr && to != nullptr && from->size() == to->size() && axis < to->size() &&
+           (*from)[axis] == (*to)[axis] && (*to)[axis] > 0;
+  }
+
+  void follow_operands(const onnx::NodeProto& concat, const google::protobuf::RepeatedPtrField<std::string>& operands,
+                       const Place& place) {
     const Shape* shape = shape_of(place.tensor);
     auto axis = static_cast<int>(attribute_int(concat, "axis", 1));
     if (axis < 0 && shape != nullptr) axis += static_cast<int>(shape->size());
     std::int64_t start = 0;
-    for (const std::string& operand : concat.input()) {
+    for (const std::string& operand : operands) {
       Place inside = place;
       inside.tensor = operand;
       if (axis == place.axis) {
@@ -104,7 +144,8 @@ class WayBack {
         if (length < 0) return;
         const std::int64_t behind = start + length;
         const bool meets = place.begin < behind && (!place.end || *place.end > start);
-        inside.begin = std::max<std::int64_t>(place.begin - start, 0);
+        inside.begin = place.begin - start;
+        if (inside.begin < 0) inside.begin = (inside.begin % place.step + place.step) % place.step;
         inside.end = place.end && *place.end < behind ? std::optional(*place.end - start) : std::nullopt;
         start = behind;
         if (!meets) continue;

@@ -99,7 +99,7 @@ onnx::ValueInfoProto* output_of(Model& model, const std::string& name) {
 }
 
 std::set<std::string> slice_constants(const std::string& part) {
-  return {part + kJudged + "/begin", part + kJudged + "/end", part + kJudged + "/axis"};
+  return {part + kJudged + "/begin", part + kJudged + "/end", part + kJudged + "/axis", part + kJudged + "/step"};
 }
 
 void give_out(Model& model, const OutputPart& part) {
@@ -115,6 +115,10 @@ void give_out(Model& model, const OutputPart& part) {
     set_attribute(slice, "starts", std::vector<std::int64_t>{part.begin});
     set_attribute(slice, "ends", std::vector<std::int64_t>{end});
     set_attribute(slice, "axes", std::vector<std::int64_t>{part.axis});
+    if (part.step != 1) {
+      throw Error(ErrorKind::Usage, fmt::format("'{}': slices have steps from opset 10 on", printable(part.name)),
+                  "raise the opset of the model, or name a slice without a step");
+    }
   } else {
     const auto add = [&](const char* what, std::int64_t value) {
       const std::string name = part.name + kJudged + what;
@@ -124,6 +128,7 @@ void give_out(Model& model, const OutputPart& part) {
     add("/begin", part.begin);
     add("/end", end);
     add("/axis", part.axis);
+    if (part.step != 1) add("/step", part.step);
   }
   *graph.add_node() = std::move(slice);
   onnx::ValueInfoProto info = *output_of(model, part.output);
@@ -135,7 +140,7 @@ void give_out(Model& model, const OutputPart& part) {
     const std::int64_t length = dim.dim_value();
     dim.Clear();
     if (part.begin >= 0 && part.end.value_or(known ? length : -1) >= part.begin)
-      dim.set_dim_value(part.end.value_or(length) - part.begin);
+      dim.set_dim_value(places_of(part, length));
   } else {
     info.mutable_type()->mutable_tensor_type()->clear_shape();
   }

@@ -62,6 +62,7 @@ std::string part_name(const OutputPart& part) {
   if (part.begin != 0) text += fmt::format("{}", part.begin);
   text += ":";
   if (part.end) text += fmt::format("{}", *part.end);
+  if (part.step != 1) text += fmt::format(":{}", part.step);
   for (int i = part.axis; i < -1; ++i) text += ",:";
   return text + "]";
 }
@@ -71,7 +72,7 @@ std::optional<OutputPart> parse_part(const std::string& text) {
   if (open == std::string::npos || open == 0 || !text.ends_with(']')) return std::nullopt;
   const std::vector<std::string> items = items_of(std::string_view(text).substr(open + 1, text.size() - open - 2));
   if (!looks_like_slice(items)) return std::nullopt;
-  OutputPart part{text, text.substr(0, open), 0, 0, std::nullopt};
+  OutputPart part{text, text.substr(0, open), 0, 0, std::nullopt, 1};
   const bool from_behind = items.front() == "...";
   bool found = false;
   for (std::size_t i = from_behind ? 1 : 0; i < items.size(); ++i) {
@@ -81,14 +82,18 @@ std::optional<OutputPart> parse_part(const std::string& text) {
     found = true;
     part.axis = from_behind ? static_cast<int>(i) - static_cast<int>(items.size()) : static_cast<int>(i);
     const std::size_t colon = item.find(':');
-    if (colon != item.rfind(':')) refuse_slice(text, "a step is not supported");
+    const std::size_t second = colon == std::string::npos ? colon : item.find(':', colon + 1);
+    if (second != std::string::npos && second + 1 < item.size()) {
+      part.step = whole_number(item.substr(second + 1)).value_or(0);
+      if (part.step < 1) refuse_slice(text, "its step has to be a whole number above 0");
+    }
     const auto begin = colon == 0 ? std::optional<std::int64_t>(0) : whole_number(item.substr(0, colon));
     if (!begin) refuse_slice(text, fmt::format("'{}' is not a slice", item));
     part.begin = *begin;
     if (colon == std::string::npos) {
       if (*begin != -1) part.end = *begin + 1;
-    } else if (colon + 1 < item.size()) {
-      part.end = whole_number(item.substr(colon + 1));
+    } else if (colon + 1 < std::min(second, item.size())) {
+      part.end = whole_number(item.substr(colon + 1, second == std::string::npos ? second : second - colon - 1));
       if (!part.end) refuse_slice(text, fmt::format("'{}' is not a slice", item));
     }
   }
@@ -118,6 +123,10 @@ OutputPart settled(OutputPart part, const Shape& shape) {
   return part;
 }
 
+std::int64_t places_of(const OutputPart& part, std::int64_t length) {
+  return (part.end.value_or(length) - part.begin + part.step - 1) / part.step;
+}
+
 Tensor slice_of(const Tensor& output, const OutputPart& part) {
   const Shape& from = output.shape();
   const auto axis = static_cast<std::size_t>(part.axis);
@@ -129,12 +138,15 @@ Tensor slice_of(const Tensor& output, const OutputPart& part) {
   const OutputPart exact = settled(part, from);
   const auto length = static_cast<std::size_t>(from[axis]);
   const auto begin = static_cast<std::size_t>(exact.begin);
-  const std::size_t kept = static_cast<std::size_t>(exact.end.value_or(from[axis])) - begin;
+  const auto kept = static_cast<std::size_t>(places_of(exact, from[axis]));
+  const auto step = static_cast<std::size_t>(exact.step);
   std::vector<float> values;
   values.reserve(outer * kept * inner);
   for (std::size_t o = 0; o < outer; ++o) {
-    const auto row = output.floats().subspan((o * length + begin) * inner, kept * inner);
-    values.insert(values.end(), row.begin(), row.end());
+    for (std::size_t k = 0; k < kept; ++k) {
+      const auto row = output.floats().subspan((o * length + begin + k * step) * inner, inner);
+      values.insert(values.end(), row.begin(), row.end());
+    }
   }
   Shape shape = from;
   shape[axis] = static_cast<std::int64_t>(kept);

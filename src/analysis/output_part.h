@@ -13,26 +13,31 @@
 namespace vernier {
 
 struct OutputPart {
-  std::string name;    // "output0[:,4:]", as given or as part_name() makes it
+  std::string name;    // "output0[:,4:]", "output0[:,7::3]", as given or as part_name() makes it
   std::string output;  // "output0"
   int axis = 0;        // from 0; of "[...,4:]" from -1 backwards
   std::int64_t begin = 0;
   std::optional<std::int64_t> end;  // exclusive; absent: to the end
+  std::int64_t step = 1;            // >= 1
   bool same_values(const OutputPart& other) const {
-    return output == other.output && axis == other.axis && begin == other.begin && end == other.end;
+    return output == other.output && axis == other.axis && begin == other.begin && end == other.end &&
+           step == other.step;
   }
 };
 
 /// "output0[:,4:]": as NumPy writes it.
 std::string part_name(const OutputPart& part);
 
-/// Reads "NAME[:,4:]", "NAME[...,:4]" and "NAME[:,3]"; nullopt when `text` does not end in brackets with a slice
-/// in them. Errors: Usage for a slice with a step, along several axes, or along none.
+/// Reads "NAME[:,4:]", "NAME[...,:4]", "NAME[:,3]" and "NAME[:,2::3]"; nullopt when `text` does not end in brackets
+/// with a slice in them. Errors: Usage for a slice backwards, along several axes, or along none.
 std::optional<OutputPart> parse_part(const std::string& text);
 
 /// The same slice with its ends counted from 0, for an output of this shape. Dimensions of -1 are not known. Errors:
 /// Usage when the output has no such axis, or the slice no element.
 OutputPart settled(OutputPart part, const Shape& shape);
+
+/// The places along the axis, of a part that is settled, in an axis of that length.
+std::int64_t places_of(const OutputPart& part, std::int64_t length);
 
 /// The elements of `output` that belong to `part`, which is settled.
 Tensor slice_of(const Tensor& output, const OutputPart& part);

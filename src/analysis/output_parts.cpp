@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -99,7 +100,7 @@ class PartAxes {
       compared_.insert(axis_of(*node, tensor));
       return {};
     }
-    if (is_onnx(*node, "Concat")) return of_concat(*node, tensor, steps - 1);
+    if (operands_of(*node)) return of_concat(*node, tensor, steps - 1);
     const Shape* to = shape_of(tensor);
     const std::string& first = node->input(0);
     if (is_onnx(*node, "Transpose")) {
@@ -111,7 +112,9 @@ class PartAxes {
     const Shape* from = shape_of(first);
     if (reshapes(*node)) {
       if (from == nullptr || to == nullptr) return {};
-      return moved(first, steps - 1, [&](int axis) { return merged_axis(*from, *to, axis); });
+      const auto repeated = [&](int axis) { return inner_axis(*from, *to, axis); };
+      return moved(
+          first, steps - 1, [&](int axis) { return merged_axis(*from, *to, axis); }, repeated);
     }
     if (!has(*node, Traits(Trait::Elementwise) | Trait::ChangesType | Trait::Quantizes)) return {};
     for (const std::string& input : node->input()) {
@@ -121,15 +124,37 @@ class PartAxes {
     return {};
   }
 
+  /// What is joined there, one after the other; null: nothing is.
+  const google::protobuf::RepeatedPtrField<std::string>* operands_of(const onnx::NodeProto& node) const {
+    if (is_onnx(node, "Concat")) return &node.input();
+    if (!is_onnx(node, "ConcatFromSequence") || attribute_int(node, "new_axis", 0) != 0) return nullptr;
+    const onnx::NodeProto* list = walk_.maker(node.input(0));
+    return list != nullptr && is_onnx(*list, "SequenceConstruct") ? &list->input() : nullptr;
+  }
+
+  /// `repeated`: where an axis comes to lie that repeats behind the node.
   template <class Move>
-  std::vector<PartAxis> moved(const std::string& tensor, int steps, const Move& move) {
+  std::vector<PartAxis> moved(const std::string& tensor, int steps, const Move& move,
+                              const std::function<std::optional<InnerAxis>(int)>& repeated = {}) {
     const Compared before = std::exchange(compared_, {});
     std::vector<PartAxis> found;
     for (PartAxis& axis : joined(tensor, steps)) {
-      const std::optional<MergedAxis> to = move(axis.axis);
-      if (!to) continue;
-      for (std::int64_t& end : axis.ends) end *= to->inner;
-      found.push_back({to->axis, std::move(axis.ends)});
+      std::int64_t inner = 1;
+      if (const std::optional<MergedAxis> to = move(axis.axis)) {
+        axis.axis = to->axis;
+        inner = to->inner;
+      } else if (const auto round = repeated && axis.rounds == 0 ? repeated(axis.axis) : std::nullopt) {
+        axis.axis = round->axis;
+        inner = round->inner;
+        axis.rounds = round->outer;
+        axis.last = axis.ends.back() * axis.rounds;
+      } else {
+        continue;
+      }
+      for (std::int64_t& end : axis.ends) end *= inner;
+      axis.first *= inner;
+      axis.last *= inner;
+      found.push_back(std::move(axis));
     }
     Compared here = before;
     for (const std::optional<int>& axis : compared_) {
@@ -146,31 +171,55 @@ class PartAxes {
     auto axis = static_cast<int>(attribute_int(node, "axis", 1));
     if (axis < 0 && shape != nullptr) axis += static_cast<int>(shape->size());
     std::vector<std::int64_t> ends;
-    if (shape != nullptr && axis >= 0 && !is_state(node) && add_ends(node, axis, ends, steps)) {
+    std::vector<std::int64_t> operands;
+    if (shape != nullptr && axis >= 0 && !is_state(node) && add_ends(node, axis, ends, operands, steps)) {
       found.push_back({axis, std::move(ends)});
+      add_rounds(node, axis, operands, found, steps);
     }
-    for (PartAxis& inner : joined(node.input(0), steps)) {
+    const auto* joins = operands_of(node);
+    if (joins->empty()) return found;
+    for (PartAxis& inner : joined(joins->Get(0), steps)) {
       if (std::ranges::find(found, inner.axis, &PartAxis::axis) == found.end()) found.push_back(std::move(inner));
     }
     return found;
   }
 
+  /// Segments that repeat inside single operands of `node`, whose ends are `operands`.
+  void add_rounds(const onnx::NodeProto& node, int axis, const std::vector<std::int64_t>& operands,
+                  std::vector<PartAxis>& found, int steps) {
+    const Compared before = compared_;
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      for (PartAxis& inner : joined(operands_of(node)->Get(static_cast<int>(i)), steps)) {
+        if (inner.axis != axis || inner.rounds == 0) continue;
+        inner.first += start;
+        inner.last += start;
+        found.push_back(std::move(inner));
+      }
+      start = operands[i];
+    }
+    compared_ = before;
+  }
+
   /// The ends of the operands of `node`, those of a Concat along the same axis among them in the place of that one.
-  bool add_ends(const onnx::NodeProto& node, int axis, std::vector<std::int64_t>& ends, int steps) {
-    for (const std::string& input : node.input()) {
+  /// `operands`: the ends of its own.
+  bool add_ends(const onnx::NodeProto& node, int axis, std::vector<std::int64_t>& ends,
+                std::vector<std::int64_t>& operands, int steps) {
+    for (const std::string& input : *operands_of(node)) {
       const Shape* shape = shape_of(input);
       if (shape == nullptr || axis >= static_cast<int>(shape->size())) return false;
       const std::int64_t length = (*shape)[static_cast<std::size_t>(axis)];
       if (length < 0) return false;
       const std::int64_t start = ends.empty() ? 0 : ends.back();
       const onnx::NodeProto* inner = steps > 0 ? joint_behind(input) : nullptr;
-      std::vector<std::int64_t> within;
-      if (inner != nullptr && attribute_int(*inner, "axis", 1) == axis && add_ends(*inner, axis, within, steps - 1) &&
-          !within.empty() && within.back() == length) {
+      std::vector<std::int64_t> within, of_inner;
+      if (inner != nullptr && attribute_int(*inner, "axis", 1) == axis &&
+          add_ends(*inner, axis, within, of_inner, steps - 1) && !within.empty() && within.back() == length) {
         for (const std::int64_t end : within) ends.push_back(start + end);
       } else {
         ends.push_back(start + length);
       }
+      operands.push_back(start + length);
     }
     return true;
   }
@@ -221,7 +270,9 @@ struct Profile {
     const std::int64_t length = shape[at];
     if (places.empty()) places.resize(static_cast<std::size_t>(length));
     usable = length > 1 && static_cast<std::size_t>(length) == places.size() &&
-             (axis.ends.empty() ? length <= kMostChannels : axis.ends.back() == length);
+             (axis.ends.empty()  ? length <= kMostChannels
+              : axis.rounds == 0 ? axis.ends.back() == length
+                                 : axis.last - axis.first == axis.rounds * axis.ends.back() && axis.last <= length);
     if (!usable) return;
     std::size_t outer = 1, inner = 1;
     for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -242,13 +293,15 @@ struct Profile {
 
   std::vector<SegmentSums> segments() const {
     if (axis.ends.empty()) return places;
-    std::vector<SegmentSums> sums;
-    std::size_t place = 0;
-    for (const std::int64_t end : axis.ends) {
-      SegmentSums& sum = sums.emplace_back();
-      for (; place < static_cast<std::size_t>(end); ++place) {
-        sum.energy += places[place].energy;
-        sum.count += places[place].count;
+    std::vector<SegmentSums> sums(axis.ends.size());
+    for (std::int64_t round = 0; round < std::max<std::int64_t>(axis.rounds, 1); ++round) {
+      auto place = static_cast<std::size_t>(axis.first + round * axis.ends.back());
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const std::int64_t length = axis.ends[i] - (i == 0 ? 0 : axis.ends[i - 1]);
+        for (std::int64_t k = 0; k < length; ++k, ++place) {
+          sums[i].energy += places[place].energy;
+          sums[i].count += places[place].count;
+        }
       }
     }
     return sums;
@@ -265,11 +318,40 @@ struct Profile {
     std::int64_t begin = 0;
     for (const std::size_t start : part_starts(segments(), !axis.ends.empty())) {
       const auto end = axis.ends.empty() ? static_cast<std::int64_t>(start) : axis.ends[start - 1];
-      found.push_back({{}, name, axis.axis, begin, end});
+      found.push_back({{}, name, axis.axis, begin, end, 1});
       begin = end;
     }
-    if (!found.empty()) found.push_back({{}, name, axis.axis, begin, std::nullopt});
+    if (!found.empty()) found.push_back({{}, name, axis.axis, begin, std::nullopt, 1});
+    if (axis.rounds > 0 && !found.empty()) found = repeated(std::move(found));
     for (OutputPart& part : found) part.name = part_name(part);
+    return found;
+  }
+
+  /// The parts of one round in all rounds: each place of a round by its own with a step, or each run of places of each
+  /// round, whichever are fewer.
+  std::vector<OutputPart> repeated(std::vector<OutputPart> of_round) const {
+    const std::int64_t length = axis.ends.back();
+    const auto to_end = [&](std::int64_t end) {
+      return end == static_cast<std::int64_t>(places.size()) ? std::nullopt : std::optional(end);
+    };
+    std::vector<OutputPart> found;
+    if (length <= axis.rounds * static_cast<std::int64_t>(of_round.size())) {
+      for (std::int64_t place = 0; place < length; ++place) {
+        OutputPart& part = found.emplace_back(of_round.front());
+        part.begin = axis.first + place;
+        part.end = to_end(axis.last);
+        part.step = length;
+      }
+      return found;
+    }
+    for (std::int64_t round = 0; round < axis.rounds; ++round) {
+      const std::int64_t start = axis.first + round * length;
+      for (const OutputPart& run : of_round) {
+        OutputPart& part = found.emplace_back(run);
+        part.begin = start + run.begin;
+        part.end = to_end(start + run.end.value_or(length));
+      }
+    }
     return found;
   }
 };
@@ -381,12 +463,14 @@ FoundParts find_output_parts(const Subject& subject) {
     for (Profile& profile : profiles) profile.add(got[profile.output]);
     return ++seen < kFewestSamples || !std::ranges::all_of(profiles, &Profile::has_enough);
   });
+  const bool has_steps = default_opset(subject.model.proto) >= 10;  // of Slice
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::size_t first = result.parts.size();
     for (const Profile& profile : profiles) {
       if (profile.output != i) continue;
       for (OutputPart& part : profile.parts(outputs[i])) {
-        if (result.parts.size() - first < kMostOperands) result.parts.push_back(std::move(part));
+        const bool can = part.step == 1 || has_steps;
+        if (can && result.parts.size() - first < kMostOperands) result.parts.push_back(std::move(part));
       }
     }
     if (result.parts.size() == first) continue;

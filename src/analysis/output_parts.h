@@ -4,7 +4,8 @@
 // Two things show where a part ends:
 //   - the Concat that joined the output, seen through what moves or computes in place behind it (Transpose, Reshape,
 //     Sigmoid, ...): its operands are parts where their rms differ ten times or more. Neighbours within 10 dB are one
-//     part: what is 10 dB smaller than the whole is judged with 10 dB less, no more.
+//     part: what is 10 dB smaller than the whole is judged with 10 dB less, no more. Where a Reshape behind it merged
+//     the axis with others in front (17 x 3 x N to 51 x N), a part is every third place, or each run of its places.
 //   - the channels along the axis of the classes, of one layer that makes boxes and scores: groups of neighbours are
 //     parts where every channel on one side is ten times as large as every channel on the other.
 // Rms is measured on a few samples, so that every part is there because of its values.
@@ -39,6 +40,10 @@ FoundParts find_output_parts(const Subject& subject);
 struct PartAxis {
   int axis = 0;
   std::vector<std::int64_t> ends;
+  /// Above 0: the segments repeat so often from `first` to `last` (x, y, score, x, y, score, ...), and the ends are
+  /// those of one round. 0: they fill the axis once.
+  std::int64_t rounds = 0;
+  std::int64_t first = 0, last = 0;
 };
 
 /// Energy and number of the values of one segment.

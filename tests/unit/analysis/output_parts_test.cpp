@@ -50,7 +50,11 @@ TEST(OutputPart, IsWrittenAsNumPyWritesIt) {
   EXPECT_FALSE(parse_part("y"));
   EXPECT_FALSE(parse_part("y[0]"));  // a name that exporters make
   EXPECT_FALSE(parse_part("y[a:b]"));
-  EXPECT_THROW(parse_part("y[:,1:9:2]"), Error);
+  EXPECT_EQ(part_name(parse_part("y[:, 7::3]").value()), "y[:,7::3]");
+  EXPECT_EQ(parse_part("y[:,1:9:2]")->step, 2);
+  EXPECT_EQ(parse_part("y[:,1:9:2]")->end, 9);
+  EXPECT_THROW(parse_part("y[:,1:9:0]"), Error);
+  EXPECT_THROW(parse_part("y[:,::-1]"), Error);
   EXPECT_THROW(parse_part("y[1:,1:]"), Error);
   EXPECT_THROW(parse_part("y[:,:]"), Error);
 }
@@ -114,12 +118,39 @@ TEST(OutputParts, AreTheOperandsOfTheLastConcat) {
   EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,4,8] b) => (float[1,64] y)"
                      "{ c = Concat <axis = 2> (a, b) y = Flatten (c) }",
                      {{"a", kLarge}, {"b", bell({1, 4, 8}, 2, 0.3F)}}),
-            Names{});  // one beside the other in each row: no slice
+            (Names{"y[:,:8]", "y[:,8:16]", "y[:,16:24]", "y[:,24:32]", "y[:,32:40]", "y[:,40:48]", "y[:,48:56]",
+                   "y[:,56:]"}));
   // A Concat of levels in front of it, and neighbours of one scale.
   EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,19,16] y)"
                      "{ c = Concat <axis = 1> (a, b, b, b) d = Concat <axis = 1> (a, b, b, b)"
                      "  y = Concat <axis = 2> (c, d) }",
                      sample),
+            (Names{"y[:,:4]", "y[:,4:]"}));
+}
+
+TEST(OutputParts, AreEveryThirdPlaceOfKeypoints) {
+  // x, y and a score of five points behind boxes and classes, as heads for poses have them.
+  const Sample sample{{"boxes", bell({1, 4, 16}, 1, 300)},
+                      {"classes", bell({1, 1, 16}, 2, 0.3F)},
+                      {"places", bell({1, 5, 2, 16}, 3, 300)},
+                      {"scores", bell({1, 5, 1, 16}, 4, 0.3F)}};
+  const std::string points = "c = Concat <axis = 2> (places, scores) r = Reshape (c, f)";
+  EXPECT_EQ(parts_of("g (float[1,5,2,16] places, float[1,5,1,16] scores) => (float[1,15,16] y)"
+                     "<int64[3] f = {1, 15, 16}> { " +
+                         points + " y = Identity (r) }",
+                     {{"places", sample.at("places")}, {"scores", sample.at("scores")}}),
+            (Names{"y[:,::3]", "y[:,1::3]", "y[:,2::3]"}));
+  EXPECT_EQ(parts_of("g (float[1,4,16] boxes, float[1,1,16] classes, float[1,5,2,16] places, float[1,5,1,16] scores)"
+                     "=> (float[1,20,16] y) <int64[3] f = {1, 15, 16}> { " +
+                         points + " y = Concat <axis = 1> (boxes, classes, r) }",
+                     sample),
+            (Names{"y[:,:4]", "y[:,4:5]", "y[:,5:]", "y[:,5::3]", "y[:,6::3]", "y[:,7::3]"}));
+}
+
+TEST(OutputParts, AreWhatASequenceHolds) {
+  EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)"
+                     "{ s = SequenceConstruct (a, b) y = ConcatFromSequence <axis = 1> (s) }",
+                     {{"a", kLarge}, {"b", kSmall}}),
             (Names{"y[:,:4]", "y[:,4:]"}));
 }
 
@@ -210,6 +241,33 @@ TEST(HidingPairs, AreThoseOnTheWayOfThePart) {
   EXPECT_NEAR(hiding[0].step, 2.5, 1e-6);
   EXPECT_EQ(hiding[0].levels, 1);
   EXPECT_TRUE(pairs_hiding(simulated, parse_part("y[:,4:]").value(), error_of(kScores)).empty());
+}
+
+TEST(HidingPairs, AreFoundInFrontOfRoundsAndOfWhatKeepsSizes) {
+  const std::string pair = "cq = QuantizeLinear (c, qs, qz) d = DequantizeLinear (cq, qs, qz)";
+  const std::string constants = "<float qs = {2.5}, int8 qz = {0}, int64[3] f = {1, 15, 8}, float[3] s = {1, 1, 2}>";
+  const auto tensors = [&](const std::string& graph, const std::string& part) {
+    std::vector<std::string> names;
+    const SimulatedFile file = simulate_typed(model_of(graph));
+    for (const HidingPair& hiding : pairs_hiding(file, parse_part(part).value(), kDead)) {
+      names.push_back(hiding.pair->tensor);
+    }
+    return names;
+  };
+  const std::string points = "(float[1,5,2,8] a, float[1,5,1,8] b) => (float[1,15,8] y)";
+  EXPECT_EQ(tensors("g " + points + constants + "{ c = Concat <axis = 2> (a, b) " + pair + " y = Reshape (d, f) }",
+                    "y[:,2::3]"),
+            (Names{"c"}));
+  const std::string joined = "{ c = Concat <axis = 1> (a, b) " + pair;
+  const std::string inputs = "g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,";
+  EXPECT_EQ(tensors(inputs + "16] y)" + constants + joined + " y = Resize (d, , s) }", "y[:,4:]"), (Names{"c"}));
+  EXPECT_EQ(tensors(inputs + "7] y)" + constants + joined + " y = MaxPool <kernel_shape = [2]> (d) }", "y[:,4:]"),
+            (Names{"c"}));
+  EXPECT_EQ(tensors("g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)" + constants +
+                        "{ l = SequenceConstruct (a, b) c = ConcatFromSequence <axis = 1> (l) " + pair +
+                        " y = Identity (d) }",
+                    "y[:,4:]"),
+            (Names{"c"}));
 }
 
 TEST(HidingPairs, AreFoundInFrontOfAFlatten) {
