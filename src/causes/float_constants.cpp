@@ -9,6 +9,9 @@
 namespace vernier::causes {
 namespace {
 
+/// What FP16 rounds to infinity; -65505 becomes -65504.
+bool becomes_infinite(float value) { return std::abs(value) >= 65520; }
+
 bool masks_rows(const LayerFacts& layer) { return layer.masked_rows && layer.masked_rows->masked > 0; }
 
 std::string rows_text(const MaskedRows& rows) {
@@ -46,12 +49,12 @@ Finding mask_constant(const LayerFacts& layer) {
   if (!is_float16(layer)) return {};
   for (const TensorFacts& input : layer.inputs) {
     if (!input.mask || layer.op_type == "Softmax") continue;
-    const auto lowest = static_cast<double>(input.mask->low < 0 ? input.mask->low : input.mask->high);
-    if (std::abs(lowest) <= largest_of(Format::Float16)) continue;
+    const float lowest = input.mask->low < 0 ? input.mask->low : input.mask->high;
+    if (!becomes_infinite(lowest)) continue;
     const bool to_softmax = std::ranges::find(layer.read_by, "Softmax") != layer.read_by.end();
     if (!input.constant && input.infinite == 0 && !to_softmax) continue;
     return of(layer, input.name, to_softmax ? 0.92 : 0.97,
-              {{"mask", lowest, ""},
+              {{"mask", static_cast<double>(lowest), ""},
                {"lowest of FP16", -largest_of(Format::Float16), ""},
                {"values", static_cast<double>(input.mask->count), ""}},
               fmt::format("the mask {:g} in '{}' is beyond FP16 and becomes {}inf{}.", lowest, printable(input.name),
@@ -64,17 +67,14 @@ Finding mask_constant(const LayerFacts& layer) {
 Finding added_masks(const LayerFacts& layer) {
   if (!is_float16(layer) || layer.outputs.empty() || !layer.outputs.front().mask || layer.inputs.size() != 2) return {};
   const Mask& sum = *layer.outputs.front().mask;
-  const double limit = largest_of(Format::Float16);
-  const auto beyond = [&](const Mask& mask) {
-    return static_cast<double>(std::max(std::abs(mask.low), std::abs(mask.high))) > limit;
-  };
+  const auto beyond = [](const Mask& mask) { return becomes_infinite(mask.low) || becomes_infinite(mask.high); };
   const auto is_mask = [&](const TensorFacts& input) { return input.mask && !beyond(*input.mask); };
   if (!beyond(sum) || !std::ranges::all_of(layer.inputs, is_mask)) return {};
   return of(layer, layer.outputs.front().name, 0.93,
             {{"mask", static_cast<double>(layer.inputs[0].mask->low), ""},
              {"other mask", static_cast<double>(layer.inputs[1].mask->low), ""},
              {"their sum", static_cast<double>(sum.low), ""},
-             {"lowest of FP16", -limit, ""}},
+             {"lowest of FP16", -largest_of(Format::Float16), ""}},
             fmt::format("adds two masks, '{}' of {:g} and '{}' of {:g}. If both apply, their sum {:g} is beyond "
                         "FP16 and becomes -inf.",
                         printable(layer.inputs[0].name), layer.inputs[0].mask->low, printable(layer.inputs[1].name),

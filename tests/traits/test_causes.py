@@ -27,12 +27,13 @@ def causes(model, samples, folder, *options):
     return found, order, report
 
 
-def attention(mask_value, both):
-    """Scores, a causal mask, and one of padding on the left; `both`: the masks are added to each other first."""
+def attention(mask_value, both, in_turn=False):
+    """Scores, a causal mask, and one of padding on the left; `both`: the masks are added to each other first, or
+    `in_turn` to the scores."""
     b = Builder(61)
     size, length = 12, 6
     for name in "qkv":
-        b.add("MatMul", ["x", b.constant(f"w{name}", b.normal(size, size))], name)
+        b.add("MatMul", ["x", b.constant(f"w{name}", b.normal(size, size) * np.float32(0.1 if in_turn else 1))], name)
     b.add("Transpose", ["k"], "turned", perm=[0, 2, 1])
     b.add("MatMul", ["q", "turned"], "scores")
     causal = b.constant("causal", np.triu(np.full((length, length), mask_value, np.float32), 1))
@@ -44,7 +45,8 @@ def attention(mask_value, both):
         b.add("Add", [causal, "padding"], "masks")
         b.add("Add", ["scores", "masks"], "masked")
     else:
-        b.add("Add", ["scores", "padding"], "masked")
+        masked = b.add("Add", ["scores", causal], "once") if in_turn else "scores"
+        b.add("Add", [masked, "padding"], "masked")
     b.add("Softmax", ["masked"], "weights", axis=-1)
     b.add("MatMul", ["weights", "v"], "y")
     keep = np.ones((16, 1, length), np.int64)
@@ -63,6 +65,13 @@ def test_scores_that_a_mask_absorbs(both, tmp_path):
         assert found["masked"][0] == "masked-scores", found
     sentence = next(cause for cause in report["explanation"]["causes"] if cause["layer"] == "weights")["sentence"]
     assert "'masked'" in sentence
+
+
+def test_masks_that_are_added_one_after_the_other(tmp_path):
+    """What FP16 rounds to its lowest value is no -inf: only the sum of both masks is."""
+    found, _, _ = causes(*attention(-65500, False, in_turn=True), tmp_path, "--fp16", "--min-sqnr", "90")
+    assert "mask-constant" not in {cause for ids in found.values() for cause in ids}, found
+    assert "added-masks" in found["masked"], found
 
 
 @pytest.mark.parametrize("operator, back", [("Add", 1e-4), ("Sum", 1e-4), ("Sub", 1e-4)])
@@ -109,7 +118,7 @@ def test_gaussian_weights_in_blocks_of_a_power_of_two(tmp_path):
         assert not any("weight-outliers" in ids for ids in found.values()), (seed, found)
 
 
-@pytest.mark.parametrize("form", [("--int4",), ("--int8",), ("--fp8",), ("--int8", "--target", "onnxruntime", "--even-if-slower")])
+@pytest.mark.parametrize("form", [("--int4",), ("--low", "uint4"), ("--int8",), ("--fp8",), ("--int8", "--target", "onnxruntime", "--even-if-slower")])
 def test_gaussian_weights_have_no_outliers(form, tmp_path):
     for seed in (63, 64, 65):
         found, _, _ = causes(*two_products(gaussian, seed), tmp_path, *form, "--min-sqnr", "60")

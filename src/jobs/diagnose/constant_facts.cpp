@@ -31,7 +31,10 @@ double gaussian_noise(const QuantParams& params, std::int64_t count) {
   if (params.scale.empty() || count == 0) return 0;
   const auto each = static_cast<std::size_t>(count) / params.scale.size();
   if (is_integer(params.format)) {
-    return causes::gaussian_peak(each) / std::pow(code_range(params.format).highest, 2) / 12;
+    // The zero of weights lies in the middle of the codes, whether they have signs or not.
+    const CodeRange codes = code_range(params.format);
+    const double steps = codes.highest - (codes.lowest + codes.highest + 1) / 2;
+    return causes::gaussian_peak(each) / std::pow(steps, 2) / 12;
   }
   const double rounding = std::pow(causes::epsilon_of(params.format), 2) / 12;  // where a binade begins: no more
   const FormatDefinition& definition = definition_of(params.format);
