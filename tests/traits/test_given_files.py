@@ -281,6 +281,29 @@ def test_products_in_loops_count_by_the_steps(steps, ends, once, tmp_path):
     assert any("without a constant number of iterations" in text for text in report["notes"]) == once
 
 
+@pytest.mark.parametrize("shape", [[4, 32], ["rows", "columns"], None])
+def test_work_in_a_loop_counts_whatever_its_body_says_of_shapes(shape, tmp_path):
+    b = networks.Builder(11)
+    body = [helper.make_node("MatMul", ["state", "w"], ["moved"], "product"), helper.make_node("Tanh", ["moved"], ["next"], "tanh"),
+            helper.make_node("Identity", ["go"], ["again"], "again")]
+    inner = helper.make_graph(body, "body", [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                                             helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+                                             helper.make_tensor_value_info("state", 1, shape)],
+                              [helper.make_tensor_value_info("again", TensorProto.BOOL, []),
+                               helper.make_tensor_value_info("next", 1, shape)])
+    stored = [numpy_helper.from_array(b.normal(32, 32) / 6, "w"), numpy_helper.from_array(np.array(True), "go_on"),
+              numpy_helper.from_array(np.int64(3), "steps")]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["first"], "first"),
+             helper.make_node("Loop", ["steps", "go_on", "first"], ["y"], "loop", body=inner)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, ["rows", 32])],
+                              [helper.make_tensor_value_info("y", 1, ["rows", 32])], stored)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(3, 4, 32))
+    report = json.loads(vernier("diagnose", "net.onnx", "--int8", "--data", "x.npz", "--no-latency", "--json", folder=tmp_path).stdout)
+    assert report["work"]["total_macs"] == 4 * (4 * 32 * 32)
+    assert report["work"]["macs"] == 4 * 32 * 32
+
+
 def test_what_onnx_does_not_allow_is_told_by_the_library_too(tmp_path):
     """The checks of `check lint` are part of each job: a Softmax with an attribute that it does not have."""
     small_network(tmp_path)

@@ -126,18 +126,47 @@ std::vector<std::string> must_be_kept(const Experiment& experiment, const Eviden
 
 namespace {
 
-/// Shapes inside bodies, which no run shows: as far as they are fixed.
+void set_shape(const Shape& shape, onnx::ValueInfoProto& value) {
+  onnx::TensorShapeProto fixed;
+  for (const std::int64_t size : shape) fixed.add_dim()->set_dim_value(size);
+  *value.mutable_type()->mutable_tensor_type()->mutable_shape() = fixed;
+}
+
+bool has_fixed_shape(const onnx::ValueInfoProto& value) {
+  const onnx::TensorShapeProto& shape = value.type().tensor_type().shape();
+  return shape.dim_size() > 0 &&
+         std::ranges::all_of(shape.dim(), [](const auto& size) { return size.has_dim_value(); });
+}
+
+bool is_fixed(const Shape& shape) {
+  return std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; });
+}
+
+/// Shapes inside bodies, which no run shows: what follows from those of the run outside. What a Loop carries has the
+/// shape that it starts with.
 class ShapesInside {
  public:
   explicit ShapesInside(const Experiment& experiment) {
     const auto inside = [](const Layer& layer) { return !layer.graph.empty(); };
-    if (std::ranges::any_of(experiment.subject().layers, inside)) types_ = infer_types(experiment.subject().model);
+    if (std::ranges::none_of(experiment.subject().layers, inside)) return;
+    Model model = experiment.subject().model;
+    const std::map<std::string, Shape>& seen = experiment.reference.shapes;
+    for (onnx::ValueInfoProto& input : *model.proto.mutable_graph()->mutable_input()) {
+      if (const auto shape = seen.find(input.name()); shape != seen.end()) set_shape(shape->second, input);
+    }
+    do {
+      types_ = infer_types(model);
+      for (const auto& [tensor, shape] : seen) {
+        const auto type = types_.find(tensor);
+        if (type != types_.end() && !shape.empty()) type->second = {type->second.dtype, true, shape};
+      }
+    } while (give_loops_shapes(*model.proto.mutable_graph()));  // once for each Loop inside a Loop
   }
 
   std::int64_t macs(const Layer& layer, const onnx::NodeProto& node) const {
     const bool known = std::ranges::all_of(tensors_of_products(layer, node), [&](const std::string& tensor) {
       const Shape shape = of(tensor);
-      return !shape.empty() && std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; });
+      return !shape.empty() && is_fixed(shape);
     });
     return known ? multiply_accumulates(layer, node, [&](const std::string& tensor) { return of(tensor); }) : 0;
   }
@@ -146,6 +175,26 @@ class ShapesInside {
   Shape of(const std::string& tensor) const {
     const auto type = types_.find(tensor);
     return type == types_.end() || !type->second.rank_known ? Shape() : type->second.shape;
+  }
+
+  /// True: a body knows more than before.
+  bool give_loops_shapes(onnx::GraphProto& graph) {
+    bool told = false;
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+        if (!attribute.has_g()) continue;
+        onnx::GraphProto& body = *attribute.mutable_g();
+        for (int i = 2; node.op_type() == "Loop" && i < std::min(node.input_size(), body.input_size()); ++i) {
+          const Shape start = of(node.input(i));
+          onnx::ValueInfoProto& carried = *body.mutable_input(i);
+          if (start.empty() || !is_fixed(start) || has_fixed_shape(carried)) continue;
+          set_shape(start, carried);
+          told = true;
+        }
+        told = give_loops_shapes(body) || told;
+      }
+    }
+    return told;
   }
 
   std::map<std::string, ValueType> types_;
