@@ -189,6 +189,8 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   const double right = std::max(given.accuracy.value_or(1), best == nullptr ? 0 : best->accuracy.value_or(0));
   const bool clear = best != nullptr && judge.surely(*best) && right >= kFewRight;
   const bool by_misfit = given.misfit && !given.accuracy;
+  // Behind the first normalization the others see less and less of what is wrong.
+  const double of_first = report.norms.empty() ? 0 : report.norms.front().misfit;
   report.unlike_training = !clear && by_misfit && *given.misfit > kMisfit;
   if (clear) {
     report.better = best->change;
@@ -227,11 +229,13 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
         best->change, judge.figures(*best), judge.would_decide);
   } else if (best == nullptr) {
     report.answer = "The inputs cannot be checked: none of the usual changes applies to them.";
-  } else if (by_misfit && *given.misfit > kDoubtful) {
+  } else if (by_misfit && (*given.misfit > kDoubtful || of_first > kMisfit)) {
+    const bool many = *given.misfit > kDoubtful;
     report.answer = fmt::format(
-        "None of the usual changes fits better, but the inputs differ from training: the first BatchNormalizations are "
-        "{:.2f} nats off (0 is equal). Check how the inputs are prepared.",
-        *given.misfit);
+        "None of the usual changes fits better, but the inputs differ from training: {} {:.2f} nats off (0 is equal). "
+        "Check how the inputs are prepared.",
+        many ? "the first BatchNormalizations are" : "the first BatchNormalization is",
+        many ? *given.misfit : of_first);
   } else if (report.decided_by == "confidence" && all_alike(report.readings)) {
     report.answer = fmt::format(
         "The inputs cannot be checked: with any change the network is about equally confident, {:.1f} % on average. {}",
