@@ -441,3 +441,27 @@ def test_a_range_that_cuts_off_more_than_rounding_would_lose_is_named(tmp_path, 
     files.write(tmp_path, model(False), {"x": x}, "float.onnx")
     names, report = found(tmp_path, model(True), code=int(named))
     assert names == ([("lost-pair", "x.codes")] if named else []), report["quantizers"]
+
+
+@pytest.mark.parametrize("overflows", [True, False])
+def test_a_constant_that_the_format_itself_rounds_is_no_other_one(overflows, tmp_path):
+    """-3.4e38 becomes -inf in FP16, which hides the same scores; what overflows are the squares of a norm."""
+    b = networks.Builder(31)
+    for name in "qk":
+        b.add("MatMul", ["x", b.constant(f"w{name}", b.normal(16, 16) / 4)], name)
+    b.add("Transpose", ["k"], "turned", perm=[0, 2, 1])
+    b.add("MatMul", ["q", "turned"], "scores")
+    hidden = b.constant("hidden", np.triu(np.ones((8, 8), bool), 1))
+    b.add("Where", [hidden, b.constant("lowest", np.float32(-3.4e38)), "scores"], "masked")
+    b.add("Softmax", ["masked"], "weights", axis=-1)
+    b.add("MatMul", ["weights", "x"], "mixed")
+    b.add("Mul", ["mixed", b.constant("large", np.float32(3000 if overflows else 1))], "stream")
+    b.add("Pow", ["stream", b.constant("two", np.float32(2))], "squares")
+    b.add("ReduceMean", ["squares"], "mean", axes=[-1], keepdims=1)
+    b.add("Sqrt", ["mean"], "size")
+    b.add("Div", ["stream", "size"], "normed")
+    b.add("MatMul", ["normed", b.constant("wo", b.normal(16, 16) / 4)], "y")
+    files.write(tmp_path, b.model([("x", 1, [1, 8, 16])], [("y", 1, [1, 8, 16])]), {"x": b.normal(6, 1, 8, 16)}, "float.onnx")
+    vernier("convert", "float.onnx", "--int8", "-p", "float16", "--data", "x.npz", "-o", "low.onnx", folder=tmp_path)
+    done = vernier("debug", "loss", "float.onnx", "low.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(0, 1))
+    assert "other-operator" not in [defect["kind"] for defect in json.loads(done.stdout)["defects"]]

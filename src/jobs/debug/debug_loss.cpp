@@ -254,13 +254,15 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
                       }
                       return *agree;
                     },
-                    [&](const std::string& constant, const Tensor& wanted) {
+                    [&](const std::string& constant, const Tensor& wanted) -> std::optional<double> {
                       Model changed = simulated.model;
                       onnx::GraphProto* owner = owner_of_initializer(changed, constant);
-                      if (owner == nullptr) return false;
+                      if (owner == nullptr) return std::nullopt;
                       set_initializer(changed, *owner, constant, wanted);
                       if (!noise) noise = noise_of(simulated.model);
-                      return noise_of(std::move(changed)) <= *noise;
+                      const double with = noise_of(std::move(changed));
+                      if (with == *noise) return 1;  // infinite, too
+                      return *noise > 0 ? with / *noise : std::numeric_limits<double>::infinity();
                     }};
   const LayerMatches all = match_everything(subject, simulated.model);
   const auto of_all = errors_with(all.pairs, nothing);

@@ -11,6 +11,7 @@
 #include <map>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "analysis/quantizer_loss.h"
 #include "base/text.h"
@@ -18,7 +19,9 @@
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
+#include "numerics/round.h"
 #include "plan/round_node.h"
+#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -117,6 +120,19 @@ bool values_differ(std::span<const float> wanted, std::span<const float> held) {
   return error > energy * std::pow(10.0, -kSameDb / 10);
 }
 
+/// The format that rounds what is wanted to what is held; nullopt: neither of these two.
+std::optional<Format> rounding_between(std::span<const float> wanted, std::span<const float> held) {
+  if (wanted.size() != held.size()) return std::nullopt;
+  for (const Format format : {Format::Float16, Format::BFloat16}) {
+    std::vector<float> rounded(wanted.size());
+    QuantParams params;
+    params.format = format;
+    round_to(params, wanted, rounded);
+    if (std::ranges::equal(rounded, held)) return format;
+  }
+  return std::nullopt;
+}
+
 /// "[2, 4, 3]" of a constant of integers; empty: it holds others.
 std::string integers_text(const std::optional<Tensor>& constant) {
   constexpr std::int64_t kMostIntegers = 64;
@@ -160,8 +176,9 @@ std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
 struct OtherLayer {
   Difference difference;
   bool counts_if_undone = false;  // it is named though the outputs agree
-  std::string constant{};         // of the file: named if the outputs are no worse with `values` in its place
+  std::string constant{};         // of the file: named if `values` in its place leave no more than
   std::optional<Tensor> values{};
+  double most_left = 1;  // of the outputs' noise
   std::string cure = "export both files from the same network, or write the layer as in the float model";
 };
 
@@ -346,6 +363,10 @@ class Comparing {
             wanted == weights_.found.end() || stored_.contains(input) ? std::nullopt : initializer(file_.model, input);
         if (!held || held->dtype() != Dtype::Float32 || !values_differ(wanted->second.values.floats(), held->floats()))
           continue;
+        if (const auto format = rounding_between(wanted->second.values.floats(), held->floats())) {
+          if (auto beyond = constant_beyond(*low, input, wanted->second.values, *held, *format)) return beyond;
+          continue;
+        }
         return OtherLayer{{low->name(), fmt::format("the constant '{}' of {} '{}' differs from '{}' of the float model",
                                                     printable(input), printable(low->op_type()), printable(low->name()),
                                                     printable(wanted->second.name))},
@@ -353,6 +374,25 @@ class Comparing {
                           input,
                           wanted->second.values};
       }
+    }
+    return std::nullopt;
+  }
+
+  /// A constant that its format makes infinite.
+  static std::optional<OtherLayer> constant_beyond(const onnx::NodeProto& low, const std::string& input,
+                                                   const Tensor& wanted, const Tensor& held, Format format) {
+    for (std::size_t i = 0; i < held.floats().size(); ++i) {
+      const float was = wanted.floats()[i], is = held.floats()[i];
+      if (!std::isfinite(was) || std::isfinite(is)) continue;
+      OtherLayer found{{low.name(), fmt::format("the constant {:g} of {} '{}' is beyond {} and becomes {}inf", was,
+                                                printable(low.op_type()), printable(low.name()),
+                                                format == Format::BFloat16 ? "BF16" : "FP16", is < 0 ? "-" : "")},
+                       false,
+                       input,
+                       wanted};
+      found.cure = "limit the constant to what the format holds (the repair clamp-mask does), or keep the node in FP32";
+      found.most_left = 0.9;
+      return found;
     }
     return std::nullopt;
   }
@@ -427,7 +467,10 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
     if (std::ranges::any_of(nodes, is_skipped)) continue;
     const std::optional<OtherLayer> other = comparing.at(matches.pairs[i]);
     if (!other || (!other->counts_if_undone && asked.outputs_agree())) continue;
-    if (other->values && !asked.no_worse_with(other->constant, *other->values)) continue;
+    if (other->values) {
+      const std::optional<double> left = asked.left_with(other->constant, *other->values);
+      if (!left || !(*left <= other->most_left)) continue;
+    }
     const Difference& difference = other->difference;
     const Layer* layer = matches.layers[i];
     found.layers.insert(matches.pairs[i].low);

@@ -27,9 +27,9 @@ struct OtherOperators {
 /// What only a measurement tells.
 struct Asked {
   std::function<bool()> outputs_agree;  // of both files without roundings: other layers undo what differs
-  /// Whether the outputs of the file are no worse with these values in the place of its constant: else they correct
-  /// what its roundings do.
-  std::function<bool(const std::string& constant, const Tensor& values)> no_worse_with;
+  /// What is left of the noise of the file's outputs with these values in the place of its constant. Above 1: the file
+  /// has others to correct what its roundings do. Nullopt: the file has no such constant.
+  std::function<std::optional<double>(const std::string& constant, const Tensor& values)> left_with;
 };
 
 /// `matches`: with nodes that move values, and outputs that no layer makes (these without a layer). `exact`: for each
