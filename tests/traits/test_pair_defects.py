@@ -209,6 +209,32 @@ def test_an_fp8_pair_that_does_not_saturate_is_named_if_it_overflows(tmp_path, s
     assert names == ([("overflowing-pair", "codes")] if size < 1 else [])
 
 
+def test_nan_that_an_integer_pair_hides_is_named_in_the_verdict(tmp_path):
+    random = np.random.default_rng(99)
+    weight = random.normal(0, 0.25, (16, 12)).astype(np.float32)
+    def model(quantized):
+        b = files.Quantizer(100, 19)
+        b.constant("weight", weight)
+        if not quantized:
+            b.add("MatMul", ["x", "weight"], "y")
+            return b.model([("x", FLOAT, [8, 16])], [("y", FLOAT, [8, 12])])
+        for name, step, kind in (("eight", 3.2 / 448, TensorProto.FLOAT8E4M3FN), ("whole", 4.5 / 127, TensorProto.INT8)):
+            b.constant(f"{name}.step", np.float32(step))
+            b.initializers.append(helper.make_tensor(f"{name}.zero", kind, [], [0]))
+        b.add("QuantizeLinear", ["x", "eight.step", "eight.zero"], "codes", saturate=0)
+        product = b.add("MatMul", [b.add("DequantizeLinear", ["codes", "eight.step", "eight.zero"], "values"), "weight"], "product")
+        b.add("QuantizeLinear", [product, "whole.step", "whole.zero"], "product.codes")
+        b.add("DequantizeLinear", ["product.codes", "whole.step", "whole.zero"], "y")
+        return b.model([("x", FLOAT, [8, 16])], [("y", FLOAT, [8, 12])])
+    values = np.clip(random.standard_normal((40, 8, 16)), -3.1, 3.1).astype(np.float32)
+    for largest, met in ((3.1, "the required 10 dB is met."), (4.0, "is met, but 'codes' (QuantizeLinear) overflows inside")):
+        values[3, 0, 0] = largest
+        files.write(tmp_path, model(False), {"x": values}, "float.onnx")
+        onnx.save(model(True), tmp_path / "quantized.onnx")
+        done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", "--min-sqnr", "10", folder=tmp_path)
+        assert met in " ".join(done.stdout.split()), done.stdout
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("factor", [1, 2])
 def test_a_wrong_scale_of_a_packed_weight_is_no_equalization(tmp_path, bits, factor):

@@ -13,7 +13,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,6 +37,7 @@
 #include "jobs/verify/default_optimizations.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
+#include "jobs/verify/hidden_nonfinite.h"
 #include "jobs/verify/layer_formats.h"
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/on_engine.h"
@@ -187,18 +187,6 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const OnnxModel
 }
 
 namespace {
-
-std::optional<HiddenNonfinite> hidden_nonfinite(const VerifyReport& report) {
-  const bool seen =
-      std::ranges::any_of(report.figures.outputs, [](const OutputFigure& output) { return output.nonfinite > 0; });
-  if (seen) return std::nullopt;
-  HiddenNonfinite hidden;
-  for (const LayerRow& row : report.layers) {
-    if (row.nan + row.overflowed == 0) continue;
-    if (hidden.layers++ == 0) std::tie(hidden.first, hidden.op_type) = std::tie(row.name, row.op_type);
-  }
-  return hidden.layers == 0 ? std::nullopt : std::optional(hidden);
-}
 
 /// Where the engine's verdict is not the simulation's.
 std::optional<Note> disagreement(const VerifyReport& report) {
@@ -487,7 +475,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     row.values = stats->second.count;
     report.layers.push_back(std::move(row));
   }
-  report.figures.nonfinite_inside = hidden_nonfinite(report);
+  report.figures.nonfinite_inside = hidden_nonfinite(report, subject, typed, simulated.model);
   if (report.figures.nonfinite_inside) {
     const HiddenNonfinite& hidden = *report.figures.nonfinite_inside;
     warn({"nonfinite-inside", {{"layers", hidden.layers}, {"first", hidden.first}, {"operator", hidden.op_type}}});

@@ -1,4 +1,4 @@
-#include "jobs/debug/unsaturated_pairs.h"
+#include "jobs/verify/unsaturated_pairs.h"
 
 #include <fmt/format.h>
 
