@@ -55,6 +55,9 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
   if (format == Format::Float32) return true;
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
   if (needs_scale(format)) {
+    if (target == Target::TensorRt && format == Format::UInt8 && !rules.weights_only) {
+      return refuse(reason, "TensorRT takes no zero points (compiled, TensorRT-RTX 1.7.1)");
+    }
     const ScaledScheme& scheme = scaled_scheme(target, format, rules.weights_only);
     const ScaledOperator* const row = scheme.find(layer.op_type);
     if (row == nullptr) {
@@ -80,7 +83,7 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
       return refuse(reason, fmt::format("its constant '{}' holds values that are not finite", printable(name)));
     }
     const bool stored = scheme.weights_only || scheme.constant_weights || weight_format(format, rules) == Format::Int4;
-    if (stored && !can_store_weight(model, node, format, rules, reason)) return false;
+    if (stored && !can_store_weight(model, node, format, target, rules, reason)) return false;
     return scheme.weights_only || !definition_of(format).dynamic || can_quantize_in_runs(model, *node, format, reason);
   }
   if (node == nullptr) return refuse(reason, "the model has no such node");

@@ -14,6 +14,7 @@
 #include "model/layers.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
+#include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"

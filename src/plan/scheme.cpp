@@ -325,6 +325,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
     if (!can_take(model, layer, node, wanted, precision.target, reason, precision.rules)) return false;
     if (wanted == Format::Float32 || precision.rules.weights_only) return true;
+    if (!can_read_in_blocks(types, *node, wanted, precision.target, precision.rules, reason)) return false;
     // The typed file can only cast and quantize what is known to be float32.
     const auto is_float32 = [&](const std::string& tensor) {
       const auto type = types.find(tensor);

@@ -38,6 +38,10 @@ constexpr std::array kMatrixProducts = {ScaledOperator{"Gemm", Float}, ScaledOpe
 
 constexpr std::string_view kNoBFloat16 = "TensorRT's parser takes no bfloat16 for it (compiled, TensorRT-RTX 1.7.1)";
 
+constexpr std::string_view kLengthsInHalf =
+    "TensorRT's parser mixes types within a recurrent layer with sequence_lens in half precision (compiled, "
+    "TensorRT-RTX 1.7.1)";
+
 /// What TensorRT refuses in half precision.
 struct RefusedFloat {
   std::string_view op_type;
@@ -50,6 +54,9 @@ constexpr std::array kRefusedFloats = {
     RefusedFloat{"GridSample", false, 0,
                  "TensorRT takes data and grid of one type, and float16 is too coarse for places (compiled, "
                  "TensorRT-RTX 1.7.1)"},
+    RefusedFloat{"GRU", false, 4, kLengthsInHalf},
+    RefusedFloat{"LSTM", false, 4, kLengthsInHalf},
+    RefusedFloat{"RNN", false, 4, kLengthsInHalf},
     RefusedFloat{"LSTM", false, 7,
                  "TensorRT's parser mixes types within an LSTM with peepholes in half precision "
                  "(compiled, TensorRT-RTX 1.7.1)"},

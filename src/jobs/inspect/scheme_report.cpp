@@ -26,6 +26,7 @@
 #include "plan/rules/qdq_graph.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
+#include "plan/storable_weight.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -161,11 +162,15 @@ void explain(SchemeReport& report, const Model& model, const std::vector<Layer>&
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
+  const std::map<std::string, ValueType> types = infer_types(model);
   for (SchemeLayer& row : report.layers) {
     const auto layer = by_name.find(row.name);
     if (row.format == low || layer == by_name.end()) continue;
+    const onnx::NodeProto* const node = nodes.at(row.name);
     std::string reason;
-    row.why_not = can_take(model, *layer->second, nodes.at(row.name), low, target, &reason, rules) ? able : reason;
+    const bool takes = can_take(model, *layer->second, node, low, target, &reason, rules) &&
+                       can_read_in_blocks(types, *node, low, target, rules, &reason);
+    row.why_not = takes ? able : reason;
     if (row.why_not == row.op_type + " is not an operator of the scheme") row.why_not = "not in the scheme";
   }
 }

@@ -172,6 +172,32 @@ TEST(Scheme, ALayerThatTheSchemaRefusesSaysWhy) {
   EXPECT_EQ(reason, "the schema of Conv at opset 17 does not admit bfloat16 on its data path");
 }
 
+TEST(Scheme, ForTensorRtNoLayerHasZeroPointsOrASingleBlock) {
+  const Model model =
+      parse_model("g (float[2,4] x) => (float[2,1] y) <float[4,1] w = {1, 2, 3, 4}> { [fc] y = MatMul(x, w) }", 21);
+  std::string reason;
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::UInt8, Target::TensorRt, &reason));
+  EXPECT_NE(reason.find("no zero points"), std::string::npos);
+  EXPECT_TRUE(can_take(model, find_layers(model)[0], Format::UInt8, Target::OpenVino, &reason));
+  std::string ones = "1";
+  for (int i = 1; i < 32; ++i) ones += ", 1";
+  const Model block =
+      parse_model("g (float[2,32] x) => (float[2,1] y) <float[32,1] w = {" + ones + "}> { [fc] y = MatMul(x, w) }", 21);
+  EXPECT_FALSE(can_take(block, find_layers(block)[0], Format::Int4, Target::TensorRt, &reason));
+  EXPECT_NE(reason.find("one block"), std::string::npos);
+  EXPECT_TRUE(can_take(block, find_layers(block)[0], Format::Int4, Target::OnnxRuntime, &reason));
+}
+
+TEST(Scheme, LengthsKeepARecurrentLayerInFloat32ForTensorRt) {
+  const Model model = parse_model(
+      "g (float[3,1,1] x) => (float[3,d,1,1] y) <float[1,4,1] w = {1, 2, 3, 4}, float[1,4,1] r = {1, 2, 3, 4}, "
+      "int32[1] lengths = {2}> { [lstm] y = LSTM <hidden_size = 1> (x, w, r, , lengths) }");
+  std::string reason;
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::Float16, Target::TensorRt, &reason));
+  EXPECT_NE(reason.find("sequence_lens"), std::string::npos);
+  EXPECT_TRUE(can_take(model, find_layers(model)[0], Format::Float16, Target::OnnxRuntime, &reason));
+}
+
 TEST(Scheme, WhatTheTargetsCompilerRefusesStaysInFloat32) {
   const Model model = parse_model(
       "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> "
