@@ -17,6 +17,7 @@
 #include "plan/body_weights.h"
 #include "plan/engine_limits.h"
 #include "plan/format_choice.h"
+#include "plan/recurrent_casts.h"
 #include "plan/shared_transposes.h"
 #include "plan/signature.h"
 #include "plan/typed_graph.h"
@@ -86,7 +87,10 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   fit_batched_weights(typed.model, names);
   if (plan.target == Target::OnnxRuntime) hold_weights_in_bodies(typed.model, names);
   const std::size_t shared = share_transposes(typed.model, names);
-  if (plan.target == Target::TensorRt) typed.spelled_limits = spell_out_limits(typed.model, names);
+  if (plan.target == Target::TensorRt) {
+    typed.spelled_limits = spell_out_limits(typed.model, names);
+    hold_casts(typed.model, names);
+  }
   sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;
