@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/arithmetic.h"
@@ -105,7 +106,8 @@ struct SaturatedPairs {
   std::optional<RunFigures> reduced;  // the same with weights in 7 bits
 };
 
-/// Nodes that an engine is known to compute otherwise than the simulation: no simulated figure holds there.
+/// Nodes that an engine is known to refuse, or to compute otherwise than the simulation: no simulated figure holds
+/// there.
 struct NotSimulated {
   Target engine = Target::OpenVino;
   std::size_t nodes = 0;
@@ -113,6 +115,8 @@ struct NotSimulated {
   std::string why;    // of that one
   std::string cure;
   bool refused = false;  // the engine takes no file with them
+
+  std::string_view engine_name() const { return engine == Target::OpenVino ? "OpenVINO" : "TensorRT-RTX"; }
 };
 
 /// What an engine itself gave.

@@ -52,7 +52,7 @@ struct VerifyReport {
   RunFigures figures;                             // near the limit of the worse of two orders of summation
   std::optional<OtherSums> other_sums;            // target tensorrt, of files with layers in float16 or bfloat16
   std::optional<SaturatedPairs> saturated_pairs;  // of files with int8 weights; absent: none saturates
-  std::optional<NotSimulated> not_simulated;      // target openvino
+  std::optional<NotSimulated> not_simulated;      // targets openvino and tensorrt
   std::vector<LayerRow> layers;                   // graph order; formats are what the file says
   std::size_t compared = 0;                       // layers compared
   std::vector<std::string> not_compared;          // names, with reasons

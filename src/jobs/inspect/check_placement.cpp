@@ -26,6 +26,7 @@
 #include "plan/operators/operators.h"
 #include "plan/qdq_defects.h"
 #include "plan/rules/rules.h"
+#include "plan/rules/tensorrt_refusals.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/report/check_placement.h"
@@ -196,6 +197,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
                          std::make_move_iterator(refused.end()));
   std::ranges::move(not_listed(file, options.target), std::back_inserter(report.findings));
   if (options.target == Target::TensorRt) {
+    std::ranges::move(tensorrt_refusals(read), std::back_inserter(report.findings));
     if (const auto note = shared_names_note(*given)) report.notes.push_back(*note);
   }
   if (compiler) report.compiled = compiler->compile(ModelFile(options.model).path());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plan/normalized_file.h"
+#include "plan/rules/tensorrt_refusals.h"
 
 namespace vernier {
 
@@ -36,15 +37,25 @@ std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target) 
   return findings;
 }
 
-std::optional<NotSimulated> not_simulated(const Model& typed, Target target) {
-  if (target != Target::OpenVino) return std::nullopt;
+namespace {
+
+std::vector<PlacementFinding> openvino_findings(const Model& typed) {
   const Model file = normalized_file(typed);
   std::vector<PlacementFinding> findings;
   for (const QdqGraph& graph : QdqGraph::all_of(file)) {
-    for (PlacementFinding& finding : apply_rules(graph, target)) {
+    for (PlacementFinding& finding : apply_rules(graph, Target::OpenVino)) {
       if (finding.computes_otherwise) findings.push_back(std::move(finding));
     }
   }
+  return findings;
+}
+
+}  // namespace
+
+std::optional<NotSimulated> not_simulated(const Model& typed, Target target) {
+  std::vector<PlacementFinding> findings;
+  if (target == Target::TensorRt) findings = tensorrt_refusals(typed);
+  if (target == Target::OpenVino) findings = openvino_findings(typed);
   if (findings.empty()) return std::nullopt;
   const bool refused = std::ranges::any_of(findings, &PlacementFinding::refused);
   if (refused) std::erase_if(findings, [](const PlacementFinding& finding) { return !finding.refused; });
@@ -54,8 +65,11 @@ std::optional<NotSimulated> not_simulated(const Model& typed, Target target) {
 
 Note computes_otherwise_note(const NotSimulated& nodes) {
   Note note = nodes.refused ? Note{"engine-refuses-nodes", {}} : Note{"engine-computes-otherwise", {}};
-  note.fields = {
-      {"engine", "OpenVINO"}, {"nodes", nodes.nodes}, {"first", nodes.first}, {"why", nodes.why}, {"cure", nodes.cure}};
+  note.fields = {{"engine", nodes.engine_name()},
+                 {"nodes", nodes.nodes},
+                 {"first", nodes.first},
+                 {"why", nodes.why},
+                 {"cure", nodes.cure}};
   return note;
 }
 

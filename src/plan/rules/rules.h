@@ -34,8 +34,8 @@ std::span<const PlacementRule> placement_rules(Target target);
 /// All findings of the target's rules, in graph order.
 std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target);
 
-/// What OpenVINO computes otherwise than `typed` says, by its rules; nullopt: nothing that is known. What TensorRT does
-/// is part of the simulation, and ONNX Runtime runs the file itself.
+/// What OpenVINO computes otherwise than `typed` says, and what it and TensorRT-RTX refuse, by their rules; nullopt:
+/// nothing that is known. What TensorRT computes otherwise is part of the simulation, and ONNX Runtime runs the file.
 std::optional<NotSimulated> not_simulated(const Model& typed, Target target);
 Note computes_otherwise_note(const NotSimulated& nodes);
 

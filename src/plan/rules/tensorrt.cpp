@@ -42,7 +42,8 @@ void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
   const Dtype type = graph.codes_type(node);
   const bool taken =
       type == Dtype::Int8 || type == Dtype::Float8E4M3FN || type == Dtype::Int4 || type == Dtype::Float4E2M1;
-  if (taken || type == Dtype::Undefined) return;
+  const bool refused = type == Dtype::Float8E5M2 || type == Dtype::UInt4;  // tensorrt_refusals() has them
+  if (taken || refused || type == Dtype::Undefined) return;
   findings.push_back(
       {{},
        {},

@@ -53,6 +53,15 @@ std::string full_float32(const DiagnoseReport& report) {
   return report.high == Format::Float32 ? " \\\n  --noTF32" : "";
 }
 
+std::string computed_otherwise(const DiagnoseReport& report, Target engine) {
+  if (!report.not_simulated || report.not_simulated->engine != engine) return {};
+  const NotSimulated& nodes = *report.not_simulated;
+  return fmt::format("\n{} {}, first {}: {}. Cure: {}.\n",
+                     nodes.refused ? std::string(nodes.engine_name()) + " rejects" : "The figures do not hold for",
+                     plural(nodes.nodes, "node"), inline_code(nodes.first), markdown_text(told(nodes.why)),
+                     markdown_text(told(nodes.cure)));
+}
+
 std::string trtexec_11(const DiagnoseReport& report, const Files& files) {
   return "## TensorRT 11, trtexec (documented, not run)\n\n"
          "Version 11 has no precision flags: the types in the file are the types of the engine.\n\n" +
@@ -62,7 +71,8 @@ std::string trtexec_11(const DiagnoseReport& report, const Files& files) {
          (report.open_inputs.empty() ? "\n"
                                      : "\nThese are the shapes of the samples. The engine accepts only them, so widen "
                                        "them to your own inputs. ") +
-         "`--profilingVerbosity=detailed --exportLayerInfo=layers.json` lists the type of each layer.\n";
+         "`--profilingVerbosity=detailed --exportLayerInfo=layers.json` lists the type of each layer.\n" +
+         computed_otherwise(report, Target::TensorRt);
 }
 
 std::string trtexec_10(const DiagnoseReport& report, const Files& files) {
@@ -270,14 +280,6 @@ std::string no_tensorrt(const std::string& engine) {
          "other layers.\n";
 }
 
-std::string computed_otherwise(const DiagnoseReport& report) {
-  if (!report.not_simulated) return {};
-  const NotSimulated& nodes = *report.not_simulated;
-  return fmt::format("\n{} {}, first {}: {}. Cure: {}.\n",
-                     nodes.refused ? "OpenVINO rejects" : "The figures do not hold for", plural(nodes.nodes, "node"),
-                     inline_code(nodes.first), markdown_text(told(nodes.why)), markdown_text(told(nodes.cure)));
-}
-
 std::string openvino(const DiagnoseReport& report, const Files& files) {
   const std::string xml = std::filesystem::path(files.model).replace_extension(".xml").string();
   return "## OpenVINO (documented, not run)\n\n" +
@@ -288,7 +290,7 @@ std::string openvino(const DiagnoseReport& report, const Files& files) {
          "devices with FP16 or BF16 units compute everything outside Q/DQ in those formats. `-infer_precision f32` (in "
          "programs: `INFERENCE_PRECISION_HINT`) turns that off. Casts to FP16 in the file then compute in FP32, which "
          "costs speed, never accuracy.\n" +
-         computed_otherwise(report);
+         computed_otherwise(report, Target::OpenVino);
 }
 
 std::string kept_list(const DiagnoseReport& report, const std::vector<std::string>& kept) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -133,9 +134,9 @@ bool missed_without_vnni(const std::optional<SaturatedPairs>& saturated) {
 template <typename Report>
 Reservation reservation_in(const Report& report, const RunFigures& figures) {
   Reservation open;
-  const auto add = [&](std::string clause, const char* badge) {
+  const auto add = [&](std::string clause, std::string badge) {
     open.clause += clause;
-    if (open.badge.empty()) open.badge = badge;
+    if (open.badge.empty()) open.badge = std::move(badge);
   };
   if (figures.nonfinite_inside) add(nonfinite_clause(figures), "Met, but a layer overflows");
   if (report.engine) return open;
@@ -147,9 +148,10 @@ Reservation reservation_in(const Report& report, const RunFigures& figures) {
   }
   if (const auto& nodes = report.not_simulated) {
     const std::string count = plural(nodes->nodes, "node");
-    add(nodes->refused ? fmt::format(", but only in simulation: OpenVINO rejects {}", count)
-                       : fmt::format(", but only in simulation: OpenVINO computes {} differently", count),
-        nodes->refused ? "Met in simulation, rejected by OpenVINO" : "Met in simulation, not measured in OpenVINO");
+    const std::string_view engine = nodes->engine_name();
+    add(nodes->refused ? fmt::format(", but only in simulation: {} rejects {}", engine, count)
+                       : fmt::format(", but only in simulation: {} computes {} differently", engine, count),
+        fmt::format("Met in simulation, {} {}", nodes->refused ? "rejected by" : "not measured in", engine));
   }
   return open;
 }

@@ -233,6 +233,9 @@ TEST(Outcome, WhatTheEngineComputesOtherwiseIsNotPlainlyMet) {
   EXPECT_TRUE(page_is(report, "open"));
   EXPECT_NE(report_to_text(report, {}).find("OpenVINO computes 2 nodes differently"), std::string::npos);
   EXPECT_EQ(diagnose_report_from_json(report_to_json(report), "r").not_simulated->first, "product");
+  report.not_simulated = NotSimulated{Target::TensorRt, 1, "layer", "one block", "do not", true};
+  EXPECT_TRUE(page_is(report, "open"));
+  EXPECT_NE(report_to_text(report, {}).find("TensorRT-RTX rejects 1 node"), std::string::npos);
   report.engine.emplace().figures = *report.final_figures;
   EXPECT_TRUE(page_is(report, "met")) << "the engine's own figure decides";
 }
