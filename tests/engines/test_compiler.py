@@ -41,8 +41,6 @@ REFUSED_NETWORKS = {"codes_out": ASYMMETRIC, "quantized_to_bytes": ASYMMETRIC, "
                     # Its parser reads Attention of com.microsoft, with one input for all three, as that of ONNX.
                     "operators_of_microsoft": "Q, K, and V inputs must have the same number of dimensions",
                     "sequences": "(SequenceConstruct)"}
-# A GRU or LSTM in float32 between layers in bfloat16; in float32 throughout it builds.
-REFUSED_FILES = {(name, "bf16"): "Mismatched number of elements in reshape" for name in ("sequence", "mostly_recurrent")}
 # Files that hold nothing in the format: the network is in float16 already.
 UNCHANGED = {("half_file", "fp8")}
 # Layers that run in another format than the file says. Transposed convolutions run in float32 where the file quantizes
@@ -81,7 +79,7 @@ def test_files_of_networks_with_other_traits(name, form, tmp_path):
     for capability in CAPABILITIES:
         report, why = compiled(typed, tmp_path, capability)
         too_old = (form, capability) == ("fp8", "8.0") and (name, form) not in UNCHANGED
-        refusal = REFUSED_NETWORKS.get(name) or REFUSED_FILES.get((name, form)) or (NO_FP8_BEFORE_ADA if too_old else "")
+        refusal = REFUSED_NETWORKS.get(name) or (NO_FP8_BEFORE_ADA if too_old else "")
         if refusal:
             assert report is None and refusal in why
             continue
