@@ -53,7 +53,7 @@ TEST(Calibrate, ActivationsAreSymmetricPerTensorAndWeightsPerOutputChannel) {
 TEST(Calibrate, Uint8ActivationsAreAsymmetricWithInt8Weights) {
   const Model model = net();
   const std::vector<Layer> layers = find_layers(model);
-  Plan plan = planned(model, layers, Format::UInt8);
+  Plan plan = planned(model, layers, Format::UInt8, Target::OpenVino);
   calibrate_plan(plan, model, layers, {{"x", range_of({-51, 204})}, {"c", range_of({0, 255})}});
   EXPECT_EQ(plan.tensors.at("x").format, Format::UInt8);
   EXPECT_EQ(plan.tensors.at("x").scale, std::vector<float>{1});
