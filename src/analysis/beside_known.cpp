@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -26,15 +27,21 @@ OutputStore outputs_of_float(const Subject& subject) {
 }
 
 BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStore& known,
-                             const std::set<std::string>& looked_at, std::size_t event_slots) {
+                             const std::set<std::string>& looked_at, std::size_t event_slots, OutputStore* given) {
   std::int64_t slots = 0;
   tap(*low.proto.mutable_graph(), looked_at,
       [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots++); });
   give_tensors(subject, subject.judged, low);
   const Session session = subject.session(low);
+  std::mutex storing;
   ComparedRun run = run_compared(subject, session, Recorder(0, static_cast<std::size_t>(slots), event_slots),
                                  "low precision", [&](SampleResult& sample) {
                                    sample.outcomes = outcomes_of(subject, known.get(sample.index), sample.outputs);
+                                   if (given != nullptr) {
+                                     sample.outputs.resize(subject.judged.size());  // without the carried ones
+                                     const std::lock_guard lock(storing);
+                                     given->put(sample.index, sample.outputs);
+                                   }
                                    sample.outputs.clear();
                                  });
   const bool finite = std::ranges::all_of(run.seen.ranges, [](const RangeStats& seen) { return seen.nonfinite == 0; });

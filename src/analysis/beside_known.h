@@ -27,9 +27,11 @@ struct BesideKnown {
 };
 
 /// Runs `low`, which stands beside the subject's model, over all samples. `known`: judged outputs of the float model on
-/// them, in the order of Subject::judged. `looked_at`: float32 tensors of the main graph of `low`.
-/// Cost: a plain run, and a look at these tensors.
+/// them, in the order of Subject::judged. `looked_at`: float32 tensors of the main graph of `low`. `given`, unless it
+/// is null, gets the judged outputs of `low`; samples that another rank runs are not among them. Cost: a plain run, and
+/// a look at these tensors.
 BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStore& known,
-                             const std::set<std::string>& looked_at = {}, std::size_t event_slots = 0);
+                             const std::set<std::string>& looked_at = {}, std::size_t event_slots = 0,
+                             OutputStore* given = nullptr);
 
 }  // namespace vernier

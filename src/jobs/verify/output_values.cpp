@@ -50,12 +50,34 @@ std::vector<std::vector<std::string>> hashes(const Subject& subject, const Model
   return found;
 }
 
-std::map<std::string, RangeStats> ranges_of(const Subject& subject, const Model& model,
+/// A model and, unless null, what it gave in an earlier run.
+struct KnownModel {
+  const Model& model;
+  const OutputStore* outputs = nullptr;
+};
+
+/// Judged outputs, as run_tensors() shows them.
+void visit_outputs(const Subject& subject, const KnownModel& of, const std::vector<std::string>& names,
+                   const std::vector<std::size_t>& order, const VisitTensors& visit) {
+  if (of.outputs == nullptr) return run_tensors(subject, of.model, names, order, visit);
+  std::vector<std::size_t> places;
+  for (const std::string& name : names) {
+    places.push_back(static_cast<std::size_t>(std::ranges::find(subject.judged, name) - subject.judged.begin()));
+  }
+  for (const std::size_t sample : order) {
+    const std::vector<Tensor> all = of.outputs->get(sample);
+    std::vector<Tensor> got;
+    for (const std::size_t place : places) got.push_back(all.at(place));
+    if (!visit(sample, got)) return;
+  }
+}
+
+std::map<std::string, RangeStats> ranges_of(const Subject& subject, const KnownModel& of,
                                             const std::vector<std::string>& names, bool until_they_vary) {
   std::vector<std::size_t> order = all_samples(subject);
   order.resize(std::min(order.size(), kSamplesForConstants));
   std::map<std::string, RangeStats> ranges;
-  run_tensors(subject, model, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
+  visit_outputs(subject, of, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
     bool one_is_constant = false;
     for (std::size_t i = 0; i < names.size(); ++i) {
       RangeStats& range = ranges[names[i]];
@@ -120,12 +142,12 @@ std::vector<Channels> channels_of(const Subject& subject, const std::string& out
 }
 
 /// By output, over all samples; with `until_they_vary` it ends with the first after which no channel is constant.
-std::map<std::string, std::vector<Channels>> channels_in(const Subject& subject, const Model& model,
+std::map<std::string, std::vector<Channels>> channels_in(const Subject& subject, const KnownModel& of,
                                                          const std::vector<std::string>& names, bool until_they_vary) {
   const std::vector<std::size_t> order = all_samples(subject);
   std::map<std::string, std::vector<Channels>> found;
   std::map<std::string, Shape> shapes;
-  run_tensors(subject, model, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
+  visit_outputs(subject, of, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
     bool one_is_constant = false;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto [shape, first] = shapes.emplace(names[i], got[i].shape());
@@ -164,14 +186,15 @@ std::vector<std::size_t> hidden_channels(const Channels& typed, const Channels& 
 }
 
 /// Of outputs without parts: what lies between other channels is no part.
-void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std::vector<Note>& notes) {
+void add_hidden_channels(const Subject& subject, const SimulatedFile& file, const KnownValues& known,
+                         std::vector<Note>& notes) {
   std::vector<std::string> names = subject.judged;
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::any_of(subject.parts,
                                [&](const OutputPart& part) { return part.name == name || part.output == name; });
   });
   if (names.empty()) return;
-  const auto typed = channels_in(subject, file.model, names, /*until_they_vary=*/true);
+  const auto typed = channels_in(subject, {file.model, known.typed}, names, /*until_they_vary=*/true);
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::none_of(typed.at(name), [](const Channels& channels) {
       return std::ranges::any_of(channels.ranges, &Channels::same) &&
@@ -179,7 +202,7 @@ void add_hidden_channels(const Subject& subject, const SimulatedFile& file, std:
     });
   });
   if (names.empty()) return;
-  const auto reference = channels_in(subject, subject.model, names, /*until_they_vary=*/false);
+  const auto reference = channels_in(subject, {subject.model, known.reference}, names, /*until_they_vary=*/false);
   for (const std::string& name : names) {
     for (std::size_t i = 0; i < typed.at(name).size() && i < reference.at(name).size(); ++i) {
       const Channels& channels = reference.at(name)[i];
@@ -228,7 +251,7 @@ struct Moments {
 
 }  // namespace
 
-std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures) {
+std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures, const KnownValues& known) {
   constexpr double kFar = 10;  // times the variance
   constexpr double kFewest = 2;
   std::vector<std::size_t> order = all_samples(subject);
@@ -239,7 +262,8 @@ std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figur
     return std::ranges::find(figures.outputs, name, &OutputFigure::name) == figures.outputs.end();
   });
   if (names.empty()) return {};
-  run_tensors(subject, subject.model, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
+  const KnownModel of{subject.model, known.reference};
+  visit_outputs(subject, of, names, order, [&](std::size_t, const std::vector<Tensor>& got) {
     bool one_may_be = false;
     for (std::size_t i = 0; i < names.size(); ++i) {
       Moments& moments = found[names[i]];
@@ -288,16 +312,17 @@ std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const Sim
 }
 
 std::vector<Note> constant_outputs(const Subject& subject, const SimulatedFile& file,
-                                   const std::map<std::string, OutputStats>& sums) {
+                                   const std::map<std::string, OutputStats>& sums, const KnownValues& known) {
   std::vector<std::string> suspects;
-  for (const auto& [name, range] : ranges_of(subject, file.model, subject.judged, /*until_they_vary=*/true)) {
+  const KnownModel typed{file.model, known.typed};
+  for (const auto& [name, range] : ranges_of(subject, typed, subject.judged, /*until_they_vary=*/true)) {
     if (range.count > 1 && range.min == range.max) suspects.push_back(name);
   }
   std::vector<Note> notes;
-  add_hidden_channels(subject, file, notes);
+  add_hidden_channels(subject, file, known, notes);
   if (suspects.empty()) return notes;
   const std::map<std::string, RangeStats> reference =
-      ranges_of(subject, subject.model, suspects, /*until_they_vary=*/false);
+      ranges_of(subject, {subject.model, known.reference}, suspects, /*until_they_vary=*/false);
   for (const std::string& name : suspects) {
     const RangeStats& range = reference.at(name);
     if (range.empty() || !(range.max - range.min > kVaries * range.absmax())) continue;

@@ -6,12 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "analysis/output_store.h"
 #include "analysis/subject.h"
 #include "plan/simulate_typed.h"
 #include "vernier/note.h"
 #include "vernier/report/verify.h"
 
 namespace vernier {
+
+/// Judged outputs of all samples that an earlier run gave, in the order of Subject::judged; null: none did.
+struct KnownValues {
+  const OutputStore* reference = nullptr;  // of the float model
+  const OutputStore* typed = nullptr;      // of the typed one
+};
 
 /// Integer and Boolean outputs of both models, compared exactly, sample by sample. No figure judges them. Cost: one run
 /// of each model over all samples where there are such outputs, else none.
@@ -20,14 +27,14 @@ std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const Sim
 /// A note for each judged output, or part of one, that has one value in `file` over the first samples, and varies
 /// in the float model; and for places along an axis that have, between others that are ten times as large. `sums`: of
 /// the judged outputs. Cost: at most eight samples through each model; one sample through the typed one where nothing
-/// is constant.
+/// is constant. Nothing of a model whose outputs are known.
 std::vector<Note> constant_outputs(const Subject& subject, const SimulatedFile& file,
-                                   const std::map<std::string, OutputStats>& sums);
+                                   const std::map<std::string, OutputStats>& sums, const KnownValues& known = {});
 
 /// A note for each judged output whose values lie around one that is far larger than their spread: with m their
 /// mean over all elements and s^2 their variance, m^2 is more than 10 s^2. SQNR counts m as signal: that of the spread
 /// alone is 10 log10(1 + m^2 / s^2) dB less. Cost: one sample through the float model; at most eight where an output
-/// looks so.
-std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures);
+/// looks so. Nothing where outputs of the float model are known.
+std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures, const KnownValues& known = {});
 
 }  // namespace vernier

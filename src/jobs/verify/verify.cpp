@@ -26,6 +26,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/invalid_nodes.h"
@@ -218,12 +219,15 @@ OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Ari
   return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement, known)};
 }
 
-/// In lock-step; without errors of layers where outputs of the float model are known and no layer needs a look.
-Lockstep compare(const Subject& subject, const Model& low, const LayerMatches& matches, const OutputStore* known) {
+/// In lock-step; without errors of layers where outputs of the float model are known and no layer needs a look. Then
+/// `typed` gets the outputs of `low`, if this process runs all samples.
+Lockstep compare(const Subject& subject, const Model& low, const LayerMatches& matches, const OutputStore* known,
+                 std::optional<OutputStore>& typed) {
   if (known == nullptr) return lockstep(subject, low, matches.pairs);
   std::set<std::string> layers;
   for (const Match& match : matches.pairs) layers.insert(match.low);
-  BesideKnown beside = run_beside_known(subject, low, *known, layers);
+  if (subject.ranks == nullptr || subject.ranks->alone()) typed.emplace();
+  BesideKnown beside = run_beside_known(subject, low, *known, layers, 0, typed ? &*typed : nullptr);
   if (!beside.finite) return lockstep(subject, low, matches.pairs);
   Lockstep outputs_alone;
   outputs_alone.outputs = std::move(beside.outputs);
@@ -346,7 +350,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     report.defects = find_other_values(normalized, simulated, weights);
     doubt_scaled_weights(report.defects, normalized, subject, simulated, weights);
   }
-  const Lockstep measured = compare(subject, simulated.model, matches, known);
+  std::optional<OutputStore> typed_outputs;
+  const Lockstep measured = compare(subject, simulated.model, matches, known, typed_outputs);
   watch.stop();
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
   for (const Note& note : require_comparable(measured.outputs, requirement)) warn(note);
@@ -454,8 +459,9 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
            {"differing", output.samples - output.equal},
            {"samples", output.samples}}});
   }
-  for (const Note& note : constant_outputs(subject, simulated, measured.outputs)) warn(note);
-  for (const Note& note : offset_outputs(subject, report.figures)) warn(note);
+  const KnownValues values{known, typed_outputs ? &*typed_outputs : nullptr};
+  for (const Note& note : constant_outputs(subject, simulated, measured.outputs, values)) warn(note);
+  for (const Note& note : offset_outputs(subject, report.figures, values)) warn(note);
   watch.stop();
 
   const std::map<const Layer*, Format> formats = formats_of(simulated, matches);

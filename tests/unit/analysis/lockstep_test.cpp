@@ -77,6 +77,22 @@ TEST(BesideKnown, SeesTheOutputsThatLockstepSees) {
   EXPECT_EQ(beside.outputs.at("y").worst_sample, together.worst_sample);
 }
 
+TEST(BesideKnown, GivesTheOutputsThatItCompared) {
+  const Samples samples = bell_samples("x", kConvNetInput, 3, 1.5F);
+  const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  RoundedWeights weights;
+  const Model low = lower_simulated(subject.model, subject.layers, plan_all(subject, Format::Int8), weights);
+  OutputStore given;
+  run_beside_known(subject, low, outputs_of_float(subject), {}, 0, &given);
+  std::size_t seen = 0;
+  run_outputs(subject, low, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+    const std::vector<Tensor> stored = given.get(sample);
+    EXPECT_TRUE(std::ranges::equal(stored.at(0).floats(), outputs.at(0).floats()));
+    return ++seen > 0;
+  });
+  EXPECT_EQ(seen, 3U);
+}
+
 TEST(BesideKnown, TellsThatSomethingInsideIsNotFinite) {
   // 3e4 times 4 is beyond float16, and is 1 again behind the Clip.
   const Model model = model_of(R"(

@@ -1,0 +1,44 @@
+// How many samples a diagnosis runs: what the answer does not need is not run.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "job_files.h"
+#include "vernier/diagnose.h"
+#include "vernier/format.h"
+#include "vernier/sinks.h"
+
+namespace vernier::testing {
+namespace {
+
+constexpr std::size_t kSamples = 8;
+
+using Runs = std::vector<std::pair<std::string, std::size_t>>;
+
+/// Samples of each run that a job tells of, in order. A search tells of its trials, too.
+Runs runs_of(const DiagnoseOptions& options) {
+  Runs runs;
+  JobSinks sinks;
+  sinks.progress = [&](const std::string& phase, std::size_t done, std::size_t) {
+    if (done == 1) runs.emplace_back(phase, 0);
+    if (!runs.empty() && runs.back().first == phase) runs.back().second = done;
+  };
+  diagnose(options, sinks);
+  std::erase_if(runs, [](const auto& one) { return one.first == "search"; });
+  return runs;
+}
+
+TEST(Passes, OfAQuickAnswerAreTheReferenceAllLowAndTheFile) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(10);
+  options.quick = true;
+  EXPECT_EQ(runs_of(options),
+            (Runs{{"float model", kSamples}, {"low precision", kSamples}, {"low precision", kSamples}}));
+}
+
+}  // namespace
+}  // namespace vernier::testing
