@@ -22,12 +22,22 @@ namespace vernier {
 /// Whoever deploys the file there is to know before. It is news where the file is made for ONNX Runtime, and where the
 /// default optimizations alone refuse it; elsewhere it concerns whoever tries the file on a CPU first.
 void Diagnosis::try_on_onnxruntime() {
-  report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
   if (too_large_to_try(typed_->model())) report_.typed->notes.push_back({"too-large-to-try", {}});
+  const bool for_it = options_.precision.target == Target::OnnxRuntime;
+  const bool all_samples = for_it || !options_.quick;
+  std::optional<Note> lost;
+  if (all_samples && !too_large_to_try(typed_->model())) {
+    lost = what_onnxruntime_loses();
+    // A run of all samples there that is as the simulation says leaves nothing to try.
+    if (typed_->by_default(*measured_) && !lost && !report_.saturated_pairs) {
+      report_.typed->onnxruntime = RuntimeCheck();
+      return;
+    }
+  }
+  report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
   if (!report_.typed->onnxruntime) return;
   std::optional<Note> found = refusal_note(*report_.typed->onnxruntime, subject().runtime->version());
-  const bool for_it = options_.precision.target == Target::OnnxRuntime;
-  if (!found && (for_it || !options_.quick)) found = what_onnxruntime_loses();
+  if (!found) found = lost;
   if (!found) return;
   if (for_it || report_.typed->onnxruntime->runs_unoptimized) {
     warn(*found);
