@@ -10,7 +10,7 @@ namespace vernier {
 
 class Runtime;
 
-/// Median milliseconds of one run of `model` on `sample`: warmed up, at least 5 runs or half a second.
+/// Median milliseconds of one run of `model` on `sample`: warmed up, at least 3 runs and 50 ms, at most 50 runs.
 double median_latency_ms(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample,
                          int threads);
 

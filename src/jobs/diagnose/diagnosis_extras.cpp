@@ -125,8 +125,10 @@ void Diagnosis::adopt(RepairedAnswer repaired) {
 void Diagnosis::pictures() {
   std::vector<std::string> ranked;
   for (const LayerRow& row : report_.layers) ranked.push_back(row.name);
+  // Of few samples fewer: the counts say where values lie, and each sample runs twice for them.
+  const std::size_t most = std::clamp<std::size_t>(subject().samples->size() / 4, 1, 4);
   std::vector<std::size_t> samples = experiment_->few_hard_samples();
-  samples.resize(std::min<std::size_t>(samples.size(), 4));
+  samples.resize(std::min(samples.size(), most));
   report_.pictures = measured_->pictures(ranked, samples);
 }
 

@@ -9,6 +9,7 @@
 #include "job_files.h"
 #include "vernier/diagnose.h"
 #include "vernier/format.h"
+#include "vernier/report/diagnose.h"
 #include "vernier/sinks.h"
 
 namespace vernier::testing {
@@ -38,6 +39,13 @@ TEST(Passes, OfAQuickAnswerAreTheReferenceAllLowAndTheFile) {
   options.quick = true;
   EXPECT_EQ(runs_of(options),
             (Runs{{"float model", kSamples}, {"low precision", kSamples}, {"low precision", kSamples}}));
+}
+
+TEST(Passes, OfPicturesAreThoseOfAQuarterOfTheSamples) {
+  const NetFiles files;
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Int8}));
+  ASSERT_FALSE(report.pictures.empty());
+  EXPECT_EQ(report.pictures.front().samples, kSamples / 4);
 }
 
 }  // namespace
