@@ -140,7 +140,8 @@ DiagnoseReport Diagnosis::run() {
       }
       step("repairs", [&] { repair(); });
     }
-    const bool searches_nothing = is_option_ ? nothing_needed() : needless;
+    // Near the limit the file may miss after all: then the search asks for them.
+    const bool searches_nothing = repairs_ == nullptr || is_option_ ? nothing_needed(/*most_damage=*/1) : needless;
     if (ranks && evidence_.alone.empty() && (!searches_nothing || options_.rank)) {
       step("sensitivity", [&] { sensitivities(); });
       note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));

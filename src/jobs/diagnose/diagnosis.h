@@ -147,12 +147,11 @@ class Diagnosis {
   /// The same judged by labels.
   void judge_unseen(TestRow& test, const KeptSetReport& kept);
 
-  /// Everything low meets the requirement, and not by a hair, which the written file may miss: nothing has to be
+  /// Everything low meets the requirement, by default not by a hair, which the written file may miss: nothing has to be
   /// repaired, kept or ranked.
-  bool nothing_needed() const {
-    constexpr double kMostDamage = 0.9;
-    const auto meets = [](const RunFigures& run) {
-      return run.passed == true && run.damage.value_or(1) <= kMostDamage;
+  bool nothing_needed(double most_damage = 0.9) const {
+    const auto meets = [&](const RunFigures& run) {
+      return run.passed == true && run.damage.value_or(1) <= most_damage;
     };
     return requirement() != nullptr && objective_ == nullptr && !options_.search.check && !options_.confirm_on &&
            meets(report_.repaired ? *report_.repaired : report_.all_low) &&

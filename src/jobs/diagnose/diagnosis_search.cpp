@@ -257,7 +257,10 @@ KeptSetReport Diagnosis::search_once(const SearchOptions& limits, const LayerTim
     if (job_ranks().first()) check.emplace(options_, report_, request.decides.key, *typed_, sinks_);
     request.external = [&](const std::vector<std::string>& kept) { return check->judge(kept); };
   }
-  return find_kept_set(*experiment_, evidence_, request, sinks_);
+  const bool ranked = !evidence_.alone.empty();
+  KeptSetReport kept = find_kept_set(*experiment_, evidence_, request, sinks_);
+  if (!ranked && !evidence_.alone.empty()) rank();  // the search needed sensitivities after all
+  return kept;
 }
 
 Diagnosis::Confirmed Diagnosis::confirm(const KeptSetReport& found) {

@@ -1,6 +1,7 @@
 // How many samples a diagnosis runs: what the answer does not need is not run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "vernier/diagnose.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/sinks.h"
 
@@ -33,6 +35,10 @@ Runs runs_of(const DiagnoseOptions& options) {
   return runs;
 }
 
+bool has_phase(const DiagnoseReport& report, const std::string& phase) {
+  return std::ranges::find(report.phases, phase, &PhaseTime::phase) != report.phases.end();
+}
+
 TEST(Passes, OfAQuickAnswerAreTheReferenceAllLowAndTheFile) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
@@ -40,6 +46,19 @@ TEST(Passes, OfAQuickAnswerAreTheReferenceAllLowAndTheFile) {
   options.quick = true;
   EXPECT_EQ(runs_of(options),
             (Runs{{"float model", kSamples}, {"low precision", kSamples}, {"low precision", kSamples}}));
+}
+
+TEST(Passes, OfSensitivitiesAreNoneJustInsideTheLimit) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.alternatives = 0;
+  const double all_low = diagnose(options).all_low.outputs.front().sqnr_db;
+  options.measure.requirement = at_least_db(all_low - 0.2);  // 0.95 of the allowance
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.kept.value().end, SearchEnd::NothingNeeded);
+  EXPECT_FALSE(has_phase(report, "sensitivity"));
+  options.rank = true;
+  EXPECT_TRUE(has_phase(diagnose(options), "sensitivity"));
 }
 
 TEST(Passes, OfSensitivitiesAreHalfOfFewSamples) {
