@@ -180,41 +180,6 @@ Alternative measure(const Candidate& candidate, const DiagnoseAgain& again, cons
   return row;
 }
 
-}  // namespace
-
-std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,
-                                              const DiagnoseAgain& again, const JobSinks& sinks) {
-  const bool dear = options.search.check || options.trials_on_engine || !job_ranks().alone();
-  const bool better_is_possible = found.kept && (!found.kept->layers.empty() || !met(found));
-  if (options.alternatives == 0 || dear || !better_is_possible || sinks.is_interrupted()) return {};
-  Alternative first = row_of("keep", found);
-  for (const PhaseTime& phase : found.phases) first.seconds += phase.seconds;
-  std::vector<Alternative> rows{std::move(first)};
-  std::vector<Candidate> others = candidates(options, found);
-  others.resize(std::min(options.alternatives, others.size()));
-  const std::size_t of_repairs = others.empty() ? 0 : 1;
-  const double trials_of_other = kTrialsForOthers * static_cast<double>(found.kept->evaluations) /
-                                 static_cast<double>(std::max<std::size_t>(others.size() - of_repairs, 1));
-  const RepairOptions repairs = bounded_repairs(found);
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    if (sinks.progress) sinks.progress("options", i, others.size());
-    if (!others[i].repairs) limit_trials(others[i].options.search, trials_of_other, kLeastForOther);
-    rows.push_back(measure(others[i], again, repairs, sinks));
-    if (others[i].repairs) repairs_or_keep(rows.front(), rows.back());
-  }
-  if (sinks.progress) sinks.progress("options", others.size(), others.size());
-  return rows;
-}
-
-void add_latency(DiagnoseReport& report) {
-  const Alternative* const answer = answer_of_alternatives(report);
-  for (Alternative& row : report.alternatives) {
-    if (&row == answer) take_times(report, row);
-  }
-}
-
-namespace {
-
 /// A figure of `option` that is shown, that no limit asks for, and that is worse than in `plain`. Limits decide how
 /// much worse what they are about may be.
 std::optional<WorseFigure> worse_figure(const RunFigures& plain, const RunFigures& option,
@@ -235,17 +200,71 @@ std::optional<WorseFigure> worse_figure(const RunFigures& plain, const RunFigure
   return std::nullopt;
 }
 
+std::optional<WorseFigure> worse_figure(const Alternative& plain, const Alternative& option,
+                                        const std::optional<Requirement>& requirement) {
+  if (!meets(plain) || !plain.figures || !option.figures) return std::nullopt;
+  return worse_figure(*plain.figures, *option.figures, requirement);
+}
+
+/// Whether the repaired network takes less work than what was found first, and may become the answer.
+bool repairs_suffice(const DiagnoseOptions& options, const DiagnoseReport& found, const Alternative& plain,
+                     const Alternative& fix) {
+  const bool better = fix.end == AlternativeEnd::Met && (!meets(plain) || fix.cost < plain.cost);
+  return better && fix.repairs > 0 && !options.from && !worse_figure(plain, fix, found.requirement);
+}
+
+Alternative left_out(const Candidate& candidate) {
+  Alternative row;
+  row.change = candidate.change;
+  row.target = candidate.target;
+  row.low = candidate.options.precision.low;
+  row.why = "left out, because the repaired network is the answer";
+  return row;
+}
+
 }  // namespace
+
+std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,
+                                              const DiagnoseAgain& again, const JobSinks& sinks) {
+  const bool dear = options.search.check || options.trials_on_engine || !job_ranks().alone();
+  const bool better_is_possible = found.kept && (!found.kept->layers.empty() || !met(found));
+  if (options.alternatives == 0 || dear || !better_is_possible || sinks.is_interrupted()) return {};
+  Alternative first = row_of("keep", found);
+  for (const PhaseTime& phase : found.phases) first.seconds += phase.seconds;
+  std::vector<Alternative> rows{std::move(first)};
+  std::vector<Candidate> others = candidates(options, found);
+  others.resize(std::min(options.alternatives, others.size()));
+  const std::size_t of_repairs = others.empty() ? 0 : 1;
+  const double trials_of_other = kTrialsForOthers * static_cast<double>(found.kept->evaluations) /
+                                 static_cast<double>(std::max<std::size_t>(others.size() - of_repairs, 1));
+  const RepairOptions repairs = bounded_repairs(found);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (sinks.progress) sinks.progress("options", i, others.size());
+    if (i > 0 && repairs_suffice(options, found, rows[0], rows[1])) {
+      rows.push_back(left_out(others[i]));
+      continue;
+    }
+    if (!others[i].repairs) limit_trials(others[i].options.search, trials_of_other, kLeastForOther);
+    rows.push_back(measure(others[i], again, repairs, sinks));
+    if (others[i].repairs) repairs_or_keep(rows.front(), rows.back());
+  }
+  if (sinks.progress) sinks.progress("options", others.size(), others.size());
+  return rows;
+}
+
+void add_latency(DiagnoseReport& report) {
+  const Alternative* const answer = answer_of_alternatives(report);
+  for (Alternative& row : report.alternatives) {
+    if (&row == answer) take_times(report, row);
+  }
+}
 
 bool adopt_best(const DiagnoseOptions& options, DiagnoseReport& report) {
   const Alternative* best = best_alternative(report);
   if (best == nullptr || best->repairs == 0 || options.from) return false;
   const auto row = std::ranges::find(report.alternatives, "fix", &Alternative::change);
   if (best != &*row) return false;
-  const Alternative& plain = report.alternatives.front();
-  if (meets(plain) && plain.figures && row->figures) {
-    row->worse = worse_figure(*plain.figures, *row->figures, report.requirement);
-  }
+  row->worse = worse_figure(report.alternatives.front(), *row, report.requirement);
   if (row->worse) return false;
   row->adopted = true;
   return true;

@@ -20,8 +20,8 @@ using DiagnoseAgain =
     std::function<DiagnoseReport(const DiagnoseOptions&, const RepairOptions* repairs, const JobSinks&)>;
 
 /// What was found first, then up to options.alternatives others: the repairs first, then another engine's placement,
-/// then another format. Empty where nothing has to be kept, and where each trial is dear or somebody else's: an outside
-/// check, an engine, several processes.
+/// then another format. These others are left out where the repaired network becomes the answer. Empty where nothing
+/// has to be kept, and where each trial is dear or somebody else's: an outside check, an engine, several processes.
 /// Cost: counted, never timed, so that the answer is the same on every machine. The search behind the repairs ends
 /// after twice the evaluations of `found`, those of the others together after as many as `found` has; never before 60
 /// and 30. GPTQ rounds what fits into two inferences of all samples, by multiply-adds, or 5e10 of them.

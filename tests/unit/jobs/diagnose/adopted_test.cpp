@@ -12,6 +12,7 @@
 #include "vernier/fix.h"
 #include "vernier/format.h"
 #include "vernier/report/alternatives.h"
+#include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -106,6 +107,39 @@ Asked asked_of(std::size_t evaluations, DiagnoseOptions options) {
   };
   measure_alternatives(options, found, again, {});
   return asked;
+}
+
+TEST(Options, AreLeftOutWhereTheRepairedNetworkIsTheAnswer) {
+  DiagnoseReport found = with(output("scores", 30, 1.0), output("boxes", 30));
+  found.alternatives.clear();
+  found.samples = 4;
+  found.kept->layers = {"conv", "fc"};
+  found.kept->cost = 2;
+  found.kept->end = SearchEnd::Certified;
+  found.final_figures = RunFigures{{output("scores", 30, 1.0)}, true, 0.5};
+  DiagnoseOptions options;
+  options.precision.low = {Format::Int8};
+  options.alternatives = 16;
+  DiagnoseReport repaired = found;
+  repaired.kept->layers = {"fc"};
+  repaired.kept->cost = 1;
+  repaired.explanation.emplace().repairs.emplace_back().accepted = true;
+  std::size_t others = 0;
+  const auto again = [&](const DiagnoseOptions&, const RepairOptions* repairs, const JobSinks&) {
+    others += repairs == nullptr ? 1 : 0;
+    return repairs != nullptr ? repaired : found;
+  };
+  std::vector<Alternative> rows = measure_alternatives(options, found, again, {});
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[1].end, AlternativeEnd::Met);
+  EXPECT_EQ(others, 0U);
+  for (std::size_t i = 2; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].end, AlternativeEnd::NotMeasured) << rows[i].change;
+    EXPECT_FALSE(rows[i].why.empty()) << rows[i].change;
+  }
+  repaired.final_figures = RunFigures{{output("scores", 30, 0.5)}, true, 0.5};
+  rows = measure_alternatives(options, found, again, {});
+  EXPECT_EQ(others, 3U) << "it changes classes, so that it cannot become the answer";
 }
 
 TEST(Options, TakeAtMostThreeTimesTheEvaluationsOfTheSearch) {
