@@ -92,6 +92,10 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, cons
       repairs_(repairs),
       is_option_(true),
       found_first_(&other.evidence_),
+      proven_(options.precision.target == other.options_.precision.target &&
+                      options.precision.low == other.options_.precision.low
+                  ? &other.report_.reference
+                  : nullptr),
       sinks_(sinks),
       watch_(report_.phases),
       sources_(other.sources_, sinks),
@@ -117,9 +121,9 @@ DiagnoseReport Diagnosis::run() {
   try {
     step("reference run", [&] { reference(); });
     step("calibration", [&] { calibrate(); });
-    if (ranks_layers() && !options_.quick) step("local error", [&] { own_errors(); });
     // Whoever wants the answer alone needs no errors of layers while everything low may be it.
-    const bool outputs_first = options_.quick && searches() && repairs_ == nullptr;
+    const bool outputs_first = (options_.quick || is_option_) && searches() && repairs_ == nullptr;
+    if (ranks_layers() && !options_.quick && !outputs_first) step("local error", [&] { own_errors(); });
     step("all-low comparison", [&] { report_.all_low = all_low(!outputs_first); });
     if (options_.from) {
       report_.given_file = options_.from->name();
@@ -128,8 +132,12 @@ DiagnoseReport Diagnosis::run() {
     if (halves_) step("unseen samples", [&] { unseen_low_ = on_unseen(all_low_plan()); });
     const bool needless = nothing_needed();
     const bool ranks = ranks_layers() && (!options_.quick || (searches() && !needless));
-    if (ranks && options_.quick) step("local error", [&] { own_errors(); });
-    if (outputs_first && !needless) step("all-low comparison", [&] { report_.all_low = all_low(); });
+    if (ranks && (options_.quick || (outputs_first && !needless))) step("local error", [&] { own_errors(); });
+    // An option is one row of a table: the ranking of its layers is for its search alone.
+    const bool by_propagated = !is_option_ || options_.search.mode == SearchMode::WorstFirst;
+    if (outputs_first && !needless && by_propagated) {
+      step("all-low comparison", [&] { report_.all_low = all_low(); });
+    }
     if (repairs_ != nullptr && needless && repairs_->allow.empty() && repairs_->own.empty()) {
       note({{"no-repair-needed", {}}});
     } else if (repairs_ != nullptr) {
@@ -312,7 +320,7 @@ void Diagnosis::load_model() {
   ranges_.emplace(options_, loaded_, *experiment_);
   typed_.emplace(options_, sources_, loaded_, *experiment_);
   refuse_wrong_journal();
-  report_.reference = prove_prepared(loaded_);
+  report_.reference = proven_ != nullptr ? *proven_ : prove_prepared(loaded_);
   note(notes_of_unmeasured(subject().layers, all_low_plan()));
   note(notes_of_loops(subject().model, subject().layers));
 }

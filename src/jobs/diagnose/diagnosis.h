@@ -296,6 +296,7 @@ class Diagnosis {
   const RepairOptions* const repairs_;
   const bool is_option_ = false;
   const Evidence* const found_first_ = nullptr;  // of an option: that of the network as it was asked for
+  const RunFigures* const proven_ = nullptr;     // of an option that is prepared as that was: RunFigures of it
   const JobSinks& sinks_;
   DiagnoseReport report_;
   Stopwatch watch_;
