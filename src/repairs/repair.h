@@ -79,6 +79,8 @@ struct Repair {
   std::string_view cost = "none";   // at run time, for people
   bool scaled = true;               // for formats with a scale; false: float16 and bfloat16
   bool when_asked = false;          // only where --allow names it
+  bool needs_noise = false;         // reads Network::noise
+  bool needs_channels = false;      // reads Network::channel_absmax
   bool needs_bias_error = false;    // reads Network::mean_error
   bool needs_weight_share = false;  // reads Network::weight_share
   int rounds = 1;  // alternatives, tried one after the other: each has to beat what was accepted before

@@ -48,6 +48,7 @@ std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scal
     row.id = method.id;
     row.text = method.text;
     row.scaled = scaled;
+    row.needs_noise = row.needs_channels = true;
     row.propose = [&method](const Network& network, int /*round*/) { return own_proposals(method, network); };
   }
   all.insert(place, rows.begin(), rows.end());
@@ -121,12 +122,13 @@ std::vector<RepairName> repair_names() {
 }
 
 RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, LadderSamples those,
-                           const RepairOptions& options, PlanAgain plan_again, MeasureOutput measure_output,
-                           std::string no_rewrites)
+                           const RepairOptions& options, PlanAgain plan_again, Nearness nearness,
+                           MeasureOutput measure_output, std::string no_rewrites)
     : state_(std::move(state)),
       samples_(samples),
       options_(options),
       plan_again_(std::move(plan_again)),
+      nearness_(std::move(nearness)),
       measure_output_(std::move(measure_output)),
       no_rewrites_(std::move(no_rewrites)),
       those_(std::move(those)) {
@@ -153,12 +155,13 @@ Subject RepairLadder::subject_of(const RepairState& state) const {
 }
 
 Network RepairLadder::network() {
+  static const std::map<std::string, std::vector<float>> kUnread;
   return {state_.subject.model,
           state_.subject.layers,
           state_.plan,
           state_.reference.ranges,
           state_.reference.histograms,
-          channels_,
+          channels_ ? *channels_ : kUnread,
           mean_error_,
           weight_share_,
           noise_,
@@ -168,10 +171,11 @@ Network RepairLadder::network() {
           options_.rounding_work};
 }
 
-std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, bool exact_weights) {
+std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, const std::vector<std::string>* layers,
+                                                      bool exact_weights) {
   RoundedWeights weights(exact_weights);
   std::map<std::string, double> noise;
-  for (const LayerError& error : own_error(subject_of(state), state.plan, weights, &those_.judge)) {
+  for (const LayerError& error : own_error(subject_of(state), state.plan, weights, &those_.judge, layers)) {
     noise[error.layer] = noise_to_signal(error.error);
   }
   return noise;
@@ -179,7 +183,6 @@ std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, 
 
 void RepairLadder::run() {
   noise_ = own_noise(state_);
-  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
   for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan))) {
     const auto named = [&](const std::vector<std::string>& ids) {
       return std::ranges::find(ids, repair.id) != ids.end();
@@ -196,6 +199,7 @@ void RepairLadder::run() {
 
 /// A repair that cannot be measured is not taken; the others, and the answer, stand.
 void RepairLadder::try_or_skip(const Repair& repair) {
+  if (repair.needs_channels) learn_channels();  // in front of what may be taken back
   const Before before = before_repair();
   const std::size_t rows = tried_.size();
   try {
@@ -262,13 +266,18 @@ void RepairLadder::try_repair(const Repair& repair) {
   take_back(start);
 }
 
+void RepairLadder::learn_channels() {
+  if (!channels_) channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+}
+
 void RepairLadder::learn_for(const Repair& repair) {
+  if (repair.needs_channels) learn_channels();
   if (repair.needs_bias_error) {
     RoundedWeights weights;
     mean_error_ = mean_errors(subject_of(state_), state_.plan, weights, state_.reference.shapes, those_.learn);
   }
   if (repair.needs_weight_share) {
-    const std::map<std::string, double> others = own_noise(state_, /*exact_weights=*/true);
+    const std::map<std::string, double> others = own_noise(state_, nullptr, /*exact_weights=*/true);
     for (const auto& [layer, noise] : noise_) {
       const auto other = others.find(layer);
       if (other != others.end() && noise > 0) weight_share_[layer] = 1 - other->second / noise;
@@ -286,9 +295,13 @@ void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
   for (const AcceptedProposal& one : accepted) {
     if (one.damping > 0) damping_->emplace(one.layers.front(), one.damping);
   }
-  noise_ = own_noise(state_);
-  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
-  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan))) {
+  const std::vector<Repair> repairs = repairs_with(options_.own, plans_scaled(state_.plan));
+  const bool by_noise = std::ranges::any_of(accepted, [&](const AcceptedProposal& one) {
+    const auto repair = std::ranges::find(repairs, one.repair, &Repair::id);
+    return repair != repairs.end() && (repair->needs_noise || repair->needs_weight_share);
+  });
+  if (by_noise) noise_ = own_noise(state_);
+  for (const Repair& repair : repairs) {
     for (int round = 0; round < repair.rounds; ++round) {
       const bool any = std::ranges::any_of(
           accepted, [&](const AcceptedProposal& one) { return one.repair == repair.id && one.round == round; });
@@ -310,9 +323,10 @@ void RepairLadder::repeat_round(const Repair& repair, int round, const std::vect
   if (chosen.empty()) return;
   if (chosen.front()->rewrite) {
     RepairState trial;
-    if (rewrite(raised_for(chosen), chosen, trial) < neutral_db_of(chosen)) return;
+    rewrite(raised_for(chosen), chosen, trial);
+    if (nearness_(trial) < neutral_db_of(chosen)) return;
     state_ = std::move(trial);
-    channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+    channels_.reset();
     rewritten_ = true;
   }
   for (const Proposal* proposal : chosen) {
@@ -340,8 +354,12 @@ void RepairLadder::try_round(const Repair& repair, int round) {
   if (proposals.front().rewrite) return try_rewrites(repair, round, proposals);
 
   RepairState trial{state_.subject, state_.plan, {}, {}, {}};
-  for (const Proposal& proposal : proposals) take(trial.plan, proposal);
-  const std::map<std::string, double> noise = own_noise(trial);
+  std::vector<std::string> changed;
+  for (const Proposal& proposal : proposals) {
+    take(trial.plan, proposal);
+    changed.insert(changed.end(), proposal.layers.begin(), proposal.layers.end());
+  }
+  const std::map<std::string, double> noise = own_noise(trial, &changed);
   std::vector<RepairTried> rows;
   std::vector<std::size_t> small;
   for (std::size_t i = 0; i < proposals.size(); ++i) {

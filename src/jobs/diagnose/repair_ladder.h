@@ -41,9 +41,11 @@ struct RepairState {
   std::optional<OutputError> output_error;  // of this plan, where it was measured: see MeasureOutput
 };
 
-/// Makes the plan of a rewritten model: formats of its layers, and scales from a new run over the samples, whose
-/// outputs are compared with those of the float model. Returns how near they are, in dB of the worst output.
-using PlanAgain = std::function<double(RepairState& state)>;
+/// Makes the plan of a rewritten model: formats of its layers, and scales from a new run over the samples.
+using PlanAgain = std::function<void(RepairState& state)>;
+
+/// How near the outputs of a rewritten model are to those of the float model, in dB of the worst output.
+using Nearness = std::function<double(const RepairState& state)>;
 
 /// The network's outputs with everything low, over all samples that repairs may look at.
 using MeasureOutput = std::function<OutputError(const RepairState& state)>;
@@ -87,7 +89,7 @@ class RepairLadder {
  public:
   /// `samples`: that `those` are of. `no_rewrites`: why rewrites of the float model are refused; empty: they are not.
   RepairLadder(RepairState state, const SampleSource& samples, LadderSamples those, const RepairOptions& options,
-               PlanAgain plan_again, MeasureOutput measure_output, std::string no_rewrites);
+               PlanAgain plan_again, Nearness nearness, MeasureOutput measure_output, std::string no_rewrites);
 
   /// All repairs that are allowed and that the plan's formats have a use for.
   void run();
@@ -105,7 +107,7 @@ class RepairLadder {
     Plan plan;
     std::optional<OutputError> output_error;
     std::map<std::string, double> noise;
-    std::map<std::string, std::vector<float>> channels;
+    std::optional<std::map<std::string, std::vector<float>>> channels;
     std::map<std::string, QuantParams> grids;
     std::size_t accepted = 0;
     bool rewritten = false;
@@ -122,14 +124,17 @@ class RepairLadder {
   void try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
                        std::vector<RepairTried>& rows);
   void try_rewrites(const Repair& repair, int round, const std::vector<Proposal>& proposals);
+  void learn_channels();
   void learn_for(const Repair& repair);
   void repeat_round(const Repair& repair, int round, const std::vector<AcceptedProposal>& accepted);
   void accept(const Repair& repair, int round, const Proposal& proposal);
   /// The model, raised to the opset that they need. Errors: as prepare().
   std::optional<Model> raised_for(const std::vector<const Proposal*>& proposals) const;
-  /// `trial` becomes the network with `chosen`; how near its float outputs are, in dB of the worst.
-  double rewrite(const std::optional<Model>& raised, const std::vector<const Proposal*>& chosen, RepairState& trial);
-  std::map<std::string, double> own_noise(const RepairState& state, bool exact_weights = false);
+  /// `trial` becomes the network with `chosen`.
+  void rewrite(const std::optional<Model>& raised, const std::vector<const Proposal*>& chosen, RepairState& trial);
+  /// Of `layers`; null: of all.
+  std::map<std::string, double> own_noise(const RepairState& state, const std::vector<std::string>* layers = nullptr,
+                                          bool exact_weights = false);
   Network network();
   Subject subject_of(const RepairState& state) const;  // with the samples that layers are measured on
 
@@ -137,11 +142,12 @@ class RepairLadder {
   const SampleSource& samples_;
   const RepairOptions& options_;
   PlanAgain plan_again_;
+  Nearness nearness_;
   MeasureOutput measure_output_;
   std::string no_rewrites_;
   const LadderSamples those_;
-  std::map<std::string, double> noise_;  // noise over signal of each layer
-  std::map<std::string, std::vector<float>> channels_;
+  std::map<std::string, double> noise_;                                // noise over signal of each layer
+  std::optional<std::map<std::string, std::vector<float>>> channels_;  // of the network as it is; absent: not measured
   std::map<std::string, ChannelMeans> mean_error_;
   std::map<std::string, double> weight_share_;
   std::function<LayerProducts(const std::vector<std::string>&)> products_;

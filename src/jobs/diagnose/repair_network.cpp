@@ -108,7 +108,7 @@ class NetworkRepair {
     const LadderSamples those = shares_.halved ? ladder_samples(shares_.teach, shares_.decide)
                                                : ladder_samples(loaded_.subject, shares_.all.size());
     RepairLadder ladder(
-        taught_by(shares_.teach), teacher_.samples(), those, options_, plan_again(shares_.teach),
+        taught_by(shares_.teach), teacher_.samples(), those, options_, plan_again(shares_.teach), nearness(),
         [this](const RepairState& state) {
           RoundedWeights weights;
           return yardstick_->measure({{&state.subject, state.plan, &weights, shares_.decide}});
@@ -130,7 +130,7 @@ class NetworkRepair {
       return same;
     }
     RepairLadder ladder(taught_by(samples), teacher_.samples(), ladder_samples(samples, samples), options_,
-                        plan_again(samples), {}, no_rewrites_);
+                        plan_again(samples), nearness(), {}, no_rewrites_);
     ladder.repeat(accepted);
     return {std::move(ladder.state()), ladder.accepted(), ladder.rewritten()};
   }
@@ -157,8 +157,11 @@ class NetworkRepair {
   }
 
   PlanAgain plan_again(const std::vector<std::size_t>& samples) const {
-    return [this, samples](RepairState& state) {
-      teach(state, samples);
+    return [this, samples](RepairState& state) { teach(state, samples); };
+  }
+
+  Nearness nearness() const {
+    return [this](const RepairState& state) {
       return nearness_db(state.subject, experiment_.reference, all_samples(state.subject));
     };
   }

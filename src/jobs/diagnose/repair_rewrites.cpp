@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/channel_stats.h"
 #include "analysis/figures.h"
 #include "analysis/judged_views.h"
 #include "base/text.h"
@@ -53,13 +52,13 @@ std::optional<Model> RepairLadder::raised_for(const std::vector<const Proposal*>
   return prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
 }
 
-double RepairLadder::rewrite(const std::optional<Model>& raised, const std::vector<const Proposal*>& chosen,
-                             RepairState& trial) {
+void RepairLadder::rewrite(const std::optional<Model>& raised, const std::vector<const Proposal*>& chosen,
+                           RepairState& trial) {
   trial.subject = state_.subject;
   if (raised) trial.subject.model = *raised;
   for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
   trial.subject.layers = measured_layers(trial.subject.model);
-  const double neutral_db = plan_again_(trial);
+  plan_again_(trial);
   for (const auto& [tensor, grid] : grids_) {
     const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {
       return std::ranges::any_of(proposal->layers, [&](const std::string& layer) {
@@ -75,7 +74,6 @@ double RepairLadder::rewrite(const std::optional<Model>& raised, const std::vect
   }
   trial.plan.constants = state_.plan.constants;
   trial.output_error.reset();
-  return neutral_db;
 }
 
 void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vector<Proposal>& proposals) {
@@ -94,7 +92,7 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     return;
   }
   RepairState trial;
-  double neutral_db = rewrite(raised, chosen, trial);
+  rewrite(raised, chosen, trial);
   std::map<std::string, double> noise = own_noise(trial);
   std::vector<RepairTried> rows;
   std::vector<const Proposal*> accepted;
@@ -133,25 +131,28 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     }
   }
   if (!accepted.empty() && accepted.size() < chosen.size()) {
-    neutral_db = rewrite(raised, accepted, trial);
+    rewrite(raised, accepted, trial);
     noise = own_noise(trial);
   }
   const double wanted_db = neutral_db_of(accepted);
-  const bool neutral = neutral_db >= wanted_db;
+  // A run over all samples, which what helps nothing is not worth.
+  std::optional<double> neutral_db;
+  if (!accepted.empty()) neutral_db = nearness_(trial);
+  const bool neutral = neutral_db && *neutral_db >= wanted_db;
   for (RepairTried& row : rows) {
     row.neutral_db = neutral_db;
     if (row.accepted && !neutral) {
       row.accepted = false;
-      row.why += fmt::format("; but the FP32 outputs change too: {:.1f} dB, and {:.0f} dB are required", neutral_db,
+      row.why += fmt::format("; but the FP32 outputs change too: {:.1f} dB, and {:.0f} dB are required", *neutral_db,
                              wanted_db);
     }
     tried_.push_back(std::move(row));
   }
-  if (accepted.empty() || !neutral) return;
+  if (!neutral) return;
   if (!before_rewrite_) before_rewrite_ = std::move(state_);
   state_ = std::move(trial);
   noise_ = std::move(noise);
-  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+  channels_.reset();
   for (const Proposal* proposal : accepted) accept(repair, round, *proposal);
   rewritten_ = true;
 }

@@ -325,6 +325,17 @@ TEST(Fix, SplittingALargeChannelChangesFloat32NotAndHelps) {
             report.final_figures.value().outputs.front().sqnr_db);
 }
 
+TEST(Fix, ARewriteThatHelpsNothingIsNotHeldAgainstTheFloatModel) {
+  const NetFiles files;
+  const DiagnoseReport report = fix(fix_options(files, {"equalize", "smooth"}));
+  std::size_t tried = 0;
+  for (const RepairTried& row : report.explanation.value().repairs) {
+    EXPECT_EQ(row.neutral_db.has_value(), row.accepted) << row.id;
+    tried += row.before_db && !row.accepted ? 1 : 0;
+  }
+  EXPECT_GT(tried, 0U);
+}
+
 /// A norm of values up to some thousands in opset 13, which has no LayerNormalization.
 NetFiles norm_in_pieces() {
   return NetFiles(
