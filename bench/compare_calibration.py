@@ -31,7 +31,7 @@ import numpy as np
 import foreign_files
 import networks
 import two_gigabytes
-from paragraph import filled, write_pages
+from paragraph import filled, headed, write_pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/compare_calibration.json"
@@ -357,7 +357,7 @@ def db(figure):
 
 def page(results):
     about = results["about"]
-    lines = ["# Benchmarks of quantizing", "",
+    lines = [*headed("Benchmarks of quantizing", PAGE),
              filled("For users of ONNX Runtime's quantizer, ModelOpt and NNCF: time and memory to calibrate and quantize, speed and accuracy of the result."), "",
              filled(f"Made by `bench/compare_calibration.py` from `bench/results/compare_calibration.json`. {about['date']}, {about['machine']}; {about['versions']}."), ""]
     lines += [*map(filled, about.get("notes", [])), ""] if about.get("notes") else []

@@ -27,7 +27,7 @@ import time
 import numpy as np
 
 from networks import NETWORKS, ROOT, model_file, samples_of, save
-from paragraph import filled
+from paragraph import filled, headed
 from processor import processor
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
@@ -186,7 +186,7 @@ def kept_text(row):
 
 def page(record):
     few = ", ".join(f"{count} of {network}" for network, count in FEW.items())
-    lines = ["# Repairs compared", "",
+    lines = [*headed("Repairs compared", PAGE),
              filled("For readers who ask what `vernier fix` gains over `vernier diagnose`, and over NNCF and ModelOpt, in INT8 on the shared networks."), "",
              filled("Made by `bench/compare_fix.py` from [bench/results/compare_fix.json](../../bench/results/compare_fix.json). Networks are placed for TensorRT. "
                     f"{record['date']}. Machine: {record['machine']}, {record['load']}."), "",

@@ -19,8 +19,9 @@ import time
 import numpy as np
 
 import networks
-from paragraph import filled
+from paragraph import filled, headed
 
+PAGE = networks.ROOT / "docs/records/comparing.md"
 QDQ_LOSS = """
 import sys
 import numpy as np
@@ -127,7 +128,7 @@ def saved_runs(program):
 
 
 def document(result):
-    lines = ["# Benchmarks of comparing", "",
+    lines = [*headed("Benchmarks of comparing", PAGE),
              filled("For users of Polygraphy and ONNX Runtime: time and memory to compare all tensors of two models."), "",
              filled("Made by `bench/compare_peers.py` from `bench/results/compare_peers.json`. "
                     f"{result['when']}, {result['machine']}; {result['versions']}."), "",
@@ -166,7 +167,7 @@ def main():
     result["saved_runs"] = saved_runs(options.build.resolve() / "bench/saved_runs_bench")
     record = networks.ROOT / "bench/results/compare_peers.json"
     record.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    (networks.ROOT / "docs/records/comparing.md").write_text(document(result), encoding="utf-8")
+    PAGE.write_text(document(result), encoding="utf-8")
     print(document(result))
 
 

@@ -22,7 +22,7 @@ import tempfile
 import time
 
 from networks import CARRIES, SHARED
-from paragraph import filled, write_pages
+from paragraph import filled, headed, write_pages
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -140,7 +140,7 @@ def row_of(mode, result):
 
 
 INTRODUCTION = "\n".join([
-    "# Searches compared", "",
+    *headed("Searches compared", PAGE),
     filled("For readers who ask how few layers each search keeps: the modes of `vernier debug precision`, `vernier fix`, and NNCF's `quantize_with_accuracy_control`."), "",
     filled("Made by `bench/compare_searches.py` from [bench/results/searches.json](../../bench/results/searches.json)."), "",
     filled("- *kept*: layers, and their share of the multiply-accumulates. `bisect` and `linear` keep the first N layers; `fix` repairs first."),

@@ -28,7 +28,7 @@ import numpy as np
 import onnxruntime
 
 import export_shapes
-from paragraph import filled
+from paragraph import filled, headed
 from processor import processor
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
@@ -188,10 +188,10 @@ def shown(value, most, digits=1):
 
 def page(results):
     rows = results["rows"]
-    lines = ["# Exports of PyTorch at real size", "",
+    lines = [*headed("Exports of PyTorch at real size", PAGE),
              filled("For readers with a network of 20 to 500 million weights: memory, computing time and files of each job."), "",
              filled(f"Made by `bench/exports.py` from `bench/results/exports.json`. {results['date']}, {results['machine']}; {results['versions']}. "
-                    "Several shapes ran at a time: compare ratios, not seconds."), "",
+                    "Several shapes ran at a time."), "",
              filled(f"Networks with the shapes of PyTorch's exports and random weights, {export_shapes.SAMPLES} samples each, {export_shapes.TOKENS} "
                     "tokens where they read text:"), ""]
     for name in dict.fromkeys(row["shape"] for row in rows):

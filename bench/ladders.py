@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from networks import data_file, model_file
-from paragraph import filled
+from paragraph import filled, headed
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -71,7 +71,7 @@ def measure(program, network, needs, data):
 
 
 INTRODUCTION = "\n".join([
-    "# Several formats compared with two", "",
+    *headed("Several formats compared with two", PAGE),
     filled("For readers who ask what a third format saves: plans of INT8, INT16 and FP16 against plans of INT8 and FP16, for the same "
            "requirement."), "",
     filled("Made by `bench/ladders.py` from [bench/results/ladders.json](../../bench/results/ladders.json). The commands are `vernier "
@@ -79,7 +79,7 @@ INTRODUCTION = "\n".join([
            "--quick`."), "",
     filled("- *bits*: what a multiply-accumulate reads on average. INT8 reads 8, INT16 (A16W8) 12, FP16 16."),
     filled("- *runs*: over all samples. A ladder's runs never end early."),
-    filled("- *s*: the whole command. Other jobs ran on the machine at the same time."), ""])
+    filled("- *s*: the whole command."), ""])
 
 
 def render(record):

@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from paragraph import filled
+from paragraph import filled, headed
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/large_weights.json"
@@ -102,11 +102,10 @@ def measured(command, folder):
 
 def page(results):
     weights = results["weights_bytes"]
-    lines = ["# Weights of many gigabytes", "",
+    lines = [*headed("Weights of many gigabytes", PAGE),
              filled("For readers with models larger than their memory: what each job needs in memory and time."), "",
              filled(f"Made by `bench/large_weights.py`. {results['date']}, {results['cores']} cores, {results['memory_gib']:.1f} GiB of memory. "
-                    f"Load average at the start {results['load'][0]:.2f}, at the end {results['load'][1]:.2f}: well above the cores means that "
-                    "others used the machine, and times are too long."), "",
+                    f"Load average at the start {results['load'][0]:.2f}, at the end {results['load'][1]:.2f}."), "",
              filled(f"A network of {results['blocks']} residual blocks with {weights / 1e9:.2f} GB of FP32 weights in a file of their own, "
                     f"{SAMPLES} samples of {TOKENS} tokens. The weights are mapped: the system reads their pages from the file and may drop them "
                     "again."), "",

@@ -27,7 +27,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from networks import ROOT, model_file, samples_of
-from paragraph import filled
+from paragraph import filled, headed
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
 PAGE = ROOT / "docs/records/many-samples.md"
@@ -221,7 +221,7 @@ def page(record):
               for size in sorted({row["batch"] for row in record["rows"]})}
     asked = ", ".join(f"`{name}` {ratio}" for name, ratio in ASKED.items())
     head = [
-        "# Many samples of a small network", "",
+        *headed("Many samples of a small network", PAGE),
         filled("For readers with thousands of samples: the throughput of `calibrate`, `eval` and `verify` compared with ONNX Runtime."), "",
         filled("Made by `bench/many_samples.py` from [bench/results/many_samples.json](../../bench/results/many_samples.json). "
                f"{record['date']}, {record['machine']}; ONNX Runtime {record['onnxruntime']}. Commits: {record['commits']}. "

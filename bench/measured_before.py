@@ -20,7 +20,7 @@ import time
 import onnxruntime
 
 from networks import ROOT, data_file, make, model_file
-from paragraph import filled
+from paragraph import filled, headed
 from passes import ALONE
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
@@ -65,7 +65,7 @@ def measure(network, first, others, rounds, folder):
 
 
 def page(record):
-    lines = ["# A second diagnosis", "",
+    lines = [*headed("A second diagnosis", PAGE),
              filled("For readers who ask what kept measurements save: a second `diagnose` with another limit "
                     "([how](../guides/use-a-diagnosis.md#again-with-another-limit))."), "",
              filled("Made by `bench/measured_before.py` from [bench/results/measured_before.json](../../bench/results/measured_before.json). "

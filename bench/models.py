@@ -15,8 +15,9 @@ import statistics
 import subprocess
 import time
 
-from paragraph import filled
+from paragraph import filled, headed
 
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/records/models.md"
 FOLDED = ["ppocr-en-rec", "yolox-nano", "stories260k"]
 SIMPLIFY = """
 import sys, time, onnx, onnxsim
@@ -111,7 +112,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--onnxsim", required=True)
     parser.add_argument("--polygraphy", required=True)
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).parents[1] / "docs/records/models.md")
+    parser.add_argument("--output", type=pathlib.Path, default=PAGE)
     options = parser.parse_args()
     for name in ("program", "shared", "inputs", "work"):
         setattr(options, name, getattr(options, name).resolve())
@@ -122,7 +123,7 @@ def main():
     big = options.work / "big.onnx"
     if not big.exists():
         write_big_model(options.onnxsim, big)
-    lines = ["# Cutting, cleaning and inspecting models", "",
+    lines = [*headed("Cutting, cleaning and inspecting models", PAGE),
              filled("For users of onnxsim and Polygraphy: `surgeon sanitize`, `debug reduce` and `inspect model`, compared."), "",
              filled(f"Made by `bench/models.py`, {time.strftime('%Y-%m-%d', time.gmtime())}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the start; {versions(options)}. "
                     f"CPU seconds, median of {options.rounds}, because other work disturbs them least."), "",

@@ -20,7 +20,7 @@ import numpy as np
 import onnxruntime
 
 from networks import CARRIES, NETWORKS, ROOT, data_file, make, model_file
-from paragraph import filled
+from paragraph import filled, headed
 from passes import ALONE, diagnose, phase_seconds, plain_pass
 from session_times import build, sessions_of
 
@@ -115,7 +115,7 @@ def both(before, now):
 def page(record):
     names = list(record["cases"][0]["programs"])
     head = [
-        "# One session for all plans", "",
+        *headed("One session for all plans", PAGE),
         filled("For readers who ask why a search is fast: all plans of a search share one session of ONNX Runtime, with switched roundings and weights as "
                "inputs ([how](../contributing/trials.md#one-trial)). *Before*, each plan had a session of its own."), "",
         filled("Made by `bench/one_session.py` from [bench/results/one_session.json](../../bench/results/one_session.json). "

@@ -27,7 +27,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 from networks import ROOT, model_file, samples_of
-from paragraph import filled
+from paragraph import filled, headed
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -450,7 +450,7 @@ def harder(rows):
 def page(record):
     rows = record["rows"]
     nets = [net for net in NETS if any(net in of for of in rows.values())]
-    lines = ["# Injected faults", "",
+    lines = [*headed("Injected faults", PAGE),
              filled("For readers who ask if Vernier names the right cause. Faults were injected into the shared networks, and `vernier diagnose` had to name the cause "
                     "first, at the right layer."), "",
              filled("Made by `bench/planted_causes.py` from [bench/results/planted_causes.json](../../bench/results/planted_causes.json). "

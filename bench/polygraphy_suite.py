@@ -24,7 +24,7 @@ import tempfile
 import types
 from importlib.metadata import version
 
-from paragraph import filled
+from paragraph import filled, headed
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "bench/results/polygraphy_suite.json", ROOT / "docs/records/polygraphy.md"
@@ -175,7 +175,7 @@ def page(result):
         reasons.setdefault(why or "no reason given", []).append(name)
     names = [(why, len(tests), f"`{tests[0].split('::')[-1].split('[')[0]}`") for why, tests in sorted(reasons.items(), key=lambda item: -len(item[1]))]
     return "\n".join([
-        "# Polygraphy's own tests", "",
+        *headed("Polygraphy's own tests", PAGE),
         filled("For users of Polygraphy: its command-line tests and the commands in its examples, run with `vernier` instead of "
                f"`polygraphy`. The table counts tests that Polygraphy {result['polygraphy']} itself passes without TensorRT. "
                "`bench/polygraphy_suite.py` runs them and writes this page from `bench/results/polygraphy_suite.json`. The page for those who move "

@@ -23,7 +23,7 @@ import numpy as np
 import onnx_vernier
 
 from networks import ROOT, model_file, samples_of
-from paragraph import filled
+from paragraph import filled, headed
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -87,7 +87,7 @@ def page(record):
     ratio = middle(rows, lambda row: row["call_s"] / row["command_s"])
     whole = middle(rows, lambda row: row["python_s"] / row["command_s"])
     head = "\n".join([
-        "# Python compared with the command", "",
+        *headed("Python compared with the command", PAGE),
         filled("For Python programmers who ask what the package costs compared with the command line."), "",
         filled("Made by `bench/python_overhead.py` from [bench/results/python_overhead.json](../../bench/results/python_overhead.json). "
                f"{record['date']}, {record['machine']}; Python {record['python']}. MobileNetV2, {record['samples']} photographs, INT8, "

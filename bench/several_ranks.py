@@ -25,7 +25,7 @@ import time
 import networks
 import run
 from networks import ROOT
-from paragraph import filled
+from paragraph import filled, headed
 
 CASES = [("mobilenetv2-imagenet", 100, ["--min-sqnr", "24"]), ("mobilenetv2-imagenet", 20, ["--min-sqnr", "24"]),
          ("yolox-nano", 20, ["--min-sqnr", "15"]), ("rfb320-face", 20, ["--min-sqnr", "scores:46"])]
@@ -142,7 +142,7 @@ def short_table(record):
 def page(record):
     machine = record["machine"]
     head = "\n".join([
-        "# Several ranks", "",
+        *headed("Several ranks", PAGE),
         filled("For people with a cluster: what `mpirun` gains ([how to use it](../guides/several-machines.md)), and where it stops scaling."), "",
         filled("Made by `bench/several_ranks.py` from [bench/results/several_ranks.json](../../bench/results/several_ranks.json). "
                f"{machine['date']}, {machine['cpu']}, {machine['usable_cores']} usable cores, load average {machine['load_average_at_start'][0]:.1f} at the start; ONNX "

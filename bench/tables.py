@@ -7,7 +7,7 @@ import math
 import pathlib
 import statistics
 
-from paragraph import filled, write_pages
+from paragraph import filled, headed, write_pages
 from passes import ALONE
 
 RECORD = pathlib.Path(__file__).resolve().parent / "results" / "main_job.json"
@@ -287,8 +287,7 @@ def page(record):
         filled(f"Made by `bench/run` from `bench/results/main_job.json`. {machine['date']}, {commits_text(machine)}. {machine['cpu']}, {machine['usable_cores']} usable "
                f"cores, {machine['memory_gib']} GiB, {machine['system']}; {machine['compiler']}, {machine['build_type']}; ONNX Runtime {machine['onnxruntime']}. It took "
                f"{machine['minutes']:.0f} minutes."), "",
-        filled(f"Load average at the start {load}; at the end {end} (1, 5, 15 minutes). Well above the {machine['usable_cores']} cores, or not small at the start, means "
-               "that others used the machine and times are too long."), "",
+        filled(f"Load average at the start {load}; at the end {end} (1, 5, 15 minutes)."), "",
         f"Goals: {verdicts.met} met, {len(verdicts.missed) or 'none'} missed{':' if verdicts.missed else '.'}", "",
         *(f"- {what}" for what in verdicts.missed)])
     passes = "\n".join([
@@ -313,8 +312,8 @@ def page(record):
     memory_about = filled("Peak resident memory of a process that does nothing else, loading, reference run and calibration included, for few and for many samples; the middle of "
                           f"{processes_text(record)}. Limit: plain inference + 3 x largest live set + weights + {megabytes(EXTRA_BYTES)} MB. Growth with samples may be "
                           f"{megabytes(GROWTH_BYTES)} MB + {100 * GROWTH_SHARE:g} %, which allocators cause by themselves.")
-    return f"""# Benchmarks
-
+    head = "\n".join(headed("Benchmarks", PAGE))
+    return f"""{head}
 {about}
 
 ## Whole commands, in passes

@@ -31,7 +31,7 @@ import numpy as np
 
 from held_out import certain_loss, judged, outputs_of, session
 from networks import ROOT, STATELESS, model_file, samples_of, save
-from paragraph import filled
+from paragraph import filled, headed
 from processor import processor
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
@@ -137,11 +137,11 @@ def text_of(rows, fit):
 def render():
     kept = json.loads(RESULTS.read_text())
     rows = [r for r in kept["rows"] if not r.get("options")]
-    lines = ["# Answers on unseen samples", "",
+    lines = [*headed("Answers on unseen samples", PAGE),
              "For readers who ask whether a figure, a requirement and a repair hold on samples that Vernier did",
              "not get.", "",
              filled("Made by `bench/unseen.py` from [bench/results/unseen.json](../../bench/results/unseen.json): INT8, target TensorRT, "
-                    f"{kept['version']}. {kept['date']}, {kept['machine']}, several splits at a time: compare counts, not seconds."), "",
+                    f"{kept['version']}. {kept['date']}, {kept['machine']}, several splits at a time."), "",
              "Goals: 1.5 dB from 30 samples, 2 dB from 60, 1 split in 20 loses 0.3 dB, 85 of 100 requirements are",
              "met, 88 of 100 figures lie inside.", "",
              "- Each split draws samples for Vernier. Up to 100 others are the held-out set of every figure.",
