@@ -77,6 +77,7 @@ struct DiagnoseReport {
   Target target = Target::TensorRt;
   std::vector<Format> low;
   Format high = Format::Float32;
+  bool weights_per_tensor = false;  // each weight has one scale; false of formats without scales, too
   std::size_t excluded = 0;         // layers that could take a low format, and that the options keep in the high one
   std::optional<LoweredWork> work;  // absent in reports of earlier versions, and of interrupted jobs
   std::optional<Requirement> requirement;

@@ -43,6 +43,8 @@ void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   report.high = options.precision.high;
   report.requirement = options.measure.requirement;
   report.scheme = scheme_text(options.precision);
+  report.weights_per_tensor =
+      !options.precision.rules.weights_per_channel && std::ranges::any_of(options.precision.low, needs_scale);
   report.runner = options.precision.target == Target::TensorRt
                       ? "trt-sim"
                       : fmt::format("sim-{}", word_of(options.precision.target));

@@ -24,7 +24,6 @@
 #include "plan/calibrate.h"
 #include "plan/calibration_cache.h"
 #include "plan/scheme.h"
-#include "report/export/other_tools.h"
 #include "report/text/bundle_text.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -88,7 +87,7 @@ std::string ranges_of(const DiagnoseReport& report, const LayerRow& row, const s
   PrecisionOptions precision;
   precision.low = report.low;
   precision.target = report.target;
-  precision.rules.weights_per_channel = !weights_per_tensor(report);
+  precision.rules.weights_per_channel = !report.weights_per_tensor;
   PrepareOptions prepare_options;
   prepare_options.formats = {report.low.begin(), report.low.end()};
   prepare_options.weights_per_channel = precision.rules.weights_per_channel;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <regex>
 #include <string_view>
 
 #include "base/quote.h"
@@ -96,7 +95,7 @@ std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::s
                  "    activation_type=QuantType.{},\n"
                  "    weight_type=QuantType.QInt8,\n"
                  "{}{})",
-                 python_quote(report.model_file), weights_per_tensor(report) ? "False" : "True",
+                 python_quote(report.model_file), report.weights_per_tensor ? "False" : "True",
                  asymmetric ? "QUInt8" : "QInt8",
                  inputs_only
                      ? fmt::format("    op_types_to_quantize=[\"Conv\", \"ConvTranspose\", \"Gemm\", \"MatMul\"],\n"
@@ -137,11 +136,6 @@ std::string float16_converter(const DiagnoseReport& report, const std::vector<st
 }
 
 }  // namespace
-
-bool weights_per_tensor(const DiagnoseReport& report) {
-  static const std::regex words("weights [a-z0-9]+ symmetric per tensor,");  // as plan/scheme.h has them
-  return std::regex_search(report.scheme, words);
-}
 
 std::string other_quantizers(const DiagnoseReport& report, const std::vector<std::string>& kept) {
   std::string text =

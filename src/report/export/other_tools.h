@@ -11,7 +11,4 @@ namespace vernier {
 /// Exclusion lists for ModelOpt, NNCF, and ONNX Runtime's quantizer and float16 converter, in the tools' own syntax.
 std::string other_quantizers(const DiagnoseReport& report, const std::vector<std::string>& kept);
 
-/// Each weight had one scale: `--per-tensor`.
-bool weights_per_tensor(const DiagnoseReport& report);
-
 }  // namespace vernier

@@ -226,6 +226,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*has_given)(const R&) = [](const R& report) { return !report.given_file.empty(); };
   static constexpr bool (*from_file)(const R&) = [](const R& report) { return report.reference_from_file; };
   static constexpr bool (*has_work)(const R&) = [](const R& report) { return report.work.has_value(); };
+  static constexpr bool (*per_tensor)(const R&) = [](const R& report) { return report.weights_per_tensor; };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
@@ -252,6 +253,7 @@ struct Fields<DiagnoseReport> {
       Field{"target", &R::target},
       Field{"low", &R::low},
       Field{"high", &R::high},
+      Field{"weights_per_tensor", &R::weights_per_tensor, per_tensor},
       Field{"excluded", &R::excluded, some_excluded},
       Field{"work", &R::work, has_work},
       Field{"requirement", &R::requirement},

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/quote.h"
-#include "report/export/other_tools.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -13,7 +12,7 @@ std::string bundle_command(const DiagnoseReport& report, bool ranges) {
   for (const Format format : report.low) command += fmt::format(" --low {}", format_name(format));
   // What makes the layer's figures what they are beside its formats: the target's scheme, and one scale for a weight.
   if (report.target != Target::TensorRt) command += fmt::format(" --target {}", word_of(report.target));
-  if (weights_per_tensor(report)) command += " --per-tensor";
+  if (report.weights_per_tensor) command += " --per-tensor";
   return ranges ? command + " --calibration-cache ranges.json" : command;
 }
 

@@ -17,8 +17,7 @@ TEST(Deploy, IsTheRecordOfAnInt8Result) { expect_golden("deploy_int8.md", deploy
 TEST(Deploy, ToldOneScaleForAWeightSaysSoToOtherTools) {
   DiagnoseReport report = requirement_met();
   EXPECT_TRUE(holds(deploy_markdown(report), "per_channel=True"));
-  report.scheme =
-      "int8: inputs of Conv symmetric per tensor (absolute maximum), weights int8 symmetric per tensor, bias";
+  report.weights_per_tensor = true;
   EXPECT_TRUE(holds(deploy_markdown(report), "per_channel=False"));
 }
 
