@@ -155,9 +155,9 @@ Finding concat_scales(const LayerFacts& layer) {
              {"largest of the small one", small.absmax, ""},
              {"SQNR of the small one", db_of(noise), "dB"}},
             fmt::format("its input '{}' joins '{}', up to {:.4g}, and '{}', below {:.3g}. One {} range cannot hold "
-                        "both: the smaller one keeps {:.0f} dB.",
+                        "both: its rounding error is {:.0f} % of the smaller one.",
                         printable(data->name), printable(large.name), large.absmax, printable(small.name), small.absmax,
-                        format_title(data->grid->format), db_of(noise)),
+                        format_title(data->grid->format), 100 * std::sqrt(noise)),
             {"range"});
 }
 

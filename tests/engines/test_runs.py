@@ -273,7 +273,7 @@ def test_labels_decide_on_the_engine(vernier, model):
     assert done.returncode == 0 and kept["engine_test"]["metric"] == kept["engine_test"]["reference_metric"] == 1, done.stderr
     assert "is met on TensorRT 11.0.0 on Stand-in GPU: 100.0 % right, the float model 100.0 %" in " ".join(done.stdout.split())
     done = vernier("debug", "precision", model, "--int8", *labels, "--on", "tensorrt", "--journal", "none", "--json", mode="noisy@run")
-    assert done.returncode == 0 and json.loads(done.stdout)["kept"]["objective"].endswith(", on tensorrt"), done.stderr
+    assert done.returncode == 0 and json.loads(done.stdout)["kept"]["objective"].endswith(" on tensorrt"), done.stderr
 
 
 def test_a_metric_of_the_users_own_decides_on_the_engine(vernier, model):
@@ -333,7 +333,7 @@ def test_trials_of_a_search_run_on_the_engine(vernier, model, mode):
     done = precision(vernier, model, limit, "--on", "tensorrt", "--mode", mode)
     there = json.loads(done.stdout)
     assert done.returncode == 0 and there["kept"]["layers"] != [] and there["engine"]["figures"]["passed"], done.stderr
-    assert there["kept"]["objective"].endswith(", on tensorrt")
+    assert there["kept"]["objective"].endswith(" on tensorrt")
     assert "the set passes on all 3 samples, on TensorRT 11.0.0 on Stand-in GPU" in there["kept"]["proven"]
     high, none = (next(test for test in there["kept"]["tests"] if len(test["layers"]) == count) for count in (2, 0))
     assert abs(high["metric"] - alone) < 0.1 and none["metric"] < limit

@@ -112,8 +112,8 @@ constexpr std::array kColumns{
 constexpr std::array kWords{
     ReportColumn{"sqnr",
                  "Signal to quantization noise ratio, in dB: 10 log10 of the energy of the FP32 output over the "
-                 "energy of the error, over all samples. 20 dB: the error is a tenth as large as the output. "
-                 "Every 6 dB more halves it"},
+                 "energy of the error, over all samples. At 20 dB the error is a tenth as large as the "
+                 "output, at 26 dB a twentieth, at 40 dB a hundredth"},
     ReportColumn{"dB,decibel",
                  "A ratio of powers on a logarithmic scale. Of SQNR, more is better: 20 dB is an error of "
                  "10 %, 40 dB of 1 %"},

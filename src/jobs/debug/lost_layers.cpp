@@ -165,7 +165,7 @@ std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const Debug
     const PairReason reason = reason_of(*worst, starved);
     found.push_back(
         {"lost-layer", node_of_pair(*worst),
-         fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, because {} '{}' keeps {:.1f} dB: {}",
+         fmt::format("layer '{}' ({}) has an SQNR of {:.1f} dB on exact inputs, because {} '{}' has {:.1f} dB: {}",
                      printable(layer.layer), layer.op_type, *layer.own_sqnr_db,
                      worst->weight ? "its weight" : "its input", printable(worst->tensor), *worst->sqnr_db, reason.why),
          reason.cure});

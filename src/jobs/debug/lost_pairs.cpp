@@ -173,12 +173,12 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
           some.lost, some.all, some.first, some.end, some.largest);
     }
     found.emplace(
-        pair,
-        FoundDefect{"lost-pair", own.quantizer,
-                    fmt::format("'{}' keeps {:.1f} dB: {}. With only this pair quantized, output '{}' has {:.1f} dB",
-                                printable(own.tensor), db, reason.why, printable(output->first),
-                                sqnr_db(output->second.pooled)),
-                    reason.cure});
+        pair, FoundDefect{
+                  "lost-pair", own.quantizer,
+                  fmt::format(
+                      "'{}' has an SQNR of {:.1f} dB: {}. With only this pair quantized, output '{}' has {:.1f} dB",
+                      printable(own.tensor), db, reason.why, printable(output->first), sqnr_db(output->second.pooled)),
+                  reason.cure});
   }
   std::vector<FoundDefect> defects;
   for (auto& [pair, defect] : found) defects.push_back(std::move(defect));

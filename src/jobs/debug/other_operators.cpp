@@ -478,7 +478,7 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
     if (!named.insert(difference.node + '\n' + difference.text).second) continue;
     found.defects.push_back(
         {"other-operator", difference.node,
-         fmt::format("{}. Without any rounding, '{}' keeps {:.1f} dB on exact inputs", difference.text,
+         fmt::format("{}. Without any rounding, '{}' has an SQNR of {:.1f} dB on exact inputs", difference.text,
                      printable(layer == nullptr ? matches.pairs[i].ref : layer->name), sqnr_db(*exact[i])),
          other->cure});
   }

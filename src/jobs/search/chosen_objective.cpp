@@ -66,12 +66,17 @@ Deciding deciding(const DiagnoseOptions& options, const Objective* objective, bo
     decides.key = fmt::format("--{}{}", word_of(requirement.metric), limits);
     if (requirement.confidence > 0.5) decides.key += fmt::format(" sure {:g}", requirement.confidence);
   }
-  std::string more;
-  if (engine_in_trials) more += fmt::format(", on {}", word_of(options.confirm_on.value()));
+  std::string more;  // of the key, which stays as it is
+  if (engine_in_trials) {
+    more += fmt::format(", on {}", word_of(options.confirm_on.value()));
+    decides.words += fmt::format(" on {}", word_of(options.confirm_on.value()));
+  }
   const std::filesystem::path& golden = options.search.golden;
   decides.golden = !golden.empty();
-  if (decides.golden) more += fmt::format(", against {}", printable(golden.string()));
-  decides.words += more;
+  if (decides.golden) {
+    more += fmt::format(", against {}", printable(golden.string()));
+    decides.words += fmt::format(" against {}", printable(golden.string()));
+  }
   decides.key += more;
   return decides;
 }

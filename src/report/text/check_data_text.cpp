@@ -41,7 +41,10 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
             "\n";
   }
   text += labelled("Model", printable(report.file), options.width);
-  text += labelled("Data", fmt::format("{}; {} checked", printable(report.data), report.samples), options.width);
+  // The source ends with its number of samples.
+  const bool all = report.data.ends_with(plural(report.samples, "sample"));
+  text += labelled("Data", printable(report.data) + (all ? "" : fmt::format("; {} of them checked", report.samples)),
+                   options.width);
   Table inputs;
   inputs.flexible_column("input");
   inputs.column("shape", Align::Left);

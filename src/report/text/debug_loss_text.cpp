@@ -13,6 +13,7 @@
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "report/told.h"
+#include "vernier/format.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
@@ -60,7 +61,7 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
   Table table;
   table.flexible_column("layer");
   table.flexible_column("operator");
-  table.column("format", Align::Left);
+  table.column("runs in", Align::Left);
   table.column("SQNR dB", Align::Right);
   table.column("local dB", Align::Right);
   table.column("propagated dB", Align::Right, "propag.");
@@ -68,7 +69,7 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
       options.top == 0 ? report.tensors.size() : std::min(options.top, report.tensors.size());
   for (std::size_t i = 0; i < shown_rows; ++i) {
     const TensorLoss& row = report.tensors[i];
-    table.row({printable(row.layer), shorten_middle(printable(row.op_type), 18), std::string(format_name(row.format)),
+    table.row({printable(row.layer), shorten_middle(printable(row.op_type), 18), std::string(format_title(row.format)),
                db_text(row.sqnr_db), db_text(row.own_sqnr_db), db_text(row.inherited_sqnr_db)});
   }
   if (table.empty()) return {};
@@ -78,7 +79,11 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
     text += fmt::format("  ... and {} (all of them with --top 0)\n",
                         plural(report.tensors.size() - shown_rows, "more layer output"));
   }
-  return text + wrap("local: on exact inputs; propagated: the error of the inputs.", options.width, "  ");
+  return text +
+         wrap(
+             "local: on exact inputs; propagated: the error of the inputs. A layer that runs in FP32 passes on that "
+             "error.",
+             options.width, "  ");
 }
 
 std::string quantizer_table(const DebugLossReport& report, const TextOptions& options) {
@@ -99,7 +104,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   table.column("coverage", Align::Right);
   table.column("values used", Align::Right, "codes");
   for (const QuantizerLoss* row : ranked) {
-    table.row({printable(row->tensor), std::string(format_name(row->format)), scales_text(*row),
+    table.row({printable(row->tensor), std::string(format_title(row->format)), scales_text(*row),
                std::to_string(row->zero_point), layout_text(*row), db_text(row->sqnr_db), percent_text(row->clip_share),
                row->coverage ? fmt::format("{:.2f}", *row->coverage) : "-", percent_text(row->used_codes)});
   }

@@ -93,7 +93,9 @@ std::optional<double> same_top1(const RunFigures& run) {
   return least;
 }
 
-std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement) {
+namespace {
+
+std::string figure_phrase(const RunFigures& run, const std::optional<Requirement>& requirement, const char* sqnr) {
   const OutputFigure* figure = deciding_output(run, requirement);
   if (figure == nullptr) return "not measured";
   const Metric metric = requirement ? requirement->metric : Metric::MinSqnrDb;
@@ -104,6 +106,8 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
     text = count_text(figure->nonfinite) + " output values that are not finite";
   } else if (figure->lost_infinities > 0 && metric != Metric::MinTop1Agreement) {
     text = plural(static_cast<std::size_t>(figure->lost_infinities), "infinite output value") + " lost";
+  } else if (metric == Metric::MinSqnrDb) {
+    text = sqnr + text;
   } else if (metric == Metric::MaxAbsError) {
     text = "a largest error of " + text;
   } else if (metric == Metric::MaxMse) {
@@ -115,6 +119,16 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   }
   if (run.outputs.size() > 1) text += fmt::format(" at output '{}'", shorten_middle(printable(figure->name), 40));
   return text;
+}
+
+}  // namespace
+
+std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement) {
+  return figure_phrase(run, requirement, "");
+}
+
+std::string named_figure(const RunFigures& run, const std::optional<Requirement>& requirement) {
+  return figure_phrase(run, requirement, "SQNR ");
 }
 
 std::string nonfinite_clause(const RunFigures& run) {
@@ -273,7 +287,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   }
   return text + wrap(
                     "SQNR: energy of the FP32 output over the energy of the error. At 20 dB the error is a tenth as "
-                    "large as the output; every 6 dB halve it.",
+                    "large as the output, at 26 dB a twentieth, at 40 dB a hundredth.",
                     options.width, "  ");
 }
 

@@ -28,6 +28,9 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
 /// "24.3 dB" of the deciding output; ", output 'scores'" follows when the run has several. "not measured" without one.
 std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement);
 
+/// The same with the name of the figure: "SQNR 24.3 dB".
+std::string named_figure(const RunFigures& run, const std::optional<Requirement>& requirement);
+
 /// The clause that stands next to a verdict for layers with values that are not finite; empty: there are none.
 std::string nonfinite_clause(const RunFigures& run);
 

@@ -48,6 +48,17 @@ std::vector<std::string> names_of(const DiagnoseReport& report, const TextOption
   return names;
 }
 
+/// What the network measured before anything was kept or repaired.
+std::string figure_before(const DiagnoseReport& report, const TextOptions& options) {
+  const bool changed = report.repaired || (report.kept && !report.kept->layers.empty());
+  const bool by_task = report.kept && !report.kept->by_requirement();
+  if (!changed || by_task || report.all_low.outputs.empty()) return {};
+  return labelled("Before",
+                  fmt::format("{}, all in {}{}", named_figure(report.all_low, report.requirement), all_low_text(report),
+                              report.repaired ? " without repairs" : ""),
+                  options.width);
+}
+
 std::string damage_text(const DiagnoseReport& report, const TextOptions& options) {
   const MainDamage damage = main_damage(report);
   const std::string kept = fmt::format(", kept in {}", format_title(report.high));
@@ -129,11 +140,14 @@ std::string cause_sentence(const CauseGroup& group) {
   std::string text = told(group.first->sentence);
   if (group.layers.size() < 2) return text;
   if (!text.ends_with('.')) text += '.';  // a caller's own
-  return text + fmt::format(" The same at {}.", plural(group.layers.size() - 1, "more layer"));
+  const std::size_t others = group.layers.size() - 1;
+  return text + fmt::format(" {} the same cause.",
+                            others == 1 ? "1 more layer has" : fmt::format("{} more layers have", others));
 }
 
 std::string first_screen(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
-  const std::string rest = damage_text(report, options) + why(report, options) + next(answer, options);
+  const std::string rest =
+      figure_before(report, options) + damage_text(report, options) + why(report, options) + next(answer, options);
   return good_enough(report, answer, options) + rest + (rest.empty() ? "" : "\n");
 }
 

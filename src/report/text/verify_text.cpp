@@ -19,6 +19,7 @@
 #include "report/text/sections.h"
 #include "report/text/verify_answer.h"
 #include "report/told.h"
+#include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
@@ -103,7 +104,7 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   table.column("#", Align::Right);
   table.flexible_column("layer");
   table.flexible_column("operator");
-  table.column("format", Align::Left);
+  table.column("runs in", Align::Left);
   if (own) {
     table.column("local dB", Align::Right, "local");
     table.column("propagated dB", Align::Right, "propag.");
@@ -117,7 +118,7 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
     const LayerRow& row = *ranked[i];
     std::vector<std::string> cells{std::to_string(i + 1),
                                    printable(row.name) + (row.graph.empty() ? "" : " in " + printable(row.graph)),
-                                   shorten_middle(printable(row.op_type), 18), std::string(format_name(row.format))};
+                                   shorten_middle(printable(row.op_type), 18), std::string(format_title(row.format))};
     if (own) {
       cells.push_back(db_text(row.own_sqnr_db));
       cells.push_back(db_text(row.inherited_sqnr_db));
@@ -139,9 +140,13 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   const char* const legend =
       own ? "local: SQNR of the layer on exact inputs; propagated: SQNR of its inputs; both: SQNR at its output. "
           : "SQNR: at the layer's output, from its local error and the error of its inputs, simulated. ";
+  const bool in_float = std::any_of(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(rows),
+                                    [](const LayerRow* row) { return row->format == Format::Float32; });
+  const char* const float_legend = !own && in_float ? "Layers in FP32 pass on the error of their inputs. " : "";
   const char* const engine_legend =
       on_engine.empty() ? "" : "engine: the same on the engine, with these tensors as outputs, so that it fuses less. ";
-  return text + wrap(fmt::format("{}{}{}", legend, engine_legend, event_legend(report.layers)), options.width, "  ");
+  return text + wrap(fmt::format("{}{}{}{}", legend, float_legend, engine_legend, event_legend(report.layers)),
+                     options.width, "  ");
 }
 
 std::string compared_section(const VerifyReport& report, const TextOptions& options) {

@@ -94,6 +94,10 @@ TEST(DiagnoseText, AnswersFourQuestionsOnTheFirstScreen) {
   EXPECT_TRUE(lines.front().starts_with("Keep 3 of 12 layers in FP32")) << lines.front();
   const std::size_t damage = line_with(lines, "Damage "), why = line_with(lines, "Why "),
                     next = line_with(lines, "Next ");
+  const std::size_t before = line_with(lines, "Before ");
+  EXPECT_NE(unwrapped(lines[0] + " " + lines[1]).find(": SQNR 24.3 dB, the required 24 dB is met."), std::string::npos);
+  EXPECT_LT(before, damage);
+  EXPECT_EQ(lines[before], "Before        SQNR 12.3 dB, all in INT8");
   EXPECT_LT(damage, why);
   EXPECT_LT(why, next);
   ASSERT_LT(next, lines.size());
@@ -374,7 +378,7 @@ TEST(DiagnoseText, SaysWhenTheWrittenFileMissesWhatTheSearchPassed) {
   report.final_figures->passed = false;
   const std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.find("The requirement is missed"), 0U);
-  EXPECT_NE(text.find("measures 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
+  EXPECT_NE(text.find("measures SQNR 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
   EXPECT_EQ(text.find("trtexec"), std::string::npos);
 }
 
