@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace nb = nanobind;
 
@@ -16,14 +17,14 @@ Tensor tensor_of(const Array& array) {
   const auto& [bytes, shape, type] = array;
   const std::optional<Dtype> dtype = find_dtype(type);
   if (!dtype || dtype_bits(*dtype) < 8) {
-    throw Error(ErrorKind::Input, fmt::format("arrays of {} cannot be read", type),
+    throw Error(ErrorCode::SampleValues, fmt::format("arrays of {} cannot be read", type),
                 "float32, float16, bfloat16, float64, bool and integers of 8 to 64 bits can");
   }
   const std::size_t wanted =
       static_cast<std::size_t>(element_count(shape)) * static_cast<std::size_t>(dtype_bits(*dtype)) / 8;
   if (bytes.size() != wanted) {
-    throw Error(ErrorKind::Input, fmt::format("an array of {} and shape {} takes {} bytes, {} were given", type,
-                                              shape_text(shape), wanted, bytes.size()));
+    throw Error(ErrorCode::SampleValues, fmt::format("an array of {} and shape {} takes {} bytes, {} were given", type,
+                                                     shape_text(shape), wanted, bytes.size()));
   }
   const auto owner = std::make_shared<const Bytes>(bytes);
   return {*dtype, shape, std::shared_ptr<const std::byte>(owner, reinterpret_cast<const std::byte*>(owner->data()))};

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "parts.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/onnxruntime.h"
 
 namespace nb = nanobind;
@@ -34,18 +35,19 @@ const char* class_of(vernier::ErrorKind kind) {
   return "InternalError";
 }
 
-void raise(vernier::ErrorKind kind, const std::string& what, const std::string& hint) {
-  const nb::object error = nb::module_::import_("onnx_vernier._errors").attr(class_of(kind))(what, hint);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+void raise(const vernier::Error& error) {
+  const nb::object raised = nb::module_::import_("onnx_vernier._errors")
+                                .attr(class_of(error.kind()))(error.what(), error.hint(), code_name(error.code()));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
 }
 
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const vernier::Error& error) {
-    raise(error.kind(), error.what(), error.hint());
+    raise(error);
   } catch (const std::filesystem::filesystem_error& error) {
-    raise(vernier::ErrorKind::Input, error.what(), "");
+    raise(vernier::Error(vernier::ErrorCode::FileUnreadable, error.what()));
   }
 }
 

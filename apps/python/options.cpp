@@ -42,6 +42,7 @@
 #include "vernier/diagnose.h"
 #include "vernier/engine.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/eval.h"
 #include "vernier/experiments.h"
 #include "vernier/fix.h"
@@ -163,7 +164,7 @@ void add_precision(nb::module_& module) {
       .def("__init__", [](CalibrationChoice* made, std::string_view text) {
         const std::optional<CalibrationChoice> choice = parse_calibration_method(text);
         if (!choice) {
-          throw Error(ErrorKind::Usage, "'" + std::string(text) + "' is not a calibration method",
+          throw Error(ErrorCode::BadValue, "'" + std::string(text) + "' is not a calibration method",
                       "minmax, percentile, percentile:99.99, entropy, mse, aciq, auto");
         }
         new (made) CalibrationChoice(*choice);

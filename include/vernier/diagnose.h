@@ -72,7 +72,7 @@ struct DiagnoseOptions {
 class VERNIER_API DiagnosisInterrupted : public Error {
  public:
   DiagnosisInterrupted(const Error& error, DiagnoseReport report)
-      : Error(error.kind(), error.what(), error.hint()),
+      : Error(error.code(), error.what(), error.hint()),
         report_(std::make_shared<const DiagnoseReport>(std::move(report))) {}
   /// What was measured by then.
   const DiagnoseReport& report() const noexcept { return *report_; }

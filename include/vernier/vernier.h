@@ -20,6 +20,7 @@
 #include "vernier/doctor.h"
 #include "vernier/engine.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/eval.h"
 #include "vernier/experiments.h"
 #include "vernier/export.h"

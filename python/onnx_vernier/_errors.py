@@ -11,11 +11,14 @@ class Error(RuntimeError):
 
     ``hint`` tells how to fix it, or is empty. ``kind`` is "usage", "input", "backend" or "internal". ``subject`` is the
     argument at fault, such as "min_sqnr", or empty. ``remedies`` are the arguments and functions that the hint names.
+    ``code`` is the error code, such as "E301": ``vernier help E301`` explains it.
     """
 
     kind = "internal"
+    code = "E700"
 
-    def __init__(self, what: str, hint: str = "") -> None:
+    def __init__(self, what: str, hint: str = "", code: str = "") -> None:
+        self.code = code or type(self).code
         arguments = [mark for mark in _MARKED.findall(what) if not mark.startswith("vernier ")]
         self.subject = _said(arguments[0]) if arguments else ""
         self.remedies = [_said(mark) for mark in _MARKED.findall(hint)]
@@ -31,18 +34,21 @@ class UsageError(Error, ValueError):
     """Arguments contradict each other, or have no meaning."""
 
     kind = "usage"
+    code = "E200"
 
 
 class InputError(Error, ValueError):
     """A model, samples or files cannot be used."""
 
     kind = "input"
+    code = "E300"
 
 
 class BackendError(Error):
     """ONNX Runtime or an engine is missing, refuses or fails."""
 
     kind = "backend"
+    code = "E400"
 
 
 class InternalError(Error):
@@ -55,6 +61,7 @@ class Interrupted(Error):
     """A job was ended from outside; Ctrl-C raises KeyboardInterrupt instead."""
 
     kind = "interrupted"
+    code = ""
 
 
 def _arguments() -> dict[str, str]:

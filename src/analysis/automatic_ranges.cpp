@@ -39,7 +39,7 @@ constexpr std::array kMethods{"minmax", "percentile:99.999", "percentile:99.99",
                               "aciq"};
 /// A mixture leaves the method that it starts from only where another has at most this share of its error.
 constexpr std::array kMixtures{1.0, 0.8, 0.5};
-using Ranges = std::map<std::string, RangeStats>;
+using RangesByTensor = std::map<std::string, RangeStats>;
 
 /// Ranges learned from one half of the samples are judged on the other.
 struct Fold {
@@ -50,8 +50,8 @@ struct Fold {
 
 struct Candidate {
   std::string name;
-  Ranges ranges;                               // learned from all samples
-  std::vector<Ranges> of_folds;                // learned from a half each
+  RangesByTensor ranges;                       // learned from all samples
+  std::vector<RangesByTensor> of_folds;        // learned from a half each
   std::map<std::string, std::string> methods;  // of a mixture
   std::map<std::string, double> error;         // of each layer, as a share of its output's energy
 };
@@ -143,7 +143,7 @@ class Tryout {
     return error.finite() ? error.error_energy : std::numeric_limits<double>::infinity();
   }
 
-  Plan planned(const Ranges& ranges) const {
+  Plan planned(const RangesByTensor& ranges) const {
     Plan plan = plan_;
     calibrate_plan(plan, subject_.model, subject_.layers, ranges);
     return plan;

@@ -20,6 +20,7 @@
 #include "model/layers.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -47,7 +48,8 @@ Sample put_together(std::span<const Sample> samples, std::size_t full, const std
       continue;
     }
     if (first.shape().empty() || dtype_bits(first.dtype()) % 8 != 0) {
-      throw Error(ErrorKind::Input, fmt::format("input '{}' has no dimension to put samples along", printable(name)));
+      throw Error(ErrorCode::SampleShape,
+                  fmt::format("input '{}' has no dimension to put samples along", printable(name)));
     }
     Shape shape = first.shape();
     shape.front() *= static_cast<std::int64_t>(full);
@@ -65,7 +67,7 @@ Sample put_together(std::span<const Sample> samples, std::size_t full, const std
 Tensor part_of(const Tensor& all, std::size_t sample, std::size_t samples) {
   const auto count = static_cast<std::int64_t>(samples);
   if (all.shape().empty() || all.shape().front() % count != 0 || dtype_bits(all.dtype()) % 8 != 0) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::RuntimeFails,
                 fmt::format("an output of shape {} is not a batch of {}", shape_text(all.shape()), samples));
   }
   Shape shape = all.shape();

@@ -13,6 +13,7 @@
 #include "numerics/range_methods.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -34,8 +35,8 @@ ValueRange own_range(const RangeMethod& method, const SeenValues& seen) {
   const auto [low, high] = method.choose(seen);
   const bool nothing = low == 0 && high == 0 && (seen.min != 0 || seen.max != 0);
   if (std::isfinite(low) && std::isfinite(high) && low <= high && !nothing) return {low, high};
-  throw Error(ErrorKind::Usage, fmt::format("{}: [{}, {}] is not a range for '{}'", printable(method.name), low, high,
-                                            printable(seen.tensor)));
+  throw Error(ErrorCode::BadValue, fmt::format("{}: [{}, {}] is not a range for '{}'", printable(method.name), low,
+                                               high, printable(seen.tensor)));
 }
 
 Choice choose(const CalibrationChoice& choice, const std::string& tensor, Format format, const RangeStats& seen,

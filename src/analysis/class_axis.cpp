@@ -14,6 +14,7 @@
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -144,7 +145,7 @@ std::map<std::string, ClassAxis> class_axes(const Model& model, const std::vecto
   }
   for (const auto& [name, axis] : given) {
     if (!name.empty() && std::ranges::find(outputs, name) == outputs.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is not a measured output", kOption, printable(name)),
+      throw Error(ErrorCode::UnknownName, fmt::format("{}: '{}' is not a measured output", kOption, printable(name)),
                   "measured outputs: " + list_some(outputs));
     }
     for (const std::string& output : outputs) {
@@ -152,8 +153,8 @@ std::map<std::string, ClassAxis> class_axes(const Model& model, const std::vecto
       const auto rank = axes.rank(output);
       const int count = rank ? static_cast<int>(*rank) : 0;
       if (rank && (axis < -count || axis >= count)) {
-        throw Error(ErrorKind::Usage, fmt::format("{}: output '{}' has no axis {}: its rank is {}", kOption,
-                                                  printable(output), axis, *rank));
+        throw Error(ErrorCode::BadValue, fmt::format("{}: output '{}' has no axis {}: its rank is {}", kOption,
+                                                     printable(output), axis, *rank));
       }
       found[output] = {axis < 0 ? axis + count : axis, kOption, /*picked=*/false, /*given=*/true, /*compared=*/true};
     }

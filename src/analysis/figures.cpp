@@ -20,6 +20,7 @@
 #include "analysis/class_scores.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -249,7 +250,7 @@ std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& o
   for (const auto& [name, stats] : outputs) {
     if (!stats.pooled.comparable() && stats.lost_infinities == 0) {
       throw Error(
-          ErrorKind::Input,
+          ErrorCode::NotMeasurable,
           fmt::format("output '{}' of the float model holds nothing but NaN, in any sample: nothing can be compared",
                       printable(name)),
           "‹vernier run MODEL --onnxrt --validate --data SAMPLES› names the tensor it begins in; ‹outputs› chooses "
@@ -268,11 +269,11 @@ std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& o
   }
   if (!limited) return notes;
   if (!values) {
-    throw Error(ErrorKind::Input, "the compared outputs are empty in every sample: nothing can be compared",
+    throw Error(ErrorCode::NotMeasurable, "the compared outputs are empty in every sample: nothing can be compared",
                 "give samples on which the model returns values, or measure in front of what selects them: ‹outputs›");
   }
   if (top1 && !classes) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::NotMeasurable,
                 "top-1 agreement needs an output of several classes, and the compared ones hold one value a row",
                 "‹min-sqnr› and ‹max-abs-error› check single values, a ‹metric-script› decisions at a threshold");
   }

@@ -15,6 +15,7 @@
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -229,7 +230,7 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views) {
     if (output == outputs.end()) continue;  // told where the outputs of both are compared
     if (output->dtype == Dtype::Float32 && view.scores.empty()) continue;
     if (!change(model, *output, {})) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::NotMeasurable,
                   fmt::format("{}: output '{}' cannot be measured: it is {}", printable(model.path.string()),
                               printable(view.output), not_judged_text(model, *output)));
     }

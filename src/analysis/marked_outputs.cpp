@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -44,7 +45,7 @@ std::set<std::string> matches(const std::string& pattern, const std::vector<std:
   if (!found.empty()) return found;
   const std::vector<std::string> near = nearest_names(pattern, names);
   throw Error(
-      ErrorKind::Usage, fmt::format("no tensor of the model is called '{}'", printable(pattern)),
+      ErrorCode::UnknownName, fmt::format("no tensor of the model is called '{}'", printable(pattern)),
       near.empty() ? "list them with: ‹vernier inspect model MODEL --show layers›" : "nearest: " + list_some(near));
 }
 
@@ -57,7 +58,7 @@ std::set<std::string> of_type(const std::string& op_type, const Tensors& tensors
   if (!found.empty()) return found;
   const std::vector<std::string> known(types.begin(), types.end());
   const std::vector<std::string> near = nearest_names(op_type, known);
-  throw Error(ErrorKind::Usage, fmt::format("no node of the model is of type '{}'", printable(op_type)),
+  throw Error(ErrorCode::UnknownName, fmt::format("no node of the model is of type '{}'", printable(op_type)),
               near.empty() ? "the model has: " + list_some(known, 12) : "nearest: " + list_some(near));
 }
 
@@ -120,7 +121,7 @@ std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, co
     }
   }
   if (outputs.empty()) {
-    throw Error(ErrorKind::Usage, "no output is left of those chosen",
+    throw Error(ErrorCode::UnknownName, "no output is left of those chosen",
                 left_out.empty() ? "exclude fewer of them" : "of unknown type: " + list_some(left_out));
   }
   return outputs;

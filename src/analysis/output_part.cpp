@@ -11,12 +11,13 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
 
 [[noreturn]] void refuse_slice(const std::string& text, std::string_view why) {
-  throw Error(ErrorKind::Usage, fmt::format("'{}': {}", printable(text), why),
+  throw Error(ErrorCode::BadValue, fmt::format("'{}': {}", printable(text), why),
               "slices are written as in NumPy, along one axis: 'output0[:,4:]'");
 }
 

@@ -15,13 +15,14 @@
 
 #include "base/refuse.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
   if (lacks_descriptors(errno)) refuse_for_errno("temporary file", "cannot be made", errno);
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::FileUnwritable,
               fmt::format("cannot {} a temporary file for reference outputs: {}", what, std::strerror(errno)),
               "set TMPDIR to a folder with free space");
 }

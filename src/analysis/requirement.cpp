@@ -10,6 +10,7 @@
 #include <span>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -79,7 +80,7 @@ SampleSums& SampleSums::operator+=(const SampleSums& other) {
 
 SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis) {
   if (ref.shape() != got.shape()) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Unlike,
                 fmt::format("outputs that are compared have different shapes, {} and {}: are the models "
                             "two forms of one network?",
                             shape_text(ref.shape()), shape_text(got.shape())),

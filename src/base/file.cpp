@@ -14,6 +14,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace fs = std::filesystem;
@@ -150,7 +151,7 @@ void NewFile::refuse() {
   const std::string reason = std::strerror(errno);
   std::error_code ignored;
   if (!temporary_.empty()) fs::remove(temporary_, ignored);
-  throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", path_.string(), reason));
+  throw Error(ErrorCode::FileUnwritable, fmt::format("{}: cannot write: {}", path_.string(), reason));
 }
 
 void replace_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
@@ -165,7 +166,8 @@ void replace_file(const fs::path& path, const std::string& text) {
 
 void replace_regular_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   if (is_written_in_place(path)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: cannot write: not a regular file", printable(path.string())));
+    throw Error(ErrorCode::FileUnwritable,
+                fmt::format("{}: cannot write: not a regular file", printable(path.string())));
   }
   // Nobody made it for the result, and others may read it while it is filled.
   std::error_code ignored;
@@ -177,7 +179,7 @@ void require_no_pipe(const fs::path& path) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   if (fs::is_fifo(status) || fs::is_socket(status)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: a pipe, where a file is wanted", printable(path.string())),
+    throw Error(ErrorCode::FileUnreadable, fmt::format("{}: a pipe, where a file is wanted", printable(path.string())),
                 "inputs are read more than once: write it to a file first");
   }
 }
@@ -185,13 +187,13 @@ void require_no_pipe(const fs::path& path) {
 std::ifstream open_input(const fs::path& path) {
   std::error_code unknown;  // the stream says why
   if (fs::is_directory(path, unknown)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: a folder, where a file is wanted", path.string()));
+    throw Error(ErrorCode::FileUnreadable, fmt::format("{}: a folder, where a file is wanted", path.string()));
   }
   require_no_pipe(path);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in && lacks_descriptors(errno)) refuse_for_errno(path, "cannot be read", errno);
-  if (!in) throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  if (!in) throw Error(code_of_reading(errno), fmt::format("{}: {}", path.string(), std::strerror(errno)));
   return in;
 }
 
@@ -200,12 +202,14 @@ std::string read_text(const fs::path& path, std::size_t limit) {
   in.seekg(0, std::ios::end);
   const auto size = static_cast<std::size_t>(in.tellg());
   if (size > limit) {
-    throw Error(ErrorKind::Input, fmt::format("{}: {} bytes, more than the limit of {}", path.string(), size, limit));
+    throw Error(ErrorCode::FileUnreadable,
+                fmt::format("{}: {} bytes, more than the limit of {}", path.string(), size, limit));
   }
   std::string text(size, '\0');
   in.seekg(0);
   in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in) throw Error(ErrorKind::Input, fmt::format("{}: cannot read: {}", path.string(), std::strerror(errno)));
+  if (!in)
+    throw Error(ErrorCode::FileUnreadable, fmt::format("{}: cannot read: {}", path.string(), std::strerror(errno)));
   return text;
 }
 

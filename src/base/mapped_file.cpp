@@ -14,6 +14,7 @@
 #include "base/descriptor.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -63,8 +64,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
 std::shared_ptr<const MappedFile> MappedFile::of(int descriptor, const std::filesystem::path& path) {
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) refuse_for_errno(path, "cannot be read", errno);
-  if (!S_ISREG(info.st_mode)) refuse(path, "is not a regular file");
-  if (info.st_size == 0) refuse(path, "is empty");
+  if (!S_ISREG(info.st_mode)) refuse(ErrorCode::FileUnreadable, path, "is not a regular file");
+  if (info.st_size == 0) refuse(ErrorCode::FileUnreadable, path, "is empty");
   const auto size = static_cast<std::size_t>(info.st_size);
   // The file lies over the start of a zeroed map that is longer: what is left of it is the padding.
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

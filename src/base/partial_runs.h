@@ -58,7 +58,7 @@ auto telling_way_on(const PartialRuns* partial, const Body& body) {
     return body();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Interrupted || partial == nullptr) throw;
-    throw Error(error.kind(), error.what(), partial->way_on());
+    throw Error(error.code(), error.what(), partial->way_on());
   }
 }
 

@@ -18,6 +18,7 @@
 #include "base/guardian.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -30,7 +31,8 @@ constexpr std::chrono::milliseconds kGrace{1000};
 constexpr int kLongestWaitMs = 20;
 
 [[noreturn]] void cannot_start(const std::string& program, int error) {
-  throw Error(ErrorKind::Backend, fmt::format("{}: cannot be started: {}", printable(program), std::strerror(error)));
+  throw Error(ErrorCode::ProgramFails,
+              fmt::format("{}: cannot be started: {}", printable(program), std::strerror(error)));
 }
 
 // What posix_spawn is told: which descriptors the program has, its process group and its signals.

@@ -15,6 +15,7 @@
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -39,11 +40,11 @@ ProcessEnd run_in_copy(const std::function<void()>& work, unsigned seconds, std:
   std::array<int, 2> ends{};
   // Never waited for: what does not fit into the pipe is lost.
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw Error(ErrorKind::Backend, fmt::format("no pipe can be made: {}", std::strerror(errno)));
+    throw Error(ErrorCode::SystemLimit, fmt::format("no pipe can be made: {}", std::strerror(errno)));
   }
   const Descriptor ours(ends[0]), theirs(ends[1]);
   const pid_t copy = ::fork();
-  if (copy < 0) throw Error(ErrorKind::Backend, fmt::format("no process can be started: {}", std::strerror(errno)));
+  if (copy < 0) throw Error(ErrorCode::SystemLimit, fmt::format("no process can be started: {}", std::strerror(errno)));
   if (copy == 0) work_in_copy(work, seconds, theirs.get());
   int status = 0;
   while (::waitpid(copy, &status, 0) < 0 && errno == EINTR) {

@@ -8,14 +8,18 @@
 
 namespace vernier {
 
-/// Throws Error{Input}: "WHERE: WHY". `where` is safe to print.
-[[noreturn]] void refuse(const std::string& where, const std::string& why, std::string hint = {});
+/// Throws Error{code}: "WHERE: WHY". `where` is safe to print.
+[[noreturn]] void refuse(ErrorCode code, const std::string& where, const std::string& why, std::string hint = {});
 /// The same of a file.
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why, std::string hint = {});
+[[noreturn]] void refuse(ErrorCode code, const std::filesystem::path& path, const std::string& why,
+                         std::string hint = {});
 
 /// The same, because of errno: "WHERE: WHAT: the system's reason". What speaks of this process and not of the file is
 /// of another kind: std::bad_alloc without memory (ENOMEM), Backend without descriptors (EMFILE, ENFILE).
 [[noreturn]] void refuse_for_errno(const std::filesystem::path& path, const char* what, int error);
+
+/// Of a file that cannot be opened for reading: FileMissing of ENOENT, otherwise FileUnreadable.
+ErrorCode code_of_reading(int error);
 
 /// True for EMFILE and ENFILE: this process, or the system, has too many files open.
 bool lacks_descriptors(int error);

@@ -13,6 +13,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -23,7 +24,7 @@ ScratchFile::ScratchFile() {
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0 && lacks_descriptors(errno)) refuse_for_errno(folder_, "no temporary file can be made", errno);
   if (descriptor_ < 0) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::FileUnwritable,
                 fmt::format("{}: cannot create a temporary file in this folder: {}", printable(folder_.string()),
                             std::strerror(errno)),
                 "TMPDIR chooses another folder");
@@ -36,7 +37,7 @@ void ScratchFile::write(std::string_view bytes) const {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::FileUnwritable,
                   fmt::format("{}: cannot write a temporary file in this folder: {}", printable(folder_.string()),
                               std::strerror(errno)),
                   "TMPDIR chooses another folder");

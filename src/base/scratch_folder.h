@@ -10,6 +10,7 @@
 #include <string>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -19,7 +20,8 @@ class ScratchFolder {
   ScratchFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "vernier-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorKind::Input, fmt::format("{}: no temporary folder can be made: {}", name, std::strerror(errno)));
+      throw Error(ErrorCode::FileUnwritable,
+                  fmt::format("{}: no temporary folder can be made: {}", name, std::strerror(errno)));
     }
     path_ = name;
   }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -62,8 +63,8 @@ template <class T>
 Tensor copy_of(Dtype dtype, Shape shape, std::span<const T> values) {
   Tensor tensor(dtype, std::move(shape));
   if (static_cast<std::size_t>(tensor.count()) != values.size()) {
-    throw Error(ErrorKind::Input, fmt::format("a tensor of shape {} needs {} values, {} given",
-                                              shape_text(tensor.shape()), tensor.count(), values.size()));
+    throw Error(ErrorCode::SampleShape, fmt::format("a tensor of shape {} needs {} values, {} given",
+                                                    shape_text(tensor.shape()), tensor.count(), values.size()));
   }
   if (!values.empty()) std::memcpy(tensor.mutable_bytes().data(), values.data(), values.size_bytes());
   return tensor;
@@ -101,13 +102,14 @@ std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
   bool empty = false;
   for (const std::int64_t dim : shape) {
-    if (dim < 0) throw Error(ErrorKind::Input, fmt::format("shape {} has a negative dimension", shape_text(shape)));
+    if (dim < 0)
+      throw Error(ErrorCode::SampleShape, fmt::format("shape {} has a negative dimension", shape_text(shape)));
     if (dim == 0) {
       empty = true;
       continue;
     }
     if (count > std::numeric_limits<std::int64_t>::max() / 8 / dim) {
-      throw Error(ErrorKind::Input, fmt::format("shape {} is too large", shape_text(shape)));
+      throw Error(ErrorCode::SampleShape, fmt::format("shape {} is too large", shape_text(shape)));
     }
     count *= dim;
   }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "comparator/pair.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -99,7 +100,7 @@ ErrorPicture error_plot(const Pair& pair) {
 ErrorPicture error_picture(ErrorPicture::Kind kind, const NamedTensor& got, const NamedTensor& ref) {
   if (got.tensor.shape() != ref.tensor.shape() || dtype_bits(got.tensor.dtype()) == 0 ||
       dtype_bits(ref.tensor.dtype()) == 0) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("output '{}': no picture of tensors that cannot be compared", printable(got.name)));
   }
   const Pair pair(got.tensor, ref.tensor);

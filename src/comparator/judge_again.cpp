@@ -11,6 +11,7 @@
 #include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -32,7 +33,8 @@ void require_outputs(const std::string& option, const PerOutput<T>& setting, con
   for (const auto& entry : setting.own) {
     if (known.contains(entry.first)) continue;
     const std::vector<std::string> near = nearest_names(entry.first, names);
-    throw Error(ErrorKind::Usage, fmt::format("{}: the file holds no output '{}'", option, printable(entry.first)),
+    throw Error(ErrorCode::UnknownName,
+                fmt::format("{}: the file holds no output '{}'", option, printable(entry.first)),
                 near.empty() ? "outputs: " + list_some(names, 10) : "nearest: " + list_some(near));
   }
 }
@@ -64,7 +66,7 @@ class Contents {
       require_function(option, function);
       require_outputs(option, setting, outputs_);
       if (function == CompareFunction::Indices) {
-        throw Error(ErrorKind::Usage, "‹index-tolerance›: the file holds verdicts of indices, not the lists",
+        throw Error(ErrorCode::WithoutEffect, "‹index-tolerance›: the file holds verdicts of indices, not the lists",
                     "compare the saved outputs again");
       }
     }
@@ -74,7 +76,7 @@ class Contents {
   void require_function(const std::string& option, CompareFunction function) const {
     if (functions_.contains(function)) return;
     const std::vector<std::string> names = names_of(functions_);
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WithoutEffect,
                 fmt::format("{}: the file holds no figures of {}", option, compare_function_name(function)),
                 names.empty() ? "it holds nothing" : "it holds " + list_some(names, names.size()));
   }
@@ -95,7 +97,7 @@ void judge_elements_again(const FunctionResult& recorded, const std::string& out
   } else if (was_elemwise && !recorded.passed && not_looser) {
     result.passed = false;
   } else {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WithoutEffect,
                 fmt::format("output '{0}': the largest errors, {3:.5g} and {4:.5g}, do not show whether each element "
                             "is within atol {1} or rtol {2}",
                             printable(output), result.atol, result.rtol, result.absolute_figures.max,
@@ -110,7 +112,7 @@ void judge_simple_again(const AccuracyRecord::Again& again, const std::string& o
   result.rtol = again.rtol.for_output(output).value_or(result.rtol);
   result.stat = again.error_stat.for_output(output).value_or(result.stat);
   if (result.stat == ErrorStat::Quantile && !result.absolute_figures.quantile) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WithoutEffect,
                 fmt::format("output '{}': the file holds no quantile of the errors", printable(output)),
                 "‹check-error-stat› max, mean or median; or compare the saved outputs again");
   }

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -21,7 +22,7 @@ void require_outputs(const NamedOutputs& named, const Iteration& got, const Iter
   for (const auto& [option, name] : named) {
     if (known.contains(name)) continue;
     const std::vector<std::string> near = nearest_names(name, names);
-    throw Error(ErrorKind::Usage, fmt::format("{}: there is no output '{}'", option, printable(name)),
+    throw Error(ErrorCode::UnknownName, fmt::format("{}: there is no output '{}'", option, printable(name)),
                 near.empty() ? "outputs: " + list_some(names, 10) : "nearest: " + list_some(near));
   }
 }

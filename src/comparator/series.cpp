@@ -7,6 +7,7 @@
 
 #include "comparator/moments.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -27,7 +28,7 @@ double between(double low, double high, double share) {
 
 template <class T>
 Series<T>::Series(std::int64_t count, std::optional<double> quantile) : quantile_(quantile), few_(count <= kFew) {
-  if (count >= std::int64_t{1} << 32U) throw Error(ErrorKind::Input, "a tensor of 2^32 elements or more");
+  if (count >= std::int64_t{1} << 32U) throw Error(ErrorCode::NotMeasurable, "a tensor of 2^32 elements or more");
   stats_.count = count;
   if (few_) {
     kept_.reserve(static_cast<std::size_t>(count));

@@ -11,6 +11,7 @@
 #include "base/elements.h"
 #include "comparator/series.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -20,7 +21,7 @@ class Reading {
  public:
   explicit Reading(const Tensor& tensor) : tensor_(tensor), series_(make(tensor)) {
     if (dtype_bits(tensor.dtype()) == 0) {
-      throw Error(ErrorKind::Input, fmt::format("{} elements are not numbers", dtype_name(tensor.dtype())));
+      throw Error(ErrorCode::NotMeasurable, fmt::format("{} elements are not numbers", dtype_name(tensor.dtype())));
     }
   }
 

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 
 namespace vernier {
@@ -68,15 +69,17 @@ Tensor largest_along(const Tensor& tensor, std::size_t k, std::size_t axis) {
 Tensor top_k(const Tensor& tensor, std::int64_t k, std::int64_t axis) {
   const auto rank = static_cast<std::int64_t>(tensor.shape().size());
   if (axis < -rank || axis >= rank) {
-    throw Error(ErrorKind::Usage, fmt::format("top-{}: shape {} has no axis {}", k, tuple_text(tensor.shape()), axis));
+    throw Error(ErrorCode::BadValue,
+                fmt::format("top-{}: shape {} has no axis {}", k, tuple_text(tensor.shape()), axis));
   }
   if (dtype_bits(tensor.dtype()) == 0) {
-    throw Error(ErrorKind::Input, fmt::format("top-{}: {} elements have no order", k, dtype_name(tensor.dtype())));
+    throw Error(ErrorCode::NotMeasurable,
+                fmt::format("top-{}: {} elements have no order", k, dtype_name(tensor.dtype())));
   }
   const auto at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   if (tensor.shape()[at] == 1 && tensor.count() > 1) {
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::BadValue,
         fmt::format("top-{}: axis {} of shape {} has one element, so that every index is 0: nothing would be compared",
                     k, axis, tuple_text(tensor.shape())),
         fmt::format("top-{},axis=1, for example", k));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "distributed/wire.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -18,7 +19,7 @@ constexpr char kFailed = 'f';
 
 Message bytes_of(const Error& error) {
   Packer packer;
-  packer.put(error.kind());
+  packer.put(error.code());
   packer.put(std::string(error.what()));
   packer.put(error.hint());
   return packer.take();
@@ -26,9 +27,9 @@ Message bytes_of(const Error& error) {
 
 Error error_of(std::size_t rank, std::span<const std::byte> bytes) {
   Unpacker unpacker(bytes);
-  const auto kind = unpacker.get<ErrorKind>();
+  const auto code = unpacker.get<ErrorCode>();
   const std::string what = unpacker.get_text();
-  return {kind, fmt::format("rank {}: {}", rank, what), unpacker.get_text()};
+  return {code, fmt::format("rank {}: {}", rank, what), unpacker.get_text()};
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ void Ranks::require_same(const std::string& what, const std::string& text) {
   const std::vector<Message> all = share(packer.take());
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
-    throw Error(ErrorKind::Input, fmt::format("rank {} has {} unlike that of rank 0", rank, what),
+    throw Error(ErrorCode::Unlike, fmt::format("rank {} has {} unlike that of rank 0", rank, what),
                 "every machine must see the same files, and scripts must give the same in every process");
   }
 }

@@ -55,7 +55,7 @@ SharedResults share_results(Ranks& ranks, const RankResults<Result>& mine, doubl
   packer.put(took);
   packer.put(mine.failure.has_value());
   if (mine.failure) {
-    packer.put(mine.failure->kind());
+    packer.put(mine.failure->code());
     packer.put(std::string(mine.failure->what()));
     packer.put(mine.failure->hint());
   } else {
@@ -67,9 +67,9 @@ SharedResults share_results(Ranks& ranks, const RankResults<Result>& mine, doubl
     Unpacker& part = shared.parts.emplace_back(message);
     shared.longest = std::max(shared.longest, part.get<double>());
     if (!part.get<bool>()) continue;
-    const auto kind = part.get<ErrorKind>();
+    const auto code = part.get<ErrorCode>();
     const std::string what = part.get_text();
-    throw Error(kind, what, part.get_text());
+    throw Error(code, what, part.get_text());
   }
   return shared;
 }

@@ -14,6 +14,7 @@
 #include "distributed/mpi_plugin.h"
 #include "distributed/ranks.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -42,7 +43,7 @@ class MpiTransport : public Transport {
 
  private:
   static void check(int code, const char* what) {
-    if (code != 0) throw Error(ErrorKind::Backend, fmt::format("MPI: {} (code {})", what, code));
+    if (code != 0) throw Error(ErrorCode::Ranks, fmt::format("MPI: {} (code {})", what, code));
   }
   const vernier_mpi& mpi_;
   int rank_ = 0;
@@ -62,7 +63,7 @@ std::unique_ptr<Transport> mpi_transport() {
   const std::string mpi = started_by();
   if (mpi.empty() || launcher_of_this().ranks == "1") return nullptr;  // a job of one rank needs no MPI
   if (mpi != "openmpi" && mpi != "mpich") {
-    throw Error(ErrorKind::Usage, "VERNIER_MPI: not one of openmpi mpich none");
+    throw Error(ErrorCode::BadValue, "VERNIER_MPI: not one of openmpi mpich none");
   }
   const std::string file = fmt::format("libvernier_{}.so", mpi);
   std::error_code ignored;
@@ -83,7 +84,7 @@ std::unique_ptr<Transport> mpi_transport() {
     if (entry != nullptr && entry()->version == VERNIER_MPI_VERSION) return std::make_unique<MpiTransport>(*entry());
     reason = "of another version";
   }
-  throw Error(ErrorKind::Backend,
+  throw Error(ErrorCode::Ranks,
               fmt::format("mpirun of {} started this, and the plug-in for it cannot be used: {}: {}",
                           mpi == "openmpi" ? "Open MPI" : "MPICH", file, reason),
               "build with that MPI's compiler command installed (Debian: libopenmpi-dev, libmpich-dev), or run without "

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -22,7 +23,7 @@ void move(const fs::path& from, const fs::path& to) {
   fs::copy(from, to, fs::copy_options::recursive, failed);
   if (!failed) fs::remove_all(from, failed);
   if (failed) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::FileUnwritable,
                 fmt::format("{}: cannot be moved to {}: {}", from.string(), to.string(), failed.message()));
   }
 }
@@ -44,7 +45,7 @@ std::vector<fs::path> sort_artifacts(const CheckOptions& options, Verdict verdic
     std::error_code failed;
     fs::create_directories(folder, failed);
     if (failed) {
-      throw Error(ErrorKind::Input, fmt::format("{}: cannot be made: {}", folder.string(), failed.message()));
+      throw Error(ErrorCode::FileUnwritable, fmt::format("{}: cannot be made: {}", folder.string(), failed.message()));
     }
     // "out/" names the folder out as well.
     const fs::path name = artifact.has_filename() ? artifact.filename() : artifact.parent_path().filename();

@@ -12,6 +12,7 @@
 #include "external_check/artifacts.h"
 #include "json/python_json.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/marks.h"
 
 namespace vernier {
@@ -44,14 +45,14 @@ CheckLoop::CheckLoop(const CheckOptions& options, const CheckIdentity& identity,
   if (!options_.candidate.empty()) {
     std::optional<Descriptor> held = hold_name(options_.candidate);
     if (!held) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::InUse,
                   fmt::format("{}: another job writes its candidates to this file", options_.candidate.string()),
                   "wait for it, or name another file with ‹iter-artifact›, in the check too");
     }
     lock_ = *std::move(held);
   }
   if (!options_.candidate.empty() && fs::exists(options_.candidate, ignored)) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WouldOverwrite,
                 fmt::format("{}: already exists, and each candidate would overwrite it", options_.candidate.string()),
                 "remove it, or name another one with ‹iter-artifact›, in the check too");
   }

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -42,7 +43,7 @@ std::regex compile(const std::string& expression) {
     const std::string plain = without_flags(expression, flags);
     return std::regex(plain, flags);
   } catch (const std::regex_error& error) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("‹fail-regex›: '{}' is not a regular expression: {}", printable(expression), error.what()),
                 "a backslash in front of ( ) [ ] { } . * + ? | means the character itself");
   }
@@ -111,12 +112,12 @@ bool is_vernier(const std::string& program) {
 
 void validate(const CheckOptions& options) {
   if (!options.fail_codes.empty() && !options.ignored_codes.empty()) {
-    throw Error(ErrorKind::Usage, "‹fail-code› and ‹ignore-fail-code›: only one of them can be meant",
+    throw Error(ErrorCode::Contradiction, "‹fail-code› and ‹ignore-fail-code›: only one of them can be meant",
                 "‹fail-code› lists all bad exit codes; ‹ignore-fail-code› lists good ones in addition to 0");
   }
   for (const std::string& expression : options.fail_regexes) compile(expression);
   if (!options.command.empty() && options.command.front().empty()) {
-    throw Error(ErrorKind::Usage, "‹check›: the name of the program is empty");
+    throw Error(ErrorCode::BadValue, "‹check›: the name of the program is empty");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "external_check/external_check.h"
 #include "json/python_json.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
@@ -20,13 +21,13 @@ constexpr const char* kIdentity = "vernier";
 constexpr const char* kReduce = "debug reduce";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& why, const std::string& hint = {}) {
-  throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), why), hint);
+[[noreturn]] void refuse(ErrorCode code, const fs::path& path, const std::string& why, const std::string& hint = {}) {
+  throw Error(code, fmt::format("{}: {}", path.string(), why), hint);
 }
 
 Json parse(const std::string& text, const fs::path& path) {
   Json json = parse_python_json(text, path.string());
-  if (!json.is_object()) refuse(path, "not a debug replay: it is not a JSON object");
+  if (!json.is_object()) refuse(ErrorCode::JsonFile, path, "not a debug replay: it is not a JSON object");
   return json;
 }
 
@@ -67,18 +68,19 @@ void Replay::take(const std::string& text, const fs::path& path, const Warn& war
   bool believed = true;
   if (const Json* const said = json.find(kIdentity); said != nullptr && said->is_object()) {
     if (text_of(*said, "command") != identity_.command) {
-      refuse(path, fmt::format("a replay of 'vernier {}', not of 'vernier {}'", printable(text_of(*said, "command")),
-                               identity_.command));
+      refuse(ErrorCode::OtherModel, path,
+             fmt::format("a replay of 'vernier {}', not of 'vernier {}'", printable(text_of(*said, "command")),
+                         identity_.command));
     }
     if (text_of(*said, "sha256") != identity_.model_sha256) {
-      refuse(path,
+      refuse(ErrorCode::OtherModel, path,
              fmt::format("a replay of another model: {} (SHA-256 {}), and this is {} ({})",
                          printable(text_of(*said, "model")), printable(short_hash(text_of(*said, "sha256"))),
                          printable(identity_.model), short_hash(identity_.model_sha256)),
              "leave out ‹load-debug-replay›");
     }
     if (text_of(*said, "options") != identity_.options) {
-      refuse(path,
+      refuse(ErrorCode::OtherModel, path,
              fmt::format("recorded with other options: {}; now: {}", printable(text_of(*said, "options")),
                          printable(identity_.options)),
              "give the same options, or leave out ‹load-debug-replay›");
@@ -94,7 +96,8 @@ void Replay::take(const std::string& text, const fs::path& path, const Warn& war
   }
   for (const auto& [key, entry] : json.members()) {
     if (key == kIdentity) continue;
-    if (!is_entry(entry)) refuse(path, fmt::format("no debug replay: '{}' has no verdict", printable(key)));
+    if (!is_entry(entry))
+      refuse(ErrorCode::JsonFile, path, fmt::format("no debug replay: '{}' has no verdict", printable(key)));
     if (believed) entries_[key] = entry;
   }
 }
@@ -105,7 +108,7 @@ std::optional<Verdict> Replay::find(const std::string& key, const Json& state) c
   const Json& then = entry->second.at("state");
   for (const auto& [name, value] : state.members()) {
     if (then.contains(name) && then.at(name) != value) {
-      refuse(loaded_,
+      refuse(ErrorCode::OtherModel, loaded_,
              fmt::format("'{}' was recorded for another candidate: {} {}, now {}", key, name,
                          printable(json_text(then.at(name))), printable(json_text(value))),
              "leave out ‹load-debug-replay›");
@@ -131,19 +134,21 @@ void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity, co
   try {
     json = parse(read_text(path, kMostBytes), path);
   } catch (const Error&) {
-    refuse(path, "would be overwritten, but is not a debug replay", hint);
+    refuse(ErrorCode::WouldOverwrite, path, "would be overwritten, but is not a debug replay", hint);
   }
   const Json* const said = json.find(kIdentity);
   if (said == nullptr || !said->is_object()) {
     if (json.empty() || is_entry(json.members().front().value)) return;
-    refuse(path, "would be overwritten, but is not a debug replay", hint);
+    refuse(ErrorCode::WouldOverwrite, path, "would be overwritten, but is not a debug replay", hint);
   }
   if (text_of(*said, "sha256") == identity.model_sha256 && text_of(*said, "command") == identity.command) return;
   fs::path kept = path;
   for (int number = 1; fs::exists(kept); ++number) kept = fs::path(path).concat(fmt::format(".{}", number));
   std::error_code failure;
   fs::rename(path, kept, failure);
-  if (failure) refuse(path, fmt::format("cannot be moved to {}: {}", kept.string(), failure.message()), hint);
+  if (failure)
+    refuse(ErrorCode::FileUnwritable, path, fmt::format("cannot be moved to {}: {}", kept.string(), failure.message()),
+           hint);
   warn({"replay-moved",
         {{"file", path.string()},
          {"command", text_of(*said, "command")},

@@ -11,6 +11,7 @@
 
 #include "base/float_codes.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -65,7 +66,7 @@ Tensor convert(const Tensor& found, Dtype to, const std::string& where) {
     default:
       return map<std::int32_t, std::int64_t>(found, to, [&where](std::int64_t value) {
         if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()) {
-          throw Error(ErrorKind::Input, fmt::format("{}: {} does not fit into int32", where, value));
+          throw Error(ErrorCode::SampleValues, fmt::format("{}: {} does not fit into int32", where, value));
         }
         return static_cast<std::int32_t>(value);
       });

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 // The only translation unit that sees stb's code. Its own functions stay private to it.
 #pragma GCC diagnostic push
@@ -80,27 +81,27 @@ struct Free {
 
 Pixels decode_rgb(std::span<const std::byte> file, const std::string& where) {
   if (file.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw Error(ErrorKind::Input, fmt::format("{}: an image file of {} bytes is too large", where, file.size()));
+    throw Error(ErrorCode::Image, fmt::format("{}: an image file of {} bytes is too large", where, file.size()));
   }
   if (is_damaged_png(file)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: is damaged: a checksum of the PNG does not match", where));
+    throw Error(ErrorCode::Image, fmt::format("{}: is damaged: a checksum of the PNG does not match", where));
   }
   const auto* first = reinterpret_cast<const stbi_uc*>(file.data());
   const int size = static_cast<int>(file.size());
   Pixels image;
   int found_channels = 0;
   if (stbi_info_from_memory(first, size, &image.width, &image.height, &found_channels) == 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: cannot decode this image: {}", where, stbi_failure_reason()));
+    throw Error(ErrorCode::Image, fmt::format("{}: cannot decode this image: {}", where, stbi_failure_reason()));
   }
   if (image.width < 1 || image.height < 1 || std::int64_t{image.width} * image.height > kMostPixels) {
-    throw Error(ErrorKind::Input, fmt::format("{}: claims {} x {} pixels, at most {} are decoded", where, image.width,
+    throw Error(ErrorCode::Image, fmt::format("{}: claims {} x {} pixels, at most {} are decoded", where, image.width,
                                               image.height, kMostPixels));
   }
   image.channels = 3;
   const std::unique_ptr<stbi_uc, Free> pixels(
       stbi_load_from_memory(first, size, &image.width, &image.height, &found_channels, image.channels));
   if (!pixels) {
-    throw Error(ErrorKind::Input, fmt::format("{}: cannot be decoded: {}", where, stbi_failure_reason()));
+    throw Error(ErrorCode::Image, fmt::format("{}: cannot be decoded: {}", where, stbi_failure_reason()));
   }
   image.values.assign(
       pixels.get(), pixels.get() + static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height) * 3);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "io/convert.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -47,7 +48,7 @@ std::string reordered_hint(const Shape& wanted, const Shape& got) {
 }
 
 [[noreturn]] void wrong_shape(const InputInfo& input, const Shape& got, const std::string& where, std::string hint) {
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::SampleShape,
               fmt::format("{}: input '{}' wants shape {}, the array has shape {}", where, printable(input.name),
                           shape_text(input.shape), shape_text(got)),
               std::move(hint));
@@ -105,15 +106,16 @@ bool is_nan(const Tensor& tensor, std::size_t i) {
 
 void check_values(const Tensor& tensor, const InputInfo& input, std::size_t index, const std::string& where) {
   if (const std::size_t bad = first_fault(tensor); bad != static_cast<std::size_t>(tensor.count())) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::SampleValues,
                 fmt::format("{}: {} in the inputs: sample {}, input '{}', element {}", where,
                             is_nan(tensor, bad) ? "NaN" : "infinity", index, printable(input.name), bad),
                 "no comparison means anything on such a sample: correct it or leave it out");
   }
   if (tensor.dtype() == Dtype::Bool &&
       std::any_of(tensor.bytes().begin(), tensor.bytes().end(), [](std::byte b) { return b > std::byte{1}; })) {
-    throw Error(ErrorKind::Input, fmt::format("{}: sample {}, input '{}' is bool but holds other values than 0 and 1",
-                                              where, index, printable(input.name)));
+    throw Error(ErrorCode::SampleValues,
+                fmt::format("{}: sample {}, input '{}' is bool but holds other values than 0 and 1", where, index,
+                            printable(input.name)));
   }
 }
 
@@ -144,8 +146,8 @@ Split split_samples(const InputInfo& input, const Shape& array, bool split_batch
     wrong_shape(input, array, where, std::move(hint));
   }
   if (split.samples == 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: holds no sample: the array for input '{}' has shape {}", where,
-                                              printable(input.name), shape_text(array)));
+    throw Error(ErrorCode::NoSamples, fmt::format("{}: holds no sample: the array for input '{}' has shape {}", where,
+                                                  printable(input.name), shape_text(array)));
   }
   return split;
 }
@@ -157,7 +159,7 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
   const auto fail = [&](const std::string& what, const std::string& name, const std::vector<std::string>& candidates) {
     const std::vector<std::string> near = nearest_names(name, candidates);
     throw Error(
-        ErrorKind::Input,
+        ErrorCode::SampleNames,
         fmt::format("{}: {} '{}'; the network wants {}, the data have {}", where, what, printable(name),
                     wanted.empty() ? "no inputs" : list_some(wanted), found.empty() ? "no arrays" : list_some(found)),
         near.empty() ? "" : fmt::format("nearest: {}", list_some(near)));
@@ -180,7 +182,7 @@ void check_shape(const InputInfo& input, const Shape& shape, std::size_t index, 
 
 void check_type(const InputInfo& input, Dtype found, const std::string& where) {
   if (convertible(found, input.dtype)) return;
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::SampleValues,
               fmt::format("{}: input '{}' wants {}, the array is {}", where, printable(input.name),
                           dtype_name(input.dtype), dtype_name(found)),
               "convert it to that type; vernier only converts float64, float16 and uint8 to float32, and int32 and "

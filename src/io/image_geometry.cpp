@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -23,7 +24,7 @@ constexpr int kLargest = 16384;
 constexpr int kNarrowest = 8;
 
 [[noreturn]] void refuse_geometry(std::string_view text, const std::string& why) {
-  throw Error(ErrorKind::Usage, fmt::format("‹image› '{}': {}", printable(text), why),
+  throw Error(ErrorCode::BadValue, fmt::format("‹image› '{}': {}", printable(text), why),
               "one of short-crop:256,224 | stretch:WxH | letterbox:SIZE[,pad=114,center|topleft] | height:32");
 }
 
@@ -52,7 +53,7 @@ double python_round(double value) { return std::nearbyint(value); }
 int whole_pixels(double size, std::string_view where) {
   constexpr int kMost = std::numeric_limits<int>::max() / 2;
   if (size > kMost) {
-    throw Error(ErrorKind::Input, fmt::format("{}: the image is too narrow to be resized", where));
+    throw Error(ErrorCode::Image, fmt::format("{}: the image is too narrow to be resized", where));
   }
   return static_cast<int>(std::max(1.0, size));
 }
@@ -149,7 +150,7 @@ Pixels shape_image(const Pixels& image, const ImageGeometry& geometry, std::stri
       const int width =
           std::max(kNarrowest, scaled(static_cast<double>(image.width) * geometry.height / image.height, where));
       if (width > kLargest) {
-        throw Error(ErrorKind::Input, fmt::format("{}: {} x {} pixels become {} wide at height {}, more than {}", where,
+        throw Error(ErrorCode::Image, fmt::format("{}: {} x {} pixels become {} wide at height {}, more than {}", where,
                                                   image.width, image.height, width, geometry.height, kLargest));
       }
       return resize_bilinear(image, width, geometry.height, {0, 0, width, geometry.height});

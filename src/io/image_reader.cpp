@@ -21,6 +21,7 @@
 #include "io/decode_image.h"
 #include "io/image_geometry.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -38,11 +39,11 @@ std::vector<float> per_channel(const std::vector<float>& given, float absent, st
                                const std::string& option) {
   if (given.empty()) return std::vector<float>(channels, absent);
   if (given.size() != 1 && given.size() != channels) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("{} has {} values, the images have {} channels", option, given.size(), channels));
   }
   for (const float value : given) {
-    if (!std::isfinite(value)) throw Error(ErrorKind::Usage, fmt::format("{} holds {}", option, value));
+    if (!std::isfinite(value)) throw Error(ErrorCode::BadValue, fmt::format("{} holds {}", option, value));
   }
   return given.size() == 1 ? std::vector<float>(channels, given[0]) : given;
 }
@@ -52,11 +53,11 @@ bool is_channels_first(const InputInfo& input, std::optional<ImageLayout> layout
                        const std::string& where) {
   const std::size_t rank = input.shape.size();
   if (rank != 3 && rank != 4) {
-    throw Error(ErrorKind::Input, fmt::format("{}: input '{}' of shape {} is not an image", where,
+    throw Error(ErrorCode::Image, fmt::format("{}: input '{}' of shape {} is not an image", where,
                                               printable(input.name), shape_text(input.shape)));
   }
   if (rank == 4 && input.shape[0] > 1) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Image,
                 fmt::format("{}: input '{}' has a fixed batch of {}, images come one at a time", where,
                             printable(input.name), input.shape[0]),
                 "export the network with batch 1 or a dynamic batch");
@@ -64,7 +65,7 @@ bool is_channels_first(const InputInfo& input, std::optional<ImageLayout> layout
   if (layout) return *layout == ImageLayout::Nchw;
   if (input.shape[rank - 3] == channels) return true;
   if (input.shape[rank - 1] == channels) return false;
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::Image,
               fmt::format("{}: no axis of input '{}' of shape {} has the {} channels of the images", where,
                           printable(input.name), shape_text(input.shape), channels),
               channels == 3 ? "for one channel: ‹image-color› y; for a dynamic axis: ‹image-layout› nchw|nhwc"
@@ -81,14 +82,14 @@ class ImageReader final : public ArrayReader {
     mean_ = per_channel(options.mean, 0, channels_, "‹image-mean›");
     scale_ = per_channel(options.scale, 1, channels_, "‹image-std›");
     if (std::find(scale_.begin(), scale_.end(), 0.0F) != scale_.end()) {
-      throw Error(ErrorKind::Usage, "‹image-std› holds 0, which cannot divide");
+      throw Error(ErrorCode::BadValue, "‹image-std› holds 0, which cannot divide");
     }
     channels_first_ =
         is_channels_first(input_, options.layout, static_cast<std::int64_t>(channels_), request.location.text);
     const bool normalised = !options.mean.empty() || !options.scale.empty();
     if (input_.dtype != Dtype::Float32 && input_.dtype != Dtype::Float16 &&
         (input_.dtype != Dtype::UInt8 || normalised)) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::Image,
                   fmt::format("{}: input '{}' is {}, images are float32, float16, or uint8 without "
                               "mean and std",
                               request.location.text, printable(input_.name), dtype_name(input_.dtype)));
@@ -114,7 +115,7 @@ class ImageReader final : public ArrayReader {
     const std::int64_t width = input_.shape[channels_first_ ? rank - 1 : rank - 2];
     if (width < 1 || height < 1) {
       throw Error(
-          ErrorKind::Input,
+          ErrorCode::Image,
           fmt::format("{}: input '{}' of shape {} takes any size", where, printable(input_.name),
                       shape_text(input_.shape)),
           "say how images become inputs: ‹image› short-crop:256,224 | stretch:WxH | letterbox:SIZE | height:32");

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -38,17 +39,19 @@ bool names_a_folder(const fs::path& path) {
 IterationFolder::IterationFolder(fs::path path) : path_(real_place(std::move(path))) {
   std::error_code error;
   if (fs::exists(path_, error) && !fs::is_directory(path_, error)) {
-    refuse(path_, "is neither a file nor a folder", "give a name with extension to write one file: .json");
+    refuse(ErrorCode::FileUnwritable, path_, "is neither a file nor a folder",
+           "give a name with extension to write one file: .json");
   }
   if (fs::is_directory(path_, error) && !fs::is_empty(path_, error)) {
-    refuse(path_, "is a folder with something in it: nothing there is overwritten", "name a new or an empty folder");
+    refuse(ErrorCode::FileUnwritable, path_, "is a folder with something in it: nothing there is overwritten",
+           "name a new or an empty folder");
   }
   // Inside a folder that exists: it may be a mount point, which no other folder can take the place of.
   exists_ = fs::is_directory(path_, error);
   // Without a name before it: hidden.
   temporary_ = temporary_name(exists_ ? path_ / "" : path_);
   fs::create_directories(temporary_, error);
-  if (error) refuse(path_, "cannot write: " + error.message());
+  if (error) refuse(ErrorCode::FileUnwritable, path_, "cannot write: " + error.message());
 }
 
 IterationFolder::~IterationFolder() {
@@ -75,7 +78,7 @@ void IterationFolder::commit() {
   } else {
     fs::rename(temporary_, path_, error);
   }
-  if (error) refuse(path_, "cannot write: " + error.message());
+  if (error) refuse(ErrorCode::FileUnwritable, path_, "cannot write: " + error.message());
   temporary_.clear();
 }
 

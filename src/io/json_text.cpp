@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "json/python_json.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -32,7 +33,7 @@ std::string header_of(const NamedTensor& array, const std::string& what) {
   if (dtype == Dtype::Float8E4M3FN || dtype == Dtype::Float8E5M2)
     dtype = Dtype::UInt8;  // its codes, as Polygraphy does
   if (auto header = npy_header(dtype, array.tensor.shape())) return *std::move(header);
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::SampleValues,
               fmt::format("{} '{}' is {}, a type that NumPy does not have: files of saved data cannot hold it", what,
                           printable(array.name), dtype_name(array.tensor.dtype())),
               "a Cast to float32 behind it, in the model, keeps every value");

@@ -14,6 +14,7 @@
 #include "io/npy.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -31,7 +32,7 @@ LabelArray read_label_array(const Labels& labels) {
   const std::string where = printable(labels.name());
   const Tensor tensor = label_tensor(labels, where);
   if (tensor.shape().empty() || is_float(tensor.dtype())) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Labels,
                 fmt::format("{}: {} elements of shape {} are not labels", where, dtype_name(tensor.dtype()),
                             shape_text(tensor.shape())),
                 "whole numbers, one a sample: labels.astype('int64')");
@@ -59,7 +60,7 @@ SampleCount count_samples(const SourceOptions& source, const std::vector<InputIn
 void require_labels_for(const std::string& name, std::size_t labels, const SampleCount& samples) {
   if (labels == samples.used || labels == samples.whole) return;
   const bool cut = samples.whole > samples.used;
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::Labels,
               fmt::format("{}: {} for {}{}", printable(name), plural(labels, "label"), plural(samples.used, "sample"),
                           cut ? fmt::format(" of {}", samples.whole) : ""),
               cut ? fmt::format("pass labels of the {} samples that run, or of all {}; then the first ones are used",
@@ -79,7 +80,7 @@ std::vector<std::int64_t> read_labels(const Labels& given) {
     std::int64_t label = 0;
     const auto [rest, failure] = std::from_chars(line.data(), line.data() + line.size(), label);
     if (!line.empty() && (failure != std::errc() || rest != line.data() + line.size())) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::Labels,
                   fmt::format("{}: line {}: '{}' is not a whole number", where, labels.size() + 1, printable(line)));
     }
     if (!line.empty()) labels.push_back(label);

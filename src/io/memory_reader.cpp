@@ -12,6 +12,7 @@
 #include "io/array_reader.h"
 #include "io/fit.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -54,11 +55,12 @@ class ArraysReader final : public ArrayReader {
       if (array == options.arrays.end()) continue;  // carried
       Split split = split_samples(input, array->second.shape(), options.split_batch, kArraysInMemory);
       if (dtype_bits(array->second.dtype()) % 8 != 0) {
-        throw Error(ErrorKind::Input, fmt::format("{}: elements of less than a byte, for input '{}', cannot be stacked",
-                                                  kArraysInMemory, printable(input.name)));
+        throw Error(ErrorCode::SampleValues,
+                    fmt::format("{}: elements of less than a byte, for input '{}', cannot be stacked", kArraysInMemory,
+                                printable(input.name)));
       }
       if (!stacked_.empty() && split.samples != samples_) {
-        throw Error(ErrorKind::Input,
+        throw Error(ErrorCode::SampleShape,
                     fmt::format("{}: the array for input '{}' holds {} samples, the one for '{}' holds {}",
                                 kArraysInMemory, printable(first), samples_, printable(input.name), split.samples),
                     "stack the same number of samples for every input, also where they are all alike");

@@ -13,6 +13,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -52,15 +53,17 @@ Dtype npy_dtype(std::string_view descr, const std::string& where) {
       const bool one_byte = dtype_bits(row.dtype) == 8;
       if (descr[0] == '<' || descr[0] == '|' || (one_byte && descr[0] == '>')) return row.dtype;
       if (descr[0] == '>') {
-        refuse(where, fmt::format("is big-endian ('{}')", descr), "in numpy: a.astype(a.dtype.newbyteorder('<'))");
+        refuse(ErrorCode::SampleFile, where, fmt::format("is big-endian ('{}')", descr),
+               "in numpy: a.astype(a.dtype.newbyteorder('<'))");
       }
     }
   }
   if (descr.starts_with("|O")) {
-    refuse(where, "holds Python objects (a pickle), not numbers",
+    refuse(ErrorCode::SampleFile, where, "holds Python objects (a pickle), not numbers",
            "save plain arrays: numpy.save(..., allow_pickle=False)");
   }
-  refuse(where, fmt::format("has the element type '{}', which no network input can take", printable(descr)));
+  refuse(ErrorCode::SampleFile, where,
+         fmt::format("has the element type '{}', which no network input can take", printable(descr)));
 }
 
 namespace {
@@ -82,7 +85,8 @@ class HeaderParser {
       expect(':');
       if (key == "descr" && !have_descr) {
         if (peek() == '[')
-          refuse(where_, "is a structured array", "save each field under the name of its input in a .npz");
+          refuse(ErrorCode::SampleFile, where_, "is a structured array",
+                 "save each field under the name of its input in a .npz");
         header.dtype = npy_dtype(quoted(), where_);
         have_descr = true;
       } else if (key == "fortran_order" && !have_order) {
@@ -106,7 +110,7 @@ class HeaderParser {
   }
 
  private:
-  [[noreturn]] void damaged() const { refuse(where_, "has a damaged .npy header"); }
+  [[noreturn]] void damaged() const { refuse(ErrorCode::SampleFile, where_, "has a damaged .npy header"); }
 
   void skip_space() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
@@ -188,15 +192,17 @@ std::size_t dictionary_offset(std::span<const std::byte> start) {
 
 std::size_t npy_header_size(std::span<const std::byte> start, const std::string& where) {
   if (start.size() < kMagic.size() || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
-    refuse(where, "is not a .npy array");
+    refuse(ErrorCode::SampleFile, where, "is not a .npy array");
   }
-  if (start.size() < kNpyPreamble) refuse(where, "is cut short");
+  if (start.size() < kNpyPreamble) refuse(ErrorCode::SampleFile, where, "is cut short");
   const std::size_t version = byte_at(start, 6);
-  if (version < 1 || version > 3) refuse(where, fmt::format("has .npy format version {}, known are 1 to 3", version));
+  if (version < 1 || version > 3)
+    refuse(ErrorCode::SampleFile, where, fmt::format("has .npy format version {}, known are 1 to 3", version));
   std::size_t length = byte_at(start, 8) | byte_at(start, 9) << 8;
   if (version > 1) length |= byte_at(start, 10) << 16 | byte_at(start, 11) << 24;
   if (length > kHeaderLimit)
-    refuse(where, fmt::format("has a .npy header of {} bytes, more than any array needs", length));
+    refuse(ErrorCode::SampleFile, where,
+           fmt::format("has a .npy header of {} bytes, more than any array needs", length));
   return dictionary_offset(start) + length;
 }
 
@@ -205,14 +211,14 @@ namespace {
 // Of either order.
 NpyHeader parse_any_header(std::span<const std::byte> start, const std::string& where) {
   const std::size_t size = npy_header_size(start, where);
-  if (start.size() < size) refuse(where, "is cut short");
+  if (start.size() < size) refuse(ErrorCode::SampleFile, where, "is cut short");
   const std::size_t offset = dictionary_offset(start);
   NpyHeader header = HeaderParser({reinterpret_cast<const char*>(start.data()) + offset, size - offset}, where).parse();
   std::int64_t count = 0;
   try {
     count = element_count(header.shape);
   } catch (const Error& error) {
-    refuse(where, error.what());
+    refuse(ErrorCode::SampleFile, where, error.what());
   }
   header.data_offset = size;
   header.data_bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(dtype_bits(header.dtype) / 8);
@@ -224,15 +230,17 @@ NpyHeader parse_any_file(std::span<const std::byte> file, const std::string& whe
   NpyHeader header = parse_any_header(file, where);
   const std::size_t left = file.size() - header.data_offset;
   if (left != header.data_bytes) {
-    refuse(where, fmt::format("its header promises {} of shape {}, {} bytes, but {} bytes follow",
-                              dtype_name(header.dtype), shape_text(header.shape), header.data_bytes, left));
+    refuse(ErrorCode::SampleFile, where,
+           fmt::format("its header promises {} of shape {}, {} bytes, but {} bytes follow", dtype_name(header.dtype),
+                       shape_text(header.shape), header.data_bytes, left));
   }
   return header;
 }
 
 NpyHeader in_c_order(NpyHeader header, const std::string& where) {
   if (header.fortran_order) {
-    refuse(where, "is in Fortran order", "save it in C order: numpy.save(path, numpy.ascontiguousarray(a))");
+    refuse(ErrorCode::SampleFile, where, "is in Fortran order",
+           "save it in C order: numpy.save(path, numpy.ascontiguousarray(a))");
   }
   return header;
 }

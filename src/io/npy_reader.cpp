@@ -18,6 +18,7 @@
 #include "io/array_reader.h"
 #include "io/fit.h"
 #include "io/npy.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -41,8 +42,9 @@ class NpyReader final : public ArrayReader {
     for (std::span<std::byte> rest = sample.mutable_bytes(); !rest.empty();) {
       const ::ssize_t got = ::pread(file_.get(), rest.data(), rest.size(), static_cast<::off_t>(from));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse(where_, fmt::format("cannot be read: {}", std::strerror(errno)));
-      if (got == 0) refuse(where_, fmt::format("ends within sample {}: it has become shorter", index));
+      if (got < 0) refuse(ErrorCode::SampleFile, where_, fmt::format("cannot be read: {}", std::strerror(errno)));
+      if (got == 0)
+        refuse(ErrorCode::SampleFile, where_, fmt::format("ends within sample {}: it has become shorter", index));
       from += static_cast<std::size_t>(got);
       rest = rest.subspan(static_cast<std::size_t>(got));
     }
@@ -66,7 +68,7 @@ std::unique_ptr<ArrayReader> open_npy(const OpenRequest& request) {
   const InputInfo input = only_input(request, "a .npy");
   // Not a pipe: it was seen to be a regular file.
   Descriptor file(::open(request.location.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.empty()) refuse(where, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (file.empty()) refuse(ErrorCode::SampleFile, where, fmt::format("cannot be read: {}", std::strerror(errno)));
   NpyHeader header = parse_whole_npy(MappedFile::of(file.get(), request.location.path)->bytes(), where);
   Split split = split_samples(input, header.shape, request.options.split_batch, where);
   return std::make_unique<NpyReader>(input.name, std::move(file), std::move(header), std::move(split), where);

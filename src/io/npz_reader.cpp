@@ -19,6 +19,7 @@
 #include "io/npz_names.h"
 #include "io/zip_archive.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -44,7 +45,7 @@ class StackedReader final : public ArrayReader {
       ZipArchive::Array array(archive_, member->second);
       Split split = split_samples(input, array.header().shape, request.options.split_batch, where_);
       if (!arrays_.empty() && split.samples != samples_) {
-        throw Error(ErrorKind::Input,
+        throw Error(ErrorCode::SampleShape,
                     fmt::format("{}: the array for input '{}' holds {} samples, the one for '{}' holds {}", where_,
                                 printable(first), samples_, printable(input.name), split.samples),
                     "stack the same number of samples for every input, also where they are all alike");
@@ -133,8 +134,8 @@ std::vector<std::map<std::string, Member>> numbered_samples(const std::map<std::
     if (!key) return {};
     if (key->second.empty()) key->second = only_input(request, "a .npz with sample_<i> arrays").name;
     if (!numbered[key->first].emplace(key->second, member).second) {
-      throw Error(ErrorKind::Input, fmt::format("{}: sample {} has two arrays for input '{}'", request.location.text,
-                                                key->first, printable(key->second)));
+      throw Error(ErrorCode::SampleFile, fmt::format("{}: sample {} has two arrays for input '{}'",
+                                                     request.location.text, key->first, printable(key->second)));
     }
   }
   std::vector<std::map<std::string, Member>> samples;
@@ -146,10 +147,10 @@ std::map<std::string, Member> members_by_name(const ZipArchive& archive, const s
   std::map<std::string, Member> by_name;
   for (const Member& member : archive.members()) {
     if (!by_name.emplace(array_name(member.name), member).second) {
-      throw Error(ErrorKind::Input, fmt::format("{}: two arrays are called '{}'", where, printable(member.name)));
+      throw Error(ErrorCode::SampleFile, fmt::format("{}: two arrays are called '{}'", where, printable(member.name)));
     }
   }
-  if (by_name.empty()) throw Error(ErrorKind::Input, fmt::format("{}: holds no arrays", where));
+  if (by_name.empty()) throw Error(ErrorCode::NoSamples, fmt::format("{}: holds no arrays", where));
   return by_name;
 }
 

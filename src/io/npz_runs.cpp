@@ -22,6 +22,7 @@
 #include "io/npz_names.h"
 #include "io/saved_data.h"
 #include "io/zip_archive.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 #include "vernier/tensor.h"
 
@@ -60,7 +61,8 @@ class NpzRun final : public Run {
       std::set<std::string> seen;
       for (const NamedMember& array : iteration) {
         if (!seen.insert(array.name).second) {
-          refuse(where_, fmt::format("two arrays are called '{}'", printable(array.member.name)));
+          refuse(ErrorCode::SampleFile, where_,
+                 fmt::format("two arrays are called '{}'", printable(array.member.name)));
         }
       }
     }
@@ -106,10 +108,10 @@ SavedData open_saved_npz(const fs::path& path) {
   const std::string where = printable(path.string());
   ZipArchive archive(path, where);
   const std::vector<ZipArchive::Member>& members = archive.members();
-  if (members.empty()) refuse(where, "holds no arrays");
+  if (members.empty()) refuse(ErrorCode::SampleFile, where, "holds no arrays");
   const auto is_pickle = [](const ZipArchive::Member& member) { return member.name.ends_with("/data.pkl"); };
   if (std::any_of(members.begin(), members.end(), is_pickle)) {
-    refuse(where, "is a PyTorch file, which only PyTorch can read",
+    refuse(ErrorCode::SampleFile, where, "is a PyTorch file, which only PyTorch can read",
            "save the tensors as arrays: numpy.savez('results.npz', **{name: tensor.numpy() for ...})");
   }
   SavedData data{SavedData::Kind::Arrays, true, {}};

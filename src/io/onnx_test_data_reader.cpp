@@ -20,6 +20,7 @@
 #include "io/array_reader.h"
 #include "io/tensor_proto.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -73,7 +74,8 @@ class OnnxTestDataReader final : public ArrayReader {
       NamedTensor array = read_tensor_proto(MappedFile::open(path)->bytes(), where);
       const std::string& input = input_for(array.name, number, where);
       if (!found.arrays.emplace(input, std::move(array.tensor)).second) {
-        throw Error(ErrorKind::Input, fmt::format("{}: is a second array for input '{}'", where, printable(input)));
+        throw Error(ErrorCode::SampleNames,
+                    fmt::format("{}: is a second array for input '{}'", where, printable(input)));
       }
     }
     return found;
@@ -86,7 +88,7 @@ class OnnxTestDataReader final : public ArrayReader {
       if (input.name == name) return input.name;
     }
     if (number >= inputs_.size()) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::SampleNames,
                   fmt::format("{}: is for input number {}, the network has {}", where, number, inputs_.size()));
     }
     return inputs_[number].name;

@@ -23,6 +23,7 @@
 #include "io/fit.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -84,9 +85,9 @@ class CheckedSource final : public SampleSource {
     try {
       return checked(reader_->read(index), index);
     } catch (const std::bad_alloc&) {
-      throw Error(ErrorKind::Input, fmt::format("{}: sample {} does not fit into memory", name_, index));
+      throw Error(ErrorCode::SampleFile, fmt::format("{}: sample {} does not fit into memory", name_, index));
     } catch (const fs::filesystem_error& error) {
-      throw Error(ErrorKind::Input, fmt::format("{}: cannot be read: {}", name_, error.code().message()));
+      throw Error(ErrorCode::FileUnreadable, fmt::format("{}: cannot be read: {}", name_, error.code().message()));
     }
   }
 
@@ -142,7 +143,8 @@ Location look_at(const std::string& text) {
   std::error_code error;
   const fs::file_status status = fs::status(location.path, error);
   if (!fs::exists(status)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no such file or folder", location.text), near_files(location.path));
+    throw Error(ErrorCode::FileMissing, fmt::format("{}: no such file or folder", location.text),
+                near_files(location.path));
   }
   location.is_folder = fs::is_directory(status);
   if (location.is_folder) {
@@ -150,14 +152,15 @@ Location look_at(const std::string& text) {
       location.entries.push_back(entry.path());
     std::sort(location.entries.begin(), location.entries.end(),
               [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
-    if (location.entries.empty()) throw Error(ErrorKind::Input, fmt::format("{}: the folder is empty", location.text));
+    if (location.entries.empty())
+      throw Error(ErrorCode::NoSamples, fmt::format("{}: the folder is empty", location.text));
   } else if (fs::is_regular_file(status)) {
     location.head = first_bytes(location.path);
     if (location.head.empty()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: is empty or cannot be read", location.text));
+      throw Error(ErrorCode::NoSamples, fmt::format("{}: is empty or cannot be read", location.text));
     }
   } else {
-    throw Error(ErrorKind::Input, fmt::format("{}: is neither a file nor a folder", location.text));
+    throw Error(ErrorCode::FileUnreadable, fmt::format("{}: is neither a file nor a folder", location.text));
   }
   return location;
 }
@@ -173,16 +176,16 @@ const Kind& kind_of(const Location& location) {
   }
   if (found.empty()) {
     if (location.head.starts_with('\x80')) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::SampleFile,
                   fmt::format("{}: is a Python pickle, which is not read: it can run any code", location.text),
                   "save the arrays with numpy.savez");
     }
-    throw Error(ErrorKind::Input, fmt::format("{}: holds no inputs of a known kind", location.text),
+    throw Error(ErrorCode::SampleFile, fmt::format("{}: holds no inputs of a known kind", location.text),
                 std::string(kKnown));
   }
   // A file is what its first bytes say; a folder that could be read two ways is not guessed at.
   if (location.is_folder && found.size() > 1) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::SampleFile,
                 fmt::format("{}: holds both {} and {}", location.text, found[0]->words, found[1]->words),
                 "put one kind of input in a folder");
   }
@@ -192,7 +195,8 @@ const Kind& kind_of(const Location& location) {
 std::unique_ptr<ArrayReader> open_script_at(const ScriptLocation& script, const SourceOptions& options,
                                             const std::vector<InputInfo>& inputs) {
   const Location location = look_at(script.file);
-  if (location.is_folder) throw Error(ErrorKind::Input, fmt::format("{}: is a folder, not a script", location.text));
+  if (location.is_folder)
+    throw Error(ErrorCode::FileUnreadable, fmt::format("{}: is a folder, not a script", location.text));
   return open_script({options, inputs, location});
 }
 
@@ -205,7 +209,7 @@ std::unique_ptr<ArrayReader> open_reader(const SourceOptions& options, const std
     const Location location = look_at(options.location);
     return kind_of(location).open({options, inputs, location});
   } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::FileUnreadable,
                 fmt::format("{}: cannot be read: {}", printable(options.location), error.code().message()));
   }
 }
@@ -224,7 +228,7 @@ struct FirstLook {
 
 FirstLook open_one(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
   auto source = std::make_unique<CheckedSource>(open_reader(options, inputs), options, inputs, name_of(options));
-  if (source->size() == 0) throw Error(ErrorKind::Input, fmt::format("{}: holds no samples", name_of(options)));
+  if (source->size() == 0) throw Error(ErrorCode::NoSamples, fmt::format("{}: holds no samples", name_of(options)));
   // A wrong file should fail here, before models are loaded and minutes are spent.
   const Sample first = source->at(0);
   const bool full = std::ranges::all_of(first, [](const auto& value) { return value.second.count() > 0; });
@@ -282,7 +286,7 @@ void require_values(const SampleSource& source, const SourceOptions& options, co
     const Sample sample = source.at(index);
     if (std::ranges::any_of(wanted, [&](const std::string& name) { return sample.at(name).count() > 0; })) return;
   }
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::NoSamples,
               fmt::format("{}: no sample has a value: the array for input '{}' has shape {}", name_of(options),
                           printable(wanted.front()), shape_text(source.at(0).at(wanted.front()).shape())),
               "check what wrote it: a filter may have removed every row");
@@ -303,7 +307,7 @@ InputInfo only_input(const OpenRequest& request, const std::string& kind) {
   if (fed.size() == 1) return std::move(fed.front());
   std::vector<std::string> names;
   for (const InputInfo& input : fed) names.push_back(input.name);
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::SampleNames,
               fmt::format("{}: {} feeds one input, the network has {}{}{}", request.location.text, kind, fed.size(),
                           fed.empty() ? "" : ": ", list_some(names)),
               "give a .npz with one array for each input, under its name");

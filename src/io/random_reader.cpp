@@ -23,6 +23,7 @@
 #include "io/array_reader.h"
 #include "io/numpy_random.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -62,7 +63,7 @@ struct Draw {
 };
 
 [[noreturn]] void refuse_option(const std::string& what, std::string hint = {}) {
-  throw Error(ErrorKind::Usage, what, std::move(hint));
+  throw Error(ErrorCode::BadValue, what, std::move(hint));
 }
 
 // The entry for `name`: its own, or that of the first wildcard that matches.
@@ -164,7 +165,7 @@ Draw plan_draw(const InputInfo& input, const SourceOptions& options) {
   if (!is_float(input.dtype) && !is_integer(input.dtype) && input.dtype != Dtype::Bool) {
     const std::string_view kind =
         input.dtype == Dtype::Undefined ? "a sequence, an optional or a map" : dtype_name(input.dtype);
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::SampleFile,
                 fmt::format("input '{}' is {}, for which there is no random data", printable(input.name), kind),
                 "give real inputs with ‹data›");
   }

@@ -18,6 +18,7 @@
 #include "io/spool.h"
 #include "json/json.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 
 namespace vernier {
@@ -152,7 +153,7 @@ class Npz final : public RunsForm {
   static void check(const std::filesystem::path& path, const std::vector<std::string>& runs) {
     if (runs.size() == 1) return;
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::WithoutEffect,
         fmt::format("{}: a .npz holds the outputs of one run, and there are {}", printable(path.string()), runs.size()),
         "a name that ends in .json, or has no extension, holds any number");
   }

@@ -13,6 +13,7 @@
 #include "io/npy.h"
 #include "json/json.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -64,12 +65,13 @@ std::optional<Bytes> decoded_from_old_forms(std::string_view text) {
 
 Tensor read_saved_array(const MappedFile& file, const SavedArray& range, const std::string& where) {
   // The file may have become another one since it was indexed.
-  if (range.end > file.bytes().size()) throw Error(ErrorKind::Input, fmt::format("{}: the file has changed", where));
+  if (range.end > file.bytes().size())
+    throw Error(ErrorCode::SampleFile, fmt::format("{}: the file has changed", where));
   const auto* start = reinterpret_cast<const char*>(file.bytes().data());
   const std::string_view text(start + range.first, range.end - range.first);
   std::optional<Bytes> found = decoded(text);
   if (!found) found = decoded_from_old_forms(text);
-  if (!found) throw Error(ErrorKind::Input, fmt::format("{}: is not Base64", where));
+  if (!found) throw Error(ErrorCode::SampleFile, fmt::format("{}: is not Base64", where));
   return read_npy(found->bytes, found->owner, where);
 }
 

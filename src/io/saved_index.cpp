@@ -15,6 +15,7 @@
 #include "json/json.h"
 #include "json/json_fault.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -335,7 +336,7 @@ class Indexer {
   }
 
   [[noreturn]] void fail(const std::string& why, std::string hint = {}) const {
-    throw Error(ErrorKind::Input, fmt::format("{}: {}", where_, why), std::move(hint));
+    throw Error(ErrorCode::SampleFile, fmt::format("{}: {}", where_, why), std::move(hint));
   }
 
   /// `at` and `why` as this parser knows them: it finds some faults before it has a position. A strict parser then says
@@ -384,10 +385,10 @@ SavedFile index_saved_file(const MappedFile& file, const std::string& where, Sav
   SavedFile found = index_saved_file(file, where);
   if (found.kind == kind) return found;
   if (kind == SavedFile::Kind::Inputs) {
-    throw Error(ErrorKind::Input, fmt::format("{}: holds saved results ('RunResults'), not inputs", where),
+    throw Error(ErrorCode::SampleFile, fmt::format("{}: holds saved results ('RunResults'), not inputs", where),
                 "‹vernier data to-input› makes inputs of results");
   }
-  throw Error(ErrorKind::Input, fmt::format("{}: holds saved inputs, not results", where),
+  throw Error(ErrorCode::SampleFile, fmt::format("{}: holds saved inputs, not results", where),
               "‹vernier run --save-inputs› writes inputs, ‹vernier run --save-outputs› results");
 }
 

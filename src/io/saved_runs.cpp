@@ -14,6 +14,7 @@
 #include "io/saved_array.h"
 #include "io/saved_data.h"
 #include "io/saved_index.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 
 namespace vernier {
@@ -86,7 +87,7 @@ class FolderRun final : public Run {
     const SavedFile content = index_saved_file(*mapped, text_of(path));
     if (place.run >= content.runs.size() || content.runs[place.run].name != name_ ||
         place.iteration >= content.runs[place.run].iterations.size()) {
-      refuse(path, "has changed since it was opened");
+      refuse(ErrorCode::SampleFile, path, "has changed since it was opened");
     }
     return read_iteration(*mapped, content, content.runs[place.run], place.iteration, path);
   }
@@ -105,10 +106,11 @@ std::vector<fs::path> json_files(const fs::path& folder) {
       if (name.ends_with(".json") && name[0] != '.') files.push_back(entry.path());
     }
   } catch (const fs::filesystem_error& error) {
-    refuse(folder, fmt::format("cannot be read: {}", error.code().message()));
+    refuse(ErrorCode::SampleFile, folder, fmt::format("cannot be read: {}", error.code().message()));
   }
   if (files.empty())
-    refuse(folder, "is a folder without .json files", "a folder of saved data holds 0000000000.json and on");
+    refuse(ErrorCode::SampleFile, folder, "is a folder without .json files",
+           "a folder of saved data holds 0000000000.json and on");
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -139,8 +141,9 @@ SavedData open_saved_folder(const fs::path& folder) {
     const SavedFile content = index_saved_file(*MappedFile::open(path), text_of(path));
     if (file == 0) data.kind = kind_of(content);
     if (kind_of(content) != data.kind) {
-      refuse(path, fmt::format("is not of the same kind as {}: one holds results, the other inputs",
-                               text_of(files->front())));
+      refuse(
+          ErrorCode::SampleFile, path,
+          fmt::format("is not of the same kind as {}: one holds results, the other inputs", text_of(files->front())));
     }
     for (std::size_t run = 0; run < content.runs.size(); ++run) {
       const auto [known, is_new] = places.try_emplace(content.runs[run].name);

@@ -21,6 +21,7 @@
 #include "scripts/script_location.h"
 #include "scripts/script_process.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -125,7 +126,7 @@ std::unique_ptr<ArrayReader> open_script(const OpenRequest& request) {
   process.place = [&] { return announcements.here(); };
   process.so_far = [&] { return plural(samples.size(), "sample"); };
   process.run(scratch);
-  if (samples.empty()) throw Error(ErrorKind::Input, fmt::format("{}: yields no samples", where), kMustYield);
+  if (samples.empty()) throw Error(ErrorCode::Script, fmt::format("{}: yields no samples", where), kMustYield);
 
   std::uint64_t size = 0;
   for (const KeptSample& sample : samples) {
@@ -134,7 +135,7 @@ std::unique_ptr<ArrayReader> open_script(const OpenRequest& request) {
   std::shared_ptr<const MappedFile> mapped;
   if (size > 0) mapped = MappedFile::of(scratch.descriptor(), where);
   if (size > 0 && mapped->bytes().size() < size) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Script,
                 fmt::format("{}: announced {} bytes of samples and gave {}", where, size, mapped->bytes().size()));
   }
   return std::make_unique<ScriptReader>(std::move(samples), std::move(mapped), where);

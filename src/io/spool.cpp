@@ -14,13 +14,14 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
 
 [[noreturn]] void refuse_spool(const std::filesystem::path& target, int code) {
-  throw Error(ErrorKind::Input, fmt::format("{}: cannot write, by way of a temporary file: {}",
-                                            printable(target.string()), std::strerror(code)));
+  throw Error(ErrorCode::FileUnwritable, fmt::format("{}: cannot write, by way of a temporary file: {}",
+                                                     printable(target.string()), std::strerror(code)));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/refuse.h"
 #include "model/model.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -16,20 +17,21 @@ NamedTensor read_tensor_proto(std::span<const std::byte> file, const std::string
   onnx::TensorProto proto;
   if (file.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !proto.ParseFromArray(file.data(), static_cast<int>(file.size()))) {
-    refuse(where, "is not a serialized ONNX tensor");
+    refuse(ErrorCode::SampleFile, where, "is not a serialized ONNX tensor");
   }
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    refuse(where, "keeps its data in another file, which is not followed");
+    refuse(ErrorCode::SampleFile, where, "keeps its data in another file, which is not followed");
   }
   const auto dtype = static_cast<Dtype>(proto.data_type());
   if (dtype == Dtype::Undefined || dtype_bits(dtype) < 8) {
-    refuse(where, fmt::format("has the element type {} ({}), which no input takes from a file", proto.data_type(),
-                              dtype_name(dtype)));
+    refuse(ErrorCode::SampleFile, where,
+           fmt::format("has the element type {} ({}), which no input takes from a file", proto.data_type(),
+                       dtype_name(dtype)));
   }
   try {
     return {proto.name(), tensor_of(proto)};
   } catch (const Error& error) {
-    refuse(where, error.what());
+    refuse(ErrorCode::SampleFile, where, error.what());
   }
 }
 

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -38,7 +39,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path, std::string where) : w
     zip_error_init_with_code(&error, code);
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
-    refuse(where_, fmt::format("cannot be read as .npz: {}", why));
+    refuse(ErrorCode::SampleFile, where_, fmt::format("cannot be read as .npz: {}", why));
   }
   const auto count = static_cast<std::uint64_t>(std::max<zip_int64_t>(zip_get_num_entries(zip_.get(), 0), 0));
   constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
@@ -48,14 +49,15 @@ ZipArchive::ZipArchive(const std::filesystem::path& path, std::string where) : w
     zip_stat_t stat;
     // Raw names: libzip would otherwise guess at their encoding and change them.
     if (zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &stat) != 0 || (stat.valid & kNeeded) != kNeeded) {
-      refuse(where_, fmt::format("member {} of the archive is damaged", i));
+      refuse(ErrorCode::SampleFile, where_, fmt::format("member {} of the archive is damaged", i));
     }
     const bool stored = stat.comp_method == ZIP_CM_STORE;
     const bool possible = stored ? stat.size == stat.comp_size
                                  : stat.size <= kSlack || (stat.size - kSlack) / kMostPerPackedByte <= stat.comp_size;
     if (!possible) {
-      refuse(where_, fmt::format("member '{}' claims {} bytes, which its {} packed bytes cannot hold",
-                                 printable(stat.name), stat.size, stat.comp_size));
+      refuse(ErrorCode::SampleFile, where_,
+             fmt::format("member '{}' claims {} bytes, which its {} packed bytes cannot hold", printable(stat.name),
+                         stat.size, stat.comp_size));
     }
     packed += stat.comp_size;
     unpacked += stat.size;
@@ -66,7 +68,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path, std::string where) : w
   const std::uintmax_t whole = std::filesystem::file_size(path, unknown);
   if (!unknown) packed = std::min<std::uint64_t>(packed, whole);
   if (unpacked > kBomb && unpacked / kBombRatio > packed) {
-    refuse(where_,
+    refuse(ErrorCode::SampleFile, where_,
            fmt::format("{} packed bytes unpack to {}, more than {} times as many", packed, unpacked, kBombRatio),
            "if the arrays are all but constant on purpose, store them unpacked: numpy.savez");
   }
@@ -80,28 +82,32 @@ ZipArchive::Array::Array(const ZipArchive& archive, const Member& member)
   std::vector<std::byte> start(std::min<std::uint64_t>(member.byte_size, kNpyPreamble));
   read_next(start);
   const std::size_t size = npy_header_size(start, where_);
-  if (size > member.byte_size) refuse(where_, "is cut short");
+  if (size > member.byte_size) refuse(ErrorCode::SampleFile, where_, "is cut short");
   const std::size_t have = start.size();
   start.resize(std::max(size, have));
   read_next(std::span(start).subspan(have));
   header_ = parse_npy_header(start, where_);
   if (member.byte_size - header_.data_offset != header_.data_bytes) {
-    refuse(where_, fmt::format("its header promises {} bytes of shape {}, the archive holds {}", header_.data_bytes,
-                               shape_text(header_.shape), member.byte_size - header_.data_offset));
+    refuse(ErrorCode::SampleFile, where_,
+           fmt::format("its header promises {} bytes of shape {}, the archive holds {}", header_.data_bytes,
+                       shape_text(header_.shape), member.byte_size - header_.data_offset));
   }
 }
 
 void ZipArchive::Array::reopen() {
   file_.reset(zip_fopen_index(archive_, member_.index, 0));
-  if (!file_) refuse(where_, fmt::format("cannot be unpacked: {}", zip_error_strerror(zip_get_error(archive_))));
+  if (!file_)
+    refuse(ErrorCode::SampleFile, where_,
+           fmt::format("cannot be unpacked: {}", zip_error_strerror(zip_get_error(archive_))));
   at_ = 0;
 }
 
 void ZipArchive::Array::read_next(std::span<std::byte> out) {
   while (!out.empty()) {
     const zip_int64_t got = zip_fread(file_.get(), out.data(), out.size());
-    if (got < 0) refuse(where_, fmt::format("cannot be unpacked: {}", zip_file_strerror(file_.get())));
-    if (got == 0) refuse(where_, "is cut short");
+    if (got < 0)
+      refuse(ErrorCode::SampleFile, where_, fmt::format("cannot be unpacked: {}", zip_file_strerror(file_.get())));
+    if (got == 0) refuse(ErrorCode::SampleFile, where_, "is cut short");
     at_ += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));
   }
@@ -110,7 +116,8 @@ void ZipArchive::Array::read_next(std::span<std::byte> out) {
 // libzip compares the sum when it meets the end and has seen all that lies before it.
 void ZipArchive::Array::end() {
   std::byte none{};
-  if (zip_fread(file_.get(), &none, 1) != 0) refuse(where_, "is damaged: its checksum does not match");
+  if (zip_fread(file_.get(), &none, 1) != 0)
+    refuse(ErrorCode::SampleFile, where_, "is damaged: its checksum does not match");
   intact_ = true;
 }
 

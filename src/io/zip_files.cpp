@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -56,7 +57,7 @@ void NewZip::commit() {
 }
 
 void NewZip::refuse(const char* why) const {
-  throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", printable(path_.string()), why));
+  throw Error(ErrorCode::FileUnwritable, fmt::format("{}: cannot write: {}", printable(path_.string()), why));
 }
 
 void write_zip(const std::filesystem::path& path, const std::vector<ZippedFile>& files) {

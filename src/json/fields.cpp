@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/marks.h"
 
 namespace vernier {
@@ -26,7 +27,7 @@ std::string Place::path() const {
 
 void Place::refuse(const std::string& why, const std::string& hint) const {
   const std::string where = path();
-  throw Error(ErrorKind::Input, fmt::format("{}: {}{}{}", *file_, where, where.empty() ? "" : " ", why), hint);
+  throw Error(ErrorCode::JsonFile, fmt::format("{}: {}{}{}", *file_, where, where.empty() ? "" : " ", why), hint);
 }
 
 void Place::refuse_kind(const Json& found, const char* wanted) const {

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "json/json.h"
 #include "json/json_fault.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -167,7 +168,7 @@ class FaultFinder final : public Sax {
 Json parse_json(std::string_view text, const std::string& where) {
   Builder builder;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
-    refuse(where, fmt::format("is not JSON: {}", builder.fault()));
+    refuse(ErrorCode::JsonFile, where, fmt::format("is not JSON: {}", builder.fault()));
   }
   return builder.take();
 }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -70,7 +71,7 @@ void bound_size(Model& model, const std::string& tensor, std::int64_t bound) {
   const std::map<std::string, ValueType> types = infer_types(model);
   const auto type = types.find(tensor);
   if (type == types.end()) {
-    throw Error(ErrorKind::Input, fmt::format("the type of tensor '{}' is not known", printable(tensor)));
+    throw Error(ErrorCode::InvalidModel, fmt::format("the type of tensor '{}' is not known", printable(tensor)));
   }
   Tensor value(type->second.dtype, {});
   const std::span<std::byte> bytes = value.mutable_bytes();
@@ -86,12 +87,13 @@ void bound_size(Model& model, const std::string& tensor, std::int64_t bound) {
       put(static_cast<float>(bound));
       break;
     default:
-      throw Error(ErrorKind::Input, fmt::format("tensor '{}' is {}, and vernier has no Min of that type",
-                                                printable(tensor), dtype_name(type->second.dtype)));
+      throw Error(ErrorCode::InvalidModel, fmt::format("tensor '{}' is {}, and vernier has no Min of that type",
+                                                       printable(tensor), dtype_name(type->second.dtype)));
   }
   if (default_opset(model.proto) < 12 && type->second.dtype != Dtype::Float32) {
-    throw Error(ErrorKind::Input, fmt::format("tensor '{}': Min takes integers from opset 12 on, the model has {}",
-                                              printable(tensor), default_opset(model.proto)));
+    throw Error(ErrorCode::InvalidModel,
+                fmt::format("tensor '{}': Min takes integers from opset 12 on, the model has {}", printable(tensor),
+                            default_opset(model.proto)));
   }
   NamePool names(model);
   onnx::GraphProto& graph = *model.proto.mutable_graph();

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void refuse_data(const onnx::TensorProto& proto, const std::string& why) {
-  throw Error(ErrorKind::Input, fmt::format("external data of tensor '{}': {}", printable(proto.name()), why));
+  throw Error(ErrorCode::ExternalData, fmt::format("external data of tensor '{}': {}", printable(proto.name()), why));
 }
 
 std::uint64_t byte_number(const onnx::TensorProto& proto, const onnx::StringStringEntryProto& entry) {

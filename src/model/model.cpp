@@ -11,6 +11,7 @@
 #include "model/notes.h"
 #include "model/raw_proto.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -112,7 +113,7 @@ onnx::ModelProto whole_proto(const Model& model) {
   std::size_t total = model.proto.ByteSizeLong() + (model.notes ? model.notes->bytes : 0);
   for (const auto& [name, tensor] : model.weights) total += tensor.byte_size();
   if (total > 2'000'000'000U) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::ModelTooLarge,
                 fmt::format("the model takes {} bytes, more than the 2 GB that one ONNX file can hold", total));
   }
   onnx::ModelProto whole = model.proto;

@@ -9,6 +9,7 @@
 #include "model/openvino_reader.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -85,7 +86,7 @@ Prepared prepare(const Model& model, const PrepareOptions& options, const Evalua
   try {
     verify_structure(model, "the file");
   } catch (const Error& error) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::InvalidModel,
                 fmt::format("{}: {}", model.path.empty() ? "model" : model.path.string(), error.what()));
   }
   Prepared prepared{model, {}, true};

@@ -34,6 +34,7 @@
 #include "model/sparse_constants.h"
 #include "model/well_formed.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/onnx_model.h"
 #include "vernier/tensor.h"
 
@@ -104,8 +105,9 @@ void sort_nodes(onnx::GraphProto& graph, std::unordered_set<std::string> known, 
     for (const std::string& output : graph.node(i).output()) {
       if (output.empty()) continue;
       if (known.contains(output) || !producer.emplace(output, i).second) {
-        throw Error(ErrorKind::Input, fmt::format("{}tensor '{}' is produced twice, the second time by node '{}'",
-                                                  where, printable(output), printable(graph.node(i).name())));
+        throw Error(ErrorCode::InvalidModel,
+                    fmt::format("{}tensor '{}' is produced twice, the second time by node '{}'", where,
+                                printable(output), printable(graph.node(i).name())));
       }
     }
   }
@@ -118,13 +120,13 @@ void sort_nodes(onnx::GraphProto& graph, std::unordered_set<std::string> known, 
         ++missing[static_cast<std::size_t>(i)];
         readers[static_cast<std::size_t>(from->second)].push_back(i);
       } else if (from != producer.end()) {
-        throw Error(ErrorKind::Input, fmt::format("{}node '{}' reads its own output '{}'", where,
-                                                  printable(graph.node(i).name()), printable(name)));
+        throw Error(ErrorCode::InvalidModel, fmt::format("{}node '{}' reads its own output '{}'", where,
+                                                         printable(graph.node(i).name()), printable(name)));
       }
     }
     for (const std::string& name : graph.node(i).input()) {
       if (!name.empty() && !known.contains(name) && !producer.contains(name)) {
-        throw Error(ErrorKind::Input,
+        throw Error(ErrorCode::InvalidModel,
                     fmt::format("{}node '{}' ({}) reads '{}', which nothing produces", where,
                                 printable(graph.node(i).name()), printable(graph.node(i).op_type()), printable(name)));
       }
@@ -147,8 +149,8 @@ void sort_nodes(onnx::GraphProto& graph, std::unordered_set<std::string> known, 
   if (order.size() != missing.size()) {
     const auto stuck = std::find_if(missing.begin(), missing.end(), [](int m) { return m > 0; });
     const onnx::NodeProto& node = graph.node(static_cast<int>(stuck - missing.begin()));
-    throw Error(ErrorKind::Input, fmt::format("{}the graph has a cycle through node '{}' ({})", where,
-                                              printable(node.name()), printable(node.op_type())));
+    throw Error(ErrorCode::InvalidModel, fmt::format("{}the graph has a cycle through node '{}' ({})", where,
+                                                     printable(node.name()), printable(node.op_type())));
   }
   if (!std::is_sorted(order.begin(), order.end())) {
     google::protobuf::RepeatedPtrField<onnx::NodeProto> sorted;
@@ -165,7 +167,7 @@ void sort_nodes(onnx::GraphProto& graph, std::unordered_set<std::string> known, 
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {
     if (!known.contains(output.name())) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::InvalidModel,
                   fmt::format("{}graph output '{}' is produced by nothing", where, printable(output.name())));
     }
   }
@@ -243,9 +245,9 @@ void drop_types_of_strangers(onnx::GraphProto& graph) {
 
 Model adopt(onnx::ModelProto proto, ExternalData external, Sha256* hash, const Progress& progress = {}) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
-    throw Error(ErrorKind::Input, "not an ONNX model: it has no graph");
+    throw Error(ErrorCode::NotAModel, "not an ONNX model: it has no graph");
   }
-  if (const auto found = malformation_of(proto)) throw Error(ErrorKind::Input, found->message);
+  if (const auto found = malformation_of(proto)) throw Error(ErrorCode::InvalidModel, found->message);
   Model model;
   model.proto = std::move(proto);
   drop_repeated_imports(model.proto);
@@ -284,7 +286,7 @@ std::string_view other_kind(std::span<const std::byte> bytes) {
 /// An ONNX message parsed; `where` for messages. `hash` may be null.
 onnx::ModelProto parse(std::span<const std::byte> bytes, const std::string& where, Sha256* hash) {
   if (bytes.size() > 2'147'483'647U) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::ModelTooLarge,
                 fmt::format("{}: {} bytes, more than the 2 GB an ONNX file can hold", where, bytes.size()));
   }
   onnx::ModelProto proto;
@@ -293,14 +295,14 @@ onnx::ModelProto parse(std::span<const std::byte> bytes, const std::string& wher
   stream.SetTotalBytesLimit(2'147'483'647);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
     if (is_engine(bytes)) {
-      throw Error(ErrorKind::Input, fmt::format("{}: an engine of TensorRT, not an ONNX model", where),
+      throw Error(ErrorCode::NotAModel, fmt::format("{}: an engine of TensorRT, not an ONNX model", where),
                   "‹vernier run ENGINE --trt› runs it, ‹vernier inspect engine ENGINE› lists its kernels");
     }
     if (const std::string_view kind = other_kind(bytes); !kind.empty()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: {}, not an ONNX model", where, kind),
+      throw Error(ErrorCode::NotAModel, fmt::format("{}: {}, not an ONNX model", where, kind),
                   "‹vernier inspect data FILE› shows saved arrays; models end in .onnx");
     }
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::NotAModel,
                 fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", where, bytes.size()));
   }
   if (hash != nullptr) hash->update(bytes);
@@ -314,10 +316,10 @@ onnx::ModelProto parse(const OnnxModel& model, Sha256* hash) {
   const fs::path& path = model.file();
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()), near_files(path));
+    throw Error(ErrorCode::FileMissing, fmt::format("{}: no such file", path.string()), near_files(path));
   }
   if (fs::is_directory(path, ignored)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: a folder, not a model", path.string()),
+    throw Error(ErrorCode::NotAModel, fmt::format("{}: a folder, not a model", path.string()),
                 contents_text(path, ".onnx"));
   }
   return parse(MappedFile::open(path)->bytes(), path.string(), hash);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -63,7 +64,7 @@ class Dense {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::Input, fmt::format("sparse tensor '{}': {}", name_, why));
+    throw Error(ErrorCode::InvalidModel, fmt::format("sparse tensor '{}': {}", name_, why));
   }
 
   /// In elements. Indices are one number for each value, or one for each dimension.

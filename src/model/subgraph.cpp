@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -138,7 +139,7 @@ Model piece_of(const Model& model, const std::vector<int>& nodes, const std::vec
     onnx::ValueInfoProto& input = *part.add_input();
     describe(input, name, find_value(graph.input(), name));
     if (!input.has_type()) {
-      throw Error(ErrorKind::Input, fmt::format("the type of tensor '{}' is not known", printable(name)));
+      throw Error(ErrorCode::InvalidModel, fmt::format("the type of tensor '{}' is not known", printable(name)));
     }
   }
   for (const std::string& name : outputs) describe(*part.add_output(), name, find_value(graph.output(), name));

@@ -10,13 +10,14 @@
 #include "model/model.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
 
 [[noreturn]] void refuse(const onnx::TensorProto& proto, const std::string& why) {
-  throw Error(ErrorKind::Input, fmt::format("tensor '{}': {}", printable(proto.name()), why));
+  throw Error(ErrorCode::InvalidModel, fmt::format("tensor '{}': {}", printable(proto.name()), why));
 }
 
 std::size_t count_of(const onnx::TensorProto& proto, const Shape& shape) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -57,7 +58,7 @@ void override_input_shapes(Model& model, const std::map<std::string, Shape>& sha
       if (name == pattern || wildcard_match(pattern, name)) wanted[name] = &shape;
     }
     if (wanted.size() == before) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: the model has no input '{}'", option, printable(pattern)),
+      throw Error(ErrorCode::UnknownName, fmt::format("{}: the model has no input '{}'", option, printable(pattern)),
                   "the inputs are: " + list_some(names));
     }
   }
@@ -68,8 +69,8 @@ void override_input_shapes(Model& model, const std::map<std::string, Shape>& sha
     auto& type = *input.mutable_type()->mutable_tensor_type();
     const Shape& shape = *found->second;
     if (type.has_shape() && type.shape().dim_size() != static_cast<int>(shape.size())) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: input '{}' has {} dimensions, the shape given has {}", option,
-                                                printable(input.name()), type.shape().dim_size(), shape.size()));
+      throw Error(ErrorCode::BadValue, fmt::format("{}: input '{}' has {} dimensions, the shape given has {}", option,
+                                                   printable(input.name()), type.shape().dim_size(), shape.size()));
     }
     type.clear_shape();
     type.mutable_shape();

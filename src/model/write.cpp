@@ -16,6 +16,7 @@
 #include "model/model.h"
 #include "model/notes.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/external_data.h"
 #include "vernier/tensor.h"
 
@@ -63,7 +64,7 @@ void point_outside(onnx::TensorProto& tensor, const std::string& location, std::
 /// The file that `name` means beside the model, when nothing speaks against it.
 fs::path data_path(const Model& model, const fs::path& path, const std::string& name) {
   if (name.empty() || name == "." || name == ".." || fs::path(name).filename() != name) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("‹save-external-data› {}: the file lies in the model's folder, so it has a "
                             "name and no folder",
                             printable(name)),
@@ -72,12 +73,12 @@ fs::path data_path(const Model& model, const fs::path& path, const std::string& 
   fs::path full = path.parent_path() / name;
   std::error_code ignored;
   if (full == path || fs::equivalent(full, path, ignored)) {
-    throw Error(ErrorKind::Usage, fmt::format("‹save-external-data› {}: is the model itself", printable(name)),
+    throw Error(ErrorCode::WouldOverwrite, fmt::format("‹save-external-data› {}: is the model itself", printable(name)),
                 "another name");
   }
   for (const fs::path& source : model.data_files) {
     if (!fs::equivalent(full, source, ignored)) continue;
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WouldOverwrite,
                 fmt::format("{}: holds weights of the model that was read, and would be replaced", full.string()),
                 "‹save-external-data› with another name, or another folder");
   }

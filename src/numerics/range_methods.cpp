@@ -9,6 +9,7 @@
 #include "base/format_definition.h"
 #include "numerics/grid.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -30,7 +31,7 @@ bool has_levels_for(const CalibrationChoice& choice, Format format) {
 
 void require_levels_for(const CalibrationChoice& choice, Format format) {
   if (has_levels_for(choice, format)) return;
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::BadValue,
               fmt::format("calibration by {} counts equal levels, which {} does not have", method_name(choice.method),
                           format_name(format)),
               "‹calibration-method› minmax, percentile, mse or auto");

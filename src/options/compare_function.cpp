@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -45,7 +46,7 @@ constexpr std::array<StatName, 5> kStats{{{ErrorStat::Elemwise, "elemwise"},
 [[noreturn]] void unknown(const std::string& what, const std::string& text, const std::vector<std::string>& names) {
   const std::vector<std::string> near = nearest_names(text, names, 1);
   const std::string all = list_some(names, names.size());
-  throw Error(ErrorKind::Usage, fmt::format("'{}' is not a {}", printable(text), what),
+  throw Error(ErrorCode::BadValue, fmt::format("'{}' is not a {}", printable(text), what),
               near.empty() ? "one of: " + all : fmt::format("did you mean {}? one of: {}", near.front(), all));
 }
 
@@ -117,7 +118,7 @@ std::vector<CompareFunction> parse_compare_function(const std::string& text) {
     names.emplace_back(info.name);
   }
   if (text == "perceptual_metrics") {
-    throw Error(ErrorKind::Usage, "perceptual_metrics: LPIPS needs its own network, which vernier does not have",
+    throw Error(ErrorCode::NotSupported, "perceptual_metrics: LPIPS needs its own network, which vernier does not have",
                 "psnr, snr or sqnr compare images without one");
   }
   names.insert(names.end(), {"distance_metrics", "quality_metrics"});

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -80,11 +81,11 @@ std::span<const std::string_view> words_of(Metric /*which*/) {
 void require_valid(const Requirement& requirement) {
   const MetricRow& row = row_of(requirement.metric);
   const auto refuse = [&row](const std::string& why, const std::string& hint = {}) {
-    throw Error(ErrorKind::Usage, fmt::format("‹{}›: {}", row.word, why), hint);
+    throw Error(ErrorCode::BadValue, fmt::format("‹{}›: {}", row.word, why), hint);
   };
   if (requirement.limits.empty()) refuse("no limit");
   if (!(requirement.confidence >= 0.5 && requirement.confidence < 1)) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("‹claim-confidence›: {} is not from 0.5 to below 1", requirement.confidence),
                 "‹claim-confidence› 0.9");
   }
@@ -106,7 +107,7 @@ void require_valid(const Requirement& requirement) {
 
 Requirement with_margin(Requirement requirement, double db) {
   if (!(db >= 0) || !std::isfinite(db)) {
-    throw Error(ErrorKind::Usage, fmt::format("‹margin›: {} is not a number of decibels, 0 or more", db),
+    throw Error(ErrorCode::BadValue, fmt::format("‹margin›: {} is not a number of decibels, 0 or more", db),
                 "‹margin› 0.5");
   }
   const double power = std::pow(10.0, -db / 10);
@@ -131,7 +132,7 @@ Requirement with_margin(Requirement requirement, double db) {
         limit.value = 1 - (1 - limit.value) * power;
         break;
       case Metric::MinTop1Agreement:
-        throw Error(ErrorKind::Usage, "‹margin›: agreement has no decibels", "a higher ‹min-top1-agreement›");
+        throw Error(ErrorCode::WithoutEffect, "‹margin›: agreement has no decibels", "a higher ‹min-top1-agreement›");
     }
   }
   requirement.margin_db += db;
@@ -150,7 +151,7 @@ Limit parse_limit(const std::string& text) {
     used = 0;
   }
   if (used == 0 || used != number.size() || !std::isfinite(limit.value)) {
-    throw Error(ErrorKind::Usage, fmt::format("'{}' is not a limit: a number or OUTPUT:number is wanted", text));
+    throw Error(ErrorCode::BadValue, fmt::format("'{}' is not a limit: a number or OUTPUT:number is wanted", text));
   }
   return limit;
 }

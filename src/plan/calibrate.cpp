@@ -21,6 +21,7 @@
 #include "plan/target.h"
 #include "plan/weight_blocks.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
 #include "vernier/tensor.h"
@@ -175,7 +176,7 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
   const auto known = ranges.find(use.tensor);
   if (known == ranges.end() || known->second.empty()) {
     throw Error(
-        ErrorKind::Input,
+        ErrorCode::Ranges,
         fmt::format("no range was seen for tensor '{}', which layer '{}' quantizes: no sample ran it, or gave it one "
                     "finite value",
                     printable(use.tensor), printable(use.layer)),

@@ -22,6 +22,7 @@
 #include "numerics/round.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -52,18 +53,18 @@ RangeStats kept_range(const RangeStats& range) {
 
 void add(CachedRanges& cache, const std::string& name, float low, float high, const std::string& place) {
   if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Ranges,
                 fmt::format("{}: [{}, {}] of tensor '{}' is not a range", place, low, high, printable(name)));
   }
   const RangeStats range{.min = low, .max = high};
   if (const std::string_view defect = range_defect(range); !defect.empty()) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Ranges,
                 fmt::format("{}: the range [{:g}, {:g}] of tensor '{}' makes the scale {:g}, which {}", place, low,
                             high, printable(name), range.absmax() / kCodes, defect));
   }
   const auto [known, fresh] = cache.ranges.emplace(name, range);
   if (fresh || known->second == range) return;
-  throw Error(ErrorKind::Input, fmt::format("{}: tensor '{}' has a second range", place, printable(name)));
+  throw Error(ErrorCode::Ranges, fmt::format("{}: tensor '{}' has a second range", place, printable(name)));
 }
 
 CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
@@ -88,13 +89,13 @@ CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
     const char* const last = line.data() + line.size();
     const auto [stop, failure] = std::from_chars(first, last, bits, 16);
     if (colon == std::string::npos || first == last || failure != std::errc() || stop != last || last - first > 8) {
-      throw Error(ErrorKind::Input, fmt::format("{}: '{}' is not NAME: HEX, a step as the hex digits of a float32",
-                                                place, printable(line.substr(0, 80))));
+      throw Error(ErrorCode::Ranges, fmt::format("{}: '{}' is not NAME: HEX, a step as the hex digits of a float32",
+                                                 place, printable(line.substr(0, 80))));
     }
     // The names of ONNX are, and all JSON.
     if (!is_utf8(line)) {
-      throw Error(ErrorKind::Input, fmt::format("{}: the name '{}' is not UTF-8: no tensor of ONNX has it", place,
-                                                printable(line.substr(0, std::min<std::size_t>(colon, 80)))));
+      throw Error(ErrorCode::Ranges, fmt::format("{}: the name '{}' is not UTF-8: no tensor of ONNX has it", place,
+                                                 printable(line.substr(0, std::min<std::size_t>(colon, 80)))));
     }
     const auto step = std::bit_cast<float>(bits);
     if (bits == 0) {
@@ -103,14 +104,14 @@ CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
     }
     // The first digit of every usual step is 1 to 4: fewer than eight are the start of a line that was cut off.
     if (last - first < 8) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::Ranges,
                   fmt::format("{}: the scale of tensor '{}' is cut off: '{}' has {} of 8 hex digits", place,
                               printable(line.substr(0, colon)), std::string_view(first, last), last - first),
                   "the file is incomplete: copy it again, or calibrate again");
     }
     if (const std::string_view defect = scale_defect(step, Format::Int8); !defect.empty()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: the scale {:g} of tensor '{}' {}", place, step,
-                                                printable(line.substr(0, colon)), defect));
+      throw Error(ErrorCode::Ranges, fmt::format("{}: the scale {:g} of tensor '{}' {}", place, step,
+                                                 printable(line.substr(0, colon)), defect));
     }
     const float absmax = std::min(absmax_of_step(step), std::numeric_limits<float>::max());
     add(cache, line.substr(0, colon), -absmax, absmax, place);
@@ -124,18 +125,18 @@ float number_of(const Json& written, const std::string& place) {
   if (const Json* const data = value->find("data")) value = data;
   while (value->is_array() && value->size() == 1) value = &value->at(0);
   if (value->is_array()) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Ranges,
                 fmt::format("{}: {} ranges, one a channel: activations have one a tensor", place, value->size()));
   }
   if (!value->is_number()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: expected a number, found {}", place, value->kind_text()));
+    throw Error(ErrorCode::Ranges, fmt::format("{}: expected a number, found {}", place, value->kind_text()));
   }
   return static_cast<float>(value->number());
 }
 
 void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& where) {
   if (!tensors.is_object()) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Ranges,
                 fmt::format("{}: ranges by tensor name were expected, found {}", where, tensors.kind_text()));
   }
   constexpr std::array<std::pair<const char*, const char*>, 2> kEnds{{{"lowest", "highest"}, {"min", "max"}}};
@@ -156,7 +157,7 @@ void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& 
       return value.contains(pair.first) && value.contains(pair.second);
     });
     if (ends == kEnds.end()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: neither [lowest, highest] nor fields of these names", place),
+      throw Error(ErrorCode::Ranges, fmt::format("{}: neither [lowest, highest] nor fields of these names", place),
                   "ranges are read from TensorRT's caches, ONNX Runtime's JSON, and what ‹vernier calibrate› writes");
     }
     add_ends(value.at(ends->first), value.at(ends->second));
@@ -168,21 +169,21 @@ CachedRanges read_ranges(const std::string& text, const std::string& where) {
   CachedRanges cache;
   if (const Json* const version = json.find("vernier_ranges")) {
     if (*version != Json(1)) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::Ranges,
                   fmt::format("{}: version {} of ranges, this program reads 1", where, json_text(*version)));
     }
     cache.kind = "ranges of vernier calibrate";
     if (const Json* const sha = json.find("model_sha256"); sha != nullptr && sha->is_text()) {
       cache.model_sha256 = sha->text();
     }
-    if (!json.contains("tensors")) throw Error(ErrorKind::Input, where + ": field 'tensors' is missing");
+    if (!json.contains("tensors")) throw Error(ErrorCode::Ranges, where + ": field 'tensors' is missing");
     add_from_json(cache, json.at("tensors"), where);
     return cache;
   }
   cache.kind = "ONNX Runtime's ranges";
   const bool whole = json.contains("data") && json.contains("calibration_method");
   if (whole && json.contains("smooth_quant") && json.at("smooth_quant") == Json(true)) {
-    throw Error(ErrorKind::Input, where + ": these ranges belong to a model that SmoothQuant changed",
+    throw Error(ErrorCode::Ranges, where + ": these ranges belong to a model that SmoothQuant changed",
                 "calibrate this model: ‹vernier calibrate MODEL --data SOURCE›");
   }
   add_from_json(cache, whole ? json.at("data") : json, where);
@@ -199,12 +200,12 @@ CachedRanges calibration_cache_from_text(const std::string& text, const std::str
   } else if (first != std::string::npos && text[first] == '{') {
     cache = read_ranges(text, where);
   } else {
-    throw Error(ErrorKind::Input, where + ": neither a TensorRT cache (first line TRT-...) nor JSON with ranges",
+    throw Error(ErrorCode::Ranges, where + ": neither a TensorRT cache (first line TRT-...) nor JSON with ranges",
                 "‹vernier calibrate MODEL --data SOURCE -o ranges.json› makes one");
   }
   if (cache.ranges.empty()) {
-    throw Error(ErrorKind::Input, where + (cache.zero_steps.empty() ? ": holds no range at all"
-                                                                    : ": holds no range: every step in it is 0"));
+    throw Error(ErrorCode::Ranges, where + (cache.zero_steps.empty() ? ": holds no range at all"
+                                                                     : ": holds no range: every step in it is 0"));
   }
   return cache;
 }
@@ -227,7 +228,7 @@ void require_cache_of(const CachedRanges& cache, const std::string& where, const
   const bool other_file = !cache.model_sha256.empty() && cache.model_sha256 != model_sha256;
   if (missing.empty() && !other_file) {
     if (zero.empty()) return;
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Ranges,
                 fmt::format("{}: step 0 for {} of {} quantized tensors ({}): they were 0 in every sample of that "
                             "calibration, and such a step has no code for any other value",
                             where, zero.size(), needed.size(), list_some(zero, 3)),
@@ -251,14 +252,14 @@ void require_cache_of(const CachedRanges& cache, const std::string& where, const
     why += fmt::format("; {} of its {} are not tensors of this model ({})", foreign.size(), cache.ranges.size(),
                        list_some(foreign, 3));
   }
-  throw Error(ErrorKind::Input, fmt::format("{}: {} of another model: {}", where, cache.kind, why),
+  throw Error(ErrorCode::OtherModel, fmt::format("{}: {} of another model: {}", where, cache.kind, why),
               "name another file for this model's ranges: this one is left as it is");
 }
 
-Ranges merged_ranges(const CachedRanges& there, const std::string& where, Ranges learned, bool alone,
-                     const std::string& model_sha256) {
+RangesByTensor merged_ranges(const CachedRanges& there, const std::string& where, RangesByTensor learned, bool alone,
+                             const std::string& model_sha256) {
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::FileUnwritable,
                 fmt::format("{}: another job wrote this file meanwhile, with {}: it is left as it is", where, what),
                 "run again with another file: ‹calibration-cache› FILE");
   };
@@ -276,11 +277,11 @@ Ranges merged_ranges(const CachedRanges& there, const std::string& where, Ranges
   return learned;
 }
 
-std::string to_tensorrt_cache(const Ranges& ranges) {
+std::string to_tensorrt_cache(const RangesByTensor& ranges) {
   std::string text = "TRT-8601-EntropyCalibration2\n";
   for (const auto& [name, range] : ranges) {
     if (name.find_first_of("\r\n") != std::string::npos) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::Ranges,
                   fmt::format("tensor '{}': TensorRT's cache is made of lines and cannot hold a name with a line end",
                               printable(name)),
                   "write ranges as JSON: ‹output› ranges.json");
@@ -293,7 +294,7 @@ std::string to_tensorrt_cache(const Ranges& ranges) {
 
 // Both hold float32 values as the doubles that readers of JSON make of them.
 
-std::string to_ranges_json(const Ranges& ranges, std::string_view method, const std::string& model_file,
+std::string to_ranges_json(const RangesByTensor& ranges, std::string_view method, const std::string& model_file,
                            const std::string& model_sha256) {
   Json tensors = Json::object();
   for (const auto& [name, observed] : ranges) {
@@ -308,7 +309,7 @@ std::string to_ranges_json(const Ranges& ranges, std::string_view method, const 
   return json_text(file, {.indent = 2, .levels = 2}) + "\n";
 }
 
-std::string to_onnxruntime_json(const Ranges& ranges, std::string_view method) {
+std::string to_onnxruntime_json(const RangesByTensor& ranges, std::string_view method) {
   const auto array = [](float value) -> Json {
     return Json::Object{{"data", double{value}}, {"dtype", "float32"}, {"CLS", "numpy.array"}};
   };

@@ -17,13 +17,13 @@
 
 namespace vernier {
 
-using Ranges = std::map<std::string, RangeStats>;
+using RangesByTensor = std::map<std::string, RangeStats>;
 
 struct CachedRanges {
   std::string kind;          // "TensorRT cache (TRT-8601-EntropyCalibration2)", for people
   bool symmetric = false;    // the file holds steps for zero point 0 only: each range is [-a, a]
   std::string model_sha256;  // of the original file; empty when the file does not say
-  Ranges ranges;             // counts are 0: nothing was looked at
+  RangesByTensor ranges;     // counts are 0: nothing was looked at
   /// TensorRT's: tensors with step 0. Its calibrator writes that for what was 0 in all samples: there is no grid for
   /// any other value.
   std::set<std::string> zero_steps;
@@ -46,19 +46,19 @@ void require_cache_of(const CachedRanges& cache, const std::string& where, const
 /// `learned` and the ranges that `there`, read from `where`, has of other tensors: another job wrote the file
 /// meanwhile, and nothing of it may be lost. `alone`: the file can hold ranges of one model only. Errors: Input when
 /// `there` has another range for a tensor, or `alone` and belongs to another file than `model_sha256`.
-Ranges merged_ranges(const CachedRanges& there, const std::string& where, Ranges learned, bool alone,
-                     const std::string& model_sha256);
+RangesByTensor merged_ranges(const CachedRanges& there, const std::string& where, RangesByTensor learned, bool alone,
+                             const std::string& model_sha256);
 
 /// TensorRT's text, under the header of its entropy calibrator, which is the one that its documentation shows. Holds
 /// symmetric steps only. Errors: Input for a name with a line end, which the format cannot say.
-std::string to_tensorrt_cache(const Ranges& ranges);
+std::string to_tensorrt_cache(const RangesByTensor& ranges);
 
 /// Ours, one line a tensor.
-std::string to_ranges_json(const Ranges& ranges, std::string_view method, const std::string& model_file,
+std::string to_ranges_json(const RangesByTensor& ranges, std::string_view method, const std::string& model_file,
                            const std::string& model_sha256);
 
 /// ONNX Runtime's, as save_tensors_data writes it, for calibration_cache_path of its quantize_static. `method` is one
 /// of its own: "MinMax", "Entropy", "Percentile".
-std::string to_onnxruntime_json(const Ranges& ranges, std::string_view method);
+std::string to_onnxruntime_json(const RangesByTensor& ranges, std::string_view method);
 
 }  // namespace vernier

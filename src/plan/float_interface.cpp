@@ -15,6 +15,7 @@
 #include "plan/normalized_file.h"
 #include "plan/pair_form.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -105,7 +106,7 @@ class FloatInterface {
   }
 
   [[noreturn]] void refuse(const InputInfo& input, const char* why) const {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::NotFloat,
                 fmt::format("{}: input '{}' is {}, and float samples cannot be quantized for it: {}",
                             printable(typed_.path.string()), printable(input.name), dtype_name(input.dtype), why),
                 "give a file with a float input and a QuantizeLinear behind it");

@@ -21,6 +21,7 @@
 #include "plan/skip_branch.h"
 #include "plan/weight_blocks.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -308,7 +309,7 @@ class Chooser {
               bool planned = true) {
     if (strict_ && planned) {
       const std::string kind = op_type.empty() ? "" : " (" + op_type + ")";
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::LayerCannot,
                   fmt::format("layer '{}'{} cannot run in {}: {}", printable(name), kind, format_title(format), why),
                   "leave the layer in float32, or let it fall back with ‹precision-constraints› prefer");
     }

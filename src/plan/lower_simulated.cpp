@@ -15,6 +15,7 @@
 #include "plan/placement.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -92,8 +93,8 @@ class GraphLowering {
   /// Of a tensor that is quantized where it is made: integer kernels give uint8.
   const QuantParams& grid_of(const std::string& tensor, const std::string& layer) const {
     if (const QuantParams* const known = plan_.grid(tensor, Format::UInt8)) return *known;
-    throw Error(ErrorKind::Input, fmt::format("layer '{}' quantizes '{}' but the plan has no range for it",
-                                              printable(layer), printable(tensor)));
+    throw Error(ErrorCode::Ranges, fmt::format("layer '{}' quantizes '{}' but the plan has no range for it",
+                                               printable(layer), printable(tensor)));
   }
 
   /// Rounds behind the outputs of `node` that are quantized where they are made; the node writes under other names
@@ -222,8 +223,8 @@ LayerRounding scaled_rounding(const Model& model, const Layer& layer, const onnx
     const bool weight = contains(layer.weights, name);
     const QuantParams* const known = plan.grid(name, format);
     if (known == nullptr) {
-      throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no range for its input '{}'",
-                                                printable(node.name()), format_name(format), printable(name)));
+      throw Error(ErrorCode::Ranges, fmt::format("layer '{}' is {} but the plan has no range for its input '{}'",
+                                                 printable(node.name()), format_name(format), printable(name)));
     }
     if (weight) {
       rounding.weight_grids[i] = {*known, Format::Float32};
@@ -267,8 +268,8 @@ LayerRounding weights_only_rounding(const Model& model, const Layer& layer, cons
   const std::string weight = node.input_size() > 1 ? node.input(1) : std::string();
   const QuantParams* const grid = plan.grid(weight, format);
   if (grid == nullptr) {
-    throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no scales for its weight '{}'",
-                                              printable(node.name()), format_name(format), printable(weight)));
+    throw Error(ErrorCode::Ranges, fmt::format("layer '{}' is {} but the plan has no scales for its weight '{}'",
+                                               printable(node.name()), format_name(format), printable(weight)));
   }
   rounding.weight_grids[1] = {*grid, rounding.format};
   return rounding;

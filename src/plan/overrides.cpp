@@ -13,13 +13,14 @@
 #include "json/json.h"
 #include "numerics/grid.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier {
 namespace {
 
 [[noreturn]] void fail(const std::string& place, const std::string& why, const std::string& hint = {}) {
-  throw Error(ErrorKind::Input, fmt::format("{}: {}", place, why), hint);
+  throw Error(ErrorCode::Ranges, fmt::format("{}: {}", place, why), hint);
 }
 
 double number(const Json& entry, const char* key, const std::string& place) {

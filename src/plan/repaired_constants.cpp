@@ -8,6 +8,7 @@
 #include "model/graph_edit.h"
 #include "plan/plan.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -21,7 +22,7 @@ Model with_repaired_constants(const Model& model, const Plan& plan) {
     if (format == Format::Float32 || format == plan.high) continue;
     const std::optional<Tensor> original = initializer(model, name);
     if (!original || original->shape() != constant.shape) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::OtherModel,
                   fmt::format("the plan repairs the constant '{}' {}, which the model {}", printable(name),
                               shape_text(constant.shape),
                               original ? "has as " + shape_text(original->shape()) : std::string("does not have")),

@@ -24,6 +24,7 @@
 #include "plan/target.h"
 #include "plan/weight_blocks.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -95,7 +96,7 @@ void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& pr
       warnings.push_back({"no-such-layer", {{"pattern", pattern}, {"nearest", near}}});
       continue;
     }
-    throw Error(ErrorKind::Usage, fmt::format("‹layer-precisions›: no layer is named '{}'", printable(pattern)),
+    throw Error(ErrorCode::UnknownName, fmt::format("‹layer-precisions›: no layer is named '{}'", printable(pattern)),
                 near.empty() ? "list the layers with: ‹vernier inspect model MODEL --show layers›"
                              : "nearest: " + list_some(near));
   }
@@ -141,7 +142,7 @@ void require_rung(const AssignedFormats& assigned, Format listed, Format wanted,
   };
   if (std::ranges::any_of(assigned.plan.layers, takes)) return;
   throw Error(
-      ErrorKind::Usage,
+      ErrorCode::LayerCannot,
       fmt::format("‹ladder›: no layer can run in {}{}{}", format_name(listed), refusal.empty() ? "" : ": ", refusal),
       "remove it from the ladder");
 }
@@ -170,7 +171,7 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
       if (asked == given) continue;
       const std::string why = "an output has the format of its layer, which layer.precision sets";
       if (precision.constraints == PrecisionConstraints::Obey) {
-        throw Error(ErrorKind::Usage,
+        throw Error(ErrorCode::LayerCannot,
                     fmt::format("layer '{}' returns {}, not the output type {}: {}", printable(setting.layer),
                                 format_title(given), format_title(asked), why));
       }
@@ -403,8 +404,8 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
         skipped.reason = exception->by_script ? "set by a script" : "set by ‹layer-precisions›";
         skipped.chosen = true;
       } else if (precision.constraints == PrecisionConstraints::Obey) {
-        throw Error(ErrorKind::Usage, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),
-                                                  format_title(of_exception), reason));
+        throw Error(ErrorCode::LayerCannot, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),
+                                                        format_title(of_exception), reason));
       } else if (exception->by_script) {
         unheard.add({"format-not-taken",
                      {{"format", format_name(format)}, {"asked", format_name(of_exception)}, {"reason", reason}}},

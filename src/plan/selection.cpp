@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -17,7 +18,7 @@ std::regex compiled(const std::string& text, const std::string& option) {
   try {
     return std::regex(text.substr(1, text.size() - 2));
   } catch (const std::regex_error&) {
-    throw Error(ErrorKind::Usage, fmt::format("{} {}: not a regular expression", option, printable(text)),
+    throw Error(ErrorCode::BadValue, fmt::format("{} {}: not a regular expression", option, printable(text)),
                 "between the slashes stands ECMAScript: /block[0-9]+\\.conv/");
   }
 }
@@ -91,11 +92,11 @@ std::set<std::string> nodes_of(const std::string& text, const Flow& flow) {
     }
   }
   if (!unknown) {
-    throw Error(ErrorKind::Usage, fmt::format("‹subgraph› {}: no ':' between inputs and outputs", printable(text)),
+    throw Error(ErrorCode::BadValue, fmt::format("‹subgraph› {}: no ':' between inputs and outputs", printable(text)),
                 "‹subgraph› input1,input2:output; an empty side stands for those of the graph");
   }
   const std::vector<std::string> near = nearest_names(*unknown, flow.names());
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::UnknownName,
               fmt::format("‹subgraph› {}: the graph has no tensor '{}'", printable(text), printable(*unknown)),
               near.empty() ? "list the tensors with: ‹vernier inspect model MODEL --show layers›"
                            : "nearest: " + list_some(near));
@@ -125,7 +126,7 @@ void NamePatterns::require_matches(const std::vector<std::string>& names, const 
     if (std::ranges::any_of(names, [&](const std::string& name) { return pattern.match(name); })) continue;
     if (may_be_absent != nullptr && may_be_absent(pattern.text)) continue;
     const std::vector<std::string> near = nearest_names(pattern.text, names);
-    throw Error(ErrorKind::Usage, fmt::format("{}: no {} is named '{}'", option_, what, printable(pattern.text)),
+    throw Error(ErrorCode::UnknownName, fmt::format("{}: no {} is named '{}'", option_, what, printable(pattern.text)),
                 near.empty() ? "list the layers with: ‹vernier inspect model MODEL --show layers›"
                              : "nearest: " + list_some(near));
   }
@@ -150,7 +151,7 @@ Selection::Selection(const Model& model, const std::vector<Layer>& layers, const
   const auto& wanted = selection.op_types;
   if (std::ranges::find(wanted, "*") != wanted.end() && std::ranges::find(wanted, "Add") != wanted.end() &&
       std::ranges::find(op_types, "Add") == op_types.end()) {
-    throw Error(ErrorKind::Usage, "‹quantize-residuals›: the network has no Add, and so no residual branch",
+    throw Error(ErrorCode::LayerCannot, "‹quantize-residuals›: the network has no Add, and so no residual branch",
                 "leave it out");
   }
   // Lists of operators are written for many networks: one that this one lacks is passed over.

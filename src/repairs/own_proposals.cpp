@@ -18,6 +18,7 @@
 #include "numerics/round.h"
 #include "repairs/repair.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/experiments.h"
 #include "vernier/onnx_model.h"
 
@@ -91,7 +92,7 @@ class IdeaReader {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::Usage, fmt::format("repair {}: {}", printable(method_.id), why));
+    throw Error(ErrorCode::BadProposal, fmt::format("repair {}: {}", printable(method_.id), why));
   }
 
   QuantParams grid_of(const std::string& tensor, std::pair<float, float> range) const {

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -64,7 +65,7 @@ void ScriptProcess::fail(const Json& failure) const {
 }
 
 void ScriptProcess::run(const ScratchFile& scratch) {
-  if (fault == ErrorKind::Input) require_no_pipe(file_);
+  if (kind_of(fault) == ErrorKind::Input) require_no_pipe(file_);
   scratch.write(program);
   ProcessOptions process;
   std::string line;
@@ -88,7 +89,8 @@ void ScriptProcess::run(const ScratchFile& scratch) {
     end = run_process(words, process);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
-    throw Error(ErrorKind::Backend, error.what(), fmt::format("{} need Python 3: ‹python› PROGRAM names it", kind));
+    throw Error(ErrorCode::ProgramFails, error.what(),
+                fmt::format("{} need Python 3: ‹python› PROGRAM names it", kind));
   }
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
   if (failure_) fail(*failure_);

@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -32,7 +33,7 @@ class ScriptProcess {
   std::function<std::string()> so_far;  // "3 samples": what was done before it ended; may be empty
   std::vector<int> inherited;           // descriptors 4, 5, ... of the program
   /// Of a program that runs no script of the user's but holds something else: whose fault its end is, and its name.
-  ErrorKind fault = ErrorKind::Input;
+  ErrorCode fault = ErrorCode::Script;
   std::string held = "the script";
   std::function<void(std::string_view)> errors;  // its standard error; empty: it is ours
 

@@ -8,12 +8,13 @@
 #include <cstring>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
 ScriptReply::ScriptReply() {
   if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
-    throw Error(ErrorKind::Backend, fmt::format("no pipe can be made: {}", std::strerror(errno)));
+    throw Error(ErrorCode::SystemLimit, fmt::format("no pipe can be made: {}", std::strerror(errno)));
   }
 }
 
@@ -27,7 +28,7 @@ void ScriptReply::send(const ScratchFile& scratch, const std::string& text) cons
   const std::string line = fmt::format("{} {}\n", offset, text.size());
   // Shorter than what a pipe holds.
   if (::write(ends_[1], line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    throw Error(ErrorKind::Backend, fmt::format("a script cannot be answered: {}", std::strerror(errno)));
+    throw Error(ErrorCode::SystemLimit, fmt::format("a script cannot be answered: {}", std::strerror(errno)));
   }
 }
 

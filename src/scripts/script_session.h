@@ -15,16 +15,17 @@
 #include "scripts/script_process.h"
 #include "scripts/script_reply.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 
 namespace vernier {
 
 struct SessionProgram {
-  std::string program;                 // one of scripts/programs.h that asks with {"next": 1}
-  std::vector<std::string> arguments;  // behind the script and its function
-  std::string kind;                    // "metric scripts"
-  std::string announces;               // "a value"
-  ErrorKind fault = ErrorKind::Input;  // as of ScriptProcess, these three
+  std::string program;                  // one of scripts/programs.h that asks with {"next": 1}
+  std::vector<std::string> arguments;   // behind the script and its function
+  std::string kind;                     // "metric scripts"
+  std::string announces;                // "a value"
+  ErrorCode fault = ErrorCode::Script;  // as of ScriptProcess, these three
   std::string held = "the script";
   std::function<void(std::string_view)> errors = {};
 };

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "json/fields.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -125,7 +126,7 @@ std::optional<Json> header_of(const std::string& line) {
 constexpr const char* kOther = "give another file: ‹journal› FILE";
 
 [[noreturn]] void refuse_journal(const std::filesystem::path& file, const std::string& what, const std::string& hint) {
-  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(file.string()), what), hint);
+  throw Error(ErrorCode::Journal, fmt::format("{}: {}", printable(file.string()), what), hint);
 }
 
 /// How much of the search `identity` says: all, or what is known before the network was run.
@@ -209,7 +210,9 @@ void Journal::open(bool resume) {
   if (path().has_parent_path()) std::filesystem::create_directories(path().parent_path(), ignored);
   descriptor_ = ::open(path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0 && !file_.chosen && !resume) return lose(std::strerror(errno));
-  if (descriptor_ < 0) refuse(std::strerror(errno));
+  if (descriptor_ < 0) {
+    throw Error(ErrorCode::FileUnwritable, fmt::format("{}: {}", printable(path().string()), std::strerror(errno)));
+  }
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   const bool held = errno == EWOULDBLOCK;
   const std::string why = fmt::format("{}: {}", printable(path().string()),
@@ -220,7 +223,7 @@ void Journal::open(bool resume) {
     notes_.push_back({"journal-held", {{"file", path().string()}}});
     return;
   }
-  throw Error(held ? ErrorKind::Usage : ErrorKind::Input, why,
+  throw Error(held ? ErrorCode::InUse : ErrorCode::FileUnwritable, why,
               held ? "wait for it, or give this one a file of its own: ‹journal› FILE" : "");
 }
 
@@ -304,7 +307,7 @@ void Journal::take(const std::string& line, std::size_t number) {
     known_[kept].push_back(trials_.size());
     trials_.push_back({kept, trial});
   } catch (const Error& error) {
-    throw Error(error.kind(), error.what(), "delete that line, or begin anew with another ‹journal› FILE");
+    throw Error(ErrorCode::Journal, error.what(), "delete that line, or begin anew with another ‹journal› FILE");
   }
 }
 

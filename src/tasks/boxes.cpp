@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -48,7 +49,7 @@ std::vector<Detection> decode_yolox(std::span<const float> rows, std::size_t col
   for (const std::int64_t stride : {8, 16, 32}) cells += (height / stride) * (width / stride);
   if (columns < 6 || rows.size() != static_cast<std::size_t>(cells) * columns) {
     throw Error(
-        ErrorKind::Input,
+        ErrorCode::Unlike,
         fmt::format(
             "{} values in rows of {} are not YOLOX grids of stride 8, 16 and 32 over {}x{}, which have {} cells",
             rows.size(), columns, height, width, cells),
@@ -80,7 +81,7 @@ std::vector<Detection> decode_yolox(std::span<const float> rows, std::size_t col
 std::vector<Detection> decode_plain(std::span<const float> boxes, std::span<const float> scores, std::size_t classes,
                                     std::size_t first_class, double least) {
   if (classes == 0 || boxes.size() % 4 != 0 || scores.size() != boxes.size() / 4 * classes || first_class >= classes) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Unlike,
                 fmt::format("{} values of boxes and {} of scores in {} classes do not belong together", boxes.size(),
                             scores.size(), classes),
                 "boxes are [N,4], scores [N,classes]");
@@ -99,7 +100,7 @@ std::vector<Detection> decode_plain(std::span<const float> boxes, std::span<cons
 
 std::vector<Detection> decode_rows(std::span<const float> rows, double least) {
   if (rows.size() % 6 != 0) {
-    throw Error(ErrorKind::Input, fmt::format("{} values are not rows of x1, y1, x2, y2, score, class", rows.size()));
+    throw Error(ErrorCode::Unlike, fmt::format("{} values are not rows of x1, y1, x2, y2, score, class", rows.size()));
   }
   std::vector<Detection> detections;
   for (std::size_t i = 0; i + 6 <= rows.size(); i += 6) {
@@ -117,8 +118,8 @@ namespace {
 std::vector<Detection> decode_decoded(std::span<const float> rows, std::size_t columns, bool objectness, double least) {
   const std::size_t first = objectness ? 5 : 4;
   if (columns <= first || rows.size() % columns != 0) {
-    throw Error(ErrorKind::Input, fmt::format("{} values in rows of {} are not rows of box{} and classes", rows.size(),
-                                              columns, objectness ? ", objectness" : ""));
+    throw Error(ErrorCode::Unlike, fmt::format("{} values in rows of {} are not rows of box{} and classes", rows.size(),
+                                               columns, objectness ? ", objectness" : ""));
   }
   std::vector<Detection> detections;
   for (std::size_t i = 0; i < rows.size(); i += columns) {

@@ -5,13 +5,14 @@
 #include <limits>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
 void PixelCounts::add(std::span<const std::int64_t> truth, std::span<const std::int64_t> got, std::int64_t ignored) {
   const auto index = [&](std::int64_t value, const char* what) {
     if (value < 0 || value >= static_cast<std::int64_t>(classes_)) {
-      throw Error(ErrorKind::Input, fmt::format("{} {} is none of the {} classes", what, value, classes_),
+      throw Error(ErrorCode::Labels, fmt::format("{} {} is none of the {} classes", what, value, classes_),
                   "‹ignore-label› N leaves pixels of that label out");
     }
     return static_cast<std::size_t>(value);

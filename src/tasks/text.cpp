@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -13,7 +14,7 @@ void Surprise::add(std::span<const float> scores, std::size_t words, std::span<c
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (targets[i] < 0) continue;
     if (targets[i] >= static_cast<std::int64_t>(words)) {
-      throw Error(ErrorKind::Input, fmt::format("token {} is none of the {} words", targets[i], words));
+      throw Error(ErrorCode::Labels, fmt::format("token {} is none of the {} words", targets[i], words));
     }
     const std::span<const float> row = scores.subspan(i * words, words);
     double most = -std::numeric_limits<double>::infinity();

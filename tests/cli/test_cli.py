@@ -226,6 +226,14 @@ def marked(case, out, err, folder):
             if (found := MARKS.search(text))]
 
 
+def without_code(command, code, err):
+    """Errors name their page: `vernier help E301`, and the first digit of the code is the exit code's."""
+    if code not in (2, 3, 4, 70) or "{vernier}" not in command or not re.search(r"^error: ", err, re.MULTILINE):
+        return []
+    digit = str(code)[0]
+    return [] if re.search(rf"vernier help E{digit}\d\d\b", err) else [f"no code E{digit}.. in stderr"]
+
+
 def test_case(case, request, tmp_path):
     for need in case.needs:
         if reason := reason_to_skip(need):
@@ -249,4 +257,5 @@ def test_case(case, request, tmp_path):
         if code != step.exit:
             wrong.insert(0, f"{step.line}: exit code {code}, wanted {step.exit}")
         wrong += marked(case, out, err, folder)
+        wrong += without_code(step.command, code, err)
         assert not wrong, "\n".join([*wrong, f"$ {command}", "-- stdout", out[-4000:], "-- stderr", err[-4000:]])

@@ -63,6 +63,7 @@ def test_a_cuda_graph(vernier, model):  # noqa: F811
     assert row["cuda_graph"] and row["latency"]["median_ms"] == 1
     done = vernier("bench", model, "--trt", "--useCudaGraph", *SHORT, mode="refuse@graph")
     assert done.returncode == 4 and "no CUDA graph can be made of this engine" in done.stderr and "leave out --use-cuda-graph" in done.stderr
+    assert "(vernier help E404)" in done.stderr
 
 
 def test_engine_files_run_on_tensorrt_without_being_told(vernier, model):  # noqa: F811

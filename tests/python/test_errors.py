@@ -26,6 +26,8 @@ VERNIER = os.environ.get("VERNIER_PROGRAM", "vernier")
 def test_kinds(model, images, tmp_path):
     with pytest.raises(vernier.InputError, match="no such file") as missing:
         vernier.diagnose(tmp_path / "no.onnx", {"image": images})
+    assert missing.value.code == "E301" and pickle.loads(pickle.dumps(missing.value)).code == "E301"
+    assert vernier.UsageError("an argument").code == "E200" and vernier.Interrupted("ended").code == ""
     assert missing.value.kind == "input" and isinstance(missing.value, ValueError)
     with pytest.raises(vernier.InputError, match="not an ONNX model"):
         vernier.diagnose(b"no model", {"image": images})

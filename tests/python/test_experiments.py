@@ -158,8 +158,9 @@ def test_ideas_that_are_none(model, images, idea, why):
 
 def test_a_model_has_to_be_the_only_change(model, images):
     whole = [{"layers": ["first"], "model": model}, {"layers": ["second"], "model": model}]
-    with pytest.raises(vernier.UsageError, match="the only change"):
+    with pytest.raises(vernier.UsageError, match="the only change") as refused:
         vernier.fix(model, images, repairs={"mine": lambda network: whole})
+    assert refused.value.code == "E214"
     other = onnx.ModelProto()
     other.CopyFrom(model)
     other.graph.output[0].name = other.graph.node[-1].output[0] = "others"

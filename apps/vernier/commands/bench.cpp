@@ -26,6 +26,7 @@
 #include "options/trtexec_words.h"
 #include "table/bench.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -72,7 +73,7 @@ std::vector<double> percentiles_of(const std::vector<std::string>& texts) {
     for (std::string one; std::getline(list, one, ',');) {
       percentiles.push_back(parse_number("--percentile", one));
       if (percentiles.back() < 0 || percentiles.back() > 100) {
-        throw Error(ErrorKind::Usage, fmt::format("--percentile {}: from 0 to 100", printable(one)));
+        throw Error(ErrorCode::BadValue, fmt::format("--percentile {}: from 0 to 100", printable(one)));
       }
     }
   }
@@ -93,7 +94,7 @@ void require_one_row(const BenchLine& line, const BenchOptions& options) {
   if (line.export_times.empty() && line.export_profile.empty() && line.export_layers.empty()) return;
   const std::size_t rows = options.runners.size() * std::max<std::size_t>(1, options.batches.size());
   if (rows == 1) return;
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::WithoutEffect,
               fmt::format("--export-...: a file in trtexec's format holds one row, and there are {}", rows),
               "--json has all of them");
 }
@@ -101,9 +102,11 @@ void require_one_row(const BenchLine& line, const BenchOptions& options) {
 BenchOptions options_of(BenchLine& line, const std::string& command) {
   std::vector<std::string> models = line.models;
   models.insert(models.end(), line.named_models.begin(), line.named_models.end());
-  if (models.empty()) throw Error(ErrorKind::Usage, "vernier bench: no model was given", "vernier bench MODEL");
+  if (models.empty())
+    throw Error(ErrorCode::MissingArgument, "vernier bench: no model was given", "vernier bench MODEL");
   if (line.result.json && line.markdown) {
-    throw Error(ErrorKind::Usage, "--json and --markdown: only one of them can be printed", "leave out one of them");
+    throw Error(ErrorCode::Contradiction, "--json and --markdown: only one of them can be printed",
+                "leave out one of them");
   }
   choose_runner(line, models);
   BenchOptions options;
@@ -124,7 +127,7 @@ BenchOptions options_of(BenchLine& line, const std::string& command) {
   }
   read_rows(table::kTiming, line.timing, options);
   for (const auto& [option, value] : {std::pair{"--warm-up", options.warm_up_ms}, {"--duration", options.seconds}}) {
-    if (value < 0) throw Error(ErrorKind::Usage, fmt::format("{} {}: must not be below 0", option, value));
+    if (value < 0) throw Error(ErrorCode::BadValue, fmt::format("{} {}: must not be below 0", option, value));
   }
   options.percentiles = percentiles_of(line.timing.all("--percentile"));
   options.layers |= !line.export_profile.empty();

@@ -10,6 +10,7 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -44,7 +45,7 @@ Command add_bundle(CLI::App& root) {
           [line](Console& console) {
             for (const std::string& text : line->data.without_effect()) console.warning(text);
             if (line->report.empty()) {
-              throw Error(ErrorKind::Usage, "--report is missing: it names the failing layers",
+              throw Error(ErrorCode::MissingArgument, "--report is missing: it names the failing layers",
                           "vernier diagnose MODEL ... -o out writes out/report.json");
             }
             BundleOptions options;

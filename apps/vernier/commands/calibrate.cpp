@@ -8,6 +8,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/report/text.h"
 
@@ -27,7 +28,8 @@ CalibrateOptions options_of(const CalibrateLine& line, const std::string& comman
   options.model = line.model;
   options.output = line.output;
   if (!line.form.empty()) {
-    if (line.output.empty()) throw Error(ErrorKind::Usage, "--ranges-format: no file is written", "-o ranges.json");
+    if (line.output.empty())
+      throw Error(ErrorCode::WithoutEffect, "--ranges-format: no file is written", "-o ranges.json");
     options.output_form = parse_choice<RangesForm>("--ranges-format", line.form);
   }
   options.measure = line.data.values();

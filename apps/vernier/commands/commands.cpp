@@ -8,6 +8,7 @@
 
 #include "console/console.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 
@@ -23,7 +24,7 @@ void print_result(Console& console, const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!text.ends_with('\n')) std::fputc('\n', stdout);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw Error(ErrorKind::Input, fmt::format("standard output: cannot write: {}", std::strerror(errno)));
+    throw Error(ErrorCode::FileUnwritable, fmt::format("standard output: cannot write: {}", std::strerror(errno)));
   }
 }
 

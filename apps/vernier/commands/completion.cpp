@@ -21,6 +21,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "table/entries.h"
+#include "vernier/error_code.h"
 #include "vernier/fix.h"
 #include "vernier/marks.h"
 #include "vernier/report/causes.h"
@@ -144,6 +145,12 @@ void add_names(Json& data) {
     data["repairs"].add(named(repair.id, repair.text, "cost", repair.cost));
   for (const ExitCode& code : kExitCodes) {
     data["exit_codes"].add(named(std::to_string(code.code), code.meaning, "kind", ""));
+  }
+  for (const ErrorPage& page : error_pages()) {
+    Json entry = named(code_name(page.code), page.title, "why", command_words(page.why));
+    entry["cure"] = command_words(page.cure);
+    entry["command"] = command_words(page.command);
+    data["errors"].add(std::move(entry));
   }
   for (std::size_t i = 0; i < words_of(Outcome{}).size(); ++i) {
     const auto outcome = static_cast<Outcome>(i);

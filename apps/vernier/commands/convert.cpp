@@ -17,6 +17,7 @@
 #include "scripts/script_location.h"
 #include "table/precision.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/quantize.h"
 #include "vernier/report/quantize.h"
@@ -47,7 +48,7 @@ bool is_engine_name(const std::filesystem::path& path) {
 bool writes_engine(const ConvertLine& line) {
   if (line.kind.empty()) return is_engine_name(line.output);
   if (line.kind == "onnx-like-trt-network") {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::NotSupported,
                 "--convert-to onnx-like-trt-network: vernier does not write TensorRT's network as ONNX",
                 "--convert-to onnx for the typed model");
   }
@@ -69,19 +70,20 @@ SanitizeOptions copy_of(const ConvertLine& line) {
 }
 
 void require_output(const ConvertLine& line) {
-  if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier convert: -o is missing", "-o out.onnx");
+  if (line.output.empty()) throw Error(ErrorCode::MissingArgument, "vernier convert: -o is missing", "-o out.onnx");
 }
 
 QuantizeOptions options_of(const ConvertLine& line) {
   if (line.plan.empty() == !line.precision.any_low()) {
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::MissingArgument,
         line.plan.empty() ? "nothing to convert to: neither a plan nor a low format was given"
                           : "--plan and a low format: the plan already holds the format of each layer",
         line.plan.empty() ? "add --plan plan.json, or --int8, --fp16, --bf16 or --fp8" : "leave out one of them");
   }
   if (!line.plan.empty() && line.precision.any_script()) {
-    throw Error(ErrorKind::Usage, "--plan and a network script: the plan already holds the format of each layer",
+    throw Error(ErrorCode::Contradiction,
+                "--plan and a network script: the plan already holds the format of each layer",
                 "leave out one of them");
   }
   QuantizeOptions options;
@@ -102,7 +104,7 @@ QuantizeOptions options_of(const ConvertLine& line) {
 void refuse_beside_plan(const CLI::App& app) {
   for (const GivenOption& option : given_options(app)) {
     if (option.group != "Precision" || option.name == "--plan") continue;
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::Contradiction,
                 fmt::format("--plan and {}: the plan already holds the format and scales of each layer", option.name),
                 "leave out one of them, or edit the plan, which is JSON");
   }
@@ -160,7 +162,7 @@ Command add_convert(CLI::App& root) {
             if (only_copies(*line)) {
               require_writable_file(line->output);
               if (line->json)
-                throw Error(ErrorKind::Usage, "--json: nothing to print, because the model is only copied",
+                throw Error(ErrorCode::WithoutEffect, "--json: nothing to print, because the model is only copied",
                             "leave it out");
               SanitizeOptions copy = copy_of(*line);
               copy.output = line->output;

@@ -9,6 +9,7 @@
 #include "options/options.h"
 #include "vernier/data_files.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/sinks.h"
 
 namespace vernier::cli {
@@ -39,7 +40,8 @@ Command add_data_command(CLI::App& root, const std::string& name, const std::str
 
   return {&app, &line->messages, [line, name, job, text](Console& console) {
             if (line->output.empty()) {
-              throw Error(ErrorKind::Usage, fmt::format("vernier data {}: -o is missing", name), "-o joined.json");
+              throw Error(ErrorCode::MissingArgument, fmt::format("vernier data {}: -o is missing", name),
+                          "-o joined.json");
             }
             SavedFilesOptions options;
             options.paths.assign(line->paths.begin(), line->paths.end());

@@ -14,6 +14,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/text.h"
@@ -37,7 +38,7 @@ DiffOptions options_of(const DiffLine& line) {
   if (!line.reference.empty()) files.insert(files.begin(), line.reference);
   if (!line.tested.empty()) files.push_back(line.tested);
   if (files.size() != 2) {
-    throw Error(ErrorKind::Usage, "data diff needs two files of saved outputs, the reference first",
+    throw Error(ErrorCode::MissingArgument, "data diff needs two files of saved outputs, the reference first",
                 "vernier data diff REFERENCE TESTED, or --fp16-outputs REFERENCE --int8-outputs TESTED");
   }
   options.reference = files[0];

@@ -7,6 +7,7 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/text.h"
 
@@ -41,7 +42,7 @@ Command add_debug_loss(CLI::App& root, const std::string& command) {
   return {&app, &line->messages,
           [line, command](Console& console) {
             if (line->csv && line->result.json) {
-              throw Error(ErrorKind::Usage, "--csv and --json: choose one", "leave out one of them");
+              throw Error(ErrorCode::Contradiction, "--csv and --json: choose one", "leave out one of them");
             }
             for (const std::string& text : line->data.without_effect()) console.warning(text);
             DebugLossOptions options;

@@ -18,6 +18,7 @@
 #include "options/parse_values.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/kept_set.h"
@@ -44,14 +45,15 @@ struct PrecisionLine : DiagnosisLine {
 /// What a comparison as a search's objective cannot do.
 void refuse_without_meaning(const ComparisonGroup& comparison) {
   if (comparison.check_average) {
-    throw Error(ErrorKind::Usage, "--check-average: debug precision checks every iteration", "leave it out");
+    throw Error(ErrorCode::WithoutEffect, "--check-average: debug precision checks every iteration", "leave it out");
   }
   if (comparison.fail_fast) {
-    throw Error(ErrorKind::Usage, "--fail-fast: each trial must run to its end, because its figures guide the search",
+    throw Error(ErrorCode::WithoutEffect,
+                "--fail-fast: each trial must run to its end, because its figures guide the search",
                 "--budget N bounds the search");
   }
   if (!comparison.save_accuracy.empty()) {
-    throw Error(ErrorKind::Usage, "--save-accuracy-results: a search compares many times",
+    throw Error(ErrorCode::WithoutEffect, "--save-accuracy-results: a search compares many times",
                 "pass -o DIR, then compare the output model with vernier run");
   }
 }
@@ -62,7 +64,7 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
   options.latency = false;
   refuse_without_meaning(line.comparison);
   if (options.measure.requirement && line.comparison.any()) {
-    throw Error(ErrorKind::Usage, "a requirement and comparison options: only one can decide",
+    throw Error(ErrorCode::Contradiction, "a requirement and comparison options: only one can decide",
                 "leave out one of the two");
   }
   options.confirm_on = line.on_engine.on();
@@ -71,25 +73,25 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
     options.search.minimal_too = false;
     options.engine = line.on_engine.values(options.measure.data);
     if (!(options.measure.requirement || line.task.given()) || line.check.given() || line.ask) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::WithoutEffect,
                   "--on measures a requirement, labels or a metric script, not a comparison or a check",
                   "--min-sqnr DB, or another requirement");
     }
   }
   if (line.task.given()) {
     if (line.comparison.any() || line.check.given() || line.ask) {
-      throw Error(ErrorKind::Usage, "labels, a metric script, a comparison, a check: only one can decide",
+      throw Error(ErrorCode::Contradiction, "labels, a metric script, a comparison, a check: only one can decide",
                   "leave out the others");
     }
     return options;
   }
   if (line.check.given() || line.ask) {
     if (line.check.given() && line.ask) {
-      throw Error(ErrorKind::Usage, "--ask and --check: only one can decide", "leave out one of the two");
+      throw Error(ErrorCode::Contradiction, "--ask and --check: only one can decide", "leave out one of the two");
     }
     if (options.measure.requirement || line.comparison.any()) {
       throw Error(
-          ErrorKind::Usage,
+          ErrorCode::Contradiction,
           fmt::format("{} decides alone: leave out the requirement or the comparison", line.ask ? "--ask" : "--check"),
           "leave out one of the two");
     }

@@ -12,6 +12,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/reduce.h"
 #include "vernier/report/reduce.h"
@@ -32,15 +33,15 @@ struct ReduceLine {
 
 ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   if (line.output.empty() && line.min_good.empty()) {
-    throw Error(ErrorKind::Usage, "vernier debug reduce: -o is missing", "-o reduced.onnx");
+    throw Error(ErrorCode::BadValue, "vernier debug reduce: -o is missing", "-o reduced.onnx");
   }
   if (line.no_inputs && line.no_outputs) {
-    throw Error(ErrorKind::Usage, "--no-reduce-inputs and --no-reduce-outputs: nothing is left to reduce",
+    throw Error(ErrorCode::BadValue, "--no-reduce-inputs and --no-reduce-outputs: nothing is left to reduce",
                 "leave out one of them");
   }
   const bool simulated = !line.check_sim.empty();
   if (simulated && line.check.given()) {
-    throw Error(ErrorKind::Usage, "--check-sim and --check: only one can decide", "leave out one of them");
+    throw Error(ErrorCode::BadValue, "--check-sim and --check: only one can decide", "leave out one of them");
   }
   ReduceOptions options;
   options.model = line.model;
@@ -59,21 +60,21 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   options.check = line.check.values(simulated);
   if (simulated) {
     if (!options.check.load_replay.empty()) {
-      throw Error(ErrorKind::Usage, "--load-debug-replay belongs to --check; --check-sim always measures anew");
+      throw Error(ErrorCode::BadValue, "--load-debug-replay belongs to --check; --check-sim always measures anew");
     }
     SimulatedCheck& check = options.simulated.emplace();
     check.low = parse_format_name("--check-sim", line.check_sim);
     check.on = line.engine.on();
     check.engine = line.engine.values(options.measure.data);
     if (check.low == Format::Float32 && !check.on) {
-      throw Error(ErrorKind::Usage, "--check-sim float32: float32 is the reference of the check",
+      throw Error(ErrorCode::BadValue, "--check-sim float32: float32 is the reference of the check",
                   "int8 or float16; or --on ENGINE, to check the engine's float32");
     }
     check.target = parse_choice<Target>("--target", line.target);
     check.min_sqnr_db = parse_number("--min-sqnr", line.min_sqnr);
   }
   if (!simulated && line.engine.on()) {
-    throw Error(ErrorKind::Usage, "--on belongs to --check-sim", "--check-sim int8 --on tensorrt");
+    throw Error(ErrorCode::BadValue, "--on belongs to --check-sim", "--check-sim int8 --on tensorrt");
   }
   options.command = command;
   return options;

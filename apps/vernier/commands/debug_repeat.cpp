@@ -11,6 +11,7 @@
 #include "options/parse_values.h"
 #include "vernier/check.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/quantize.h"
 #include "vernier/repeat.h"
 
@@ -27,7 +28,8 @@ struct RepeatLine {
 };
 
 Until until_of(const std::string& text) {
-  if (text.empty()) throw Error(ErrorKind::Usage, "--until is missing", "--until good, --until bad, or a number");
+  if (text.empty())
+    throw Error(ErrorCode::MissingArgument, "--until is missing", "--until good, --until bad, or a number");
   Until until;
   if (text == "good" || text == "bad") {
     until.stop = text == "good" ? Until::Stop::Good : Until::Stop::Bad;

@@ -9,6 +9,7 @@
 #include "options/rows.h"
 #include "table/diagnose.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/outcome.h"
@@ -28,7 +29,7 @@ DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command)
   DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*journals=*/{});
   read_rows(table::kAlternatives, line.typed, options);
   if (line.typed.given("--no-options") && line.typed.given("--options")) {
-    throw Error(ErrorKind::Usage, "--options and --no-options contradict each other", "leave out one of them");
+    throw Error(ErrorCode::Contradiction, "--options and --no-options contradict each other", "leave out one of them");
   }
   if (!line.typed.given("--options")) options.alternatives = line.typed.given("--no-options") ? 0 : 2;
   return options;

@@ -11,6 +11,7 @@
 #include "table/precision.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kept_set.h"
@@ -27,16 +28,16 @@ std::string diagnosis_words(const DiagnoseReport& report, bool json, const TextO
 DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::string& missing,
                                       const std::filesystem::path& journals) const {
   if (search.has_ladder() && precision.any_low()) {
-    throw Error(ErrorKind::Usage, "--ladder names all formats, and --int8, --fp16 or the like one more",
+    throw Error(ErrorCode::Contradiction, "--ladder names all formats, and --int8, --fp16 or the like one more",
                 "remove --int8, --fp16 or the like");
   }
   if (!precision.any_low() && !search.has_ladder())
-    throw Error(ErrorKind::Usage, missing, "add --int8, --fp16, --bf16 or --fp8");
+    throw Error(ErrorCode::MissingArgument, missing, "add --int8, --fp16, --bf16 or --fp8");
   DiagnoseOptions options;
   const std::string& float_model = typed.last("--float");
   const std::string& quantized = typed.last("--from");
   if (!float_model.empty() && !quantized.empty()) {
-    throw Error(ErrorKind::Usage, "--float and --from both name a second model",
+    throw Error(ErrorCode::Contradiction, "--float and --from both name a second model",
                 "QUANTIZED --float FLOAT, or FLOAT --from QUANTIZED: leave one out");
   }
   options.model = float_model.empty() ? model : float_model;
@@ -49,7 +50,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.search = search.values(journals);
   if (search.has_ladder()) {
     if (options.precision.high != Format::Float32) {
-      throw Error(ErrorKind::Usage, "--ladder ends with the high format, which --precision names again",
+      throw Error(ErrorCode::WithoutEffect, "--ladder ends with the high format, which --precision names again",
                   "remove --precision");
     }
     options.precision.low.assign(options.search.ladder.begin(), options.search.ladder.end() - 1);
@@ -61,7 +62,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.rank = typed.given("--rank");
   options.quick = typed.given("--quick");
   if (options.rank && options.quick) {
-    throw Error(ErrorKind::Usage, "--rank asks for more than the answer, and --quick for nothing else",
+    throw Error(ErrorCode::Contradiction, "--rank asks for more than the answer, and --quick for nothing else",
                 "leave one out");
   }
   options.command = command;
@@ -76,7 +77,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   if (keeps && !cache.empty()) options.cache_folder = cache / "measured";
   if (!keeps) options.measure.partial_folder.clear();
   if (task.given() && options.measure.requirement) {
-    throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
+    throw Error(ErrorCode::Contradiction, "labels, a metric script, a requirement: only one can decide",
                 "leave out the others");
   }
   return options;
@@ -126,7 +127,7 @@ void DiagnosisLine::read_claim(MeasureOptions& measure) const {
   measure.cross_fit = !typed.given("--no-split");
   const bool given = typed.given("--claim-confidence");
   if (given && !measure.requirement) {
-    throw Error(ErrorKind::Usage, "--claim-confidence needs a requirement", "--min-sqnr DB");
+    throw Error(ErrorCode::MissingArgument, "--claim-confidence needs a requirement", "--min-sqnr DB");
   }
   if (!measure.requirement) return;
   measure.requirement->confidence =

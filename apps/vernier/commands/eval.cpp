@@ -12,6 +12,7 @@
 #include "options/task_group.h"
 #include "table/task.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/eval.h"
 #include "vernier/report/text.h"
 
@@ -36,7 +37,8 @@ EvalOptions options_of(const EvalLine& line, const std::string& command) {
   options.against = line.against;
   options.on = line.on.on();
   if (line.onnxruntime) {
-    if (options.on) throw Error(ErrorKind::Usage, "--onnxrt and --on: both choose an engine", "leave out one of them");
+    if (options.on)
+      throw Error(ErrorCode::Contradiction, "--onnxrt and --on: both choose an engine", "leave out one of them");
     options.on = MeasureOn::OnnxRuntime;
   }
   read_rows(table::kLimits, line.limits, options);

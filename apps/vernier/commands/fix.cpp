@@ -10,6 +10,7 @@
 #include "console/console.h"
 #include "options/gate_group.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/outcome.h"
@@ -34,14 +35,14 @@ void check_ids(const std::string& option, const std::vector<std::string>& ids) {
   for (const RepairName& repair : repair_names()) known.push_back(repair.id);
   for (const std::string& id : ids) {
     if (std::ranges::find(known, id) != known.end()) continue;
-    throw Error(ErrorKind::Usage, option + ": '" + printable(id) + "' is not a repair",
+    throw Error(ErrorCode::UnknownName, option + ": '" + printable(id) + "' is not a repair",
                 "repairs: " + list_some(known, known.size()));
   }
 }
 
 FixOptions options_of(const FixLine& line, const std::string& command) {
   if (line.latency && line.no_latency) {
-    throw Error(ErrorKind::Usage, "--latency and --no-latency contradict each other", "leave out one of them");
+    throw Error(ErrorCode::Contradiction, "--latency and --no-latency contradict each other", "leave out one of them");
   }
   check_ids("--allow", line.allow);
   check_ids("--forbid", line.forbid);

@@ -17,10 +17,12 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "console/exit_codes.h"
+#include "console/help.h"
 #include "options/options.h"
 #include "plan/plan.h"
 #include "repairs/repair_texts.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/fix.h"
 #include "vernier/marks.h"
 #include "vernier/report/causes.h"
@@ -87,6 +89,21 @@ std::string codes() {
     text += fmt::format("  {:<16}{}\n", word_of(outcome), text_of(outcome));
   }
   return text;
+}
+
+std::string errors() {
+  std::string text =
+      "Error codes. The first digit is the exit code: 2 usage, 3 input, 4 backend, 7 internal (70).\n"
+      "vernier help E301 explains one of them.\n\n";
+  for (const ErrorPage& page : error_pages()) text += fmt::format("{}  {}\n", code_name(page.code), page.title);
+  return text;
+}
+
+/// What `vernier help E301` prints.
+std::string text_of(const ErrorPage& page) {
+  const auto part = [](const char* text) { return wrap(command_words(text), 6, 80); };
+  return fmt::format("{}: {}\n\nWhy   {}\nFix   {}\n      $ {}\n", code_name(page.code), page.title, part(page.why),
+                     part(page.cure), command_words(page.command));
 }
 
 struct ReportColumn {
@@ -190,6 +207,9 @@ std::vector<Explained> explained_names() {
   };
   for (const ReportColumn& column : kColumns) add(column, "a column of reports");
   for (const ReportColumn& word : kWords) add(word, "a word of reports");
+  for (const ErrorPage& page : error_pages()) {
+    all.push_back({code_name(page.code), text_of(page) + listed_by("errors")});
+  }
   for (const ExitCode& code : kExitCodes) {
     const std::string text = fmt::format("exit code {}\n  {}\n{}", code.code, code.meaning, listed_by("codes"));
     all.push_back({fmt::format("E{}", code.code), text});
@@ -199,14 +219,15 @@ std::vector<Explained> explained_names() {
 }
 
 bool is_code(const std::string& name) {
-  return name.size() > 1 && name.front() == 'E' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+  return name.size() > 1 && (name.front() == 'E' || name.front() == 'e') &&
+         name.find_first_not_of("0123456789", 1) == std::string::npos;
 }
 
 /// A name may be that of a cause and of a repair.
 std::string explanation(const std::vector<std::string>& words) {
   const std::string given = fmt::format("{}", fmt::join(words, "-"));
-  // Words have no capitals; exit codes (E4) do.
-  const std::string name = is_code(given) ? given : lower_case(given);
+  // Words have no capitals; exit codes (E4) and error codes (E301) do.
+  const std::string name = is_code(given) ? "E" + given.substr(1) : lower_case(given);
   std::vector<std::string> names;
   std::string text;
   for (const Explained& each : explained_names()) {
@@ -216,18 +237,21 @@ std::string explanation(const std::vector<std::string>& words) {
   if (!text.empty()) return text;
   const std::vector<std::string> nearest = nearest_names(name, names);
   throw Error(
-      ErrorKind::Usage,
+      ErrorCode::UnknownCommand,
       fmt::format("no command, and no name in a report: '{}'", printable(fmt::format("{}", fmt::join(words, " ")))),
-      nearest.empty() ? "‹vernier help causes›, ‹vernier help repairs› and ‹vernier help codes› list the names"
+      nearest.empty() ? "‹vernier help causes›, ‹vernier help repairs›, ‹vernier help codes› and ‹vernier help errors› "
+                        "list the names"
                       : fmt::format("nearest: {}", fmt::join(nearest, ", ")));
 }
 
 Command name_of_a_report(CLI::App& root) {
   auto messages = std::make_shared<MessageGroup>();
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App& app = add_command(command_group(root, "help", "Explain a topic or a command"), "name",
-                              "Explain a cause, a repair, an outcome, an exit code or a word of reports");
-  add_arguments(app, "NAME", *words, "as in a report: concat-scales, smooth, certified, SQNR; an exit code: E4");
+  CLI::App& app =
+      add_command(command_group(root, "help", "Explain a topic or a command"), "name",
+                  "Explain an error code, a cause, a repair, an outcome, an exit code or a word of reports");
+  add_arguments(app, "NAME", *words,
+                "as in a report: concat-scales, smooth, certified, SQNR; an error code: E301; an exit code: E4");
   add_message_options(app, *messages);
   add_footer(app, "Example: vernier help concat-scales");
   return {&app, messages.get(), [messages, words](Console& console) {
@@ -255,6 +279,7 @@ std::vector<Command> add_help_topics(CLI::App& root) {
       topic(root, "causes", "List the causes that diagnose and fix look for", causes),
       topic(root, "repairs", "List the repairs of fix, and what each costs at run time", repairs),
       topic(root, "codes", "List exit codes and outcomes", codes),
+      topic(root, "errors", "List the error codes that hints name", errors),
       name_of_a_report(root),
       topic(root, "report-schema", "Print the JSON Schema of report.json of diagnose and fix", report_schema),
       topic(root, "verify-schema", "Print the JSON Schema of report.json of verify", verify_schema),

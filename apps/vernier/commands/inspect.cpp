@@ -14,6 +14,7 @@
 #include "options/rows.h"
 #include "table/measure.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/scheme.h"
 #include "vernier/report/text.h"
 #include "vernier/scheme.h"
@@ -93,14 +94,15 @@ Command add_inspect(CLI::App& root) {
               shows.insert(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
             }
             if (line->visual.empty() && !line->report.empty()) {
-              throw Error(ErrorKind::Usage, "--report colours a picture and has no effect without --visual",
+              throw Error(ErrorCode::WithoutEffect, "--report colours a picture and has no effect without --visual",
                           "--visual FILE.svg");
             }
             if (!line->visual.empty()) require_writable_file(line->visual);
             const bool shows_formats = shows.contains("formats");
             if (line->csv || (line->result.json && shows_formats)) {
               if (!shows_formats || line->show.size() > 1 || line->csv == line->result.json) {
-                throw Error(ErrorKind::Usage, "--csv, or --json with --show formats, prints nothing but formats",
+                throw Error(ErrorCode::WithoutEffect,
+                            "--csv, or --json with --show formats, prints nothing but formats",
                             "leave out the other values of --show");
               }
               const SchemeReport report = inspect_formats(line->model);

@@ -5,6 +5,7 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/scheme.h"
 #include "vernier/report/text.h"
 #include "vernier/scheme.h"
@@ -36,7 +37,7 @@ Command add_inspect_plan(CLI::App& root) {
 
   return {&app, &line->messages, [line](Console& console) {
             if (line->csv && line->result.json) {
-              throw Error(ErrorKind::Usage, "--csv and --json: choose one", "leave out one of them");
+              throw Error(ErrorCode::Contradiction, "--csv and --json: choose one", "leave out one of them");
             }
             const TextOptions text = line->result.values();
             const SchemeReport report = inspect_plan(line->plan, line->model);

@@ -6,6 +6,7 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/inspect.h"
 
 namespace vernier::cli {
@@ -46,7 +47,8 @@ Command add_diff(CLI::App& group) {
   add_message_options(app, line->messages);
   return {&app, &line->messages, [line](Console& console) {
             if (line->folder.empty() && (line->good.empty() || line->bad.empty())) {
-              throw Error(ErrorKind::Usage, "--dir is missing", "--dir polygraphy_artifacts, or --good and --bad");
+              throw Error(ErrorCode::MissingArgument, "--dir is missing",
+                          "--dir polygraphy_artifacts, or --good and --bad");
             }
             DiffTacticsOptions options;
             options.folder = line->folder;

@@ -17,6 +17,7 @@
 #include "options/parse_values.h"
 #include "options/task_group.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/text.h"
@@ -41,7 +42,7 @@ std::vector<Stage> stages_of(const PipelineLine& line) {
   for (const std::string& text : line.stages) {
     const std::size_t colon = text.find(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
-      throw Error(ErrorKind::Usage, fmt::format("--stage: '{}' is not NAME:FILE", printable(text)),
+      throw Error(ErrorCode::BadValue, fmt::format("--stage: '{}' is not NAME:FILE", printable(text)),
                   "--stage float:model.onnx");
     }
     const std::size_t at = text.rfind('@');  // of other words behind it, a part of the file's name

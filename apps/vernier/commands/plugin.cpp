@@ -13,6 +13,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/plugins.h"
 
 namespace vernier::cli {
@@ -56,7 +57,7 @@ struct PatternLine {
   template <class Options>
   Options values(const char* command) const {
     if (folder.empty()) {
-      throw Error(ErrorKind::Usage, fmt::format("vernier plugin {}: --plugin-dir is missing", command),
+      throw Error(ErrorCode::MissingArgument, fmt::format("vernier plugin {}: --plugin-dir is missing", command),
                   "--plugin-dir DIR, with one folder per plugin");
     }
     Options options;
@@ -65,14 +66,14 @@ struct PatternLine {
     options.python = python;
     if (!seconds.empty()) options.script_seconds = parse_number("--timeout", seconds);
     if (!seconds.empty() && !(options.script_seconds > 0)) {
-      throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s is not a time limit", seconds),
+      throw Error(ErrorCode::BadValue, fmt::format("--timeout: {} s is not a time limit", seconds),
                   "--timeout 600, for example");
     }
     return options;
   }
   std::vector<PluginMatches> matches(const char* command, Console& console) const {
     if (!included.empty() && !excluded.empty()) {
-      throw Error(ErrorKind::Usage, "--include and --exclude cannot be combined", "leave out one of them");
+      throw Error(ErrorCode::Contradiction, "--include and --exclude cannot be combined", "leave out one of them");
     }
     auto options = values<MatchPluginsOptions>(command);
     options.included = included;

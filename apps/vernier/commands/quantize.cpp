@@ -19,6 +19,7 @@
 #include "options/rules_options.h"
 #include "table/precision.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
@@ -46,8 +47,8 @@ void add_options(CLI::App& app, QuantizeLine& line) {
   add_rows(app, table::kRules, line.texts);
 }
 
-[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
-  throw Error(ErrorKind::Usage, what, hint);
+[[noreturn]] void refuse(ErrorCode code, const std::string& what, const std::string& hint) {
+  throw Error(code, what, hint);
 }
 
 /// Adds what --quantize-mode says to the formats asked for.
@@ -72,12 +73,13 @@ void apply_mode(const std::string& mode, PrecisionOptions& precision) {
 
 void apply_activations(const Texts& texts, PrecisionOptions& precision) {
   const bool symmetric = texts.given("--symmetric"), asymmetric = texts.given("--asymmetric");
-  if (symmetric && asymmetric) refuse("--symmetric and --asymmetric: choose one", "leave out one of them");
+  if (symmetric && asymmetric)
+    refuse(ErrorCode::Contradiction, "--symmetric and --asymmetric: choose one", "leave out one of them");
   if (!symmetric && !asymmetric) return;
   const bool has_codes_from_zero =
       std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
   if (asymmetric && precision.target == Target::TensorRt && !has_codes_from_zero) {
-    refuse("--asymmetric: TensorRT supports only zero point 0",
+    refuse(ErrorCode::WithoutEffect, "--asymmetric: TensorRT supports only zero point 0",
            "--target openvino and --target onnxruntime support asymmetric activations");
   }
   precision.rules.symmetric_activations = symmetric;
@@ -87,7 +89,8 @@ void apply_bias(const std::string& text, PrecisionOptions& precision) {
   if (text.empty()) return;
   const bool integer = parse_choice("--bias", text, {"int32", "float"}) == "int32";
   if (integer && precision.target != Target::OnnxRuntime) {
-    refuse(fmt::format("--bias int32: {} adds biases in float",
+    refuse(ErrorCode::WithoutEffect,
+           fmt::format("--bias int32: {} adds biases in float",
                        precision.target == Target::OpenVino ? "OpenVINO" : "TensorRT"),
            "--target onnxruntime stores biases in int32");
   }
@@ -95,12 +98,13 @@ void apply_bias(const std::string& text, PrecisionOptions& precision) {
 }
 
 QuantizeOptions options_of(const QuantizeLine& line) {
-  if (line.output.empty()) refuse("vernier quantize: -o is missing", "-o out.onnx");
+  if (line.output.empty()) refuse(ErrorCode::MissingArgument, "vernier quantize: -o is missing", "-o out.onnx");
   const Texts& texts = line.texts;
   if (texts.given("--per-tensor") && texts.given("--per-channel"))
-    refuse("--per-tensor and --per-channel: choose one", "leave out one of them");
+    refuse(ErrorCode::Contradiction, "--per-tensor and --per-channel: choose one", "leave out one of them");
   if (texts.given("--dq-only") && texts.given("--add-qdq-pair-to-weight")) {
-    refuse("--dq-only and --add-qdq-pair-to-weight: weights are stored either quantized or in float",
+    refuse(ErrorCode::Contradiction,
+           "--dq-only and --add-qdq-pair-to-weight: weights are stored either quantized or in float",
            "leave out one of them");
   }
   QuantizeOptions options;
@@ -118,17 +122,19 @@ QuantizeOptions options_of(const QuantizeLine& line) {
         const bool wide = format == Format::Int16 || format == Format::UInt16;
         return format == Format::Int4 || format == Format::UInt4 || (wide && rules.weight_bits == 4);
       })) {
-    refuse("--block-size has no effect without INT4 or UINT4 weights", "add --quantize-mode int4");
+    refuse(ErrorCode::WithoutEffect, "--block-size has no effect without INT4 or UINT4 weights",
+           "add --quantize-mode int4");
   }
   if (rules.block_size % 32 != 0 || rules.block_size == 96) {
-    refuse(fmt::format("--block-size {}: engines support blocks of 32, 64 or 128", rules.block_size),
+    refuse(ErrorCode::BadValue,
+           fmt::format("--block-size {}: engines support blocks of 32, 64 or 128", rules.block_size),
            "--block-size 64");
   }
   if (rules.paired_weights && options.precision.high != Format::Float32) {
-    refuse(
-        "--add-qdq-pair-to-weight: with --high-precision-dtype float16 or bfloat16, weights are always stored "
-        "quantized",
-        "leave out one of them");
+    refuse(ErrorCode::WithoutEffect,
+           "--add-qdq-pair-to-weight: with --high-precision-dtype float16 or bfloat16, weights are always stored "
+           "quantized",
+           "leave out one of them");
   }
   read_rows(table::kSelection, texts, options.precision.selection);
   apply_residuals(texts.given("--quantize-residuals"), options.precision);

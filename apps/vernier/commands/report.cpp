@@ -15,6 +15,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/gate.h"
@@ -41,15 +42,15 @@ DiagnoseReport read_report(const std::string& file) {
 
 void check_usage(const ReportLine& line) {
   if (line.diff.empty() && line.report.empty()) {
-    throw Error(ErrorKind::Usage, "no report was given", "vernier report out/report.json -o page.html");
+    throw Error(ErrorCode::MissingArgument, "no report was given", "vernier report out/report.json -o page.html");
   }
   if (line.diff.empty()) return;
   if (line.diff.size() != 2 || !line.report.empty()) {
-    throw Error(ErrorKind::Usage, "--diff reads two reports, the earlier one first; leave out the argument",
+    throw Error(ErrorCode::MissingArgument, "--diff reads two reports, the earlier one first; leave out the argument",
                 "vernier report --diff before.json after.json");
   }
   if (!line.output.empty()) {
-    throw Error(ErrorKind::Usage, "--diff prints text or JSON: -o writes the page of a single report",
+    throw Error(ErrorCode::Contradiction, "--diff prints text or JSON: -o writes the page of a single report",
                 "leave out one of them");
   }
 }
@@ -78,7 +79,7 @@ int render(const Report& report, const ReportLine& line, Console& console) {
     const std::filesystem::path output = line.output;
     std::error_code none;
     if (std::filesystem::equivalent(output, line.report, none)) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::WouldOverwrite,
                   fmt::format("-o {}: this would overwrite the report itself", printable(line.output)),
                   "choose another name, such as report.html");
     }

@@ -21,6 +21,7 @@
 #include "options/runner_options.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/onnx_model.h"
 #include "vernier/quantize.h"
@@ -193,12 +194,13 @@ Command add_run(CLI::App& root, const std::string& command) {
             }
             RunOptions options = options_of(*line);
             if (line->save_onnx.empty() && line->external.given()) {
-              throw Error(ErrorKind::Usage, "options for external data without --save-onnx: no model would be written",
+              throw Error(ErrorCode::MissingArgument,
+                          "options for external data without --save-onnx: no model would be written",
                           "add --save-onnx FILE.onnx");
             }
             if (!line->save_onnx.empty()) {
               if (line->models.size() != 1) {
-                throw Error(ErrorKind::Usage, "--save-onnx saves one model, and there are several",
+                throw Error(ErrorCode::WithoutEffect, "--save-onnx saves one model, and there are several",
                             "vernier convert MODEL -o FILE.onnx");
               }
               require_writable_file(line->save_onnx);
@@ -235,7 +237,7 @@ Command add_run(CLI::App& root, const std::string& command) {
             } else if (result.passed) {
               console.log_result(last);
             } else {
-              console.error(last.substr(std::string_view("[E] ").size()));
+              console.error(ErrorCode::None, last.substr(std::string_view("[E] ").size()));
             }
             return result.passed ? 0 : 1;
           },

@@ -18,6 +18,7 @@
 #include "options/rows.h"
 #include "table/measure.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier::cli {
@@ -40,7 +41,7 @@ struct Files {
   template <class Options>
   void put(Options& options, const char* command) const {
     if (output.empty())
-      throw Error(ErrorKind::Usage, fmt::format("vernier surgeon {}: -o is missing", command), "-o out.onnx");
+      throw Error(ErrorCode::MissingArgument, fmt::format("vernier surgeon {}: -o is missing", command), "-o out.onnx");
     require_writable_file(output);
     options.model = model;
     options.output = output;
@@ -84,7 +85,8 @@ TensorChoice parse_tensor(const char* option, std::string text, bool with_shape)
       drop();
     }
   }
-  if (text.empty()) throw Error(ErrorKind::Usage, fmt::format("{}: a name is missing", option), "NAME:SHAPE:DTYPE");
+  if (text.empty())
+    throw Error(ErrorCode::MissingArgument, fmt::format("{}: a name is missing", option), "NAME:SHAPE:DTYPE");
   choice.name = text;
   return choice;
 }
@@ -134,7 +136,8 @@ SanitizeOptions options_of(const SanitizeLine& line) {
   }
   if (!line.fold && !line.simplify &&
       (options.passes > 0 || options.partitioning.has_value() || options.fold_size_limit != 0)) {
-    throw Error(ErrorKind::Usage, "options of constant folding without --fold-constants", "add --fold-constants");
+    throw Error(ErrorCode::WithoutEffect, "options of constant folding without --fold-constants",
+                "add --fold-constants");
   }
   options.cleanup = line.cleanup;
   options.simplify = line.simplify;
@@ -330,7 +333,7 @@ Command add_surgeon_insert(CLI::App& root) {
             InsertOptions options;
             line->files.put(options, "insert");
             if (line->op_type.empty() || line->inputs.empty() || line->outputs.empty()) {
-              throw Error(ErrorKind::Usage, "vernier surgeon insert: --op, --inputs and --outputs are needed",
+              throw Error(ErrorCode::MissingArgument, "vernier surgeon insert: --op, --inputs and --outputs are needed",
                           "--op Relu --inputs x --outputs y");
             }
             options.inputs = line->inputs;
@@ -340,7 +343,7 @@ Command add_surgeon_insert(CLI::App& root) {
             for (const std::string& text : line->attributes) {
               const std::size_t equals = text.find('=');
               if (equals == std::string::npos || equals == 0) {
-                throw Error(ErrorKind::Usage, fmt::format("--attrs: '{}' is not KEY=VALUE", printable(text)));
+                throw Error(ErrorCode::BadValue, fmt::format("--attrs: '{}' is not KEY=VALUE", printable(text)));
               }
               options.attributes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
             }

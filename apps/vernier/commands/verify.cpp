@@ -13,6 +13,7 @@
 #include "options/score_group.h"
 #include "table/precision.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/explain_file.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/outcome.h"
@@ -93,7 +94,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
             options.arithmetic = arithmetic_of(line->arithmetic, options.target);
             options.task = line->task.values();
             if (line->task.given() && options.measure.requirement) {
-              throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
+              throw Error(ErrorCode::Contradiction, "labels, a metric script, a requirement: only one can decide",
                           "leave out the others");
             }
             options.on = line->on.on();

@@ -17,6 +17,7 @@
 #include "options/modelopt_words.h"
 #include "options/peer_options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -77,16 +78,16 @@ std::string of_something(const CLI::App& app, const std::string& name) {
   if (const std::optional<Refusal> refusal = refusal_by(app, name)) {
     std::string instead(refusal->instead);
     if (!options_out_of_place(app, instead).empty()) instead = who_takes(app, name);
-    throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal->reason), instead);
+    throw Error(ErrorCode::NotSupported, fmt::format("{}: {}", name, refusal->reason), instead);
   }
   if (const std::vector<std::string> owners = commands_with(app, name); !owners.empty()) {
     const std::string own = of_something(app, name);
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::UnknownOption,
                 fmt::format("{} belongs to {}, not to {}", name, list_some(owners, 3), full_name(app)),
                 own.empty() ? help_hint(app) : fmt::format("did you mean {}?", own));
   }
   const std::vector<std::string> near = nearest_names(name, option_names(app), 1);
-  throw Error(ErrorKind::Usage, fmt::format("unknown option {} of {}", printable(name), full_name(app)),
+  throw Error(ErrorCode::UnknownOption, fmt::format("unknown option {} of {}", printable(name), full_name(app)),
               near.empty() ? help_hint(app) : fmt::format("did you mean {}?", near.front()));
 }
 
@@ -122,17 +123,17 @@ constexpr std::array kAbsentCommands{
   const std::vector<std::string> commands = command_names(app);
   if (commands.empty()) {
     const std::string text = fmt::format("unexpected argument: '{}'", printable(argument));
-    throw Error(ErrorKind::Usage, text, compares_two(app) ? comparison_of(app, argument) : help_hint(app));
+    throw Error(ErrorCode::UnknownOption, text, compares_two(app) ? comparison_of(app, argument) : help_hint(app));
   }
   const auto absent = std::ranges::find_if(kAbsentCommands, [&](const AbsentCommand& command) {
     return command.name == argument && app.get_name() == command.group;
   });
   if (absent != kAbsentCommands.end()) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: {}", argument, absent->why), absent->instead);
+    throw Error(ErrorCode::NotSupported, fmt::format("{}: {}", argument, absent->why), absent->instead);
   }
   const std::vector<std::string> near = nearest_names(argument, commands, 1);
   throw Error(
-      ErrorKind::Usage, fmt::format("unknown command '{}'", printable(argument)),
+      ErrorCode::UnknownCommand, fmt::format("unknown command '{}'", printable(argument)),
       near.empty() ? "one of: " + list_some(commands, commands.size()) : fmt::format("did you mean {}?", near.front()));
 }
 
@@ -310,7 +311,7 @@ void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
     explain_leftovers(root);
     const CLI::App& app = chosen_app(root);
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: {}", full_name(app), error.what()),
+      throw Error(ErrorCode::MissingArgument, fmt::format("{}: {}", full_name(app), error.what()),
                   fmt::format("usage: {} --help", full_name(app)));
     }
     std::string text = error.what();
@@ -320,12 +321,12 @@ void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
     } else if (text.find("At Most 1 required") != std::string::npos) {
       text = text.substr(0, text.find(':')) + ": given more than once, but it accepts one value";
     }
-    throw Error(ErrorKind::Usage, text, fmt::format("usage: {} --help", full_name(app)));
+    throw Error(ErrorCode::BadValue, text, fmt::format("usage: {} --help", full_name(app)));
   }
   const CLI::App& app = chosen_app(root);
   if (const std::vector<std::string> commands = command_names(app); !commands.empty()) {
     throw Error(
-        ErrorKind::Usage, fmt::format("{}: a command is missing", full_name(app)),
+        ErrorCode::UnknownCommand, fmt::format("{}: a command is missing", full_name(app)),
         fmt::format("one of: {}; {} --help describes them", list_some(commands, commands.size()), full_name(app)));
   }
 }

@@ -17,6 +17,7 @@
 #include "distributed/launcher.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/marks.h"
 #include "vernier/report/note_text.h"
 
@@ -96,7 +97,7 @@ void Console::configure(const MessageGroup& options) {
     }
     logger_->sinks().push_back(std::move(sink));
   } catch (const spdlog::spdlog_ex& error) {
-    throw Error(ErrorKind::Input, fmt::format("--log-file {}: {}", options.log_file, error.what()));
+    throw Error(ErrorCode::FileUnwritable, fmt::format("--log-file {}: {}", options.log_file, error.what()));
   }
 }
 
@@ -113,7 +114,7 @@ void Console::log_result(const std::string& text) {
 
 void Console::check_log() const {
   if (log_failure_.empty()) return;
-  throw Error(ErrorKind::Input, fmt::format("--log-file {}: {}", log_file_name_, log_failure_),
+  throw Error(ErrorCode::FileUnwritable, fmt::format("--log-file {}: {}", log_file_name_, log_failure_),
               "choose a file on a disk with free space");
 }
 
@@ -129,10 +130,12 @@ void Console::warning(const std::string& text) {
   logger_->warn("{}", command_words(text));
 }
 
-void Console::error(const std::string& text, const std::string& hint) {
+void Console::error(ErrorCode code, const std::string& text, const std::string& hint) {
+  const std::string page = "vernier help " + code_name(code);
+  const std::string hints = code == ErrorCode::None ? hint : hint.empty() ? page : fmt::format("{} ({})", hint, page);
   const std::lock_guard lock(mutex_);
   erase_line();
-  logger_->error("{}{}{}", command_words(text), hint.empty() ? "" : "\n hint: ", command_words(hint));
+  logger_->error("{}{}{}", command_words(text), hints.empty() ? "" : "\n hint: ", command_words(hints));
 }
 
 JobSinks Console::sinks() {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "console/progress.h"
+#include "vernier/error.h"
 #include "vernier/sinks.h"
 
 namespace spdlog {
@@ -43,8 +44,8 @@ class Console {
 
   void info(const std::string& text);
   void warning(const std::string& text);
-  /// "error: ..." and, when there is one, " hint: ...".
-  void error(const std::string& text, const std::string& hint = {});
+  /// "error: ..." and " hint: ... (vernier help E301)"; of an answer that is no, without a code.
+  void error(ErrorCode code, const std::string& text, const std::string& hint = {});
 
   /// Sinks that write here and poll the interrupt flag (interrupt.h). The console must outlive them.
   JobSinks sinks();

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "console/console.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -20,7 +21,7 @@ const char* const kReport =
     "the output of 'vernier doctor' and, if possible, the model";
 
 int internal(Console& console, const std::string& what) {
-  console.error(fmt::format("internal error: {}", what), kReport);
+  console.error(ErrorCode::Internal, fmt::format("internal error: {}", what), kReport);
   return static_cast<int>(ErrorKind::Internal);
 }
 
@@ -31,23 +32,24 @@ int run_guarded(Console& console, const std::function<int()>& body) {
     return body();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) return internal(console, error.what());
-    console.error(error.what(), error.hint());
+    console.error(error.code(), error.what(), error.hint());
     return static_cast<int>(error.kind());
   } catch (const std::bad_alloc&) {
-    console.error("out of memory", "use fewer --threads, or a smaller batch in --input-shapes or --data");
+    console.error(ErrorCode::OutOfMemory, "out of memory",
+                  "use fewer --threads, or a smaller batch in --input-shapes or --data");
     return static_cast<int>(ErrorKind::Backend);
   } catch (const std::filesystem::filesystem_error& error) {
     std::error_code gone;
     const std::filesystem::path working = std::filesystem::current_path(gone);
     if (working.empty()) {
-      console.error(fmt::format("the working folder: {}: it was removed", gone.message()),
+      console.error(ErrorCode::FileMissing, fmt::format("the working folder: {}: it was removed", gone.message()),
                     "change to a folder that exists: cd DIR");
     } else {
-      console.error(printable(error.what()));
+      console.error(ErrorCode::FileUnreadable, printable(error.what()));
     }
     return static_cast<int>(ErrorKind::Input);
   } catch (const std::system_error& error) {  // of std::thread: the system is asked for nothing else that throws it
-    console.error(fmt::format("the system refuses another thread: {}", error.code().message()),
+    console.error(ErrorCode::SystemLimit, fmt::format("the system refuses another thread: {}", error.code().message()),
                   "use fewer --threads, or raise the limit of the shell's ulimit");
     return static_cast<int>(ErrorKind::Backend);
   } catch (const std::exception& error) {

@@ -16,6 +16,7 @@
 #include "options/syntax.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -105,7 +106,8 @@ void keep_inputs_safe(const CLI::App& app) {
   for (const GivenOption& option : given_options(app)) {
     for (const std::string& value : option.values) {
       if (option.writes && value == "-") {
-        throw Error(ErrorKind::Usage, fmt::format("{} -: not a file", option.name), "standard output is /dev/stdout");
+        throw Error(ErrorCode::BadValue, fmt::format("{} -: not a file", option.name),
+                    "standard output is /dev/stdout");
       }
       if (option.writes) {
         written.push_back({option.name, value});
@@ -125,7 +127,7 @@ void keep_inputs_safe(const CLI::App& app) {
     for (const Named& input : read) {
       if (goes_on(output, input) || edits_in_place(app, output, input)) continue;
       if (!(same_file(output.path, input.path) || moves(output, input))) continue;
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::WouldOverwrite,
                   fmt::format("{} would be overwritten by {}, but this command reads it ({})", printable(output.path),
                               output.option, input.option),
                   fmt::format("choose another file for {}", output.option));
@@ -133,7 +135,7 @@ void keep_inputs_safe(const CLI::App& app) {
     for (const Named& other : written) {
       if (&other == &output || other.option == output.option || sorts(output, other)) continue;
       if (!same_place(output.path, other.path)) continue;
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::WouldOverwrite,
                   fmt::format("{} and {} would both write {}", output.option, other.option, printable(output.path)),
                   "choose a file for each");
     }

@@ -41,7 +41,7 @@ void on_lost_page(int signal, siginfo_t* info, void* /*context*/) {
   write_text(name != nullptr ? name : "a file that was being read");
   write_text(
       ": it was truncated while vernier read it, or its disk failed\n hint: run again when nothing else writes to "
-      "it\n");
+      "it (vernier help E302)\n");
   ::_exit(static_cast<int>(ErrorKind::Input));
 }
 

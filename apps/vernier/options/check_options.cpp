@@ -15,6 +15,7 @@
 #include "options/rows.h"
 #include "table/check.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -25,7 +26,7 @@ std::vector<int> parse_codes(const char* option, const std::vector<std::string>&
   for (const std::string& text : texts) {
     const double code = parse_number(option, text);
     if (code != static_cast<int>(code) || code < -64 || code > 255) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is not an exit code", option, text),
+      throw Error(ErrorCode::BadValue, fmt::format("{}: '{}' is not an exit code", option, text),
                   "0 to 255; -N for a program that was killed by signal N");
     }
     codes.push_back(static_cast<int>(code));
@@ -77,23 +78,24 @@ CheckOptions CheckGroup::values(bool built_in) const {
   CheckOptions options;
   options.command = words_of(texts_.last("--check"));
   if (given() && options.command.empty()) {
-    throw Error(ErrorKind::Usage, "--check: the command is missing", "--check python check.py, at the end of the line");
+    throw Error(ErrorCode::MissingArgument, "--check: the command is missing",
+                "--check python check.py, at the end of the line");
   }
   if (!given() && !built_in && !can_be_asked()) {
-    throw Error(ErrorKind::Usage, "--check is missing, and there is no terminal to ask on",
+    throw Error(ErrorCode::MissingArgument, "--check is missing, and there is no terminal to ask on",
                 "--check CMD..., at the end of the line; exit code 0 is good");
   }
   options.fail_codes = parse_codes("--fail-code", texts_.all("--fail-code"));
   options.ignored_codes = parse_codes("--ignore-fail-code", texts_.all("--ignore-fail-code"));
   const bool always = texts_.given("--show-output"), never = texts_.given("--hide-fail-output");
   if (always && never) {
-    throw Error(ErrorKind::Usage, "--show-output and --hide-fail-output contradict each other");
+    throw Error(ErrorCode::Contradiction, "--show-output and --hide-fail-output contradict each other");
   }
   options.show = always ? CheckOutput::Always : never ? CheckOutput::Never : CheckOutput::WhenBad;
   if (timeout_.given()) {
     options.timeout_seconds = parse_number("--timeout", timeout_.last());
     if (options.timeout_seconds <= 0) {
-      throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s is not a time limit", timeout_.last()));
+      throw Error(ErrorCode::BadValue, fmt::format("--timeout: {} s is not a time limit", timeout_.last()));
     }
   }
   options.candidate = candidate_;

@@ -15,6 +15,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -62,10 +63,11 @@ PerOutput<T> per_output(std::string_view option, const std::vector<std::string>&
     T parsed = parse(value);
     if (output.empty()) {
       if (setting.general)
-        throw Error(ErrorKind::Usage, fmt::format("{}: two values are given for all outputs", option));
+        throw Error(ErrorCode::Contradiction, fmt::format("{}: two values are given for all outputs", option));
       setting.general = parsed;
     } else if (!setting.own.emplace(output, parsed).second) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: two values are given for output '{}'", option, printable(output)));
+      throw Error(ErrorCode::Contradiction,
+                  fmt::format("{}: two values are given for output '{}'", option, printable(output)));
     }
   }
   return setting;
@@ -76,9 +78,9 @@ double number_within(std::string_view option, const std::string& text, double le
   if (most == std::numeric_limits<double>::max() && text == "inf") return std::numeric_limits<double>::infinity();
   const double value = parse_number(option, text);
   if (value < least || value > most) {
-    throw Error(ErrorKind::Usage, most == std::numeric_limits<double>::max()
-                                      ? fmt::format("{}: {} is below {}", option, value, least)
-                                      : fmt::format("{}: {} is not in [{}, {}]", option, value, least, most));
+    throw Error(ErrorCode::BadValue, most == std::numeric_limits<double>::max()
+                                         ? fmt::format("{}: {} is below {}", option, value, least)
+                                         : fmt::format("{}: {} is not in [{}, {}]", option, value, least, most));
   }
   return value;
 }
@@ -98,7 +100,7 @@ TopK parse_top_k(const std::string& text) {
   constexpr std::string_view kAxis = ",axis=";
   const std::size_t comma = std::min(text.find(','), text.size());
   if (!text.starts_with(kTop) || (comma < text.size() && !text.substr(comma).starts_with(kAxis))) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("--postprocess: '{}' is not of the form top-K or top-K,axis=A", printable(text)),
                 "for example --postprocess scores:top-5,axis=1");
   }
@@ -252,11 +254,11 @@ CompareOptions ComparisonGroup::values() const {
   options.thresholds = thresholds();
   options.check_average = check_average;
   if (check_average && fail_fast) {
-    throw Error(ErrorKind::Usage, "--check-average needs all iterations, but --fail-fast stops early",
+    throw Error(ErrorCode::Contradiction, "--check-average needs all iterations, but --fail-fast stops early",
                 "leave out one of them");
   }
   if (check_average && !compare_script.empty()) {
-    throw Error(ErrorKind::Usage, "--check-average needs figures, but a script returns verdicts",
+    throw Error(ErrorCode::Contradiction, "--check-average needs figures, but a script returns verdicts",
                 "leave out one of them");
   }
   require_valid(options);

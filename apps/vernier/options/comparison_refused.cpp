@@ -6,6 +6,7 @@
 
 #include "options/comparison_options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -36,7 +37,7 @@ constexpr Refused kRefusedForRecord[] = {
 void add_refused(CLI::App& app, std::span<const Refused> rows) {
   for (const Refused& row : rows) {
     const auto refuse = [&row] {
-      throw Error(ErrorKind::Usage, fmt::format("{}: {}", row.name, row.reason), row.instead);
+      throw Error(ErrorCode::NotSupported, fmt::format("{}: {}", row.name, row.reason), row.instead);
     };
     Option option =
         row.takes_value

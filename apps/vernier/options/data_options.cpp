@@ -17,6 +17,7 @@
 #include "scripts/script_location.h"
 #include "table/measure.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/measure.h"
 #include "vernier/samples.h"
 
@@ -28,7 +29,7 @@ void check_geometry(const std::string& geometry) {
   for (const std::string_view kind : {"short-crop:", "stretch:", "letterbox:", "height:"}) {
     if (geometry.empty() || (geometry.starts_with(kind) && geometry.size() > kind.size())) return;
   }
-  throw Error(ErrorKind::Usage, fmt::format("--image: '{}' is not a way to fit images", printable(geometry)),
+  throw Error(ErrorCode::BadValue, fmt::format("--image: '{}' is not a way to fit images", printable(geometry)),
               "one of: short-crop:256,224 stretch:WxH letterbox:SIZE[,pad=114,center|topleft] height:32");
 }
 
@@ -72,7 +73,7 @@ SourceOptions DataGroup::source() const {
   SourceOptions source;
   read_rows(table::kSource, texts_, source);
   if (source.script_seconds <= 0 && texts_.given("--timeout")) {
-    throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s is not a time limit", texts_.last("--timeout")),
+    throw Error(ErrorCode::BadValue, fmt::format("--timeout: {} s is not a time limit", texts_.last("--timeout")),
                 "leave it out to wait without a limit");
   }
   for (const std::string& text : texts_.all("--carry")) {
@@ -81,7 +82,7 @@ SourceOptions DataGroup::source() const {
   check_geometry(texts_.last("--image"));
   read_rows(table::kImage, texts_, source.image);
   for (const float divisor : source.image.scale) {
-    if (divisor == 0) throw Error(ErrorKind::Usage, "--image-std: cannot divide by 0");
+    if (divisor == 0) throw Error(ErrorCode::BadValue, "--image-std: cannot divide by 0");
   }
   return source;
 }
@@ -98,12 +99,12 @@ std::string DataGroup::location_option() const {
 std::size_t DataGroup::limit() const {
   constexpr std::uint64_t kMost = std::numeric_limits<std::size_t>::max();
   if (texts_.given("--samples") && texts_.given("--iterations")) {
-    throw Error(ErrorKind::Usage, "--samples and --iterations are the same option", "leave out one of them");
+    throw Error(ErrorCode::Contradiction, "--samples and --iterations are the same option", "leave out one of them");
   }
   if (texts_.given("--samples")) return parse_count("--samples", texts_.last("--samples"), 1, kMost);
   if (!texts_.given("--iterations")) return 0;
   const std::size_t iterations = parse_count("--iterations", texts_.last("--iterations"), 0, kMost);
-  if (iterations == 0) throw Error(ErrorKind::Usage, "--iterations 0: nothing would be compared", "1 or more");
+  if (iterations == 0) throw Error(ErrorCode::BadValue, "--iterations 0: nothing would be compared", "1 or more");
   return iterations;
 }
 
@@ -155,12 +156,14 @@ void DataGroup::check_one_source() const {
     if (texts_.given(option)) given.emplace_back(option);
   }
   if (given.size() > 1) {
-    throw Error(ErrorKind::Usage, fmt::format("{} and {}: both name the source of the samples", given[0], given[1]),
+    throw Error(ErrorCode::Contradiction,
+                fmt::format("{} and {}: both name the source of the samples", given[0], given[1]),
                 "leave out one of them; --load-inputs takes several sources");
   }
   const std::string& loader = texts_.last("--data-loader-script");
   if (!loader.empty() && !script_location(loader)) {
-    throw Error(ErrorKind::Usage, fmt::format("--data-loader-script: '{}' names no Python file", printable(loader)),
+    throw Error(ErrorCode::NoPythonFile,
+                fmt::format("--data-loader-script: '{}' names no Python file", printable(loader)),
                 "use loader.py, or loader.py:function; pass other sources to --data");
   }
 }

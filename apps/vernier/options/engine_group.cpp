@@ -6,6 +6,7 @@
 #include "options/plugins_option.h"
 #include "table/engine.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 
@@ -50,14 +51,15 @@ CompileOptions EngineGroup::values() const {
   read_rows(table::kEngine, texts, options);
   read_rows(table::kEngineProcess, texts, options);
   options.plugins.assign(plugins.begin(), plugins.end());
-  if (options.seconds <= 0) throw Error(ErrorKind::Usage, "--timeout must be above 0");
+  if (options.seconds <= 0) throw Error(ErrorCode::BadValue, "--timeout must be above 0");
   return options;
 }
 
 std::optional<CompileOptions> EngineGroup::values_if_asked() const {
   if (compile) return values();
   if ((texts.given("--engine") && !confirms()) || texts.given("--compute-capability") || texts.given("--shapes")) {
-    throw Error(ErrorKind::Usage, "--engine, --compute-capability and --shapes belong to --compile", "add --compile");
+    throw Error(ErrorCode::WithoutEffect, "--engine, --compute-capability and --shapes belong to --compile",
+                "add --compile");
   }
   return std::nullopt;
 }
@@ -79,7 +81,7 @@ std::vector<std::string> EngineGroup::without_effect(bool engine_file) const {
 std::optional<MeasureOn> EngineGroup::confirms_on() const {
   if (confirms()) return parse_choice<MeasureOn>("--confirm-on", texts.last("--confirm-on"));
   if (!texts.given("--engine-device") && !texts.given("--inference-precision")) return std::nullopt;
-  throw Error(ErrorKind::Usage, "--engine-device and --inference-precision belong to --confirm-on",
+  throw Error(ErrorCode::WithoutEffect, "--engine-device and --inference-precision belong to --confirm-on",
               "add --confirm-on ENGINE");
 }
 

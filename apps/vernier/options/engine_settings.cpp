@@ -14,6 +14,7 @@
 #include "options/plugins_option.h"
 #include "table/engine.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -220,7 +221,7 @@ std::vector<std::string> MeasureOnGroup::without_effect(bool tensorrt) const {
 std::optional<MeasureOn> MeasureOnGroup::on() const {
   if (!texts_.given("--on")) {
     if ((engine_ == "any" || compile_) && device_.empty() && precision_.empty()) return std::nullopt;
-    throw Error(ErrorKind::Usage, "--engine, --engine-device and --inference-precision belong to --on",
+    throw Error(ErrorCode::WithoutEffect, "--engine, --engine-device and --inference-precision belong to --on",
                 "add --on ENGINE");
   }
   return parse_choice<MeasureOn>("--on", texts_.last("--on"));
@@ -229,7 +230,7 @@ std::optional<MeasureOn> MeasureOnGroup::on() const {
 std::optional<CompileOptions> MeasureOnGroup::compile(const SourceOptions& scripts) const {
   if (!compile_) {
     if (capability_.empty() && shapes_.empty()) return std::nullopt;
-    throw Error(ErrorKind::Usage, "--compute-capability and --shapes belong to --compile", "add --compile");
+    throw Error(ErrorCode::WithoutEffect, "--compute-capability and --shapes belong to --compile", "add --compile");
   }
   CompileOptions options;
   options.engine = parse_choice<EngineChoice>("--engine", engine_);

@@ -8,6 +8,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 
@@ -35,7 +36,7 @@ std::int64_t parse_bytes(const char* option, const std::string& text) {
   if (unit > 1) number.pop_back();
   const double bytes = parse_number(option, number) * unit;
   if (!(bytes >= 1 && bytes <= 1e15)) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: {} is not a size", option, text), "16M, for example");
+    throw Error(ErrorCode::BadValue, fmt::format("{}: {} is not a size", option, text), "16M, for example");
   }
   return static_cast<std::int64_t>(bytes);
 }
@@ -66,14 +67,14 @@ ExternalDataOptions ExternalDataGroup::values() const {
   options.file = file_;
   options.one_file = !many_files_;
   if (!wanted_ && (many_files_ || !threshold_.empty())) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WithoutEffect,
                 fmt::format("{} without --save-external-data",
                             many_files_ ? "--no-save-all-tensors-to-one-file" : "--external-data-size-threshold"),
                 "add --save-external-data");
   }
   if (many_files_ && !file_.empty()) {
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::Contradiction,
         fmt::format(
             "--save-external-data {} and --no-save-all-tensors-to-one-file contradict each other: one file, or many",
             file_),

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 
@@ -34,7 +35,8 @@ void GateGroup::tell(const Gate& gate) const {
   std::ofstream out(summary, std::ios::app);
   out << gate_to_markdown(gate);
   if (!out.flush())
-    throw Error(ErrorKind::Input, std::string(summary) + ": cannot be written", "GITHUB_STEP_SUMMARY names the file");
+    throw Error(ErrorCode::FileUnwritable, std::string(summary) + ": cannot be written",
+                "GITHUB_STEP_SUMMARY names the file");
 }
 
 }  // namespace vernier::cli

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -79,7 +80,7 @@ void add_words_of_modelopt(CLI::App& app, std::vector<std::string>& without_effe
     if (find_option(app, word.name)) continue;
     const auto given = [&word, &without_effect] {
       if (word.instead != nullptr) {
-        throw Error(ErrorKind::Usage, fmt::format("{}: {}", word.name, word.reason), word.instead);
+        throw Error(ErrorCode::NotSupported, fmt::format("{}: {}", word.name, word.reason), word.instead);
       }
       without_effect.push_back(fmt::format("{} has no effect in this command: {}", word.name, word.reason));
     };

@@ -11,6 +11,7 @@
 #include "console/console.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 
@@ -54,7 +55,8 @@ namespace {
 void require_access(const std::filesystem::path& wanted, const std::filesystem::path& folder) {
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
   const std::string reason = std::strerror(errno);
-  throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}: {}", wanted.string(), folder.string(), reason),
+  throw Error(ErrorCode::FileUnwritable,
+              fmt::format("{}: cannot write: {}: {}", wanted.string(), folder.string(), reason),
               "choose another folder");
 }
 
@@ -65,7 +67,7 @@ void require_writable_folder(const std::filesystem::path& folder) {
   std::filesystem::path existing = std::filesystem::absolute(folder);
   while (!std::filesystem::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
   if (!std::filesystem::is_directory(existing, ignored)) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::FileUnwritable,
                 fmt::format("{}: cannot write: {} is not a folder", folder.string(), existing.string()),
                 "choose a folder");
   }
@@ -75,13 +77,14 @@ void require_writable_folder(const std::filesystem::path& folder) {
 void require_writable_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: is a folder", file.string()), "choose a file");
+    throw Error(ErrorCode::FileUnwritable, fmt::format("{}: is a folder", file.string()), "choose a file");
   }
   std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   // Folders that are missing are made when the file is written.
   while (!std::filesystem::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder, ignored)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {} is not a folder", file.string(), folder.string()));
+    throw Error(ErrorCode::FileUnwritable,
+                fmt::format("{}: cannot write: {} is not a folder", file.string(), folder.string()));
   }
   require_access(file, folder);
 }

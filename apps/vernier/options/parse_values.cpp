@@ -13,13 +13,14 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
 
 [[noreturn]] void wrong(std::string_view option, const std::string& text, const std::string& wanted,
                         std::string hint = {}) {
-  throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is not {}", option, printable(text), wanted), std::move(hint));
+  throw Error(ErrorCode::BadValue, fmt::format("{}: '{}' is not {}", option, printable(text), wanted), std::move(hint));
 }
 
 std::optional<double> number_in(std::string_view text) {
@@ -124,7 +125,7 @@ std::pair<std::string, std::pair<double, double>> parse_value_range(std::string_
       const std::optional<double> low = number_in(ends[0]);
       const std::optional<double> high = number_in(ends[1]);
       if (low && high && *low > *high) {
-        throw Error(ErrorKind::Usage,
+        throw Error(ErrorCode::BadValue,
                     fmt::format("{}: '{}' is an empty range: {} > {}", option, printable(text), *low, *high));
       }
       if (low && high) return {parts->first, {*low, *high}};
@@ -204,7 +205,7 @@ std::vector<float> parse_channels(std::string_view option, const std::vector<std
     }
   }
   if (!values.empty() && values.size() != 1 && values.size() != 3) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: expected one value or three, got {}", option, values.size()));
+    throw Error(ErrorCode::BadValue, fmt::format("{}: expected one value or three, got {}", option, values.size()));
   }
   return values;
 }

@@ -12,6 +12,7 @@
 #include "scripts/script_location.h"
 #include "table/precision.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
 
@@ -54,7 +55,7 @@ Arithmetic arithmetic_of(const Texts& texts, Target target) {
   arithmetic.tf32 |= arithmetic.accumulate == Accumulate::Float16;
   if (arithmetic != Arithmetic{} && target != Target::TensorRt) {
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::WithoutEffect,
         fmt::format("{} was measured with TensorRT and does not apply to {}",
                     arithmetic.accumulate == Accumulate::Float16 ? "--accumulate float16" : "--tf32", word_of(target)),
         "leave it out, or --target tensorrt");
@@ -73,7 +74,7 @@ PrecisionOptions PrecisionText::values() const {
   for (const std::string& text : texts.all("--low")) {
     const Format format = parse_format_name("--low", text);
     if (format == Format::Float32) {
-      throw Error(ErrorKind::Usage, "--low float32: float32 is not a low format",
+      throw Error(ErrorCode::BadValue, "--low float32: float32 is not a low format",
                   "try --fp16, --bf16, --fp8 or --int8");
     }
     add_low(format);
@@ -81,18 +82,19 @@ PrecisionOptions PrecisionText::values() const {
 
   read_rows(table::kPrecision, texts, options);
   if (needs_scale(options.high)) {
-    throw Error(ErrorKind::Usage, fmt::format("--precision {}: layers fall back to float32, float16 or bfloat16",
-                                              format_name(options.high)));
+    throw Error(ErrorCode::BadValue, fmt::format("--precision {}: layers fall back to float32, float16 or bfloat16",
+                                                 format_name(options.high)));
   }
   // "--int8 --fp16 -p float16": what a builder may choose from, and what is kept, as users of the peer write it.
   if (options.low.size() > 1) std::erase(options.low, options.high);
   if (std::find(options.low.begin(), options.low.end(), options.high) != options.low.end()) {
-    throw Error(ErrorKind::Usage, fmt::format("{} is both the low and the high format", format_name(options.high)),
+    throw Error(ErrorCode::Contradiction,
+                fmt::format("{} is both the low and the high format", format_name(options.high)),
                 "leave out --precision, or choose a lower format");
   }
 
   if (options.even_if_slower && options.target != Target::OnnxRuntime) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WithoutEffect,
                 fmt::format("--even-if-slower belongs to --target onnxruntime, not to {}", word_of(options.target)),
                 "leave it out");
   }
@@ -101,7 +103,7 @@ PrecisionOptions PrecisionText::values() const {
   if (const auto choice = parse_calibration_method(calibration)) {
     options.calibration = *choice;
   } else if (!calibration.empty()) {
-    throw Error(ErrorKind::Usage, fmt::format("--calibration-method: '{}' is not a method", printable(calibration)),
+    throw Error(ErrorCode::BadValue, fmt::format("--calibration-method: '{}' is not a method", printable(calibration)),
                 calibration == "distribution"
                     ? "use minmax, percentile or mse, which also choose among the values of FP8"
                     : "one of: minmax percentile percentile:99.99 entropy mse aciq auto");
@@ -109,7 +111,7 @@ PrecisionOptions PrecisionText::values() const {
   for (const std::string& text : texts.all("--trt-network-postprocess-script")) {
     const auto script = script_location(text, "postprocess");
     if (!script) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::NoPythonFile,
                   fmt::format("--trt-network-postprocess-script: '{}' names no Python file", printable(text)),
                   "postprocess.py, or postprocess.py:function");
     }

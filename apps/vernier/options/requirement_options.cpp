@@ -15,6 +15,7 @@
 #include "options/rows.h"
 #include "table/measure.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/measure.h"
 #include "vernier/requirement.h"
 
@@ -37,7 +38,7 @@ void RequirementGroup::read_into(MeasureOptions& options) const {
     int axis = 0;
     const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), axis);
     if (failed != std::errc{} || end != number.data() + number.size()) {
-      throw Error(ErrorKind::Usage, fmt::format("--top1-axis: '{}' is not AXIS or OUTPUT:AXIS", text),
+      throw Error(ErrorCode::BadValue, fmt::format("--top1-axis: '{}' is not AXIS or OUTPUT:AXIS", text),
                   "1 for N x classes x H x W, -1 for the last");
     }
     options.top1_axes.emplace_back(named ? text.substr(0, colon) : std::string{}, axis);
@@ -50,8 +51,8 @@ std::optional<Requirement> RequirementGroup::requirement() const {
     const std::string option = fmt::format("--{}", word);
     if (!texts_.given(option)) continue;
     if (requirement) {
-      throw Error(ErrorKind::Usage, fmt::format("--{} and {}: only one metric can be required at a time",
-                                                word_of(requirement->metric), option));
+      throw Error(ErrorCode::Contradiction, fmt::format("--{} and {}: only one metric can be required at a time",
+                                                        word_of(requirement->metric), option));
     }
     requirement = Requirement{*parse_word<Metric>(word), {}};
     for (const std::string& text : texts_.all(option)) {
@@ -66,7 +67,7 @@ std::optional<Requirement> RequirementGroup::requirement() const {
   }
   if (requirement) require_valid(*requirement);
   if (!texts_.given("--margin")) return requirement;
-  if (!requirement) throw Error(ErrorKind::Usage, "--margin needs a requirement", "--min-sqnr DB");
+  if (!requirement) throw Error(ErrorCode::MissingArgument, "--margin needs a requirement", "--min-sqnr DB");
   return with_margin(std::move(*requirement), parse_number("--margin", texts_.last("--margin")));
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 
@@ -54,7 +55,7 @@ Option add_words(CLI::App& app, const table::Words& words, Arity arity, const st
         named.value, words.help);
   } else {
     const auto take = [into, option](const std::string& text) {
-      if (text.empty()) throw Error(ErrorKind::Usage, fmt::format("{}: its value is empty", option));
+      if (text.empty()) throw Error(ErrorCode::BadValue, fmt::format("{}: its value is empty", option));
       into().add(option, {text});
     };
     added = add_value(app, named.names, take, named.value, words.help, shown);

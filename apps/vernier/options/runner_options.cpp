@@ -9,6 +9,7 @@
 #include "options/parse_values.h"
 #include "table/bench.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier::cli {
@@ -23,14 +24,14 @@ bool takes_precision(RunnerKind kind) {
 
 void refuse_simulation(CLI::App& app) {
   const auto refuse = [](const char* name) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: the speed of a simulation means nothing", name),
+    throw Error(ErrorCode::WithoutEffect, fmt::format("{}: the speed of a simulation means nothing", name),
                 "--onnxrt, --trt or --openvino");
   };
   for (const char* name : {"--sim", "--trt-sim"}) {
     add_flag(app, name, [refuse, name] { refuse(name); }).group("");
   }
   add_values(app, "--exec", [](const std::vector<std::string>&) {
-    throw Error(ErrorKind::Usage, "--exec starts the program once per sample, which takes most of the time",
+    throw Error(ErrorCode::WithoutEffect, "--exec starts the program once per sample, which takes most of the time",
                 "let the program time itself, or use --onnxrt, --trt or --openvino");
   }).group("");
 }
@@ -182,11 +183,11 @@ void RunnerGroup::check_precision(const char* takers) const {
   const bool any_takes = std::any_of(runners_.begin(), runners_.end(),
                                      [](const Typed& typed) { return takes_precision(typed.options.kind); });
   if (common_.any_low() && !any_takes) {
-    throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs the model unchanged",
+    throw Error(ErrorCode::WithoutEffect, "a low format was given, but --onnxrt runs the model unchanged",
                 fmt::format("add {}; or write a typed model for --onnxrt with vernier convert", takers));
   }
   if (common_.any_script() && !any_takes) {
-    throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs the model unchanged",
+    throw Error(ErrorCode::WithoutEffect, "a network script was given, but --onnxrt runs the model unchanged",
                 fmt::format("add {}: they run each layer in the precision that the script sets", takers));
   }
 }
@@ -203,7 +204,7 @@ RunnerOptions RunnerGroup::value(const Typed& typed, const std::string& model, b
 
 std::vector<RunnerOptions> RunnerGroup::every(const std::vector<std::string>& models) const {
   check_precision("--trt or --openvino");
-  if (weakly_typed_) throw Error(ErrorKind::Usage, "--weakly-typed: bench times typed files", "leave it out");
+  if (weakly_typed_) throw Error(ErrorCode::WithoutEffect, "--weakly-typed: bench times typed files", "leave it out");
   std::vector<RunnerOptions> values;
   for (const std::string& model : models) {
     for (const Typed& typed : runners_) {
@@ -216,12 +217,13 @@ std::vector<RunnerOptions> RunnerGroup::every(const std::vector<std::string>& mo
 std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& models) const {
   if (runners_.empty()) {
     if (models.empty()) return {};
-    throw Error(ErrorKind::Usage, fmt::format("no runner was chosen for {}", printable(models.front())),
+    throw Error(ErrorCode::MissingArgument, fmt::format("no runner was chosen for {}", printable(models.front())),
                 "add --onnxrt, --sim, --trt or --openvino");
   }
-  if (models.empty()) throw Error(ErrorKind::Usage, "a runner was chosen, but no model", "vernier run MODEL --onnxrt");
+  if (models.empty())
+    throw Error(ErrorCode::MissingArgument, "a runner was chosen, but no model", "vernier run MODEL --onnxrt");
   if (models.size() != 1 && runners_.size() != 1 && models.size() != runners_.size()) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::Contradiction,
                 fmt::format("{} and {}: it is unclear which runner runs which model", plural(models.size(), "model"),
                             plural(runners_.size(), "runner")),
                 "pass one model for all runners, or one model per runner, in the same order");
@@ -230,13 +232,15 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   const bool is_trt = std::any_of(runners_.begin(), runners_.end(),
                                   [](const Typed& typed) { return typed.options.kind == RunnerKind::TensorRt; });
   if (!is_trt && !(trt_.names.empty() && trt_.excluded.empty() && trt_.op_types.empty())) {
-    throw Error(ErrorKind::Usage, "--trt-outputs was given, but not --trt", "--onnx-outputs is for --onnxrt and --sim");
+    throw Error(ErrorCode::WithoutEffect, "--trt-outputs was given, but not --trt",
+                "--onnx-outputs is for --onnxrt and --sim");
   }
   const bool openvino_alone = std::all_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
     return typed.options.kind == RunnerKind::OpenVino || !takes_precision(typed.options.kind);
   });
   if (weakly_typed_ && !is_trt) {
-    throw Error(ErrorKind::Usage, "--weakly-typed was given, but not --trt", "it sets how TensorRT's engine is built");
+    throw Error(ErrorCode::WithoutEffect, "--weakly-typed was given, but not --trt",
+                "it sets how TensorRT's engine is built");
   }
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {

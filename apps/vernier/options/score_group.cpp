@@ -11,6 +11,7 @@
 #include "options/parse_values.h"
 #include "table/task.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 
@@ -25,7 +26,8 @@ bool ScoreGroup::any_metric() const { return any_script() || texts_.given("--min
 
 TaskRequirement ScoreGroup::values() const {
   if (any_labels() && any_metric()) {
-    throw Error(ErrorKind::Usage, "--labels and --metric-script: only one can decide", "leave out one of the two");
+    throw Error(ErrorCode::Contradiction, "--labels and --metric-script: only one can decide",
+                "leave out one of the two");
   }
   TaskRequirement task;
   if (any_labels()) task.labels = labels();
@@ -35,10 +37,10 @@ TaskRequirement ScoreGroup::values() const {
 
 LabelRequirement ScoreGroup::labels() const {
   if (!texts_.given("--labels")) {
-    throw Error(ErrorKind::Usage, "--min-top1, --min-top5 and --label-offset need --labels FILE");
+    throw Error(ErrorCode::MissingArgument, "--min-top1, --min-top5 and --label-offset need --labels FILE");
   }
   if (texts_.given("--min-top1") == texts_.given("--min-top5")) {
-    throw Error(ErrorKind::Usage, "--labels need one of --min-top1 P and --min-top5 P");
+    throw Error(ErrorCode::MissingArgument, "--labels need one of --min-top1 P and --min-top5 P");
   }
   LabelRequirement wanted;
   wanted.labels = texts_.last("--labels");
@@ -46,14 +48,14 @@ LabelRequirement ScoreGroup::labels() const {
   wanted.top = texts_.given("--min-top1") ? 1 : 5;
   wanted.min_share = parse_number(option, texts_.last(option));
   if (wanted.min_share < 0 || wanted.min_share > 1) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: {} is not in [0, 1]", option, wanted.min_share),
+    throw Error(ErrorCode::BadValue, fmt::format("{}: {} is not in [0, 1]", option, wanted.min_share),
                 hint_of_percent(option, wanted.min_share));
   }
   if (texts_.given("--label-offset")) {
     const std::string& text = texts_.last("--label-offset");
     const double offset = parse_number("--label-offset", text);
     if (offset != std::floor(offset) || std::abs(offset) > 1e9) {
-      throw Error(ErrorKind::Usage, fmt::format("--label-offset: {} is not a whole number", text));
+      throw Error(ErrorCode::BadValue, fmt::format("--label-offset: {} is not a whole number", text));
     }
     wanted.offset = static_cast<std::int64_t>(offset);
   }
@@ -61,9 +63,9 @@ LabelRequirement ScoreGroup::labels() const {
 }
 
 MetricScript ScoreGroup::metric() const {
-  if (!any_script()) throw Error(ErrorKind::Usage, "--min and --max need --metric-script FILE.py");
+  if (!any_script()) throw Error(ErrorCode::MissingArgument, "--min and --max need --metric-script FILE.py");
   if (!texts_.given("--min") && !texts_.given("--max")) {
-    throw Error(ErrorKind::Usage, "--metric-script needs a limit", "--min V, --max V, or both");
+    throw Error(ErrorCode::MissingArgument, "--metric-script needs a limit", "--min V, --max V, or both");
   }
   MetricScript wanted;
   wanted.script = texts_.last("--metric-script");

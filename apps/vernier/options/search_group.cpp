@@ -13,6 +13,7 @@
 #include "options/parse_values.h"
 #include "table/search.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier::cli {
@@ -30,7 +31,8 @@ Budget parse_budget(const std::string& text) {
   for (const auto& [unit, seconds] : kUnits) {
     if (text.back() != unit) continue;
     const double count = parse_number("--budget", text.substr(0, text.size() - 1));
-    if (!(count > 0)) throw Error(ErrorKind::Usage, fmt::format("--budget: {} is not a time", printable(text)), "10m");
+    if (!(count > 0))
+      throw Error(ErrorCode::BadValue, fmt::format("--budget: {} is not a time", printable(text)), "10m");
     return {0, count * seconds};
   }
   return {parse_count("--budget", text, 1, 1'000'000'000), 0};
@@ -64,7 +66,7 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
   for (const std::string& text : texts_.all("--ladder")) {
     for (const Format format : parse_format_names("--ladder", text)) {
       if (std::ranges::find(options.ladder, format) != options.ladder.end()) {
-        throw Error(ErrorKind::Usage, fmt::format("--ladder lists {} twice", format_name(format)),
+        throw Error(ErrorCode::Contradiction, fmt::format("--ladder lists {} twice", format_name(format)),
                     "--ladder int8,int16,float16");
       }
       options.ladder.push_back(format);
@@ -73,22 +75,22 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
   const bool list = options.mode == SearchMode::Bisect || options.mode == SearchMode::Linear;
   if (options.direction == SearchDirection::Reverse && !list) {
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::WithoutEffect,
         fmt::format("--direction reverse has no meaning with --mode {}, which does not follow the order of layers",
                     word_of(options.mode)),
         "--mode bisect or --mode linear");
   }
   if (!(options.confidence > 0.5 && options.confidence <= 1)) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("--confidence: {} is not above 0.5 and at most 1", texts_.last("--confidence")), "0.99");
   }
   if (options.prove_minimum && options.mode != SearchMode::Minimal) {
-    throw Error(ErrorKind::Usage, "--prove-minimum needs --mode minimal: other modes only try lists");
+    throw Error(ErrorCode::MissingArgument, "--prove-minimum needs --mode minimal: other modes only try lists");
   }
   const Budget budget = parse_budget(texts_.last("--budget"));
   if (budget.evaluations > 0) {
     if (options.max_evaluations > 0) {
-      throw Error(ErrorKind::Usage, "--budget and --max-evaluations both limit the number of evaluations",
+      throw Error(ErrorCode::Contradiction, "--budget and --max-evaluations both limit the number of evaluations",
                   "leave out one of them");
     }
     options.max_evaluations = budget.evaluations;
@@ -101,7 +103,7 @@ SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
     options.journal = journal;
   }
   if (options.resume && options.journal.empty() && options.journal_folder.empty()) {
-    throw Error(ErrorKind::Usage, "--resume needs the journal of the search that stopped", "--journal FILE");
+    throw Error(ErrorCode::MissingArgument, "--resume needs the journal of the search that stopped", "--journal FILE");
   }
   options.pareto |= texts_.given("--pareto-csv") || texts_.given("--pareto-svg");
   return options;

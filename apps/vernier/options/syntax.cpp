@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -102,7 +103,7 @@ Option add_value(CLI::App& app, const std::string& names, std::string& value, co
   CLI::Option* option = with_brackets(app.add_option(names, value, help)->type_name(value_name));
   option->capture_default_str();
   option->each([option](const std::string& text) {
-    if (text.empty()) throw Error(ErrorKind::Usage, fmt::format("{}: its value is empty", option->get_name()));
+    if (text.empty()) throw Error(ErrorCode::BadValue, fmt::format("{}: its value is empty", option->get_name()));
   });
   return Option(option);
 }

@@ -6,13 +6,14 @@
 #include "options/parse_values.h"
 #include "table/task.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
 
 Task task_of(const std::string& text) {
   if (text.empty()) {
-    throw Error(ErrorKind::Usage, "--task is missing",
+    throw Error(ErrorCode::MissingArgument, "--task is missing",
                 "one of: classification, detection, segmentation, language, custom");
   }
   return parse_choice<Task>("--task", text);
@@ -39,10 +40,10 @@ EvalOptions TaskGroup::values() const {
   read_rows(table::kEvaluation, texts_, options);
   read_rows(table::kDetection, texts_, options);
   if (options.box_order && options.boxes == BoxForm::Yolox) {
-    throw Error(ErrorKind::Usage, "--box-order: --boxes yolox has its own order",
+    throw Error(ErrorCode::WithoutEffect, "--box-order: --boxes yolox has its own order",
                 "use --boxes plain, rows or yolov5 for networks that decode their boxes");
   }
-  if (options.overlap < 0 || options.overlap > 1) throw Error(ErrorKind::Usage, "--nms: an overlap is from 0 to 1");
+  if (options.overlap < 0 || options.overlap > 1) throw Error(ErrorCode::BadValue, "--nms: an overlap is from 0 to 1");
   return options;
 }
 

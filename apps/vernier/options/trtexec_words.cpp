@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::cli {
 namespace {
@@ -51,7 +52,7 @@ void add_streams(CLI::App& app, const char* name) {
       app, name,
       [name](const std::string& count) {
         if (count == "1") return;
-        throw Error(ErrorKind::Usage, fmt::format("{} {}: inferences are timed one at a time", name, count),
+        throw Error(ErrorCode::NotSupported, fmt::format("{} {}: inferences are timed one at a time", name, count),
                     "leave it out; --batch N for more samples at once");
       },
       "", "")
@@ -64,7 +65,7 @@ void add_words_of_trtexec(CLI::App& app, const IgnoredOptions& ignored) {
   for (const Word& word : kWords) {
     const auto given = [ignored, word] {
       if (word.instead != nullptr) {
-        throw Error(ErrorKind::Usage, fmt::format("{}: {}", word.name, word.reason), word.instead);
+        throw Error(ErrorCode::NotSupported, fmt::format("{}: {}", word.name, word.reason), word.instead);
       }
       ignored->push_back(fmt::format("{} has no effect in this command: {}", word.name, word.reason));
     };

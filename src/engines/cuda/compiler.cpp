@@ -17,6 +17,7 @@
 #include "engines/cuda/libraries.h"
 #include "engines/cuda/sources.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -97,7 +98,7 @@ std::string compile(const Nvrtc& compiler, int architecture) {
   }
   compiler.destroy(&program);
   if (code == 0) return text;
-  throw Error(ErrorKind::Backend,
+  throw Error(ErrorCode::GpuMissing,
               fmt::format("{} does not compile kernels for compute capability {}.{}: {}", compiler.about.place,
                           architecture / 10, architecture % 10, printable(text)));
 }
@@ -120,7 +121,7 @@ NvrtcAbout ask_nvrtc(const std::vector<fs::path>& packages) { return nvrtc(packa
 std::string compile_kernels(int architecture, const std::vector<fs::path>& packages, const fs::path& cache) {
   const Nvrtc& compiler = nvrtc(packages);
   if (!compiler.about.missing.empty()) {
-    throw Error(ErrorKind::Backend, "NVRTC, which compiles kernels for the GPU: " + compiler.about.missing,
+    throw Error(ErrorCode::GpuMissing, "NVRTC, which compiles kernels for the GPU: " + compiler.about.missing,
                 kInstallCuda);
   }
   if (cache.empty()) return compile(compiler, architecture);

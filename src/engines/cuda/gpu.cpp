@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -160,9 +161,9 @@ std::shared_ptr<const Gpu> Gpu::open(int index) {
 
 Gpu::Gpu(int index) : index_(index) {
   const DriverAbout found = ask_driver();
-  if (!found.missing.empty()) throw Error(ErrorKind::Backend, found.missing, kHint);
+  if (!found.missing.empty()) throw Error(ErrorCode::GpuMissing, found.missing, kHint);
   if (static_cast<std::size_t>(index) >= found.gpus.size()) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::GpuMissing,
                 fmt::format("there is no GPU cuda:{}: the NVIDIA driver finds {}", index, found.gpus.size()), kHint);
   }
   std::string missing;
@@ -180,10 +181,10 @@ void Gpu::check(int code, const char* what) const {
   if (code == 0) return;
   constexpr int kOutOfMemory = 2;
   if (code == kOutOfMemory) {
-    throw Error(ErrorKind::Backend, fmt::format("cuda:{} ({}) is out of memory", index_, about_.name),
+    throw Error(ErrorCode::OutOfMemory, fmt::format("cuda:{} ({}) is out of memory", index_, about_.name),
                 "fewer ‹threads›, or a smaller ‹batch›");
   }
-  throw Error(ErrorKind::Backend,
+  throw Error(ErrorCode::RuntimeFails,
               fmt::format("cuda:{} ({}): {} fails: {}", index_, about_.name, what, driver_->text_of(code)));
 }
 

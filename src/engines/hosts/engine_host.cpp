@@ -21,6 +21,7 @@
 #include "engines/hosts/programs.h"
 #include "scripts/script_session.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -172,7 +173,7 @@ auto EngineHost::checked(const Read& read) {
     return read();
   } catch (const JsonError& error) {
     session_.reset();  // whatever it is, it is not what we started
-    throw Error(ErrorKind::Backend, fmt::format("{}: gave an answer of another form: {}", name(), error.what()));
+    throw Error(ErrorCode::EngineFails, fmt::format("{}: gave an answer of another form: {}", name(), error.what()));
   }
 }
 
@@ -211,7 +212,7 @@ void EngineHost::start() {
   for (const auto& plugin : options_.plugins) program.arguments.push_back(std::filesystem::absolute(plugin).string());
   program.kind = "engines";
   program.announces = "answers";
-  program.fault = ErrorKind::Backend;
+  program.fault = ErrorCode::EngineFails;
   program.held = "the engine";
   program.errors = [this](std::string_view text) { keep_words(text); };
   session_ = std::make_unique<ScriptSession>(ScriptLocation{kind.name, ""}, program, how);
@@ -223,7 +224,7 @@ void EngineHost::throw_refusal(const Json& said) const {
   std::string hint = said.at("hint").text();
   const std::vector<std::string> words = texts_of(said.at("words"));
   if (hint.empty() && !words.empty()) hint = "it said: " + printable_text(words.back().substr(0, kMostHint));
-  throw Error(ErrorKind::Backend, fmt::format("{}: {}", name(), printable_text(refused->text())), hint);
+  throw Error(ErrorCode::EngineFails, fmt::format("{}: {}", name(), printable_text(refused->text())), hint);
 }
 
 Json EngineHost::ask(const char* what, Json work) {
@@ -238,7 +239,7 @@ Json EngineHost::ask(const char* what, Json work) {
     const std::string words = printable(last_line(words_));
     std::string hint = error.hint();
     if (!words.empty()) hint = "its last words: " + words;
-    throw Error(ErrorKind::Backend, error.what(), hint);
+    throw Error(ErrorCode::EngineFails, error.what(), hint);
   }
   checked([&] { throw_refusal(said); });
   return said;
@@ -271,7 +272,7 @@ const EngineAbout& EngineHost::about() {
 void EngineHost::load_plugins() {
   if (options_.plugins.empty()) return;
   if (engine_ == HostedEngine::OpenVino) {
-    throw Error(ErrorKind::Backend, "‹plugins›: OpenVINO takes no plugins of TensorRT", "leave it out");
+    throw Error(ErrorCode::Backend, "‹plugins›: OpenVINO takes no plugins of TensorRT", "leave it out");
   }
   ask("plugins", Json::object());
 }

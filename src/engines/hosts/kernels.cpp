@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "json/json.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -140,7 +141,7 @@ std::vector<EngineKernel> kernels_from_json(std::string_view text, const std::st
   const Json document = parse_json(text, where);
   const Json* const layers = document.find("Layers");
   if (layers == nullptr || !layers->is_array()) {
-    throw Error(ErrorKind::Input, where + ": not layer information: it has no list \"Layers\"",
+    throw Error(ErrorCode::JsonFile, where + ": not layer information: it has no list \"Layers\"",
                 "trtexec --exportLayerInfo=FILE --profilingVerbosity=detailed writes it");
   }
   std::vector<EngineKernel> kernels;
@@ -151,7 +152,7 @@ std::vector<EngineKernel> kernels_from_json(std::string_view text, const std::st
       continue;
     }
     if (!layer.is_object()) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::JsonFile,
                   fmt::format("{}: layer {} is {}, not an object", where, kernels.size() - 1, layer.kind_text()));
     }
     kernel.name = text_of(layer, "Name");

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -17,7 +18,7 @@ void refuse_aborting_nodes(const Model& model) {
       const bool normal = node.op_type().starts_with("RandomNormal") && !(scale > 0);
       const bool uniform = node.op_type().starts_with("RandomUniform") && !(low <= high);
       if (!normal && !uniform) continue;
-      throw Error(ErrorKind::Backend,
+      throw Error(ErrorCode::RuntimeFails,
                   normal ? fmt::format("node '{}': {} has a scale of {:g}, at which ONNX Runtime aborts",
                                        printable(node.name()), node.op_type(), scale)
                          : fmt::format("node '{}': {} draws from {:g} to {:g}, at which ONNX Runtime aborts",

@@ -18,6 +18,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -78,7 +79,7 @@ void make_each(GpuRun& run, const SampleParts& parts, Gpu::Address in, Gpu::Addr
 /// Blocks with scales of their own, and scales of a run, have no kernel.
 void require_kernel(const QuantParams& params) {
   if (!params.dynamic && definition_of(params.format).block_scale == BlockScale::Chosen) return;
-  throw Error(ErrorKind::Backend, fmt::format("a GPU does not round to {} yet", format_name(params.format)),
+  throw Error(ErrorCode::RuntimeFails, fmt::format("a GPU does not round to {} yet", format_name(params.format)),
               "‹device› cpu");
 }
 

@@ -19,6 +19,7 @@
 #include "engines/onnxruntime/gpu_operators.h"
 #include "engines/onnxruntime/runtime.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/onnxruntime.h"
 
 namespace vernier {
@@ -96,14 +97,14 @@ void refuse_what_is_too_old(const Gpu& gpu) {
   // What CUDA 12 and 13 run on.
   constexpr int kLeastCuda = 12000, kLeastArchitecture = 75;
   if (gpu.cuda_version() < kLeastCuda) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::GpuMissing,
                 fmt::format("the NVIDIA driver is too old: it runs CUDA {}.{}, and 12.0 is the least",
                             gpu.cuda_version() / 1000, gpu.cuda_version() % 1000 / 10),
                 "a newer driver, or ‹device› cpu");
   }
   const int architecture = gpu.about().architecture;
   if (architecture < kLeastArchitecture) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::GpuMissing,
                 fmt::format("{} has compute capability {}.{}, and 7.5 is the least", gpu.about().name,
                             architecture / 10, architecture % 10),
                 "‹device› cpu runs without a GPU");
@@ -165,12 +166,12 @@ std::shared_ptr<const Runtime> load_gpu_runtime(int index) {
   refuse_what_is_too_old(*gpu);
   const CudaBuild build = find_cuda_build();
   if (build.library.empty()) {
-    throw Error(ErrorKind::Backend, "no CUDA build of ONNX Runtime was found; tried " + build.tried, kInstallCuda);
+    throw Error(ErrorCode::GpuMissing, "no CUDA build of ONNX Runtime was found; tried " + build.tried, kInstallCuda);
   }
   for (const Needed& needed : needed_libraries()) {
     const LoadedLibrary library = load_nvidia_library(needed.names, build.packages);
     if (library.handle == nullptr) {
-      throw Error(ErrorKind::Backend,
+      throw Error(ErrorCode::GpuMissing,
                   fmt::format("{}, which the CUDA build of ONNX Runtime needs: {}", needed.text, library.place),
                   kInstallCuda);
     }
@@ -178,7 +179,7 @@ std::shared_ptr<const Runtime> load_gpu_runtime(int index) {
   const NvrtcAbout nvrtc = ask_nvrtc(build.packages);
   // Within a major version newer libraries run on older drivers.
   if (nvrtc.version / 1000 > gpu->cuda_version() / 1000) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::GpuMissing,
                 fmt::format("the NVIDIA driver runs CUDA {}.{}, and the libraries are of CUDA {}.{}",
                             gpu->cuda_version() / 1000, gpu->cuda_version() % 1000 / 10, nvrtc.version / 1000,
                             nvrtc.version % 1000 / 10),
@@ -194,13 +195,13 @@ std::shared_ptr<const Runtime> load_gpu_runtime(int index) {
       library == nullptr ? nullptr : reinterpret_cast<const OrtApiBase* (*)()>(::dlsym(library, "OrtGetApiBase"));
   if (get_base == nullptr) {
     const char* const reason = ::dlerror();
-    throw Error(ErrorKind::Backend, fmt::format("{}: {}", build.library.string(), reason == nullptr ? "?" : reason));
+    throw Error(ErrorCode::GpuMissing, fmt::format("{}: {}", build.library.string(), reason == nullptr ? "?" : reason));
   }
   const OrtApiBase* const base = get_base();
   runtime->api_ = base->GetApi(ORT_API_VERSION);
   runtime->version_ = base->GetVersionString();
   if (runtime->api_ == nullptr) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::RuntimeMissing,
                 fmt::format("{} is too old: {}, API {} needs 1.{}", build.library.string(), runtime->version_,
                             ORT_API_VERSION, ORT_API_VERSION),
                 kInstallCuda);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -39,7 +40,7 @@ struct Kernel {
     if (status == nullptr) return;
     const std::string text = api->GetErrorMessage(status);
     api->ReleaseStatus(status);
-    throw Error(ErrorKind::Backend, text);
+    throw Error(ErrorCode::RuntimeFails, text);
   }
 
   bool present(OrtStatus* status) const {

@@ -16,6 +16,7 @@
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -105,7 +106,7 @@ SampleParts parts_in_run(const Shape& shape) {
   const auto count = static_cast<std::int64_t>(samples);
   while (samples > 1 && axis < shape.size() && (shape[axis] == 0 || shape[axis] % count != 0)) ++axis;
   if (samples > 1 && axis == shape.size()) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::RuntimeFails,
                 fmt::format("a tensor of shape {} holds no batch of {}", shape_text(shape), samples));
   }
   if (samples > 1) parts.shape[axis] /= count;
@@ -145,7 +146,7 @@ void AccumulateAttributes::create(const OrtKernelInfo* info) {
 }
 
 AccumulateAttributes::Sums AccumulateAttributes::sums_of(const Shape& shape) const {
-  if (shape.size() < 2) throw Error(ErrorKind::Backend, "Accumulate: the sums have no channels");
+  if (shape.size() < 2) throw Error(ErrorCode::RuntimeFails, "Accumulate: the sums have no channels");
   Sums sums{.channels = shape[1]};
   for (std::size_t i = 2; i < shape.size(); ++i) sums.inner *= shape[i];
   sums.rows = product ? rows_of(shape) : kMany;
@@ -154,7 +155,7 @@ AccumulateAttributes::Sums AccumulateAttributes::sums_of(const Shape& shape) con
 }
 
 void AccumulateAttributes::check_bias(std::size_t size, std::int64_t channels) {
-  if (!std::cmp_equal(size, channels)) throw Error(ErrorKind::Backend, "Accumulate: no bias of that shape");
+  if (!std::cmp_equal(size, channels)) throw Error(ErrorCode::RuntimeFails, "Accumulate: no bias of that shape");
 }
 
 void CompareAttributes::create(const OrtKernelInfo* info) {

@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -86,14 +87,14 @@ void load_and_register(const Runtime& runtime, OrtSessionOptions* options, const
     handle = open_library(library, why);
   }
   if (handle == nullptr) {
-    throw Error(ErrorKind::Input, fmt::format("{}: cannot be loaded: {}", said_of(library), printable(why)),
+    throw Error(ErrorCode::Library, fmt::format("{}: cannot be loaded: {}", said_of(library), printable(why)),
                 lacks_python
                     ? fmt::format("it is a module of Python's and needs its shared library, {}, in LD_LIBRARY_PATH",
                                   python_library(library.filename().string()))
                     : "a shared library of custom operators for ONNX Runtime, built for this machine");
   }
   if (::dlsym(handle, kEntry) == nullptr) {
-    throw Error(ErrorKind::Input, fmt::format("{}: has no function {}", said_of(library), kEntry),
+    throw Error(ErrorCode::Library, fmt::format("{}: has no function {}", said_of(library), kEntry),
                 "a shared library of custom operators for ONNX Runtime exports it");
   }
   try {
@@ -109,7 +110,7 @@ void try_in_copy(const Runtime& runtime, OrtSessionOptions* options, const fs::p
   const ProcessEnd end = run_in_copy([&] { load_and_register(runtime, options, library); }, kMostSeconds, words);
   if (end.succeeded()) return;
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
-  throw Error(ErrorKind::Backend, fmt::format("{}: a process that loaded it {}", said_of(library), end_text(end)),
+  throw Error(ErrorCode::RuntimeFails, fmt::format("{}: a process that loaded it {}", said_of(library), end_text(end)),
               words.empty() ? fmt::format("it may have been built for another ONNX Runtime than {}", runtime.version())
                             : "its last words: " + printable(words));
 }
@@ -120,8 +121,8 @@ OwnedOptions register_libraries(const Runtime& runtime, const std::vector<fs::pa
   OwnedOptions options = runtime.new_options();
   for (const fs::path& library : libraries) {
     std::error_code ignored;
-    if (!fs::exists(library, ignored)) throw Error(ErrorKind::Input, said_of(library) + ": no such file");
-    if (!fs::is_regular_file(library, ignored)) throw Error(ErrorKind::Input, said_of(library) + ": not a file");
+    if (!fs::exists(library, ignored)) throw Error(ErrorCode::FileMissing, said_of(library) + ": no such file");
+    if (!fs::is_regular_file(library, ignored)) throw Error(ErrorCode::Library, said_of(library) + ": not a file");
     try_in_copy(runtime, options.get(), library);
     load_and_register(runtime, options.get(), library);
   }
@@ -140,7 +141,7 @@ void refuse_custom_operator(const Runtime& runtime, const onnx::ModelProto& prot
       std::vector<std::string> names;
       for (const fs::path& library : libraries) names.push_back(library.filename().string());
       throw Error(
-          ErrorKind::Backend,
+          ErrorCode::RuntimeFails,
           fmt::format("{}: node '{}': ONNX Runtime {} has no operator '{}' of the domain '{}'", path,
                       printable(node.name()), runtime.version(), printable(node.op_type()), printable(node.domain())),
           libraries.empty() ? "‹custom-ops› LIB.so loads the library that has it"

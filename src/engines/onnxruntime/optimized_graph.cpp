@@ -17,6 +17,7 @@
 #include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/graph_optimization.h"
 
 namespace vernier {
@@ -27,14 +28,14 @@ onnx::ModelProto written_for(const std::shared_ptr<const Runtime>& runtime, cons
                              SessionOptions options) {
   // The runtime wants a path; this one needs no disk.
   const Descriptor descriptor(::memfd_create("vernier", MFD_CLOEXEC));
-  if (descriptor.empty()) throw Error(ErrorKind::Backend, fmt::format("memfd_create: {}", std::strerror(errno)));
+  if (descriptor.empty()) throw Error(ErrorCode::RuntimeFails, fmt::format("memfd_create: {}", std::strerror(errno)));
   options.optimized = fmt::format("/proc/self/fd/{}", descriptor.get());
   { const Session writes(runtime, model, options); }  // its memory is free again before the file is read
   const auto file = MappedFile::of(descriptor.get(), model.path);
   onnx::ModelProto proto;
   if (!std::in_range<int>(file->bytes().size()) ||
       !proto.ParseFromArray(file->bytes().data(), static_cast<int>(file->bytes().size()))) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::RuntimeFails,
                 fmt::format("{}: ONNX Runtime wrote an optimized model that is none", model.path.string()));
   }
   return proto;

@@ -7,6 +7,7 @@
 
 #include "engines/onnxruntime/operator_kernels.h"
 #include "engines/onnxruntime/recorder.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -129,7 +130,7 @@ void PairSumsKernel::compute(OrtKernelContext* context) const {
   const std::span<Recorder> recorders = current_recorders();
   const SampleParts reads = parts_in_run(data.shape), makes = parts_in_run(exact.shape);
   if (!reads.contiguous() || !makes.contiguous()) {
-    throw Error(ErrorKind::Backend, "PairSums: samples of a batch must lie along the first dimension");
+    throw Error(ErrorCode::RuntimeFails, "PairSums: samples of a batch must lie along the first dimension");
   }
   for (std::size_t i = 0; i < makes.samples; ++i) {
     RoundEvents events;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -33,7 +34,7 @@ void append_providers(const Runtime& runtime, OrtSessionOptions* options, const 
       return lower_case(provider).find(lower_case(name)) != std::string::npos;
     });
     if (found == available.end()) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::UnknownName,
                   fmt::format("this ONNX Runtime ({}) has no provider '{}'", runtime.version(), printable(name)),
                   "it has: " + list_some(available, available.size()));
     }

@@ -19,6 +19,7 @@
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/onnxruntime.h"
 
 namespace vernier {
@@ -108,7 +109,7 @@ void Runtime::check(OrtStatus* status) const {
   const std::string text = printable(in_plain_words(without_source_places(api_->GetErrorMessage(status))));
   const int code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
-  throw Error(ErrorKind::Backend, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));
+  throw Error(ErrorCode::RuntimeFails, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));
 }
 
 namespace {
@@ -226,7 +227,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
     for (const LoadAttempt& attempt : runtime->attempts_) {
       tried += fmt::format("\n       tried {}: {}", attempt.place, attempt.outcome);
     }
-    throw Error(ErrorKind::Backend, "no usable ONNX Runtime library was found" + tried,
+    throw Error(ErrorCode::RuntimeMissing, "no usable ONNX Runtime library was found" + tried,
                 "pip install onnxruntime, then activate that environment or set VERNIER_ORT_LIBRARY to its "
                 "libonnxruntime.so");
   }

@@ -27,6 +27,7 @@
 #include "model/type_protos.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
@@ -92,7 +93,8 @@ Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw,
   runtime->check(api.IsTensor(raw, &is_tensor));
   if (is_tensor == 0) {
     if (any) return {Dtype::String, {0}};
-    throw Error(ErrorKind::Input, fmt::format("output '{}' is not a tensor (sequence, map or absent optional)", name));
+    throw Error(ErrorCode::NotMeasurable,
+                fmt::format("output '{}' is not a tensor (sequence, map or absent optional)", name));
   }
   OrtTensorTypeAndShapeInfo* info = nullptr;
   runtime->check(api.GetTensorTypeAndShape(raw, &info));
@@ -105,7 +107,7 @@ Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw,
   api.ReleaseTensorTypeAndShapeInfo(info);
   if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
     if (any) return {Dtype::String, {0}};
-    throw Error(ErrorKind::Input, fmt::format("output '{}' holds strings, which cannot be compared", name));
+    throw Error(ErrorCode::NotMeasurable, fmt::format("output '{}' holds strings, which cannot be compared", name));
   }
   void* data = nullptr;
   runtime->check(api.GetTensorMutableData(raw, &data));
@@ -263,7 +265,8 @@ struct Session::State {
     Values live;
     for (const std::string& name : inputs) {
       const auto tensor = given.find(name);
-      if (tensor == given.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
+      if (tensor == given.end())
+        throw Error(ErrorCode::SampleNames, fmt::format("no value for the graph input '{}'", name));
       if (on_gpu && tensor->second.dtype() != Dtype::String) {
         copies.push_back(runtime->gpu()->copies().of(tensor->second));
         live[name] = value_on_gpu(*runtime, on_gpu.get(), tensor->second, *copies.back());

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -40,7 +41,7 @@ Tensor rows_of(const std::string& name, const SampleSource& samples, std::int64_
   for (std::size_t index = 0; bytes.size() < wanted; index = (index + 1) % samples.size()) {
     const Tensor next = samples.at(index).at(name);
     if (!std::equal(next.shape().begin() + 1, next.shape().end(), shape.begin() + 1, shape.end())) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::SampleShape,
                   fmt::format("‹batch› {}: input '{}' is {} in sample 0 and {} in sample {}: they make no batch", batch,
                               printable(name), shape_text(first.shape()), shape_text(next.shape()), index),
                   "‹samples› 1");
@@ -59,7 +60,7 @@ void require_open_batch(const Model& model, std::int64_t batch, const std::strin
   const std::vector<InputInfo> inputs = model_inputs(model);
   if (std::ranges::any_of(inputs, open_batch)) return;
   const auto fixed = std::ranges::find_if(inputs, [](const InputInfo& input) { return !input.shape.empty(); });
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::BadValue,
               fixed == inputs.end()
                   ? fmt::format("{}: ‹batch› {}: its inputs have no dimensions", printable(file), batch)
                   : fmt::format("{}: ‹batch› {}: the first dimension of input '{}' is fixed at {}", printable(file),

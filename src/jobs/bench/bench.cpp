@@ -22,6 +22,7 @@
 #include "jobs/bench/make_candidates.h"
 #include "jobs/common/output_files.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -32,7 +33,7 @@ constexpr std::size_t kCopies = 10;
 constexpr double kShort = 0.005;  // seconds: what is shorter meets caches that another row filled
 
 void check(const BenchOptions& options) {
-  const auto refuse = [](const char* what) { throw Error(ErrorKind::Usage, what); };
+  const auto refuse = [](const char* what) { throw Error(ErrorCode::BadValue, what); };
   if (options.runners.empty()) refuse("nothing to time: no model was given");
   if (options.iterations == 0 && !(options.seconds > 0))
     refuse("no iterations and no duration: nothing would be timed");

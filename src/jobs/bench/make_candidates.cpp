@@ -25,6 +25,7 @@
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/note_text.h"
 
@@ -43,7 +44,8 @@ const char* word_for(RunnerKind kind) {
     case RunnerKind::Program:
       break;
   }
-  throw Error(ErrorKind::Usage, "a simulation, or a program that starts for each sample, has no speed worth telling",
+  throw Error(ErrorCode::WithoutEffect,
+              "a simulation, or a program that starts for each sample, has no speed worth telling",
               "‹onnxrt›, ‹trt› or ‹openvino›");
 }
 
@@ -90,11 +92,11 @@ class CandidateMaker {
     const auto on_engine = std::ranges::count(options_.runners, RunnerKind::TensorRt, &RunnerOptions::kind);
     const bool several = on_engine > 1 || options_.batches.size() > 1;
     if (!options_.engine.save_engine.empty() && several) {
-      throw Error(ErrorKind::Usage, "‹save-engine›: several engines are built, and one file was named",
+      throw Error(ErrorCode::WithoutEffect, "‹save-engine›: several engines are built, and one file was named",
                   "one model, one batch and one ‹trt›");
     }
     if (options_.cuda_graph && on_engine == 0) {
-      throw Error(ErrorKind::Usage, "‹use-cuda-graph›: only TensorRT's engines are launched as CUDA graphs",
+      throw Error(ErrorCode::WithoutEffect, "‹use-cuda-graph›: only TensorRT's engines are launched as CUDA graphs",
                   "add ‹trt›");
     }
   }

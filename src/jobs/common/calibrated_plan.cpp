@@ -59,7 +59,7 @@ std::vector<Note> mask_warnings(const ChosenRanges& chosen) {
 }
 
 /// Ranges of tensors that preparing the model made, from those of the tensors that the file knows.
-void add_made_tensors(Ranges& ranges, const std::vector<Layer>& layers, const std::set<std::string>& known) {
+void add_made_tensors(RangesByTensor& ranges, const std::vector<Layer>& layers, const std::set<std::string>& known) {
   for (const Layer& layer : layers) {
     for (const std::string& output : layer.outputs) {
       if (known.contains(output) || ranges.contains(output)) continue;
@@ -145,7 +145,8 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   return cached;
 }
 
-std::string ranges_text(RangesForm form, const Ranges& ranges, const CalibrationChoice& choice, const Model& original) {
+std::string ranges_text(RangesForm form, const RangesByTensor& ranges, const CalibrationChoice& choice,
+                        const Model& original) {
   if (form == RangesForm::TensorRt) return to_tensorrt_cache(ranges);
   if (form == RangesForm::Vernier) {
     return to_ranges_json(ranges, choice_name(choice), original.path.filename().string(), original.sha256);
@@ -165,7 +166,7 @@ std::vector<Note> write_calibration_cache(const std::filesystem::path& file, con
   const bool json = file.extension() == ".json";
   // There was no file when this job began, or this would not be written: another job may have made one since.
   const FileLock turn(file);
-  Ranges ranges = learned.chosen.ranges;
+  RangesByTensor ranges = learned.chosen.ranges;
   std::error_code absent;
   if (std::filesystem::is_regular_file(file, absent) && std::filesystem::file_size(file, absent) > 0) {
     const std::string where = printable(file.string());

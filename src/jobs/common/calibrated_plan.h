@@ -74,7 +74,8 @@ std::vector<Note> write_calibration_cache(const std::filesystem::path& file, con
                                           const CalibrationChoice& choice, bool random_data);
 
 /// The text of a file of ranges.
-std::string ranges_text(RangesForm form, const Ranges& ranges, const CalibrationChoice& choice, const Model& original);
+std::string ranges_text(RangesForm form, const RangesByTensor& ranges, const CalibrationChoice& choice,
+                        const Model& original);
 
 /// What filling the scales of a plan had to say.
 struct FilledScales {

@@ -47,6 +47,7 @@
 #include "plan/rules/qdq_graph.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/lint.h"
 #include "vernier/report/note_text.h"
 #include "vernier/run.h"
@@ -68,7 +69,7 @@ class Linter {
   LintReport run() {
     std::error_code ignored;
     if (!options_.model.in_memory() && !std::filesystem::exists(options_.model.file(), ignored)) {
-      throw Error(ErrorKind::Input, fmt::format("{}: no such file", options_.model.name()));
+      throw Error(ErrorCode::FileMissing, fmt::format("{}: no such file", options_.model.name()));
     }
     try {
       proto_ = read_raw_proto(options_.model);

@@ -30,6 +30,7 @@
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
 
@@ -102,7 +103,7 @@ std::vector<std::string> judged_outputs(const std::vector<std::string>& floats, 
       if (name == pattern || wildcard_match(pattern, name)) chosen.push_back(name);
     }
     if (chosen.size() == before) {
-      throw Error(ErrorKind::Usage, fmt::format("‹outputs›: no float output is named '{}'", printable(pattern)),
+      throw Error(ErrorCode::UnknownName, fmt::format("‹outputs›: no float output is named '{}'", printable(pattern)),
                   "the outputs are: " + list_some(floats));
     }
   }
@@ -119,10 +120,10 @@ void check_carries(const Model& model, const std::vector<std::pair<std::string, 
   };
   for (const auto& [output, input] : carries) {
     if (!has(model_outputs(model), output)) {
-      throw Error(ErrorKind::Usage, fmt::format("‹carry›: the model has no output '{}'", printable(output)));
+      throw Error(ErrorCode::UnknownName, fmt::format("‹carry›: the model has no output '{}'", printable(output)));
     }
     if (!has(model_inputs(model), input)) {
-      throw Error(ErrorKind::Usage, fmt::format("‹carry›: the model has no input '{}'", printable(input)));
+      throw Error(ErrorCode::UnknownName, fmt::format("‹carry›: the model has no input '{}'", printable(input)));
     }
   }
 }
@@ -199,7 +200,7 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
     if (limit.output.empty()) continue;
     if (std::find(subject.judged.begin(), subject.judged.end(), limit.output) == subject.judged.end()) {
       throw Error(
-          ErrorKind::Usage,
+          ErrorCode::UnknownName,
           fmt::format("‹{}›: '{}' is not a measured output", word_of(requirement->metric), printable(limit.output)),
           "measured outputs: " + list_some(subject.judged));
     }
@@ -247,7 +248,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   std::vector<std::string> others;
   subject.layers = measured_layers(subject.model, &others);
   if (!others.empty() && subject.layers.empty()) {
-    throw Error(ErrorKind::Input, printable(source.name()) + ": all its layers compute in float64",
+    throw Error(ErrorCode::NotMeasurable, printable(source.name()) + ": all its layers compute in float64",
                 "export the model in float32: low formats are chosen for float32 layers");
   }
   if (!others.empty()) loaded.notes.push_back({"float64-layers-left", {{"layers", others}}});
@@ -260,7 +261,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   subject.cpu_threads = options.threads != 0 ? options.threads : usable_cores();
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
-  if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
+  if (loaded.samples->size() == 0) throw Error(ErrorCode::NoSamples, "zero samples: nothing can be measured");
   if (subject.runtime->gpu() != nullptr && subject.ranks->alone()) {  // ranks would have to agree
     const std::string why = choose_batch(subject);
     const std::string text = why.empty() ? fmt::format("{} samples run as one", subject.batch)
@@ -294,7 +295,7 @@ void require_values_of_inputs(const Loaded& loaded, const Model& typed) {
       const auto lost = std::ranges::find_if(floats, [](float value) { return value != std::trunc(value); });
       if (lost == floats.end()) continue;
       throw Error(
-          ErrorKind::Input,
+          ErrorCode::SampleValues,
           fmt::format("{}: input '{}' is {}, and sample {} holds {:.4g}, which it cannot hold",
                       printable(typed.path.string()), printable(input.name), dtype_name(input.dtype), sample, *lost),
           "no DequantizeLinear reads that input, so its scale is not known; give a file with a float input");
@@ -318,7 +319,7 @@ void fit_beside(Model& simulated, const Loaded& loaded) {
   for (const InputInfo& output : model_outputs(simulated)) {
     const bool judged = std::ranges::find(loaded.subject.judged, output.name) != loaded.subject.judged.end();
     if (!judged || !(is_integer(output.dtype) || output.dtype == Dtype::Bool)) continue;
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Unlike,
                 fmt::format("{}: output '{}' is {}, where the float model has {}", printable(simulated.path.string()),
                             printable(output.name), not_judged_text(simulated, output), dtype_name(Dtype::Float32)),
                 "‹outputs› names the outputs to measure");
@@ -357,7 +358,7 @@ Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, S
     if (inner.empty()) inner = nearest_float(*loaded.original, output.name);
   }
   throw Error(
-      ErrorKind::Input,
+      ErrorCode::NotMeasurable,
       fmt::format("{}: no output can be measured: none is a float tensor, or the result of an ArgMax or QuantizeLinear",
                   printable(source.name())),
       fmt::format("{}: {}", list_some(outputs),

@@ -12,6 +12,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "json/fields.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -54,7 +55,7 @@ std::vector<NodeTime> node_times(const std::shared_ptr<const Runtime>& runtime, 
   }
   const std::filesystem::directory_iterator files(folder.path());
   if (files == std::filesystem::directory_iterator()) {
-    throw Error(ErrorKind::Backend, "this ONNX Runtime writes no profile");
+    throw Error(ErrorCode::RuntimeFails, "this ONNX Runtime writes no profile");
   }
   std::vector<NodeTime> times;
   std::vector<std::vector<double>> durations;

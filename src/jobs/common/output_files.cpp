@@ -12,6 +12,7 @@
 #include "distributed/ranks.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -19,7 +20,8 @@ void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<
   for (const std::filesystem::path& input : inputs) {
     std::error_code absent;  // what does not exist cannot be overwritten
     if (!std::filesystem::equivalent(output, input, absent)) continue;
-    throw Error(ErrorKind::Usage, fmt::format("{} would be overwritten, and this job reads it", input.string()),
+    throw Error(ErrorCode::WouldOverwrite,
+                fmt::format("{} would be overwritten, and this job reads it", input.string()),
                 "choose another place with ‹output›");
   }
 }
@@ -50,18 +52,19 @@ OutputFolder::OutputFolder(const std::filesystem::path& folder) {
   if (folder.empty()) return;
   std::error_code failure;
   if (folder.extension() == ".onnx" && !std::filesystem::is_directory(folder, failure)) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("{}: this command writes a folder, not a single model", printable(folder.string())),
                 fmt::format("‹output› {}", printable((folder.parent_path() / folder.stem()).string())));
   }
   const bool made = std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
+  if (failure)
+    throw Error(ErrorCode::FileUnwritable, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
   if (!job_ranks().first()) return;
   if (made) made_ = folder;
   // A lock on the folder itself: there is no file that could stay behind. Where a file system has none, there is none.
   lock_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock_.get() >= 0 && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: another job writes into this folder", printable(folder.string())),
+    throw Error(ErrorCode::InUse, fmt::format("{}: another job writes into this folder", printable(folder.string())),
                 "wait for it, or give this one a folder of its own: ‹output› DIR");
   }
 }

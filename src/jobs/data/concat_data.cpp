@@ -13,6 +13,7 @@
 #include "io/saved_data.h"
 #include "vernier/data_files.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
@@ -38,7 +39,8 @@ std::vector<OpenFile> open_files(const std::vector<std::filesystem::path>& paths
     const OpenFile& file = files.back();
     const SavedData::Kind kind = file.data.kind;
     if (kind == SavedData::Kind::Arrays || kind == SavedData::Kind::OneArray) {
-      throw Error(ErrorKind::Input, fmt::format("{}: does not say whether its arrays are inputs or results", file.text),
+      throw Error(ErrorCode::Unlike,
+                  fmt::format("{}: does not say whether its arrays are inputs or results", file.text),
                   "in a .npz, names like sample_0/NAME make them inputs, iteration_0/NAME results");
     }
     if (kind == files.front().data.kind) continue;
@@ -46,7 +48,7 @@ std::vector<OpenFile> open_files(const std::vector<std::filesystem::path>& paths
       return each.data.kind == SavedData::Kind::Inputs ? "inputs" : "results";
     };
     throw Error(
-        ErrorKind::Input,
+        ErrorCode::Unlike,
         fmt::format("{}: holds {}, and {} holds {}", file.text, what(file), files.front().text, what(files.front())),
         "‹vernier data merge› makes inputs of results");
   }

@@ -15,6 +15,7 @@
 #include "io/split_run.h"
 #include "jobs/data/output_diffs.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/runs.h"
 #include "vernier/sinks.h"
@@ -48,7 +49,7 @@ std::shared_ptr<const Run> chosen_run(const Side& side, std::vector<Note>& warni
       if (names[i].find(wanted) != std::string::npos) found.push_back(i);
     }
     if (found.size() == 1) return std::move(runs[found.front()]);
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::UnknownName,
                 fmt::format("{}: {} of {} is called '{}'", option, found.empty() ? "no run" : "more than one run",
                             printable(path.string()), printable(wanted)),
                 "it holds, from 0: " + list_some(names, names.size()));

@@ -16,6 +16,7 @@
 #include "comparator/pairing.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -174,7 +175,7 @@ class Total {
 OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string& reference_name,
                       const std::string& tested_name, std::size_t threads, const JobSinks& sinks) {
   if (reference.size() != tested.size()) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Unlike,
                 fmt::format("{} has {}, {} has {}", reference_name, plural(reference.size(), "iteration"), tested_name,
                             plural(tested.size(), "iteration")),
                 "both runs must have seen the same samples");
@@ -204,11 +205,11 @@ OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string
     }
   }
   if (diffs.rows.empty() && diffs.other_shapes) {
-    throw Error(ErrorKind::Input, fmt::format("{} and {}: outputs have other shapes: {}", reference_name, tested_name,
-                                              list_some(diffs.not_compared)));
+    throw Error(ErrorCode::Unlike, fmt::format("{} and {}: outputs have other shapes: {}", reference_name, tested_name,
+                                               list_some(diffs.not_compared)));
   }
   if (diffs.rows.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("{} and {} have no output in common", reference_name, tested_name),
+    throw Error(ErrorCode::Unlike, fmt::format("{} and {} have no output in common", reference_name, tested_name),
                 "save all tensors of both with: ‹vernier run MODEL ... --onnx-outputs mark all --save-outputs FILE›");
   }
   return diffs;

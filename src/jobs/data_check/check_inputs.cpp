@@ -33,6 +33,7 @@
 #include "tasks/ranks.h"
 #include "tasks/readings.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/check_data.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
@@ -285,7 +286,7 @@ class InputCheck {
       const std::int64_t label = labels_.labels[i] + labels_.offset;
       if (label < 0 || label >= first.count()) {
         throw Error(
-            ErrorKind::Input,
+            ErrorCode::Labels,
             fmt::format("label {} of sample {} is outside the {} classes of the output", label, i, first.count()),
             "‹label-offset› N is added to every label");
       }

@@ -27,6 +27,7 @@
 #include "model/prepare.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/report/debug_accuracy.h"
 #include "vernier/run.h"
@@ -97,7 +98,7 @@ ErrorRole role_of(double sqnr_db, const std::optional<double>& arriving_db, doub
 
 DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const JobSinks& sinks) {
   if (options.run.runners.size() != 1) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::MissingArgument,
                 fmt::format("{} to debug, but exactly one is required", plural(options.run.runners.size(), "runner")),
                 "‹vernier debug accuracy MODEL --sim --int8›, or ‹trt›, or ‹onnxrt›");
   }
@@ -166,7 +167,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
     }
   }
   if (report.layers.empty()) {
-    throw Error(ErrorKind::Input, "no output of a layer is in both runs",
+    throw Error(ErrorCode::Unlike, "no output of a layer is in both runs",
                 "save all tensors of the reference with: ‹onnx-outputs› mark all ‹save-outputs› FILE");
   }
   find_harmless(report.layers, graph);

@@ -54,6 +54,7 @@
 #include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/sinks.h"
@@ -71,7 +72,7 @@ void refuse_quantized_operators(const Model& file) {
     }
   });
   if (found.empty()) return;
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::NotSupported,
               fmt::format("{}: its quantized operators ({}) have no Q/DQ pairs", file.path.string(),
                           list_some(std::vector<std::string>(found.begin(), found.end()))),
               "quantize to the QDQ form (quant_format=QuantFormat.QDQ), or measure it as it is with: ‹vernier verify›");

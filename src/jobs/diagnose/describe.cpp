@@ -10,6 +10,7 @@
 #include "plan/scheme.h"
 #include "vernier/engine.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -20,7 +21,7 @@ bool times_on_engine(const DiagnoseOptions& options) {
 
 void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   if (options.precision.low.empty()) {
-    throw Error(ErrorKind::Usage, "no low precision was chosen", "pass ‹int8›, ‹fp16›, ‹bf16› or ‹fp8›");
+    throw Error(ErrorCode::MissingArgument, "no low precision was chosen", "pass ‹int8›, ‹fp16›, ‹bf16› or ‹fp8›");
   }
   const auto without_kernels =
       std::find_if(options.precision.low.begin(), options.precision.low.end(),
@@ -28,7 +29,7 @@ void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   if (options.search.cost == CostUnit::Time && !times_on_engine(options) &&
       without_kernels != options.precision.low.end()) {
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::WithoutEffect,
         fmt::format("‹cost› time: ONNX Runtime's CPU kernels compute {} in FP32, so their time is meaningless",
                     format_title(*without_kernels)),
         "‹cost› macs or ‹cost› bytes; time works with ‹int8›, or on an engine: ‹vernier diagnose --confirm-on›, "
@@ -42,9 +43,9 @@ void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   report.low = options.precision.low;
   report.high = options.precision.high;
   report.requirement = options.measure.requirement;
-  report.scheme = scheme_text(options.precision);
   report.weights_per_tensor =
       !options.precision.rules.weights_per_channel && std::ranges::any_of(options.precision.low, needs_scale);
+  report.scheme = scheme_text(options.precision);
   report.runner = options.precision.target == Target::TensorRt
                       ? "trt-sim"
                       : fmt::format("sim-{}", word_of(options.precision.target));

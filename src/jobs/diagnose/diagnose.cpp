@@ -64,6 +64,7 @@
 #include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/fix.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/engine.h"
@@ -298,13 +299,14 @@ void Diagnosis::load_model() {
   note(loaded_.output_notes);
   AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
   if (assigned.nothing_gains) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::NothingToLower,
                 fmt::format("{}: ONNX Runtime's INT8 kernels would make no layer of it faster", options_.model.name()),
                 "stay in FP32; ‹even-if-slower› quantizes them anyway");
   }
   for (const Note& note : assigned.warnings) warn(note);
   if (assigned.candidates.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the requested formats", options_.model.name()),
+    throw Error(ErrorCode::NothingToLower,
+                fmt::format("{}: no layer can run in the requested formats", options_.model.name()),
                 holds_quantized_values(*loaded_.original)
                     ? "it stores quantized weights: pass its float model with ‹float›"
                     : "list the layers with: ‹vernier inspect model MODEL --show layers›");

@@ -11,6 +11,7 @@
 #include "plan/scheme.h"
 #include "vernier/engine.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
 #include "vernier/target.h"
@@ -20,10 +21,12 @@ namespace vernier {
 void require_engine(const DiagnoseOptions& options, const JobSinks& sinks) {
   const char* const option = options.trials_on_engine ? "‹on›" : "‹confirm-on›";
   if (!job_ranks().alone()) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: one process has the engine", option), "run it without mpirun");
+    throw Error(ErrorCode::WithoutEffect, fmt::format("{}: one process has the engine", option),
+                "run it without mpirun");
   }
   if (options.search.check) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: an outside check itself decides where it runs the model", option),
+    throw Error(ErrorCode::WithoutEffect,
+                fmt::format("{}: an outside check itself decides where it runs the model", option),
                 fmt::format("leave out {}, or let a requirement, labels or a metric script decide", option));
   }
   if (*options.confirm_on == MeasureOn::OnnxRuntime) return;

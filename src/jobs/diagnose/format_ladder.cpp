@@ -11,6 +11,7 @@
 #include "plan/target.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/search_options.h"
 
@@ -18,7 +19,7 @@ namespace vernier {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why, const std::string& hint) {
-  throw Error(ErrorKind::Usage, "‹ladder›: " + why, hint);
+  throw Error(ErrorCode::BadValue, "‹ladder›: " + why, hint);
 }
 
 /// What a ladder needs of itself.
@@ -95,7 +96,7 @@ DiagnoseOptions with_ladder(DiagnoseOptions options) {
 }
 
 void refuse_ladder_of(const OnnxModel& model) {
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::NotFloat,
               fmt::format("{}: it is in low precision already, with ranges for one format of a tensor", model.name()),
               "give its float model, or remove ‹ladder›");
 }

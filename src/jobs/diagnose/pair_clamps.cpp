@@ -25,6 +25,7 @@
 #include "numerics/metrics.h"
 #include "numerics/round.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -174,7 +175,7 @@ std::string text_of(const Cuts& cuts) {
 }
 
 [[noreturn]] void refuse(const Model& typed, const Cuts& worst, const std::string& output, double db) {
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::NotFloat,
               fmt::format("{}: the pair of '{}' ({}) clips {:.2g} % of its values. Without it, output '{}' differs "
                           "({:.1f} dB). Either it is a clamp of the network, or its range is too narrow",
                           printable(typed.path.string()), printable(worst.pair.tensor), printable(worst.pair.quantizer),

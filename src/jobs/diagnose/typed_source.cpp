@@ -27,6 +27,7 @@
 #include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/defects.h"
 #include "vernier/target.h"
@@ -76,7 +77,7 @@ void require_usable_pairs(const OnnxModel& source, const Model& model) {
   for (const FoundDefect& defect :
        defects_of_pairs(normalized_file(model), /*perhaps_meant=*/false, Target::OnnxRuntime)) {
     if (!defect.refused) continue;
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::InvalidModel,
                 fmt::format("{}: '{}': {}", printable(source.name()), printable(defect.node), defect.text),
                 "all such faults: ‹vernier check lint MODEL›");
   }
@@ -202,7 +203,8 @@ std::size_t tensors_with_ranges(const TypedSource& source, const FileTwins& twin
 TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
                       PrecisionOptions& precision) {
   if (holds_quantized_values(*sources.model(source))) {
-    throw Error(ErrorKind::Input, fmt::format("{}: is quantized itself, not a float model", printable(source.name())),
+    throw Error(ErrorCode::NotFloat,
+                fmt::format("{}: is quantized itself, not a float model", printable(source.name())),
                 "pass the model that was quantized; are the two swapped?");
   }
   TypedSource found = raise_typed_source(source, sources, precision);  // float16 and bfloat16
@@ -215,7 +217,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   found.lost_limits = file.lost_limits;
   std::set<std::string> high;
   if (low_formats(file, high).empty() && !holds_quantized_values(given)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
+    throw Error(ErrorCode::NothingToLower, fmt::format("{}: no layer is in low precision", printable(quantized.name())),
                 "‹from› reads a model with Q/DQ pairs, quantized operators, or casts");
   }
   const FileTwins twins(*network, given);
@@ -265,7 +267,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
     }
   }
   if (shared == 0) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Unlike,
                 fmt::format("{} and {} share no layer: no node has the same output or the same name in both",
                             printable(source.name()), printable(quantized.name())),
                 "‹from› reads a model that was quantized from this one");

@@ -23,6 +23,7 @@
 #include "jobs/engine/host_files.h"
 #include "model/model.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -59,7 +60,7 @@ std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<st
   const std::vector<InputInfo> inputs = model_inputs(file);
   for (const auto& [name, shape] : named) {
     if (std::ranges::find(inputs, name, &InputInfo::name) == inputs.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("‹shapes›: no input is called '{}'", printable(name)));
+      throw Error(ErrorCode::UnknownName, fmt::format("‹shapes›: no input is called '{}'", printable(name)));
     }
   }
   for (const InputInfo& input : inputs) {
@@ -186,7 +187,7 @@ CompileOptions for_target(const CompileOptions& options, Target target) {
   const bool of_target = (chosen.engine == EngineChoice::OpenVino) == (target == Target::OpenVino);
   if (target != Target::OnnxRuntime && of_target) return chosen;
   throw Error(
-      ErrorKind::Usage,
+      ErrorCode::WithoutEffect,
       fmt::format("‹compile›: the file is made for ‹target› {}, which {}", word_of(target),
                   target == Target::OnnxRuntime ? "compiles nothing ahead"
                                                 : "‹engine› " + std::string(word_of(chosen.engine)) + " is not"),
@@ -204,7 +205,7 @@ Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : optio
       },
       failures);
   if (host_ == nullptr) {
-    throw Error(ErrorKind::Backend, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
+    throw Error(ErrorCode::EngineMissing, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
   }
   host_->load_plugins();
 }

@@ -20,6 +20,7 @@
 #include "jobs/engine/engine_layers.h"
 #include "jobs/engine/host_files.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/note_text.h"
 
@@ -55,7 +56,7 @@ std::map<std::string, ShapeRange> profile(const Model& file, const std::map<std:
   }
   for (const auto& [name, range] : named) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw Error(ErrorKind::Usage, fmt::format("‹trt-opt-shapes›: no input is called '{}'", printable(name)),
+    throw Error(ErrorCode::UnknownName, fmt::format("‹trt-opt-shapes›: no input is called '{}'", printable(name)),
                 "its inputs: " + list_some(names));
   }
   for (std::size_t i = 0; i < samples.size() && !wanted.empty(); ++i) {
@@ -84,7 +85,7 @@ EngineRunOptions options_for(MeasureOn on, const EngineRunOptions& options) {
   const bool openvino = on == MeasureOn::OpenVino;
   if (openvino && options.engine == EngineChoice::Any) chosen.engine = EngineChoice::OpenVino;
   if (openvino == (chosen.engine == EngineChoice::OpenVino)) return chosen;
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::WithoutEffect,
               fmt::format("‹engine› {}: {} was asked for", word_of(options.engine), openvino ? "OpenVINO" : "TensorRT"),
               "leave ‹engine› out");
 }
@@ -111,7 +112,7 @@ std::unique_ptr<EngineRunner> EngineRunner::require(const EngineRunOptions& opti
   EngineFailures failures;
   std::unique_ptr<EngineRunner> found = find(options, sinks, failures);
   if (found == nullptr) {
-    throw Error(ErrorKind::Backend, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
+    throw Error(ErrorCode::EngineMissing, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
   }
   return found;
 }
@@ -138,7 +139,7 @@ EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) 
   CompiledEngine opened = host_->open(request, save);
   const std::string refused = opened.refusals.empty() ? misread_text(file, opened) : refusal_text(file, opened);
   if (!refused.empty()) {
-    throw Error(ErrorKind::Backend, fmt::format("{} {}: {}", about_.name, about_.version, refused),
+    throw Error(ErrorCode::EngineFails, fmt::format("{} {}: {}", about_.name, about_.version, refused),
                 about_.name == "OpenVINO" ? "" : hint_of_names(file, request.shapes));
   }
   files.keep();
@@ -192,7 +193,7 @@ std::vector<NamedTensor> EngineRunner::run(const Sample& sample, double& seconds
   for (const std::string& name : outputs_) {
     const auto found = std::ranges::find(given, name, &NamedTensor::name);
     if (found == given.end()) {
-      throw Error(ErrorKind::Backend, fmt::format("{} has no output '{}'", about_.name, printable(name)));
+      throw Error(ErrorCode::EngineFails, fmt::format("{} has no output '{}'", about_.name, printable(name)));
     }
     ordered.push_back(std::move(*found));
   }

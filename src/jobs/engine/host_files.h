@@ -16,6 +16,7 @@
 #include "base/scratch_folder.h"
 #include "vernier/engine.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -30,7 +31,7 @@ inline void refuse_unwritten(const EngineSettings& settings, const std::filesyst
     if (settings.contains(name)) names.push_back(fmt::format("‹{}›", name));
   }
   if (names.empty()) return;
-  throw Error(ErrorKind::Backend,
+  throw Error(ErrorCode::Backend,
               fmt::format("{}: this command builds no engine, so nothing would be written", fmt::join(names, ", ")),
               "leave it out, or run this on a machine with a GPU and TensorRT");
 }

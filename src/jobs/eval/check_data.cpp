@@ -23,6 +23,7 @@
 #include "model/model.h"
 #include "tasks/squashed.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -38,7 +39,7 @@ std::vector<NamedTensor> chosen_outputs(std::vector<NamedTensor> outputs, const 
   for (const std::string& name : names) {
     const auto found = std::ranges::find(outputs, name, &NamedTensor::name);
     if (found == outputs.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("‹outputs›: the network has no output '{}'", printable(name)));
+      throw Error(ErrorCode::UnknownName, fmt::format("‹outputs›: the network has no output '{}'", printable(name)));
     }
     chosen.push_back(std::move(*found));
   }
@@ -103,7 +104,7 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
   if (source.limit == 0) source.limit = labelled ? OutputReadings::kMostSamples : kMostSamples;
   const std::shared_ptr<const SampleSource> samples = samples_for(model, source, sinks);
   if (samples->is_random()) {
-    throw Error(ErrorKind::Usage, "check data looks at your inputs, and none were given", "‹data› SOURCE");
+    throw Error(ErrorCode::MissingArgument, "check data looks at your inputs, and none were given", "‹data› SOURCE");
   }
   std::vector<std::int64_t> labels;
   std::int64_t offset = 0;
@@ -111,8 +112,8 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
     labels = read_labels(options.task->labels);
     offset = options.task->label_offset;
     if (labels.size() < samples->size()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: {} for {}", printable(options.task->labels.name()),
-                                                plural(labels.size(), "label"), plural(samples->size(), "sample")));
+      throw Error(ErrorCode::Labels, fmt::format("{}: {} for {}", printable(options.task->labels.name()),
+                                                 plural(labels.size(), "label"), plural(samples->size(), "sample")));
     }
   }
   const std::shared_ptr<const Runtime> runtime =

@@ -19,6 +19,7 @@
 #include "tasks/boxes.h"
 #include "tasks/coco.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/eval.h"
 #include "vernier/report/eval.h"
 #include "vernier/samples.h"
@@ -40,7 +41,8 @@ class AnnotationReader {
  public:
   explicit AnnotationReader(const Labels& labels) : where_(printable(labels.name())) {
     if (labels.values().dtype() != Dtype::Undefined) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: labels of detection are COCO's annotations, not numbers", where_));
+      throw Error(ErrorCode::WithoutEffect,
+                  fmt::format("{}: labels of detection are COCO's annotations, not numbers", where_));
     }
     json_ = parse_json(labels.in_memory() ? labels.annotations() : read_text(labels.file()), where_);
   }
@@ -69,7 +71,7 @@ class AnnotationReader {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::Input, fmt::format("{}: {}", where_, printable(why)),
+    throw Error(ErrorCode::Labels, fmt::format("{}: {}", where_, printable(why)),
                 "COCO's annotations: {\"images\": [..], \"annotations\": [..], \"categories\": [..]}");
   }
   const Json::Array& list(const Json& json, const char* key) const {
@@ -116,7 +118,7 @@ std::pair<double, double> input_size(const std::vector<InputInfo>& inputs, const
     if (shape[3] <= 4 && shape[1] > 4) return {static_cast<double>(shape[1]), static_cast<double>(shape[2])};
     return {static_cast<double>(shape[2]), static_cast<double>(shape[3])};
   }
-  throw Error(ErrorKind::Input, "no input is an image of rank 4, so that boxes have no size");
+  throw Error(ErrorCode::Labels, "no input is an image of rank 4, so that boxes have no size");
 }
 
 Box corners_of(const Box& numbers, BoxOrder order) {
@@ -157,7 +159,7 @@ class DetectionTally : public TaskTally {
       all_.images.resize(samples);
       return;
     }
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Labels,
                 fmt::format("{}: {} for {}", printable(options.labels.name()), plural(all_.images.size(), "image"),
                             plural(samples, "sample")),
                 "its list of images stands for the samples, in their order");

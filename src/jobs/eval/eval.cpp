@@ -17,6 +17,7 @@
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/eval.h"
 #include "vernier/run.h"
 #include "vernier/samples.h"
@@ -46,20 +47,20 @@ std::optional<std::string> preset_of(Task task) {
 void check(const EvalOptions& options) {
   const bool without = options.task == Task::Language || options.task == Task::Custom;
   if (options.labels.empty() && !without) {
-    throw Error(ErrorKind::Usage, fmt::format("‹task› {} needs ‹labels›", word_of(options.task)));
+    throw Error(ErrorCode::MissingArgument, fmt::format("‹task› {} needs ‹labels›", word_of(options.task)));
   }
   if (options.task == Task::Custom && options.script.empty() && !options.function) {
-    throw Error(ErrorKind::Usage, "‹task› custom needs ‹metric-script› FILE.py[:FUNC]");
+    throw Error(ErrorCode::MissingArgument, "‹task› custom needs ‹metric-script› FILE.py[:FUNC]");
   }
   if (options.max_loss && options.against.empty()) {
-    throw Error(ErrorKind::Usage, "‹max-loss› is measured against another model", "‹against› MODEL");
+    throw Error(ErrorCode::WithoutEffect, "‹max-loss› is measured against another model", "‹against› MODEL");
   }
   if (options.task == Task::Language || options.task == Task::Custom) return;
   // Shares: with a percentage for a limit the check could not pass, or could not fail.
   const auto refuse_percent = [&](const char* option, const std::optional<double>& limit) {
     if (!limit || *limit <= 1) return;
     throw Error(
-        ErrorKind::Usage,
+        ErrorCode::BadValue,
         fmt::format("{} {:g}: figures of ‹task› {} are shares, from 0 to 1", option, *limit, word_of(options.task)),
         fmt::format("{} {:g}", option, *limit / 100));
   };
@@ -67,7 +68,7 @@ void check(const EvalOptions& options) {
   refuse_percent("‹max›", options.max);
   refuse_percent("‹max-loss›", options.max_loss);
   if (options.max_loss && *options.max_loss == 1) {
-    throw Error(ErrorKind::Usage, "‹max-loss› 1 allows to lose everything: figures are shares, from 0 to 1",
+    throw Error(ErrorCode::BadValue, "‹max-loss› 1 allows to lose everything: figures are shares, from 0 to 1",
                 "‹max-loss› 0.01 is one point");
   }
 }

@@ -30,6 +30,7 @@
 #include "plan/simulate_typed.h"
 #include "report/text/pipeline_answer.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/report/figures.h"
@@ -67,7 +68,7 @@ class Pipeline {
     Stopwatch watch(phases_);
     watch.phase("pipeline");
     if (options_.stages.size() < 2) {
-      throw Error(ErrorKind::Usage, "a pipeline has two stages or more",
+      throw Error(ErrorCode::MissingArgument, "a pipeline has two stages or more",
                   "‹vernier pipeline --stage float:model.onnx --stage int8:quantized.onnx --data samples.npz›");
     }
     require_different_names();
@@ -115,7 +116,7 @@ class Pipeline {
     std::set<std::string> names;
     for (const Stage& stage : options_.stages) {
       if (!names.insert(stage.name).second) {
-        throw Error(ErrorKind::Usage, fmt::format("two stages are called '{}'", printable(stage.name)));
+        throw Error(ErrorCode::UnknownName, fmt::format("two stages are called '{}'", printable(stage.name)));
       }
     }
   }
@@ -154,7 +155,7 @@ class Pipeline {
     for (const Stage& stage : options_.stages) {
       const bool saved = is_saved(stage.file), built = !saved && is_built_engine(stage.file);
       if (built && stage.on != MeasureOn::TensorRt) {
-        throw Error(ErrorKind::Input,
+        throw Error(ErrorCode::NotAModel,
                     fmt::format("stage '{}': {} is a TensorRT engine, which is not simulated", printable(stage.name),
                                 printable(stage.file.string())),
                     fmt::format("pass {0}:{1}@tensorrt on a machine with TensorRT; or save its outputs (polygraphy run "
@@ -162,7 +163,8 @@ class Pipeline {
                                 printable(stage.name), printable(stage.file.string())));
       }
       if (saved && stage.on) {
-        throw Error(ErrorKind::Usage, fmt::format("stage '{}': saved outputs run on no engine", printable(stage.name)));
+        throw Error(ErrorCode::WithoutEffect,
+                    fmt::format("stage '{}': saved outputs run on no engine", printable(stage.name)));
       }
       StageReport& said = report_.stages.emplace_back();
       said.name = stage.name;
@@ -224,7 +226,8 @@ class Pipeline {
 
   void figures() {
     if (inputs_.empty()) {
-      throw Error(ErrorKind::Usage, "‹task› needs a stage that is an ONNX model: it says what the inputs are");
+      throw Error(ErrorCode::MissingArgument,
+                  "‹task› needs a stage that is an ONNX model: it says what the inputs are");
     }
     const SampleCount samples = count_samples(options_.measure.data, inputs_, report_.samples);
     const std::unique_ptr<OutputReadings> readings = output_readings(*options_.task, inputs_, samples);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -19,7 +20,7 @@ constexpr const char* kForm = "stages:\n  - {name: float, file: model.onnx}\n  -
 
 Error wrong(const std::filesystem::path& file, const YAML::Mark& mark, const std::string& what) {
   const std::string line = mark.is_null() ? std::string() : fmt::format(":{}", mark.line + 1);
-  return {ErrorKind::Input, fmt::format("{}{}: {}", printable(file.string()), line, what), kForm};
+  return {ErrorCode::JsonFile, fmt::format("{}{}: {}", printable(file.string()), line, what), kForm};
 }
 
 /// A misspelled key would be left out in silence.

@@ -17,6 +17,7 @@
 #include "tasks/segmentation.h"
 #include "tasks/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/search_options.h"
 
 namespace vernier {
@@ -39,7 +40,7 @@ class ClassificationTally : public TaskTally {
     const std::vector<float> scores = as_floats(outputs.front());
     const std::int64_t label = labels_[sample] + options_.label_offset;
     if (label < 0 || label >= static_cast<std::int64_t>(scores.size())) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::Labels,
                   fmt::format("label {} of sample {} is outside the {} classes of output '{}'", label, sample,
                               scores.size(), printable(outputs.front().name)),
                   "‹label-offset› N is added to every label");
@@ -67,8 +68,8 @@ class SegmentationTally : public TaskTally {
   SegmentationTally(const EvalOptions& options, const SampleCount& samples)
       : options_(options), labels_(read_label_array(options.labels)) {
     if (labels_.shape.size() != 3) {
-      throw Error(ErrorKind::Input, fmt::format("{}: shape {}, [samples, height, width] is wanted",
-                                                printable(options.labels.name()), shape_text(labels_.shape)));
+      throw Error(ErrorCode::Labels, fmt::format("{}: shape {}, [samples, height, width] is wanted",
+                                                 printable(options.labels.name()), shape_text(labels_.shape)));
     }
     check_count(options, labels_.shape[0], samples);
     shift(options.label_offset);
@@ -139,7 +140,7 @@ class SegmentationTally : public TaskTally {
   }
 
   [[noreturn]] void refuse(const NamedTensor& output) const {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Labels,
                 fmt::format("output '{}' is {}, and the labels are {}x{} pixels", printable(output.name),
                             shape_text(output.tensor.shape()), labels_.shape[1], labels_.shape[2]),
                 "labels of the output's size: [samples, height, width]; the output [1, classes, height, width]");
@@ -156,8 +157,8 @@ class LanguageTally : public TaskTally {
     if (options.labels.empty()) return;
     labels_ = read_label_array(options.labels);
     if (labels_->shape.size() != 2) {
-      throw Error(ErrorKind::Input, fmt::format("{}: shape {}, [samples, tokens] is wanted",
-                                                printable(options.labels.name()), shape_text(labels_->shape)));
+      throw Error(ErrorCode::Labels, fmt::format("{}: shape {}, [samples, tokens] is wanted",
+                                                 printable(options.labels.name()), shape_text(labels_->shape)));
     }
     check_count(options, labels_->shape[0], samples);
   }
@@ -167,8 +168,8 @@ class LanguageTally : public TaskTally {
     need_outputs(outputs, 1, "language");
     const Shape& shape = outputs.front().tensor.shape();
     if (shape.size() < 2 || shape.back() < 1) {
-      throw Error(ErrorKind::Input, fmt::format("output '{}' is {}, [.., tokens, words] is wanted",
-                                                printable(outputs.front().name), shape_text(shape)));
+      throw Error(ErrorCode::Labels, fmt::format("output '{}' is {}, [.., tokens, words] is wanted",
+                                                 printable(outputs.front().name), shape_text(shape)));
     }
     const std::vector<float> scores = as_floats(outputs.front());
     const auto words = static_cast<std::size_t>(shape.back());
@@ -186,13 +187,13 @@ class LanguageTally : public TaskTally {
       targets.assign(labels_->values.begin() + static_cast<std::ptrdiff_t>(sample * each),
                      labels_->values.begin() + static_cast<std::ptrdiff_t>((sample + 1) * each));
       if (each == tokens) return targets;
-      throw Error(ErrorKind::Input, fmt::format("{}: {} tokens a sample, the output has {}",
-                                                printable(options_.labels.name()), each, tokens));
+      throw Error(ErrorCode::Labels, fmt::format("{}: {} tokens a sample, the output has {}",
+                                                 printable(options_.labels.name()), each, tokens));
     }
     for (const auto& [name, tensor] : inputs) {
       if (!is_integer(tensor.dtype()) || tensor.count() != static_cast<std::int64_t>(tokens)) continue;
       if (tensor.shape().size() > 1 && tensor.shape().back() != tensor.count()) {
-        throw Error(ErrorKind::Input,
+        throw Error(ErrorCode::Labels,
                     fmt::format("input '{}' is {}: of several texts in one sample the next tokens "
                                 "are not known",
                                 printable(name), shape_text(tensor.shape())),
@@ -204,7 +205,7 @@ class LanguageTally : public TaskTally {
       targets.push_back(-1);  // nobody knows what comes behind the end
       return targets;
     }
-    throw Error(ErrorKind::Input, fmt::format("no integer input has the output's {} tokens", tokens),
+    throw Error(ErrorCode::Labels, fmt::format("no integer input has the output's {} tokens", tokens),
                 "‹labels› tokens.npy: the next tokens, [samples, tokens]");
   }
 
@@ -256,8 +257,8 @@ class CustomTally : public TaskTally {
 std::vector<float> as_floats(const NamedTensor& output) {
   const Tensor& tensor = output.tensor;
   if (!fits_float32(tensor.dtype()) && tensor.dtype() != Dtype::Float64 && !is_integer(tensor.dtype())) {
-    throw Error(ErrorKind::Input, fmt::format("output '{}' holds {} elements that are not figures",
-                                              printable(output.name), dtype_name(tensor.dtype())));
+    throw Error(ErrorCode::Labels, fmt::format("output '{}' holds {} elements that are not figures",
+                                               printable(output.name), dtype_name(tensor.dtype())));
   }
   std::vector<double> room;
   const auto values = read_block(tensor, 0, static_cast<std::size_t>(tensor.count()), room);
@@ -270,7 +271,7 @@ void need_outputs(const std::vector<NamedTensor>& outputs, std::size_t count, co
   if (outputs.size() == count) return;
   std::vector<std::string> names;
   for (const NamedTensor& output : outputs) names.push_back(output.name);
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::SeveralOutputs,
               fmt::format("{} looks at {}, and there are {}: {}", task, plural(count, "output"), names.size(),
                           list_some(names)),
               "‹outputs› NAME chooses, in this order");

@@ -19,6 +19,7 @@
 #include "model/layers.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/inspect.h"
 #include "vernier/sinks.h"
@@ -68,7 +69,7 @@ std::map<std::string, std::string> colours(const Model& model, const DrawOptions
   const std::optional<Json> json = try_parse_json(read_text(options.report));
   const Json* const layers = json ? json->find("layers") : nullptr;
   if (layers == nullptr || !layers->is_array()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no report of diagnose or verify", options.report.string()));
+    throw Error(ErrorCode::JsonFile, fmt::format("{}: no report of diagnose or verify", options.report.string()));
   }
   for (const Json& layer : layers->items()) {
     const Json* const name = layer.find("name");
@@ -122,11 +123,11 @@ std::string lay_out(const std::string& dot, const JobSinks& sinks) {
   try {
     end = run_process({"dot", "-Tsvg", (folder / "model.dot").string()}, process);
   } catch (const Error& error) {
-    throw Error(ErrorKind::Backend, fmt::format("Graphviz lays the picture out: {}", error.what()),
+    throw Error(ErrorCode::ProgramFails, fmt::format("Graphviz lays the picture out: {}", error.what()),
                 "apt-get install graphviz, or ‹visual› FILE.dot, which needs none");
   }
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
-  if (!end.succeeded()) throw Error(ErrorKind::Backend, fmt::format("dot {}", end_text(end)));
+  if (!end.succeeded()) throw Error(ErrorCode::ProgramFails, fmt::format("dot {}", end_text(end)));
   return svg;
 }
 
@@ -135,11 +136,11 @@ std::string lay_out(const std::string& dot, const JobSinks& sinks) {
 DrawnModel draw_model(const DrawOptions& options, const JobSinks& sinks) {
   const std::string extension = options.output.extension().string();
   if (extension != ".svg" && extension != ".html" && extension != ".dot") {
-    throw Error(ErrorKind::Usage, fmt::format("‹visual› {}: not .svg, .html or .dot", options.output.string()));
+    throw Error(ErrorCode::BadValue, fmt::format("‹visual› {}: not .svg, .html or .dot", options.output.string()));
   }
   const Model model = read_model(options.model);
   if (model.proto.graph().node_size() > kMostNodes) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::NotMeasurable,
                 fmt::format("{}: {} nodes, more than the {} that a picture can show", options.model.name(),
                             model.proto.graph().node_size(), kMostNodes),
                 "‹vernier surgeon extract› cuts a part out");

@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "model/raw_proto.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/note_text.h"
 
 namespace vernier {
@@ -23,13 +24,13 @@ constexpr std::size_t kMostInformation = std::size_t{1} << 30U;
 
 EngineReport compiled_now(const InspectEngineOptions& options, const JobSinks& sinks) {
   if (!options.model.empty()) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WithoutEffect,
                 "‹model›: names the model behind an engine or layer information, and the file is one");
   }
   EngineReport report = Compiler(options.compile, sinks).compile(options.file);
   if (report.refused.empty()) return report;
   throw Error(
-      ErrorKind::Backend,
+      ErrorCode::EngineFails,
       fmt::format("{}: {} {}: {}", options.file.string(), report.engine.name, report.engine.version, report.refused),
       report.notes.empty() ? "" : note_text(report.notes.front()));  // on open dimensions, which are a likely reason
 }

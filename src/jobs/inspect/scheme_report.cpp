@@ -28,6 +28,7 @@
 #include "plan/simulate_typed.h"
 #include "plan/storable_weight.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
@@ -222,8 +223,8 @@ SchemeReport inspect_plan(const std::filesystem::path& plan_file, const OnnxMode
   } else {
     const Model& original = *model;
     if (!plan.model_sha256.empty() && plan.model_sha256 != original.sha256) {
-      throw Error(ErrorKind::Input, fmt::format("{}: the plan was made for another model ({})", plan_file.string(),
-                                                printable(plan.model_file)));
+      throw Error(ErrorCode::OtherModel, fmt::format("{}: the plan was made for another model ({})", plan_file.string(),
+                                                     printable(plan.model_file)));
     }
     const Model prepared = prepare(original, preparation_of(plan), evaluator(Runtime::load())).model;
     const TypedModel typed = lower_typed(prepared, plan, /*strict=*/false);

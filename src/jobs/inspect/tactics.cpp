@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "json/python_json.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/inspect.h"
 
 namespace vernier {
@@ -46,7 +47,7 @@ TacticReplay read_replay(const fs::path& path) {
   const Json* const replay = json.find("replay");
   if (replay == nullptr || !replay->is_object()) {
     throw Error(
-        ErrorKind::Input,
+        ErrorCode::JsonFile,
         fmt::format("{}: not a tactic replay, in which \"replay\" holds the choice for each layer", path.string()),
         "‹vernier run MODEL --trt --save-tactics FILE› writes one, with TensorRT up to version 10");
   }
@@ -54,7 +55,7 @@ TacticReplay read_replay(const fs::path& path) {
   read.file = path.string();
   for (const auto& [layer, algorithm] : replay->members()) {
     if (!algorithm.is_object()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: layer '{}' has no algorithm", path.string(), printable(layer)));
+      throw Error(ErrorCode::JsonFile, fmt::format("{}: layer '{}' has no algorithm", path.string(), printable(layer)));
     }
     read.layers.emplace_back(layer, Tactic{field(algorithm, "implementation"), field(algorithm, "tactic"),
                                            tensors_of(algorithm, "inputs"), tensors_of(algorithm, "outputs")});
@@ -64,12 +65,14 @@ TacticReplay read_replay(const fs::path& path) {
 
 /// Files of a side: a file, or all .json below a folder.
 std::vector<fs::path> files_of(const fs::path& place) {
-  if (!fs::exists(place)) throw Error(ErrorKind::Input, fmt::format("{}: no such file or folder", place.string()));
+  if (!fs::exists(place))
+    throw Error(ErrorCode::FileMissing, fmt::format("{}: no such file or folder", place.string()));
   if (!fs::is_directory(place)) return {place};
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(place)) {
     if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
-    if (files.size() > kMostFiles) throw Error(ErrorKind::Input, fmt::format("{}: too many files", place.string()));
+    if (files.size() > kMostFiles)
+      throw Error(ErrorCode::NotMeasurable, fmt::format("{}: too many files", place.string()));
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -83,8 +86,9 @@ TacticsDiff diff_tactics(const DiffTacticsOptions& options) {
   const std::vector<fs::path> good = options.good.empty() ? files_of(options.folder / "good") : files_of(options.good);
   const std::vector<fs::path> bad = options.bad.empty() ? files_of(options.folder / "bad") : files_of(options.bad);
   if (good.empty() || bad.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: nothing to compare: it has only {} and {}", options.folder.string(),
-                                              plural(good.size(), "good replay"), plural(bad.size(), "bad replay")));
+    throw Error(ErrorCode::NotMeasurable,
+                fmt::format("{}: nothing to compare: it has only {} and {}", options.folder.string(),
+                            plural(good.size(), "good replay"), plural(bad.size(), "bad replay")));
   }
   std::set<std::pair<std::string, Tactic>> seen_good;
   for (const fs::path& file : good) {

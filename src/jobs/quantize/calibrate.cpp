@@ -33,6 +33,7 @@
 #include "vernier/calibrate.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
 #include "vernier/report/calibrate.h"
@@ -123,7 +124,7 @@ class Calibration {
     load_model();
     quantized_ = formats_to_calibrate(subject().model, subject().layers, plan_);
     if (quantized_.empty()) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::NothingToLower,
                   fmt::format("{}: no layer takes a format with a scale: there is nothing to calibrate",
                               options_.model.name()));
     }
@@ -265,7 +266,7 @@ class Calibration {
     }
   }
 
-  void write_output(const Ranges& ranges) {
+  void write_output(const RangesByTensor& ranges) {
     if (loaded_.samples->is_random() && report_.ranges_from.empty()) {
       warn({"random-ranges-written", {{"file", options_.output.string()}}});
     }

@@ -41,6 +41,7 @@
 #include "plan/target.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
@@ -55,7 +56,7 @@ Plan read_plan(const QuantizeOptions& options, Sources& sources) {
   const Model& model = *sources.model(options.model);
   Plan plan = plan_from_json(read_text(options.plan), options.plan.string(), &model);
   if (!plan.model_sha256.empty() && plan.model_sha256 != model.sha256) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::OtherModel,
                 fmt::format("{}: the plan was made for another model ({}, sha256 {}...), {} has {}...",
                             options.plan.string(), printable(plan.model_file), plan.model_sha256.substr(0, 12),
                             options.model.name(), model.sha256.substr(0, 12)));
@@ -70,7 +71,7 @@ void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const 
     if (std::find(names.begin(), names.end(), layer.name) != names.end()) continue;
     const std::vector<std::string> near = nearest_names(layer.name, names);
     throw Error(
-        ErrorKind::Input, fmt::format("{}: the model has no layer '{}'", where, printable(layer.name)),
+        ErrorCode::OtherModel, fmt::format("{}: the model has no layer '{}'", where, printable(layer.name)),
         near.empty() ? "‹vernier inspect model MODEL --show layers› lists them" : "nearest: " + list_some(near));
   }
 }
@@ -295,7 +296,8 @@ class Conversion {
     const PrecisionOptions& asked = options_.precision;
     if (!given_ && asked.low.empty() && asked.layer_precisions.empty() && asked.network_scripts.empty() &&
         asked.layer_settings.empty() && asked.high == Format::Float32) {
-      throw Error(ErrorKind::Usage, "no precision was chosen", "give ‹plan› FILE, or ‹int8›, ‹fp16›, ‹bf16›, ‹fp8›");
+      throw Error(ErrorCode::MissingArgument, "no precision was chosen",
+                  "give ‹plan› FILE, or ‹int8›, ‹fp16›, ‹bf16›, ‹fp8›");
     }
     PrecisionOptions precision = asked;
     if (!given_) {
@@ -418,7 +420,7 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   if (!compiler && first) find_running(compiler, options, sinks);
   if (!compiler) return Conversion(options, sinks).write();
   if (options.precision.target != Target::TensorRt) {
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::WithoutEffect,
                 fmt::format("{}: an engine's name, and the file is made for ‹target› {}",
                             printable(options.output.string()), word_of(options.precision.target)),
                 "‹output› typed.onnx");
@@ -430,7 +432,7 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   QuantizeResult result = Conversion(typed, sinks).write();
   EngineReport compiled = compiler->compile(typed.output, options.output);
   if (!compiled.refused.empty()) {
-    throw Error(ErrorKind::Backend,
+    throw Error(ErrorCode::EngineFails,
                 fmt::format("{} {}: {}", compiled.engine.name, compiled.engine.version, compiled.refused),
                 "‹output› typed.onnx writes the typed model alone");
   }

@@ -32,6 +32,7 @@
 #include "model/subgraph.h"
 #include "vernier/check.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/external_data.h"
 #include "vernier/marks.h"
 #include "vernier/report/reduce.h"
@@ -174,7 +175,7 @@ class Job {
   Verdict ask(const Model& model, const std::string& label) {
     const Json state = Json::Object{{"num_nodes", model.proto.graph().node_size()}, {"graph", structure_hash(model)}};
     const CheckLoop::Result result = loop_->check(state, label, [&](const std::filesystem::path& path) {
-      if (const std::string fault = whole_.fault_of(model); !fault.empty()) throw Error(ErrorKind::Input, fault);
+      if (const std::string fault = whole_.fault_of(model); !fault.empty()) throw Error(ErrorCode::InvalidModel, fault);
       write_model(model, path, {.external_data = beside()});
     });
     last_why_ = result.why;
@@ -217,7 +218,7 @@ class Job {
       if (start_from_first_below(guide)) cut_inputs();
       if (reducer_->smallest_bad().nodes.empty() || !reducer_->confirm()) {
         if (reducer_->reproduce() != Verdict::Bad) {
-          throw Error(ErrorKind::Input,
+          throw Error(ErrorCode::NotMeasurable,
                       "the whole model misses the threshold, and cut into parts it could not be measured");
         }
         cut_inputs();
@@ -233,7 +234,7 @@ class Job {
   double whole_on_engine(SimCheck& judge) {
     ++report_.checks;
     const Trial trial = judge.judge(whole_.model(), whole_.values().samples());
-    if (trial.verdict == Verdict::Invalid) throw Error(ErrorKind::Backend, trial.why);
+    if (trial.verdict == Verdict::Invalid) throw Error(ErrorCode::ProgramFails, trial.why);
     say(fmt::format("check {} | whole model | {} node(s) | {} | {}\n", report_.checks, report_.nodes_before,
                     verdict_text(trial.verdict), command_words(printable_text(trial.why))));
     report_.sqnr_db = trial.metric;

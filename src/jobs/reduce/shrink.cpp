@@ -14,6 +14,7 @@
 #include "model/operator_traits.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -57,8 +58,8 @@ void require_channels(const Model& model) {
     const std::int64_t channels = data->second.shape.size() < 2 ? 0 : data->second.shape[1];
     const std::int64_t read = transposed ? weight->shape()[0] : weight->shape()[1] * attribute_int(node, "group", 1);
     if (channels < 0 || channels == read) continue;
-    throw Error(ErrorKind::Input, fmt::format("node '{}' reads {} channels, and its input has {}",
-                                              printable(node.name()), read, channels));
+    throw Error(ErrorCode::NotMeasurable, fmt::format("node '{}' reads {} channels, and its input has {}",
+                                                      printable(node.name()), read, channels));
   }
 }
 
@@ -127,7 +128,7 @@ class Shrinker {
     onnx::GraphProto* owner = owner_of_initializer(shrunk.model, name);
     const std::optional<Tensor> weight = initializer(shrunk.model, name);
     if (owner == nullptr || !weight || axis >= weight->shape().size() || !has_whole_bytes(*weight)) {
-      throw Error(ErrorKind::Input, "not a weight that can be cut");
+      throw Error(ErrorCode::NotMeasurable, "not a weight that can be cut");
     }
     set_initializer(shrunk.model, *owner, name, part_of(*weight, axis, range));
   }
@@ -215,7 +216,7 @@ Sample crop(const Sample& sample, const std::map<std::string, Crop>& crops) {
     if (found == cropped.end()) continue;
     for (std::size_t axis = 0; axis < ranges.size() && axis < found->second.shape().size(); ++axis) {
       if (ranges[axis].second > found->second.shape()[axis]) {
-        throw Error(ErrorKind::Input, fmt::format("samples of input '{}' differ in shape", printable(name)));
+        throw Error(ErrorCode::Unlike, fmt::format("samples of input '{}' differ in shape", printable(name)));
       }
       if (ranges[axis].first != 0 || ranges[axis].second != found->second.shape()[axis]) {
         found->second = part_of(found->second, axis, ranges[axis]);

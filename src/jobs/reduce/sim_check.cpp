@@ -20,6 +20,7 @@
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/precision.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
@@ -55,7 +56,7 @@ Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCh
   for (const InputInfo& output : model_outputs(subject.model)) {
     if (output.dtype == Dtype::Float32) subject.judged.push_back(output.name);
   }
-  if (subject.judged.empty()) throw Error(ErrorKind::Input, "it has no float32 output");
+  if (subject.judged.empty()) throw Error(ErrorCode::NotMeasurable, "it has no float32 output");
   AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
   lowered.plan = std::move(assigned.plan);
   lowered.candidates = std::move(assigned.candidates);

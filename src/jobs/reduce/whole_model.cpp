@@ -13,6 +13,7 @@
 #include "model/checker.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -28,7 +29,7 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks, Warn
   passes::constants_to_initializers(model_, {{}, evaluator(runtime_), default_opset(model_.proto)});
   if (model_.proto.graph().node_size() == 0) unfold();
   if (model_.proto.graph().node_size() == 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.name()));
+    throw Error(ErrorCode::NotMeasurable, fmt::format("{}: no node to reduce", options_.model.name()));
   }
   if (!loads(model_, &load_failure_)) {
     checked_ = !checker_complaint(model_).has_value();

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "jobs/run/file_part.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 
@@ -17,12 +18,13 @@ void InputBlobs::add(std::size_t sample, const std::vector<NamedTensor>& inputs)
   const std::filesystem::path folder = folder_ / fmt::format("{:010}", sample);
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  if (failed) throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(folder.string()), failed.message()));
+  if (failed)
+    throw Error(ErrorCode::FileUnwritable, fmt::format("{}: {}", printable(folder.string()), failed.message()));
   std::set<std::string> names;
   for (const NamedTensor& input : inputs) {
     const std::string name = file_part(input.name) + ".bin";
     if (!names.insert(name).second) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::FileUnwritable,
                   fmt::format("input '{}': another input has the file name {}", printable(input.name), name),
                   "‹save-inputs› FILE keeps the names");
     }

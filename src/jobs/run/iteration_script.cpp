@@ -12,6 +12,7 @@
 #include "scripts/programs.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -25,7 +26,7 @@ const char* option_of(Kind kind) {
 ScriptLocation location_of(const std::string& script, Kind kind) {
   const std::string function = kind == Kind::Compare ? "compare_outputs" : "postprocess_outputs";
   if (const auto location = script_location(script, function)) return *location;
-  throw Error(ErrorKind::Usage, fmt::format("{}: '{}' names no Python file", option_of(kind), printable(script)),
+  throw Error(ErrorCode::NoPythonFile, fmt::format("{}: '{}' names no Python file", option_of(kind), printable(script)),
               fmt::format("compare.py (its function is {}), or compare.py:function", function));
 }
 

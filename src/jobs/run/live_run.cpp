@@ -20,6 +20,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -36,7 +37,7 @@ std::set<std::string> add_carried(Model& model, const std::vector<std::pair<std:
     if (given.contains(output)) continue;
     const auto type = types.find(output);
     if (type == types.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("‹carry›: the model has no output '{}'", printable(output)));
+      throw Error(ErrorCode::UnknownName, fmt::format("‹carry›: the model has no output '{}'", printable(output)));
     }
     add_output(model, output, type->second.dtype);
     added.insert(output);

@@ -37,6 +37,7 @@
 #include "vernier/arithmetic.h"
 #include "vernier/device.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
 #include "vernier/report/note_text.h"
@@ -229,7 +230,7 @@ class Maker {
   /// What a builder is told that chooses among formats by itself. `cache`: a place for ranges that are learned.
   EngineSettings weak_types(bool typed, const std::filesystem::path& cache) {
     if (typed) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::WithoutEffect,
                   fmt::format("‹weakly-typed›: {} says the format of each layer", printable(runner_.model.name())),
                   "leave it out, or give the float model");
     }
@@ -257,7 +258,7 @@ class Maker {
     }
     const std::filesystem::path& file = given.empty() ? cache : given;
     if (!std::filesystem::exists(file)) {
-      throw Error(ErrorKind::Usage, "‹weakly-typed› ‹int8›: no ranges, which random inputs do not give",
+      throw Error(ErrorCode::MissingArgument, "‹weakly-typed› ‹int8›: no ranges, which random inputs do not give",
                   "‹data› SAMPLES, or ‹calibration-cache› FILE");
     }
     settings["calibration-cache"] = {file.string()};
@@ -281,7 +282,7 @@ class Maker {
   std::unique_ptr<LiveRun> as_built() {
     if (any(choice())) {
       throw Error(
-          ErrorKind::Usage,
+          ErrorCode::WithoutEffect,
           fmt::format("{}: an engine only has the outputs that it was built with", printable(runner_.model.name())),
           "choose outputs where the engine is built, from the ONNX file");
     }

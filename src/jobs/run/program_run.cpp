@@ -14,6 +14,7 @@
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 #include "vernier/samples.h"
 
@@ -38,7 +39,7 @@ ProgramRun::ProgramRun(std::string name, std::string command, const OnnxModel& m
       interrupted_(std::move(interrupted)) {
   for (const char* wanted : {"{inputs}", "{outputs}"}) {
     if (command_.find(wanted) != std::string::npos) continue;
-    throw Error(ErrorKind::Usage, fmt::format("‹exec›: {} is missing in '{}'", wanted, printable(command_)),
+    throw Error(ErrorCode::MissingArgument, fmt::format("‹exec›: {} is missing in '{}'", wanted, printable(command_)),
                 "‹exec› 'python3 mine.py {model} {inputs} {outputs}'");
   }
 }
@@ -68,11 +69,11 @@ Iteration ProgramRun::of(std::size_t index, Sample sample) const {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
   if (!end.succeeded()) {
-    throw Error(ErrorKind::Backend, fmt::format("{}, iteration {}: the program {}", name(), index, end_text(end)),
+    throw Error(ErrorCode::ProgramFails, fmt::format("{}, iteration {}: the program {}", name(), index, end_text(end)),
                 printable(command_));
   }
   if (!std::filesystem::exists(outputs)) {
-    throw Error(ErrorKind::Backend, fmt::format("{}, iteration {}: the program wrote no outputs", name(), index),
+    throw Error(ErrorCode::ProgramFails, fmt::format("{}, iteration {}: the program wrote no outputs", name(), index),
                 "it must write arrays by output name with numpy.savez to the path in {outputs}");
   }
   Iteration iteration = open_runs(outputs).front()->at(0);

@@ -32,6 +32,7 @@
 #include "scripts/script_location.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/run.h"
 #include "vernier/runs.h"
@@ -71,7 +72,7 @@ class Job {
 
   RunResult run() {
     if (options_.runners.empty() && options_.load_outputs.empty() && options_.runs.empty()) {
-      throw Error(ErrorKind::Usage, "nothing to run: no runner was chosen and no saved outputs were given",
+      throw Error(ErrorCode::MissingArgument, "nothing to run: no runner was chosen and no saved outputs were given",
                   "‹vernier run MODEL --onnxrt›, or ‹load-outputs› FILE FILE");
     }
     keep_what_is_read();
@@ -139,7 +140,7 @@ class Job {
   void check_sizes() const {
     for (const auto& one : runs_) {
       if (one->size() == runs_.front()->size()) continue;
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::NotMeasurable,
                   fmt::format("{} has {}, {} has {}: they cannot be compared one by one",
                               printable(runs_.front()->name()), plural(runs_.front()->size(), "iteration"),
                               printable(one->name()), plural(one->size(), "iteration")),
@@ -179,7 +180,7 @@ class Job {
     const bool saves_any =
         !(options_.save_inputs.empty() && options_.save_outputs.empty() && options_.save_input_blobs.empty());
     if (live_.empty() && saves_any) {
-      throw Error(ErrorKind::Usage, "no runner was chosen: there is nothing to save",
+      throw Error(ErrorCode::MissingArgument, "no runner was chosen: there is nothing to save",
                   "add ‹onnxrt›, or use ‹vernier data concat› to join saved outputs");
     }
     if (!options_.save_outputs.empty()) {

@@ -20,6 +20,7 @@
 #include "scripts/script_process.h"
 #include "scripts/script_reply.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/marks.h"
 
 namespace vernier {
@@ -75,7 +76,7 @@ class Conversation {
     const std::filesystem::path path = *folder_ / (file_name_ + ".onnx");
     const auto file = MappedFile::of(scratch_.descriptor(), process_.where());
     if (first + count > file->bytes().size()) {
-      throw Error(ErrorKind::Input,
+      throw Error(ErrorCode::Script,
                   fmt::format("{}: announced a model of {} bytes and gave less", process_.where(), count));
     }
     const auto bytes = file->bytes().subspan(first, count);

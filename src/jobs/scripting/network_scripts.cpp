@@ -19,6 +19,7 @@
 #include "scripts/programs.h"
 #include "scripts/script_process.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -28,7 +29,7 @@ constexpr const char* kDefaultFunction = "postprocess";
 
 ScriptLocation location_of(const std::string& script) {
   if (const auto location = script_location(script, kDefaultFunction)) return *location;
-  throw Error(ErrorKind::Usage, fmt::format("'{}' names no Python file", printable(script)),
+  throw Error(ErrorCode::NoPythonFile, fmt::format("'{}' names no Python file", printable(script)),
               "postprocess.py, or postprocess.py:function");
 }
 

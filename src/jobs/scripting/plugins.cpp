@@ -21,6 +21,7 @@
 #include "scripts/programs.h"
 #include "scripts/script_process.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -38,9 +39,9 @@ std::vector<std::string> plugins_in(const fs::path& folder) {
     std::error_code ignored;
     if (fs::exists(entry->path() / kPattern, ignored)) names.push_back(entry->path().filename().string());
   }
-  if (failed) throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(folder.string()), failed.message()));
+  if (failed) throw Error(ErrorCode::Library, fmt::format("{}: {}", printable(folder.string()), failed.message()));
   if (names.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no plugin is in this folder", printable(folder.string())),
+    throw Error(ErrorCode::Library, fmt::format("{}: no plugin is in this folder", printable(folder.string())),
                 "a plugin is a folder with a pattern.py");
   }
   std::sort(names.begin(), names.end());
@@ -55,7 +56,7 @@ void require_plugins(const std::vector<std::string>& wanted, const std::vector<s
                      const char* option) {
   for (const std::string& name : wanted) {
     if (holds(names, name)) continue;
-    throw Error(ErrorKind::Usage, fmt::format("{}: there is no plugin '{}'", option, printable(name)),
+    throw Error(ErrorCode::UnknownName, fmt::format("{}: there is no plugin '{}'", option, printable(name)),
                 "these are: " + list_some(names));
   }
 }
@@ -155,7 +156,7 @@ PluginReplacements replace_by_plugins(const ReplaceByPluginsOptions& options, co
   const auto count = answer.at("model").at(1).integer<std::size_t>();
   const auto file = MappedFile::of(scratch.descriptor(), options.config);
   if (first + count > file->bytes().size()) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Library,
                 fmt::format("{}: the model was not written whole", printable(options.config.string())));
   }
   const auto bytes = file->bytes().subspan(first, count);

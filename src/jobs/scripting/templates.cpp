@@ -14,6 +14,7 @@
 #include "json/json.h"
 #include "model/model.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -43,8 +44,8 @@ std::string array_text(const InputInfo& input, const std::string& where) {
     case Dtype::UInt64:
       return fmt::format("random.integers(0, 2, {}, dtype=np.{})", shape, dtype_name(input.dtype));
     default:
-      throw Error(ErrorKind::Input, fmt::format("{}: input '{}' is of type {}, which no sample can have", where,
-                                                printable(input.name), dtype_name(input.dtype)));
+      throw Error(ErrorCode::SampleValues, fmt::format("{}: input '{}' is of type {}, which no sample can have", where,
+                                                       printable(input.name), dtype_name(input.dtype)));
   }
 }
 
@@ -161,7 +162,8 @@ std::string trt_config_template(const std::set<Format>& formats) {
                        : format == Format::Float8E4M3FN ? "FP8"
                                                         : nullptr;
     if (flag == nullptr) {
-      throw Error(ErrorKind::Usage, fmt::format("a builder of TensorRT has no flag for {}", format_name(format)),
+      throw Error(ErrorCode::WithoutEffect,
+                  fmt::format("a builder of TensorRT has no flag for {}", format_name(format)),
                   "fp16, bf16, int8 or fp8");
     }
     flags += fmt::format("    config.set_flag(trt.BuilderFlag.{})\n", flag);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "io/convert.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 #include "vernier/tensor.h"
 
@@ -22,7 +23,7 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
   const Run& run = *runs.back();
   const std::string where = printable(path.string());
   if (run.size() != subject.samples->size()) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::Unlike,
                 fmt::format("{}: {}, but the data are {}", where, plural(run.size(), "iteration"),
                             plural(subject.samples->size(), "sample")),
                 "save the outputs for the same data: ‹vernier run MODEL --onnxrt --data SOURCE --save-outputs FILE›");
@@ -43,17 +44,18 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
       if (found == iteration.outputs.end()) {
         std::vector<std::string> names;
         for (const NamedTensor& output : iteration.outputs) names.push_back(output.name);
-        throw Error(ErrorKind::Input, place + " is missing", "outputs: " + list_some(names, 10));
+        throw Error(ErrorCode::Unlike, place + " is missing", "outputs: " + list_some(names, 10));
       }
       if (!convertible(found->tensor.dtype(), Dtype::Float32)) {
-        throw Error(ErrorKind::Input,
+        throw Error(ErrorCode::Unlike,
                     fmt::format("{} is {}, but float32 is required", place, dtype_name(found->tensor.dtype())));
       }
       outputs.push_back(convert(found->tensor, Dtype::Float32, place));
       if (part != subject.parts.end()) outputs.back() = slice_of(outputs.back(), *part);
       if (outputs.back().shape() != expected[i].shape()) {
-        throw Error(ErrorKind::Input, fmt::format("{} has shape {}, but the model returns {}", place,
-                                                  shape_text(outputs.back().shape()), shape_text(expected[i].shape())));
+        throw Error(ErrorCode::Unlike,
+                    fmt::format("{} has shape {}, but the model returns {}", place, shape_text(outputs.back().shape()),
+                                shape_text(expected[i].shape())));
       }
       hash.update(outputs.back().bytes());
       stats_of(golden.totals, subject, name).add_sample(sample, outputs.back(), outputs.back());

@@ -32,6 +32,7 @@
 #include "search/journal.h"
 #include "search/trials.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/note_text.h"
 #include "vernier/requirement.h"
 
@@ -82,7 +83,7 @@ class KeptSetSearch {
             },
             /*first_only=*/request.external != nullptr)) {
     if (request.options.confidence < 1 && !experiment.subject().carries.empty()) {
-      throw Error(ErrorKind::Usage, "‹confidence›: samples of a sequence (‹carry›) depend on each other",
+      throw Error(ErrorCode::WithoutEffect, "‹confidence›: samples of a sequence (‹carry›) depend on each other",
                   "leave it out: every trial is then decided with certainty");
     }
     if (experiment.has_ladder()) shares_ = left_shares(experiment);

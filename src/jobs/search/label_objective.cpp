@@ -16,6 +16,7 @@
 #include "jobs/search/objective.h"
 #include "tasks/ranks.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/search_options.h"
 #include "vernier/tensor.h"
 
@@ -26,13 +27,13 @@ bool is_right(const LabelRequirement& wanted, const std::vector<std::int64_t>& l
               const Tensor& output) {
   const std::span<const float> scores = output.floats();
   if (scores.size() == 1) {
-    throw Error(ErrorKind::Input, "‹labels› need an output with a score for each class, and this one holds one value",
+    throw Error(ErrorCode::Labels, "‹labels› need an output with a score for each class, and this one holds one value",
                 "a ‹metric-script› can evaluate decisions at a threshold");
   }
   const std::int64_t label = labels[sample] + wanted.offset;
   if (label < 0 || label >= static_cast<std::int64_t>(scores.size())) {
     throw Error(
-        ErrorKind::Input,
+        ErrorCode::Labels,
         fmt::format("label {} of sample {} is outside the {} classes of the output", label, sample, scores.size()),
         "‹label-offset› N is added to every label");
   }
@@ -105,7 +106,8 @@ class LabelObjective : public Objective {
 
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
     if (outputs.size() != 1) {
-      throw Error(ErrorKind::Usage, fmt::format("‹labels› are for one output, and there are {}", outputs.size()),
+      throw Error(ErrorCode::SeveralOutputs,
+                  fmt::format("‹labels› are for one output, and there are {}", outputs.size()),
                   "‹outputs› NAME: one of " + list_some(outputs));
     }
     return std::make_unique<LabelTally>(wanted_, labels_);
@@ -121,7 +123,7 @@ class LabelObjective : public Objective {
 LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples) {
   return [wanted, labels = labels_of(wanted, samples)](std::size_t sample, const std::vector<Tensor>& got) {
     if (got.size() != 1) {
-      throw Error(ErrorKind::Usage, fmt::format("‹labels› are for one output, and there are {}", got.size()),
+      throw Error(ErrorCode::SeveralOutputs, fmt::format("‹labels› are for one output, and there are {}", got.size()),
                   "‹outputs› NAME chooses it");
     }
     return is_right(wanted, labels, sample, got.front());

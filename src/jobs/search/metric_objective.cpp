@@ -22,6 +22,7 @@
 #include "scripts/programs.h"
 #include "scripts/script_session.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/runs.h"
 #include "vernier/samples.h"
 #include "vernier/search_options.h"
@@ -32,7 +33,8 @@ namespace {
 
 ScriptLocation location_of(const MetricScript& wanted) {
   if (const auto location = script_location(wanted.script, "metric")) return *location;
-  throw Error(ErrorKind::Usage, fmt::format("‹metric-script›: '{}' names no Python file", printable(wanted.script)),
+  throw Error(ErrorCode::NoPythonFile,
+              fmt::format("‹metric-script›: '{}' names no Python file", printable(wanted.script)),
               "score.py (its function is metric), or score.py:function");
 }
 
@@ -74,7 +76,7 @@ bool all_there(const Samples& samples) {
 /// The value held against the limits of a MetricScript or a MetricFunction.
 template <class Wanted>
 Trial judged(const Wanted& wanted, double value) {
-  if (std::isnan(value)) throw Error(ErrorKind::Input, "the metric is NaN", "it must be one number");
+  if (std::isnan(value)) throw Error(ErrorCode::Script, "the metric is NaN", "it must be one number");
   Trial trial;
   trial.metric = value;
   const bool low = wanted.min && value < *wanted.min;

@@ -26,6 +26,7 @@
 #include "plan/scheme.h"
 #include "report/text/bundle_text.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
 #include "vernier/report/causes.h"
@@ -45,16 +46,17 @@ const LayerRow& chosen_row(const DiagnoseReport& report, const BundleOptions& op
     names.push_back(row.name);
   }
   const std::string file = printable(options.report.string());
-  if (options.layer.empty()) throw Error(ErrorKind::Input, file + ": has no layer in the main graph");
+  if (options.layer.empty()) throw Error(ErrorCode::NothingToLower, file + ": has no layer in the main graph");
   const std::vector<std::string> near = nearest_names(options.layer, names);
-  throw Error(ErrorKind::Usage,
+  throw Error(ErrorCode::UnknownName,
               fmt::format("‹layer›: {} has no layer '{}' in the main graph", file, printable(options.layer)),
               near.empty() ? "" : "nearest: " + list_some(near));
 }
 
 const onnx::NodeProto& node_of(const Model& model, const std::string& layer) {
   if (const onnx::NodeProto* node = find_node(model.proto.graph(), layer); node != nullptr) return *node;
-  throw Error(ErrorKind::Input, fmt::format("{}: has no node '{}'", printable(model.path.string()), printable(layer)),
+  throw Error(ErrorCode::OtherModel,
+              fmt::format("{}: has no node '{}'", printable(model.path.string()), printable(layer)),
               "the report must be of this very model");
 }
 
@@ -96,7 +98,7 @@ std::string ranges_of(const DiagnoseReport& report, const LayerRow& row, const s
   const std::vector<Layer> layers = find_layers(layer);
   const std::set<std::string> needed =
       tensors_to_calibrate(layer, layers, assign_formats(layer, layers, precision).plan);
-  Ranges ranges;
+  RangesByTensor ranges;
   for (const LayerPicture& picture : report.pictures) {
     if (picture.layer != row.name) continue;
     for (const ValuePicture& values : picture.tensors) {
@@ -155,7 +157,7 @@ BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
   const LayerRow row = chosen_row(report, options);
   const Model model = read_model(options.model);
   if (model.sha256 != report.model_sha256) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::OtherModel,
                 fmt::format("{}: the report is of another model ({})", printable(options.report.string()),
                             printable(report.model_file)),
                 "diagnose this model, or name the one that the report is of");

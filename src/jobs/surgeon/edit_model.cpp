@@ -29,6 +29,7 @@
 #include "model/sparsity.h"
 #include "model/subgraph.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 #include "vernier/surgeon.h"
@@ -138,7 +139,7 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
     if (found != producer.end()) {
       behind = std::max(behind, found->second + 1);
     } else if (!known.contains(input)) {
-      throw Error(ErrorKind::Usage, fmt::format("‹inputs›: the model has no tensor '{}'", printable(input)),
+      throw Error(ErrorCode::UnknownName, fmt::format("‹inputs›: the model has no tensor '{}'", printable(input)),
                   "‹vernier inspect model MODEL --show layers› lists them");
     }
   }
@@ -152,7 +153,7 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   for (const std::string& output : options.outputs) {
     const bool reads_it = std::ranges::find(options.inputs, output) != options.inputs.end();
     if (known.contains(output) && !reads_it) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::BadValue,
                   fmt::format("‹outputs›: '{}' is an input or a constant of the model", printable(output)),
                   "name it in ‹inputs›, too, to put the node behind it");
     }
@@ -232,7 +233,7 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::vector<std::string> near = nearest_names(name, names);
     throw Error(
-        ErrorKind::Usage, fmt::format("‹exclude-list›: no initializer is named '{}'", printable(name)),
+        ErrorCode::UnknownName, fmt::format("‹exclude-list›: no initializer is named '{}'", printable(name)),
         near.empty() ? "‹vernier inspect model MODEL --show weights› lists them" : "nearest: " + list_some(near));
   }
   std::size_t stripped = 0;
@@ -271,10 +272,10 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
     const auto dtype = static_cast<Dtype>(tensor.data_type());
     const std::string where = fmt::format("{}: initializer '{}'", options.model.name(), printable(tensor.name()));
     if (dtype_bits(dtype) < 8) {
-      throw Error(ErrorKind::Input, fmt::format("{}: values of {} cannot be made up", where, dtype_name(dtype)));
+      throw Error(ErrorCode::SampleValues, fmt::format("{}: values of {} cannot be made up", where, dtype_name(dtype)));
     }
     if (element_count(shape) > kMostElements) {
-      throw Error(ErrorKind::Input, fmt::format("{}: shape {} is beyond reason", where, shape_text(shape)));
+      throw Error(ErrorCode::SampleValues, fmt::format("{}: shape {} is beyond reason", where, shape_text(shape)));
     }
     if (tensor.doc_string().find(kSparse) != std::string::npos) sparse.insert(tensor.name());
     Tensor value(dtype, shape);

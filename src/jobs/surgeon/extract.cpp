@@ -23,6 +23,7 @@
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 #include "vernier/surgeon.h"
@@ -55,7 +56,8 @@ void refuse_unknown(const Model& model, const std::vector<TensorChoice>& choices
     for (std::string& name : near) {
       if (name.find(':') != std::string::npos) name += ":auto:auto";
     }
-    throw Error(ErrorKind::Usage, fmt::format("{}: the main graph has no tensor '{}'", option, printable(choice.name)),
+    throw Error(ErrorCode::UnknownName,
+                fmt::format("{}: the main graph has no tensor '{}'", option, printable(choice.name)),
                 near.empty() ? "‹vernier inspect model MODEL --show layers› lists them"
                              : "did you mean " + list_some(near) + "?");
   }
@@ -69,7 +71,7 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
     if (!known && !choice.dtype) continue;
     auto& type = *types[choice.name].mutable_tensor_type();
     if (known && choice.dtype && static_cast<int>(*choice.dtype) != type.elem_type()) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::BadValue,
                   fmt::format("{}: tensor '{}' is {} in the model, not {}", option, printable(choice.name),
                               dtype_name(static_cast<Dtype>(type.elem_type())), dtype_name(*choice.dtype)),
                   "auto takes what the model says");
@@ -77,8 +79,9 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
     if (choice.dtype) type.set_elem_type(static_cast<int>(*choice.dtype));
     if (!choice.shape) continue;
     if (type.has_shape() && type.shape().dim_size() != static_cast<int>(choice.shape->size())) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: tensor '{}' has {} dimensions, the shape given has {}", option,
-                                                printable(choice.name), type.shape().dim_size(), choice.shape->size()));
+      throw Error(ErrorCode::BadValue,
+                  fmt::format("{}: tensor '{}' has {} dimensions, the shape given has {}", option,
+                              printable(choice.name), type.shape().dim_size(), choice.shape->size()));
     }
     type.mutable_shape()->Clear();
     for (const std::int64_t dim : *choice.shape) {
@@ -124,7 +127,7 @@ void make_inputs_of_constants(Model& model, const ExtractOptions& options) {
     const auto found = std::ranges::find(constants, choice.name, &onnx::TensorProto::name);
     if (found == constants.end()) continue;
     if (options.with_data) {
-      throw Error(ErrorKind::Usage,
+      throw Error(ErrorCode::BadValue,
                   fmt::format("‹inputs›: '{}' is an initializer, so samples of the model do not hold it",
                               printable(choice.name)),
                   "leave out ‹with-data›, or this input");
@@ -139,12 +142,12 @@ void make_inputs_of_constants(Model& model, const ExtractOptions& options) {
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
   if (options.with_data && options.output.empty()) {
-    throw Error(ErrorKind::Usage, "the samples of a part are written to its folder, and the part is not written");
+    throw Error(ErrorCode::BadValue, "the samples of a part are written to its folder, and the part is not written");
   }
   MissingWeights missing;
   Model model = missing.read(options.model);
   if (missing.any() && options.with_data) {
-    throw Error(ErrorKind::Usage, fmt::format("‹with-data›: {} has no weights to run with", options.model.name()),
+    throw Error(ErrorCode::BadValue, fmt::format("‹with-data›: {} has no weights to run with", options.model.name()),
                 "‹vernier surgeon weight-reconstruct› makes some up");
   }
   override_input_shapes(model, options.input_shapes, "‹model-input-shapes›");
@@ -170,12 +173,12 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
   const std::vector<std::string> outputs = names_or(options.outputs, output_names(model));
   const std::vector<int> nodes = nodes_between(model, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()});
   if (nodes.empty()) {
-    throw Error(ErrorKind::Usage, "no node lies between these inputs and outputs",
+    throw Error(ErrorCode::BadValue, "no node lies between these inputs and outputs",
                 "‹vernier inspect model MODEL --show layers› lists them");
   }
   for (const std::string& name : boundary(model, nodes)) {
     if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
-    throw Error(ErrorKind::Usage,
+    throw Error(ErrorCode::BadValue,
                 fmt::format("‹inputs›: the outputs also need '{}', which is not among them", printable(name)),
                 fmt::format("add {}:auto:auto", printable(name)));
   }

@@ -28,6 +28,7 @@
 #include "model/prepare.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/requirement.h"
 #include "vernier/run.h"
 #include "vernier/samples.h"
@@ -96,7 +97,7 @@ class Sanitizer {
     for (const auto& [tensor, bound] : options_.size_bounds) {
       if (!tensor.empty() && std::find(found.begin(), found.end(), tensor) == found.end()) {
         throw Error(
-            ErrorKind::Usage,
+            ErrorCode::UnknownName,
             fmt::format("‹set-unbounded-dds-upper-bound›: '{}' is not a size without a bound", printable(tensor)),
             found.empty() ? "there is none" : "these are: " + list_some(found));
       }

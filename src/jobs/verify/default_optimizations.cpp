@@ -23,6 +23,7 @@
 #include "plan/one_copy.h"
 #include "report/text/figures.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/typed.h"
 #include "vernier/tensor.h"
 
@@ -60,8 +61,9 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
     for (std::size_t i = 0; i < references.size(); ++i) {
       given.push_back(as_float32(sample.outputs[i]));
       if (given[i].shape() == references[i].shape()) continue;
-      throw Error(ErrorKind::Backend, fmt::format("'{}' has the type {}, not {}", printable(subject.judged[i]),
-                                                  shape_text(given[i].shape()), shape_text(references[i].shape())));
+      throw Error(ErrorCode::RuntimeFails,
+                  fmt::format("'{}' has the type {}, not {}", printable(subject.judged[i]),
+                              shape_text(given[i].shape()), shape_text(references[i].shape())));
     }
     sample.outcomes = outcomes_of(subject, references, given);
     sample.outputs.clear();

@@ -28,7 +28,7 @@ Error fault_of_file(const Error& error, const Model& typed, const OnnxModel& flo
     } catch (const Error& own) {
       if (own.kind() != ErrorKind::Backend) return error;
       const std::string name = printable(typed.path.string()) + ": ", text = own.what();
-      return {ErrorKind::Backend, text.starts_with(name) ? text : name + text, own.hint()};
+      return {own.code(), text.starts_with(name) ? text : name + text, own.hint()};
     }
   } catch (const Error& other) {
     if (other.kind() == ErrorKind::Interrupted) return other;

@@ -25,6 +25,7 @@
 #include "jobs/run/engine_run.h"
 #include "jobs/run/live_run.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/report/engine.h"
 #include "vernier/tensor.h"
 
@@ -65,7 +66,7 @@ std::map<std::string, OutputStats> compare(const Loaded& loaded, const LiveRun& 
                   const auto given = std::ranges::find(iteration.outputs, pairs[i].engine, &NamedTensor::name);
                   if (given == iteration.outputs.end() || given->tensor.shape() != references[i].shape()) {
                     throw Error(
-                        ErrorKind::Backend,
+                        ErrorCode::EngineFails,
                         fmt::format("{}: '{}' is {}, but {} in the float model", run.name(), printable(pairs[i].engine),
                                     given == iteration.outputs.end() ? "nothing" : shape_text(given->tensor.shape()),
                                     shape_text(references[i].shape())));

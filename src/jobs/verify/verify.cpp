@@ -60,6 +60,7 @@
 #include "report/text/figures.h"
 #include "vernier/arithmetic.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/defects.h"
 #include "vernier/report/figures.h"
@@ -84,8 +85,8 @@ void check_same_interface(const Model& reference, const Model& typed) {
   };
   const auto compare = [&](const char* what, const std::vector<InputInfo>& a, const std::vector<InputInfo>& b) {
     if (names(a) == names(b)) return;
-    throw Error(ErrorKind::Input, fmt::format("{} and {} have different {}: {} against {}", reference.path.string(),
-                                              typed.path.string(), what, list_some(names(a)), list_some(names(b))));
+    throw Error(ErrorCode::Unlike, fmt::format("{} and {} have different {}: {} against {}", reference.path.string(),
+                                               typed.path.string(), what, list_some(names(a)), list_some(names(b))));
   };
   compare("inputs", model_inputs(reference), model_inputs(typed));
   compare("outputs", model_outputs(reference), model_outputs(typed));

@@ -20,6 +20,7 @@
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::passes {
 namespace {
@@ -200,15 +201,15 @@ Outcome inline_functions(Model& model, const Context&) {
     unite_opsets(model.proto);
     onnx::inliner::InlineLocalFunctions(model.proto, /*convert_version=*/false);
   } catch (const std::exception& failure) {
-    throw Error(ErrorKind::Input, fmt::format("the model's functions cannot be inlined: {}",
-                                              printable(without_source_places(failure.what()))));
+    throw Error(ErrorCode::InvalidModel, fmt::format("the model's functions cannot be inlined: {}",
+                                                     printable(without_source_places(failure.what()))));
   }
   // Nodes out of functions may bear no name, or one name for each call.
   fix_names(model.proto);
   try {
     verify_structure(model, "after inlining the model's functions");
   } catch (const Error& error) {
-    throw Error(ErrorKind::Input, error.what());  // what a function's body holds was not looked at before
+    throw Error(ErrorCode::InvalidModel, error.what());  // what a function's body holds was not looked at before
   }
   raise_to_highest(model);
   return {.notes = {{"functions-inlined", {{"count", count}}}}};

@@ -13,6 +13,7 @@
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier::passes {
@@ -35,8 +36,9 @@ void splice(Model& model, onnx::GraphProto& parent, int index, bool condition) {
   const onnx::NodeProto node = parent.node(index);
   const onnx::AttributeProto* branch = find_attribute(node, condition ? "then_branch" : "else_branch");
   if (branch == nullptr || branch->g().output_size() != node.output_size()) {
-    throw Error(ErrorKind::Input, fmt::format("node '{}' (If) has {} outputs, its {} branch another number",
-                                              printable(node.name()), node.output_size(), condition ? "then" : "else"));
+    throw Error(ErrorCode::InvalidModel,
+                fmt::format("node '{}' (If) has {} outputs, its {} branch another number", printable(node.name()),
+                            node.output_size(), condition ? "then" : "else"));
   }
   onnx::GraphProto body = branch->g();
   NamePool names(model);
@@ -69,7 +71,7 @@ void splice(Model& model, onnx::GraphProto& parent, int index, bool condition) {
 
 bool truth_of(const Tensor& value, const onnx::NodeProto& node) {
   if (value.dtype() != Dtype::Bool || value.count() != 1) {
-    throw Error(ErrorKind::Input,
+    throw Error(ErrorCode::InvalidModel,
                 fmt::format("the condition of node '{}' (If) is {} {}, not one bool", printable(node.name()),
                             dtype_name(value.dtype()), shape_text(value.shape())));
   }

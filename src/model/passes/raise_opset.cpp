@@ -19,6 +19,7 @@
 #include "model/passes/onnx_converter.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier::passes {
@@ -27,7 +28,7 @@ namespace {
 using Types = std::map<std::string, ValueType>;
 
 [[noreturn]] void cannot_raise(const onnx::NodeProto& node, int from, int to, const std::string& why) {
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::UnknownOperator,
               fmt::format("node '{}' ({}) cannot be raised from opset {} to {}: {}", printable(node.name()),
                           printable(node.op_type()), from, to, printable(without_source_places(why))));
 }

@@ -14,6 +14,7 @@
 #include "model/passes/pass.h"
 #include "model/pieces.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier::passes {
@@ -68,7 +69,7 @@ void crop(Chain& chain, const onnx::NodeProto& node) {
   const bool sensible = std::all_of(border.begin(), border.end(), [](std::int64_t b) { return b >= 0; });
   if (border.size() != 4 || !sensible || (!size.empty() && size.size() != 2)) {
     throw Error(
-        ErrorKind::Input,
+        ErrorCode::UnknownOperator,
         fmt::format("node '{}' (Crop): 'border' needs 4 values of 0 or more and scale 2, the file has {} and {}",
                     printable(node.name()), border.size(), size.size()));
   }
@@ -125,7 +126,7 @@ Outcome replace_removed_operators(Model& model, const Context&) {
                                      [&](const Rule& r) { return node.op_type() == r.op_type; });
       if (rule == std::end(kRules) || !of_onnx(node)) continue;
       if (opset < 7 || opset > 9 || node.input_size() != 1 || node.output_size() != 1) {
-        throw Error(ErrorKind::Input,
+        throw Error(ErrorCode::UnknownOperator,
                     fmt::format("node '{}': operator {} of opset {} was removed from ONNX and cannot be replaced",
                                 printable(node.name()), node.op_type(), opset));
       }

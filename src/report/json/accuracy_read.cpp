@@ -15,6 +15,7 @@
 #include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier {
 namespace {
@@ -29,7 +30,7 @@ class AccuracyPlace {
   AccuracyPlace in(const std::string& what) const { return {name_, where_.empty() ? what : where_ + ", " + what}; }
   std::string words() const { return printable(name_) + (where_.empty() ? "" : ": " + where_); }
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::Input, fmt::format("{}: {}", words(), what),
+    throw Error(ErrorCode::SampleFile, fmt::format("{}: {}", words(), what),
                 "accuracy results are written by ‹save-accuracy-results›");
   }
 

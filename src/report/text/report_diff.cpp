@@ -18,6 +18,7 @@
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/marks.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
@@ -123,7 +124,7 @@ void refuse_other_network(const DiagnoseReport& before, const DiagnoseReport& af
   for (const OutputFigure& output : was) {
     if (std::ranges::any_of(is, [&](const OutputFigure& other) { return other.name == output.name; })) return;
   }
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::Unlike,
               fmt::format("the two reports are of different networks: output '{}' in the earlier one, '{}' in the "
                           "later one, without a common name",
                           printable(was.front().name), printable(is.front().name)),

@@ -8,6 +8,7 @@
 
 #include "thread_ranks.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -118,7 +119,7 @@ TEST_P(Spread, AnErrorOfOneRankIsThrownOnAll) {
       spread_ordered(
           ranks, 20, 1,
           [](std::size_t i) {
-            if (i == 9) throw Error(ErrorKind::Input, "sample 9 is broken", "mend it");
+            if (i == 9) throw Error(ErrorCode::SampleFile, "sample 9 is broken", "mend it");
             return i;
           },
           [](std::size_t, std::size_t) { return true; }, pack, unpack);
@@ -127,6 +128,7 @@ TEST_P(Spread, AnErrorOfOneRankIsThrownOnAll) {
       run();
       ADD_FAILURE() << "no error on rank " << ranks.rank();
     } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::SampleFile);
       EXPECT_EQ(error.kind(), ErrorKind::Input);
       EXPECT_STREQ(error.what(), "sample 9 is broken");
       EXPECT_EQ(error.hint(), "mend it");

@@ -104,8 +104,8 @@ TEST(CalibrationCache, RefusesScalesThatNoGridCanHave) {
 }
 
 TEST(CalibrationCache, WritesARangeThatIsTooSmallForAScaleAsZeros) {
-  const Ranges ranges{{"x", RangeStats{.min = 0, .max = 1e-40F}}};
-  const Ranges zeros{{"x", RangeStats{.min = 0, .max = 0}}};
+  const RangesByTensor ranges{{"x", RangeStats{.min = 0, .max = 1e-40F}}};
+  const RangesByTensor zeros{{"x", RangeStats{.min = 0, .max = 0}}};
   EXPECT_EQ(read(to_ranges_json(ranges, "mse", "m.onnx", "abc")).ranges, zeros);
   EXPECT_EQ(read(to_onnxruntime_json(ranges, "MinMax")).ranges, zeros);
   EXPECT_EQ(step_of(ranges.at("x")), step_of(zeros.at("x")));
@@ -129,12 +129,14 @@ TEST(CalibrationCache, EndsThatOnnxRuntimeSwappedByAHairAreTakenInOrder) {
 }
 
 TEST(CalibrationCache, WritesWhatOnnxRuntimeReads) {
-  const Ranges ranges{{"a", RangeStats{.min = -0.1F, .max = 3}}, {"b \"q\"", RangeStats{.min = 0, .max = 1e-30F}}};
+  const RangesByTensor ranges{{"a", RangeStats{.min = -0.1F, .max = 3}},
+                              {"b \"q\"", RangeStats{.min = 0, .max = 1e-30F}}};
   EXPECT_EQ(read(to_onnxruntime_json(ranges, "MinMax")).ranges, ranges);
 }
 
 TEST(CalibrationCache, OursComesBackExactly) {
-  const Ranges ranges{{"a", RangeStats{.min = -0.1F, .max = 0.3F}}, {"b", RangeStats{.min = -3e38F, .max = 1e-38F}}};
+  const RangesByTensor ranges{{"a", RangeStats{.min = -0.1F, .max = 0.3F}},
+                              {"b", RangeStats{.min = -3e38F, .max = 1e-38F}}};
   const CachedRanges cache = read(to_ranges_json(ranges, "mse", "m.onnx", "abc"));
   EXPECT_EQ(cache.ranges, ranges);
   EXPECT_EQ(cache.model_sha256, "abc");
