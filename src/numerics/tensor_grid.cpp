@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/format_definition.h"
@@ -221,6 +223,37 @@ std::vector<float> decode_tensor(const QuantParams& params, const Shape& shape, 
   return values;
 }
 
+namespace {
+
+/// The magnitude's bits, which are in its order; 0 where it is not finite.
+std::uint32_t finite_magnitude(float value) {
+  constexpr std::uint32_t kSign = 0x80000000U, kInfinity = 0x7F800000U;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) & ~kSign;
+  return bits < kInfinity ? bits : 0;
+}
+
+/// As ranges_of_scales() has them, several values at once.
+std::vector<float> absmax_of_channels(const AxisGeometry& g, std::span<const float> values) {
+  const auto channels = static_cast<std::size_t>(g.channels), inner = static_cast<std::size_t>(g.inner);
+  std::vector<std::uint32_t> most(channels, 0);
+  if (inner == 1) {
+    for (std::size_t first = 0; first + channels <= values.size(); first += channels) {
+      const float* const row = values.data() + first;
+      for (std::size_t c = 0; c < channels; ++c) most[c] = std::max(most[c], finite_magnitude(row[c]));
+    }
+  } else {
+    for (std::size_t row = 0; row * inner < values.size(); ++row) {
+      std::uint32_t& of_row = most[row % channels];
+      for (const float value : values.subspan(row * inner, inner)) of_row = std::max(of_row, finite_magnitude(value));
+    }
+  }
+  std::vector<float> absmax;
+  for (const std::uint32_t bits : most) absmax.push_back(std::bit_cast<float>(bits));
+  return absmax;
+}
+
+}  // namespace
+
 std::vector<RangeStats> ranges_of_scales(const QuantParams& params, const Shape& shape, std::span<const float> values) {
   const auto widen = [](RangeStats& range, float value) {
     if (!std::isfinite(value)) return;
@@ -248,6 +281,7 @@ std::vector<RangeStats> ranges_of_scales(const QuantParams& params, const Shape&
 }
 
 std::vector<float> absmax_of_scales(const QuantParams& params, const Shape& shape, std::span<const float> values) {
+  if (params.block == 0) return absmax_of_channels(geometry_along(shape, params.axis), values);
   std::vector<float> absmax;
   for (const RangeStats& range : ranges_of_scales(params, shape, values)) absmax.push_back(range.absmax());
   return absmax;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
+#include <vector>
 
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -37,6 +39,26 @@ std::size_t scale_index(const Blocks& blocks, std::size_t element) {
   const std::size_t o = element / (length * inner);
   const std::size_t k = element / inner % length;
   return (o * in_a_row + k / block) * inner + element % inner;
+}
+
+/// Along every axis and for the whole tensor; what is not finite does not count.
+TEST(TensorGridOfChannels, ScalesHaveTheLargestFiniteMagnitude) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+  const Shape shape{3, 5, 7};
+  std::mt19937 random(9);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+  for (float& value : values) value = normal(random);
+  for (const std::size_t i : {0U, 20U, 41U, 90U}) values[i] = i % 2 == 0 ? kNan : -kInfinity;
+  std::fill(values.begin() + 35, values.begin() + 42, kInfinity);  // a channel of the second axis of one row
+  for (const int axis : {-1, 0, 1, 2}) {
+    QuantParams grid;
+    grid.format = Format::Int8;
+    grid.axis = axis;
+    std::vector<float> expected;
+    for (const RangeStats& range : ranges_of_scales(grid, shape, values)) expected.push_back(range.absmax());
+    EXPECT_EQ(absmax_of_scales(grid, shape, values), expected) << axis;
+  }
 }
 
 TEST_P(TensorGrid, EachElementHasTheScaleOfItsBlock) {
