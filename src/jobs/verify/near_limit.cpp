@@ -29,7 +29,7 @@ std::optional<BothOrders> measure_other_order(const Subject& subject, const Mode
                                               const Requirement* requirement, const OutputStore* known) {
   if (requirement == nullptr || !figures.damage || !(*figures.damage >= kNear && *figures.damage <= 1 / kNear))
     return {};
-  if (!subject.optimize) return {};
+  if (!subject.optimizes()) return {};  // then both orders are the same
   Subject plain = subject;
   plain.optimize = false;
   const RunFigures other = figures_of_file(plain, typed, requirement, known);
@@ -48,7 +48,7 @@ std::optional<BothOrders> measure_other_order(const Subject& subject, const Mode
 TestRow test_in_both_orders(const Subject& subject, const std::function<TestRow(const Subject&)>& test,
                             std::optional<Note>& doubt) {
   const TestRow row = test(subject);
-  if (!subject.optimize || !(row.damage >= kNear && row.damage <= 1 / kNear)) return row;
+  if (!subject.optimizes() || !(row.damage >= kNear && row.damage <= 1 / kNear)) return row;
   Subject plain = subject;
   plain.optimize = false;
   TestRow other = test(plain);
