@@ -15,6 +15,7 @@
 #include "analysis/segment_starts.h"
 #include "base/parallel.h"
 #include "engines/onnxruntime/blocked_layout.h"
+#include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
@@ -26,6 +27,9 @@ namespace {
 // What the optimizer lays out is copied for each variant. Sessions of larger networks read most weights in place, and
 // are cheap to build beside their runs.
 constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
+
+// Of a GPU's memory, for the weights of such a network, some of which are there rounded, too.
+constexpr std::size_t kShareOfGpu = 8;
 
 // Beside the weights, the most that a search holds of runs that were: of MobileNetV2 those of two plans over twenty
 // photographs. Measured there: twice as much lets trials begin no farther on, half as much a tenth less.
@@ -44,6 +48,14 @@ std::size_t part_count(const onnx::GraphProto& graph, const TensorBytes& bytes_o
     }
   }
   return std::clamp<std::size_t>(written / part_bytes, 1, kMostParts);
+}
+
+bool may_switch(const Subject& subject) {
+  const std::size_t bytes = bytes_beside(subject.model);
+  // A GPU reads the weights where they lie, and rounds them in less time than a session takes.
+  if (const GpuSide* const gpu = subject.runtime->gpu()) return bytes <= gpu->gpu().about().bytes / kShareOfGpu;
+  const bool too_large_to_optimize = subject.optimize && !small_enough_to_optimize(subject.model);
+  return !too_large_to_optimize && bytes <= kMostCopied;
 }
 
 using Initializers = std::map<std::string, Tensor>;
@@ -260,8 +272,7 @@ int SwitchedRuns::place_of(const std::string& layer) const {
 std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std::vector<Plan>& ends,
                                                RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
                                                std::size_t part_bytes) {
-  const bool too_large_to_optimize = subject.optimize && !small_enough_to_optimize(subject.model);
-  if (too_large_to_optimize || bytes_beside(subject.model) > kMostCopied) return nullptr;
+  if (!may_switch(subject)) return nullptr;
   std::optional<SwitchableModel> graph = SwitchableModel::of(subject.model, subject.layers, ends, weights);
   if (!graph) return nullptr;
   Model model;

@@ -100,7 +100,12 @@ std::optional<SwitchableModel::Difference> SwitchableModel::difference(const Mod
       if (wanted.empty()) continue;
       if (is_initializer(prepared, wanted)) {
         if (low->input(i) == wanted && !plan.constants.contains(wanted)) continue;
-        if (!is_initializer(lowered, low->input(i))) return std::nullopt;
+        if (!is_initializer(lowered, low->input(i))) {  // a large network rounds its weights in each run
+          std::optional<RoundingChain> chain = chains.between(wanted, low->input(i));
+          if (!chain || plan.constants.contains(wanted)) return std::nullopt;
+          difference.in_front.emplace(Place(node.name(), i), std::move(*chain));
+          continue;
+        }
         Difference::Constant constant{low->input(i), initializer(lowered, low->input(i)).value()};
         if (constant.name != wanted || !same_value(constant.value, initializer(prepared, wanted).value())) {
           difference.constants.emplace(Place(node.name(), i), std::move(constant));
@@ -157,10 +162,18 @@ void SwitchableModel::add_switches(const Model& prepared, const std::set<std::st
                                    const std::set<Place>& in_front, const std::set<Place>& constants) {
   model_ = prepared;
   NamePool names(prepared);
+  // Which a weight waits for, so that large ones are not all rounded at once; empty: nothing.
+  const auto first_data_of = [&](const onnx::NodeProto& node) {
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (in_front.contains({node.name(), i}) && !is_initializer(prepared, node.input(i))) return node.input(i);
+    }
+    return std::string();
+  };
   onnx::GraphProto& graph = *model_.proto.mutable_graph();
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   nodes.Swap(graph.mutable_node());
   for (onnx::NodeProto& node : nodes) {
+    const onnx::NodeProto before = node;
     for (int i = 0; i < node.input_size(); ++i) {
       const Place place(node.name(), i);
       if (constants.contains(place)) {
@@ -172,7 +185,11 @@ void SwitchableModel::add_switches(const Model& prepared, const std::set<std::st
       } else if (in_front.contains(place)) {
         const std::size_t slot = slots_in_front_.emplace(place, slots_++).first->second;
         const std::string name = names.unique(node.input(i) + kSwitched);
-        *graph.add_node() = switch_node(node.input(i), name, static_cast<std::int64_t>(slot));
+        onnx::NodeProto made = switch_node(node.input(i), name, static_cast<std::int64_t>(slot));
+        if (is_initializer(prepared, node.input(i))) {
+          if (const std::string data = first_data_of(before); !data.empty()) made.add_input(data);
+        }
+        *graph.add_node() = std::move(made);
         switched_readers_[name] = node.name();
         node.set_input(i, name);
       }
@@ -208,6 +225,10 @@ void SwitchableModel::note_layers_alone(const Model& prepared, const std::vector
     const LayerRounding rounding = rounding_of(prepared, layer, node, format, low);
     for (const int input : rounding.data_inputs) {
       switched.emplace_back(slots_in_front_.at({layer.name, input}), RoundingChain{rounding.input_params.at(input)});
+    }
+    for (const auto& [input, grid] : rounding.weight_grids) {
+      const auto chain = all_low.in_front.find({layer.name, input});
+      if (chain != all_low.in_front.end()) switched.emplace_back(slots_in_front_.at(chain->first), chain->second);
     }
     const onnx::NodeProto* activation = placement.activation_of(node);
     if (activation != nullptr && !placement.passes_codes(activation->name())) activation = nullptr;

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -146,6 +149,15 @@ struct GpuTf32Kernel final : OnGpu<Kernel> {
 };
 
 struct GpuSwitchKernel final : OnGpu<SlotAttributes> {
+  /// Of one grid, which stay on the GPU as long as the session: a search has few for a tensor.
+  const GpuScales& scales_of(const std::shared_ptr<const Gpu>& gpu, const QuantParams& params) const {
+    const std::lock_guard lock(mutex_);
+    const auto known =
+        std::ranges::find(known_, params, [](const auto& scales) -> const QuantParams& { return scales->params(); });
+    if (known != known_.end()) return **known;
+    return *known_.emplace_back(std::make_unique<const GpuScales>(gpu, params));
+  }
+
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
     const std::span<Recorder> recorders = current_recorders();
@@ -157,12 +169,15 @@ struct GpuSwitchKernel final : OnGpu<SlotAttributes> {
     for (const QuantParams& params : roundings->at(slot)) {
       require_kernel(params);
       const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
-      const GpuScales scales(kernels.gpu(), params);
-      kernels.round(address_of(from), address_of(out.data()), out.size(), scales, channels, inner, 0, stream(context));
-      if (params.scale.size() > 1) kernels.gpu()->wait(stream(context));  // it reads the scales
+      kernels.round(address_of(from), address_of(out.data()), out.size(), scales_of(kernels.gpu(), params), channels,
+                    inner, 0, stream(context));
       from = out.data();
     }
   }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<const GpuScales>> known_;
 };
 
 struct GpuObserveKernel final : OnGpu<SlotAttributes> {
@@ -234,7 +249,7 @@ std::vector<Operator> gpu_operators(const OrtApi& api) {
           make_operator<GpuInjectKernel>(api, "Inject", 1, 1, kCuda),
           make_operator<GpuAccumulateKernel>(api, "Accumulate", 2, 1, kCuda),
           make_operator<GpuTf32Kernel>(api, "Tf32", 1, 1, kCuda),
-          make_operator<GpuSwitchKernel>(api, "Switch", 1, 1, kCuda)};
+          make_operator<GpuSwitchKernel>(api, "Switch", 2, 1, kCuda)};
 }
 
 }  // namespace

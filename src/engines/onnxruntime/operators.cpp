@@ -197,7 +197,7 @@ std::vector<Operator> cpu_operators(const OrtApi& api) {
       make_operator<RoundKernel>(api, "Round", 2, 1),           make_operator<ObserveKernel>(api, "Observe", 1, 1),
       make_operator<CompareKernel>(api, "Compare", 2, 2),       make_operator<InjectKernel>(api, "Inject", 1, 1),
       make_operator<AccumulateKernel>(api, "Accumulate", 2, 1), make_operator<Tf32Kernel>(api, "Tf32", 1, 1),
-      make_operator<SwitchKernel>(api, "Switch", 1, 1),         make_operator<PairSumsKernel>(api, "PairSums", 2, 1)};
+      make_operator<SwitchKernel>(api, "Switch", 2, 1),         make_operator<PairSumsKernel>(api, "PairSums", 2, 1)};
 }
 
 }  // namespace

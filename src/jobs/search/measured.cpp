@@ -168,7 +168,8 @@ std::string Measured::taken() const {
 void Measured::build_ahead(const std::vector<Match>& matches) {
   const Subject& subject = experiment_.subject();
   const auto known = [&](const std::string& name) { return store_ != nullptr && store()->find(name) != nullptr; };
-  if (subject.threads < 2 || bytes_beside(subject.model) > kMostBuiltAhead) return;
+  const bool on_gpu = subject.runtime->gpu() != nullptr;  // where sessions share the weights
+  if (subject.threads < 2 || (!on_gpu && bytes_beside(subject.model) > kMostBuiltAhead)) return;
   if (known(own_name()) || known(low_name())) return;
   parallel_ordered(
       2, subject.threads,

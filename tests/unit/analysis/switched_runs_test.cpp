@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/trials.h"
+#include "plan/one_copy.h"
 #include "plan/scheme.h"
 #include "tiny_networks.h"
 #include "vernier/format.h"
@@ -114,7 +115,8 @@ double largest_difference(const std::vector<std::vector<Tensor>>& a, const std::
 
 /// Every plan between the ends, or some of them, in the one session and in a session of its own. False: no layer can be
 /// low.
-bool expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool optimize, double tolerance) {
+bool expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool optimize, double tolerance,
+                                 std::size_t most_kept = kOneCopyAbove) {
   const Samples samples = bell_samples("x", net.input, 3);
   Subject subject = subject_of(model_of(net.text, net.weights), samples);
   subject.optimize = optimize;
@@ -130,7 +132,7 @@ bool expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool o
   const auto is_low = [](const PlannedLayer& layer) { return layer.format != Format::Float32; };
   if (std::ranges::none_of(low.layers, is_low)) return false;
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
-  RoundedWeights weights;
+  RoundedWeights weights(/*exact=*/false, most_kept);
   const auto switched =
       SwitchedRuns::of(subject, {low, with_high(~std::uint64_t{0})}, weights, reference.shapes, /*part_bytes=*/64);
   if (switched == nullptr) {
@@ -163,6 +165,16 @@ TEST(SwitchedRuns, GiveWhatSessionsOfTheirOwnGive) {
       expect_same_as_own_sessions(net, how, /*optimize=*/true, 1e-5);
     }
     EXPECT_TRUE(any);
+  }
+}
+
+/// As of large networks, no rounded weights are kept.
+TEST(SwitchedRuns, RoundWeightsInEachRun) {
+  for (const Ends& how : ends_tried()) {
+    SCOPED_TRACE(std::string(format_name(how.low)) + " under " + std::string(format_name(how.high)));
+    for (const SwitchedNet& net : switched_nets()) {
+      expect_same_as_own_sessions(net, how, /*optimize=*/false, net.packs ? 1e-6 : 0, /*most_kept=*/0);
+    }
   }
 }
 

@@ -162,7 +162,9 @@ TEST_F(OperatorsOnGpu, SwitchRoundsAsTheRunSays) {
     const std::vector<std::vector<QuantParams>> roundings{chain};
     Recorder recorder;
     recorder.roundings = &roundings;
-    expect_same({switch_node("x", "y", 0)}, {"y"}, {{"x", values}, {"z", values}}, {recorder}, "switch");
+    onnx::NodeProto behind = switch_node("y", "w", 0);
+    behind.add_input("z");
+    expect_same({switch_node("x", "y", 0), behind}, {"y", "w"}, {{"x", values}, {"z", values}}, {recorder}, "switch");
   }
 }
 
