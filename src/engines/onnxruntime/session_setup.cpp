@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/operators.h"
@@ -49,7 +50,8 @@ bool has_pair_sums(const onnx::GraphProto& graph) {
 }  // namespace
 
 bool runs_on_gpu(const Runtime& runtime, const SessionOptions& options, const onnx::GraphProto& graph) {
-  return runtime.gpu() != nullptr && options.providers.empty() && !options.integer_kernels && !has_pair_sums(graph);
+  if (runtime.gpu() == nullptr || has_pair_sums(graph)) return false;
+  return options.providers.empty() ? !options.integer_kernels : options.providers == std::vector<std::string>{"CUDA"};
 }
 
 GraphOptimizationLevel level_of(const SessionOptions& options) {
@@ -78,7 +80,8 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
     runtime.check(api.SetOptimizedModelFilePath(raw, options.optimized.c_str()));
     runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigDisablePrepacking, "1"));  // it is not to run
   }
-  append_providers(runtime, raw, options.providers);
+  const bool on_gpu = runs_on_gpu(runtime, options, graph);
+  if (!on_gpu) append_providers(runtime, raw, options.providers);
   runtime.check(api.SetIntraOpNumThreads(raw, options.threads));
   runtime.check(api.SetInterOpNumThreads(raw, 1));
   runtime.check(api.SetSessionExecutionMode(raw, ORT_SEQUENTIAL));
@@ -100,7 +103,7 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
   // Spinning threads steal the core from the samples that run beside this one.
   runtime.check(
       api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigAllowIntraOpSpinning, options.threads > 1 ? "1" : "0"));
-  if (runs_on_gpu(runtime, options, graph)) {
+  if (on_gpu) {
     runtime.gpu()->add_to(runtime, raw);
   } else {
     register_operators(runtime, raw);

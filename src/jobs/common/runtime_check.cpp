@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -21,16 +22,18 @@ struct Attempt {
   std::vector<Tensor> outputs;
 };
 
-Attempt attempt(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample,
-                bool optimize) {
+Attempt attempt(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample, bool optimize,
+                std::size_t threads, DefaultPlace place) {
   Attempt result;
   try {
     const Session session(runtime, model,
                           {.optimize = optimize,
+                           .threads = static_cast<int>(threads),
                            .integer_kernels = true,
                            .keeps_no_memory = true,
                            .ir_as_given = true,
-                           .any_outputs = true});
+                           .any_outputs = true,
+                           .providers = providers_at(place, *runtime)});
     result.loaded = true;
     result.outputs = session.run(sample);
   } catch (const Error& error) {
@@ -59,17 +62,22 @@ double agreement_db(const std::vector<Tensor>& plain, const std::vector<Tensor>&
 
 }  // namespace
 
+std::vector<std::string> providers_at(DefaultPlace place, const Runtime& runtime) {
+  if (place == DefaultPlace::Cpu || runtime.gpu() == nullptr) return {};
+  return {"CUDA"};
+}
+
 bool too_large_to_try(const Model& model) {
   constexpr int kMostTriedNodes = 15000;  // its optimizers take the square: some 5 s for as many
   return bytes_beside(model) > kLargeWeights || model.proto.graph().node_size() > kMostTriedNodes;
 }
 
 std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,
-                                           const SampleSource& samples) {
+                                           const SampleSource& samples, std::size_t threads, DefaultPlace place) {
   if (too_large_to_try(model)) return std::nullopt;
   const Sample sample = samples.at(0);
-  const Attempt optimized = attempt(runtime, model, sample, /*optimize=*/true);
-  const Attempt plain = attempt(runtime, model, sample, /*optimize=*/false);
+  const Attempt optimized = attempt(runtime, model, sample, /*optimize=*/true, threads, place);
+  const Attempt plain = attempt(runtime, model, sample, /*optimize=*/false, threads, place);
   if (optimized.refused.empty()) {
     constexpr double kAnother = 10;  // integer sums that saturate on some CPUs are above it, a lost Relu below
     RuntimeCheck check;

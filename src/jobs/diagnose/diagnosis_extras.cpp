@@ -34,7 +34,8 @@ void Diagnosis::try_on_onnxruntime() {
       return;
     }
   }
-  report_.typed->onnxruntime = try_on_runtime(subject().runtime, typed_->model(), *subject().samples);
+  report_.typed->onnxruntime =
+      try_on_runtime(subject().runtime, typed_->model(), *subject().samples, subject().cpu_threads, typed_->place());
   if (!report_.typed->onnxruntime) return;
   std::optional<Note> found = refusal_note(*report_.typed->onnxruntime, subject().runtime->version());
   if (!found) found = lost;

@@ -211,11 +211,16 @@ const std::optional<RunFigures>& TypedResult::by_default_of_first(Measured& meas
   return by_default_.emplace(figures_in(Unpacker(all.front()).get_text()));
 }
 
+DefaultPlace TypedResult::place() const {
+  return options_.precision.target == Target::TensorRt ? DefaultPlace::Device : DefaultPlace::Cpu;
+}
+
 const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
   if (by_default_) return *by_default_;
   const std::optional<Requirement> limit = verify_options().measure.requirement;
   const auto measure = [&] {
-    return figures_by_default(typed_, loaded_, limit ? &*limit : nullptr, &experiment_.reference.outputs);
+    return figures_by_default(typed_, loaded_, limit ? &*limit : nullptr, &experiment_.reference.outputs, nullptr,
+                              place());
   };
   if (!measured.keeps()) return by_default_.emplace(measure());
   const auto words = [&] { return words_of(measure()); };

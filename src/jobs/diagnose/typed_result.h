@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jobs/common/load.h"
+#include "jobs/common/runtime_check.h"
 #include "jobs/common/sources.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/measured.h"
@@ -60,6 +61,8 @@ class TypedResult {
   TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept, std::optional<Note>& doubt) const;
   /// What was written last.
   const Model& model() const { return typed_; }
+  /// Where it is tried in ONNX Runtime: users of a file for TensorRT have a GPU, and of the others this CPU decides.
+  DefaultPlace place() const;
 
  private:
   /// by_default() of the first rank, on every rank: integer kernels differ from one processor to another.

@@ -47,14 +47,17 @@ Model marked_beside(const Model& typed, const Loaded& loaded) {
 }
 
 std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const Loaded& loaded,
-                                                      const OutputStore& known) {
+                                                      const OutputStore& known, DefaultPlace place) {
   Subject subject = loaded.subject;
   subject.ranks = nullptr;  // one alone asks
-  if (subject.runtime->gpu() != nullptr) subject.threads = subject.cpu_threads;
+  if (subject.runtime->gpu() != nullptr && place == DefaultPlace::Cpu) subject.threads = subject.cpu_threads;
   set_batch(subject, 1);
   const bool large = bytes_beside(typed) > kOneCopyAbove / 4;  // four times as many bytes in float32
   const Session session(subject.runtime, marked_beside(typed, loaded),
-                        {.integer_kernels = true, .keeps_no_memory = large, .ir_as_given = true});
+                        {.integer_kernels = true,
+                         .keeps_no_memory = large,
+                         .ir_as_given = true,
+                         .providers = providers_at(place, *subject.runtime)});
   const auto compare = [&](SampleResult& sample) {
     const std::vector<Tensor> references = known.get(sample.index);
     std::vector<Tensor> given;
@@ -74,12 +77,12 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
 }  // namespace
 
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
-                                             const OutputStore* known, std::string* why) {
+                                             const OutputStore* known, std::string* why, DefaultPlace place) {
   if (!holds_quantized_values(typed) || bytes_beside(typed) > kLargeWeights) return std::nullopt;
   std::optional<OutputStore> own;
   try {
     if (known == nullptr) known = &own.emplace(outputs_of_float(loaded.subject));
-    return figures_of(loaded.subject, outputs_by_default(typed, loaded, *known), requirement);
+    return figures_of(loaded.subject, outputs_by_default(typed, loaded, *known, place), requirement);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
     if (why != nullptr) *why = printable_text(first_line(error.what()));

@@ -1,5 +1,5 @@
-// A quantized file as its users run it in ONNX Runtime: on this CPU, with default optimizations. They fuse what lies
-// between Q/DQ pairs into kernels that round at other places, sum otherwise, or drop what they should keep.
+// A quantized file as its users run it in ONNX Runtime: on this CPU or a GPU, with default optimizations. They fuse
+// what lies between Q/DQ pairs into kernels that round at other places, sum otherwise, or drop what they should keep.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include "analysis/output_store.h"
 #include "jobs/common/load.h"
+#include "jobs/common/runtime_check.h"
 #include "model/model.h"
 #include "vernier/note.h"
 #include "vernier/report/figures.h"
@@ -18,7 +19,8 @@ namespace vernier {
 /// Runtime does not run it. `loaded`: of the float model. `known`: its judged outputs on these samples, where the job
 /// has run it already. Cost: a session, and a run of `typed` a sample; of the float model too where nothing is known.
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
-                                             const OutputStore* known = nullptr, std::string* why = nullptr);
+                                             const OutputStore* known = nullptr, std::string* why = nullptr,
+                                             DefaultPlace place = DefaultPlace::Cpu);
 
 /// Both figures, where `there` is worse than `simulated` for another reason than pairs that saturate. Nothing: within
 /// 0.5 dB, or above 50.
