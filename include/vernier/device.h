@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-/// Auto is the CPU today.
+/// Auto is the first GPU for jobs that are large enough, if there is one, and the CPU otherwise.
 enum class DeviceKind { Auto, Cpu, Cuda };
 
 struct Device {

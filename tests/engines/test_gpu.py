@@ -116,3 +116,26 @@ def test_other_devices_ask_for_nothing(folder, device):
 def test_what_is_no_device(folder, device):
     done = run(folder, "verify", "m.onnx", "m.onnx", "--data", "x.npz", "--device", device)
     assert done.returncode == 2 and "--device" in done.stderr and "auto, cpu, cuda or cuda:N" in done.stderr
+
+
+def job_on_auto(folder, *options, driver, **environment):
+    return run(folder, "diagnose", "m.onnx", *options, "--data", "x.npz", "-v", "--no-cache", driver=driver, ails="init",
+               VERNIER_ONNXRUNTIME_GPU=str(cuda_build(folder)), **environment)
+
+
+def test_auto_asks_for_a_gpu_that_pays(folder):
+    """What is missing is told, and the CPU does the work."""
+    done = job_on_auto(folder, "--int8", driver=build(folder), VERNIER_GPU_FROM="8")
+    assert done.returncode == 0, done.stderr
+    assert "info: networks run on the CPU: the NVIDIA driver does not start" in done.stderr
+
+
+@pytest.mark.parametrize("options, least", [
+    (["--int8"], "9"),  # one sample of [2, 2] times [2, 2] has 8 multiply-accumulates
+    (["--int8"], None),
+    (["--int8", "--device", "cpu"], "1"),
+    (["--low", "nvfp4"], "1"),  # no GPU rounds to it
+])
+def test_auto_leaves_other_jobs_to_the_cpu(folder, options, least):
+    done = job_on_auto(folder, *options, driver=build(folder), **({} if least is None else {"VERNIER_GPU_FROM": least}))
+    assert "networks run on" not in done.stderr and "driver" not in done.stderr, done.stderr

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -18,9 +20,13 @@
 #include "engines/cuda/libraries.h"
 #include "engines/onnxruntime/gpu_operators.h"
 #include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
+#include "model/model.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
 #include "vernier/onnxruntime.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -216,6 +222,41 @@ std::shared_ptr<const Runtime> load_gpu_runtime(int index) {
   runtime->make_domains_known();
   loaded[index] = runtime;
   return runtime;
+}
+
+void warm_up(const std::shared_ptr<const Runtime>& runtime) {
+  constexpr std::int64_t kSize = 16;
+  Model model;
+  model.proto.set_ir_version(8);
+  set_opset(model.proto, "", 17);
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  graph.set_name("warm_up");
+  const Shape image{1, kSize, kSize, kSize}, kernel{kSize, kSize, 3, 3};
+  add_input(graph, "image", Dtype::Float32, image);
+  add_input(graph, "kernel", Dtype::Float32, kernel);
+  const auto add = [&](const char* op, std::initializer_list<const char*> inputs, const char* output) {
+    onnx::NodeProto& node = *graph.add_node();
+    node.set_op_type(op);
+    node.set_name(op);
+    for (const char* const input : inputs) node.add_input(input);
+    node.add_output(output);
+    graph.add_output()->set_name(output);
+    graph.mutable_output(graph.output_size() - 1)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->set_elem_type(static_cast<int>(Dtype::Float32));
+  };
+  add("Conv", {"image", "kernel"}, "convolved");
+  add("MatMul", {"image", "image"}, "product");
+  try {
+    Session(runtime, model, {.optimize = false})
+        .run({{"image", Tensor(Dtype::Float32, image)}, {"kernel", Tensor(Dtype::Float32, kernel)}});
+  } catch (const Error&) {  // what it is about is told by the job's own network
+  }
+}
+
+bool gpu_may_be_there() {
+  return !find_cuda_build().library.empty() && ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
 }
 
 GpuFindings find_gpu_parts() {

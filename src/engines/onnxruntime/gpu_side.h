@@ -48,6 +48,12 @@ class GpuSide {
 /// around the program, of the active virtual environment, of the system. Errors: Backend.
 std::shared_ptr<const Runtime> load_gpu_runtime(int index);
 
+/// Runs a convolution and a product on the GPU of `runtime`: the first of a process loads NVIDIA's libraries.
+void warm_up(const std::shared_ptr<const Runtime>& runtime);
+
+/// Whether it is worth a try to load it: there is a driver, and a CUDA build. Asks no GPU.
+bool gpu_may_be_there();
+
 /// What there is of all that a GPU needs, and what is missing, for `vernier doctor`: (part, finding).
 struct GpuFindings {
   std::vector<std::pair<std::string, std::string>> parts;

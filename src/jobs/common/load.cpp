@@ -25,6 +25,7 @@
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/gpu_pays.h"
 #include "jobs/common/image_size.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
@@ -219,9 +220,12 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   loaded.original = sources.model(source);
   const Model& original = *loaded.original;
   check_carries(original, options.carries);
-  loaded.subject.runtime = sources.runtime();
   loaded.samples = sources.samples(original);
   loaded.calibration = sources.calibration(original);
+  if (job_ranks().alone()) {
+    sources.choose_device([&] { return gpu_pays(original, *loaded.samples, preparation.formats); });
+  }
+  loaded.subject.runtime = sources.runtime();
 
   if (!options.partial_folder.empty()) loaded.partial = std::make_shared<PartialRuns>(options.partial_folder);
 

@@ -16,6 +16,7 @@
 #include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "vernier/device.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -120,6 +121,7 @@ Sources::Sources(const Sources& read, const JobSinks& sinks)
       options_(read.options_),
       sinks_(sinks),
       runtime_(read.runtime_),
+      device_chosen_(read.device_chosen_),
       samples_(read.samples_),
       calibration_(read.calibration_) {}
 
@@ -134,7 +136,23 @@ const std::shared_ptr<const Runtime>& Sources::runtime() {
 void Sources::load_runtime_ahead() {
   // Libraries of operators are tried in a copy of the process, in which what another thread locked stays locked.
   if (runtime_ != nullptr || coming_runtime_.valid() || !options_.custom_operators.empty()) return;
-  coming_runtime_ = std::async(std::launch::async, [device = options_.device] { return Runtime::load({}, device); });
+  coming_runtime_ = std::async(std::launch::async, [device = options_.device] {
+    std::shared_ptr<const Runtime> loaded = Runtime::load({}, device);
+    if (loaded->gpu() != nullptr) warm_up(loaded);
+    return loaded;
+  });
+}
+
+void Sources::choose_device(const std::function<bool()>& pays) {
+  if (options_.device.kind != DeviceKind::Auto || std::exchange(device_chosen_, true)) return;
+  if (!options_.custom_operators.empty() || !gpu_may_be_there() || !pays()) return;
+  try {
+    runtime_ = Runtime::load({}, Device{DeviceKind::Cuda, 0});
+    if (sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Backend) throw;
+    if (sinks_.info) sinks_.info(fmt::format("networks run on the CPU: {}", error.what()));
+  }
 }
 
 std::shared_ptr<const Model> Sources::model(const OnnxModel& source) {

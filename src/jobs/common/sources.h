@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -60,6 +61,9 @@ class Sources {
   const std::shared_ptr<const Runtime>& runtime();
   /// Begins to load it beside what comes next, which reads models. Errors are told by runtime().
   void load_runtime_ahead();
+  /// With ‹device› auto: runtime() is from here on that of a GPU, if there is one that works and `pays` says so. It is
+  /// asked once a job, and only where there may be a GPU. What is missing for a GPU is told, and no error.
+  void choose_device(const std::function<bool()>& pays);
 
   /// The parts of the judged outputs, once they are known: a job judges the same ones on all of its samples.
   std::optional<std::vector<OutputPart>> output_parts;
@@ -84,6 +88,7 @@ class Sources {
   const JobSinks& sinks_;
   std::shared_ptr<const Runtime> runtime_;
   std::future<std::shared_ptr<const Runtime>> coming_runtime_;
+  bool device_chosen_ = false;
   std::vector<std::pair<OnnxModel, std::shared_ptr<const Model>>> models_;  // few
   std::optional<Kept> prepared_;
   std::vector<Opened> samples_, calibration_;
