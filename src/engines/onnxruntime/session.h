@@ -46,6 +46,7 @@ struct SessionOptions {
   /// stay unpacked. Empty: nowhere.
   std::string optimized = {};
   /// Execution providers, best first, by any part of their names; empty: the runtime's GPU, or the CPU.
+  /// "CUDA" alone is the runtime's GPU, too, if it has one, and then with `integer_kernels`.
   std::vector<std::string> providers = {};
   /// Without optimizations and a profile, a larger model runs in parts of so many nodes: the runtime's time to build a
   /// session grows with the square of its nodes (50,000 as one take 4 s, 200,000 take 66 s; measured: 1.31.1).
