@@ -32,8 +32,8 @@ QuantParams round_params(const onnx::NodeProto& node);
 /// Attributes: format (string), roundings (int), seed (int), product (int).
 onnx::NodeProto accumulate_node(const std::string& input, const std::string& bias, const std::string& output,
                                 Format format, std::int64_t roundings, std::uint32_t seed, bool product = false);
-/// Switch: X (float32), and A, as of Round -> Y (float32), same shape as X: the roundings that the run names for `slot`,
-/// one after the other.
+/// Switch: X (float32), and A, as of Round -> Y (float32), same shape as X: the roundings that the run names for
+/// `slot`, one after the other.
 onnx::NodeProto switch_node(const std::string& input, const std::string& output, std::int64_t slot);
 /// PairSums: Y (float32), sums of products of codes, and X (float32), the data they are of, on its grid -> Y as a
 /// kernel gives it that adds two products in 16 bits that saturate (numerics/pair_sums.h). saturating_pairs.cpp sets
