@@ -1,6 +1,7 @@
 """Number formats on arrays, bit by bit as in the program, and error figures."""
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,47 @@ def __dir__() -> list[str]:
 NAMES: tuple[str, ...] = tuple(_core.WORDS["Format"])
 
 
-def _floats(values: Any) -> np.ndarray:
-    return np.ascontiguousarray(as_array(values), dtype=np.float32)
+def _floats(values: Any, what: str = "values") -> np.ndarray:
+    try:
+        return np.asarray(as_array(values), dtype=np.float32, order="C")
+    except (TypeError, ValueError):
+        raise UsageError(f"{what} must be numbers, not {values!r:.80}") from None
+
+
+def _scales(scale: Any) -> np.ndarray:
+    scales = _floats(scale, "a scale").reshape(-1)
+    if scales.size == 0:
+        raise UsageError("a scale is empty", "leave it out for the one of scale_of()")
+    if not (np.isfinite(scales).all() and (scales > 0).all()):
+        raise UsageError("a scale must be positive and finite")
+    return scales
+
+
+def _zero_points(zero_point: Any, name: str, count: int) -> list[int]:
+    try:
+        zeros = np.asarray(zero_point)
+    except ValueError:
+        zeros = np.empty(0)
+    if zeros.dtype.kind not in "iu":
+        raise UsageError(f"a zero point must be an integer, not {zero_point!r:.80}")
+    if zeros.size not in (1, count):
+        raise UsageError(f"{zeros.size} zero points for {count} scale{'s' if count > 1 else ''}")
+    low, high = _core.code_range(name)
+    outside = [int(zero) for zero in zeros.reshape(-1) if zero and not low <= zero <= high]
+    if outside:
+        raise UsageError(f"zero point {outside[0]} is outside of {name}, {low} to {high}" if low < high else
+                         f"{name} has no zero point")
+    return [int(zero) for zero in np.broadcast_to(zeros.reshape(-1), count)] if zeros.any() else []
+
+
+def _axis_of(array: np.ndarray, axis: Any) -> int:
+    try:
+        found = operator.index(axis)
+    except TypeError:
+        raise UsageError(f"axis {axis!r} is not an integer") from None
+    if not -array.ndim <= found < array.ndim:
+        raise UsageError(f"axis {found} of an array of {array.ndim} dimensions")
+    return found
 
 
 def _name(format: str) -> str:
@@ -54,8 +94,8 @@ def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: i
     unsigned = _core.code_range(name)[0] == 0 and _core.code_range(name)[1] > 0
     if symmetric is None:
         symmetric = not unsigned
-    if axis is not None and not -array.ndim <= axis < array.ndim:
-        raise UsageError(f"axis {axis} of an array of {array.ndim} dimensions")
+    if axis is not None:
+        axis = _axis_of(array, axis)
     if not symmetric:
         if axis is not None:
             raise UsageError("an asymmetric format has one scale", "leave axis out")
@@ -79,7 +119,8 @@ def round(
     (nvfp4). Of dynamic-int8: as uint8, with the scale of the values.
     Shapes: any; the result has the shape of ``values``. ``scale`` [C] with ``axis``: one per index of that axis.
     Edges: without ``scale``, that of ``scale_of()``. ``narrow``: symmetric int8 weights use [-127, 127], int4 [-7, 7].
-    Raises UsageError for a scale of a format without one, or a scale that is not positive. Cost: one pass.
+    Raises UsageError for a scale of a format without one, a scale that is not positive, or a zero point that is not an
+    integer. Cost: one pass.
     Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; OCP Microscaling Formats 1.0; ONNX
     QuantizeLinear-21, DynamicQuantizeLinear-11.
 
@@ -114,15 +155,11 @@ def _rounded(
             scale = scale_of(array, name)
             if isinstance(scale, tuple):
                 scale, zero_point = scale
-        scales = np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1)
-        if not (np.isfinite(scales).all() and (scales > 0).all()):
-            raise UsageError("a scale must be positive and finite")
-        zeros = [int(zero) for zero in np.broadcast_to(np.asarray(zero_point), scales.shape).reshape(-1)]
-        zeros = zeros if any(zeros) else []
+        scales = _scales(scale)
+        zeros = _zero_points(zero_point, name, len(scales))
     moved = array
     if len(scales) > 1:
-        if not -array.ndim <= axis < array.ndim:
-            raise UsageError(f"axis {axis} of an array of {array.ndim} dimensions")
+        axis = _axis_of(array, axis)
         if array.shape[axis] != len(scales):
             raise UsageError(f"{len(scales)} scales for an axis of {array.shape[axis]}")
         moved = np.ascontiguousarray(np.moveaxis(array, axis, 0))
@@ -136,8 +173,13 @@ def _rounded(
 
 
 def _rounded_by_values(array: np.ndarray, name: str, scale: Any) -> tuple[np.ndarray, dict[str, int]]:
-    if scale is not None and (name != "nvfp4" or not np.float32(scale) > 0):
+    if scale is not None and name != "nvfp4":
         raise UsageError(f"{name} takes no scale {scale!r}", "leave it out")
+    if scale is not None:
+        scales = _scales(scale)
+        if len(scales) > 1:
+            raise UsageError(f"nvfp4 has one scale of the tensor, not {len(scales)}")
+        scale = scales[0]
     if array.ndim == 0 and name != "dynamic-int8":
         raise UsageError("blocks need a dimension: a scalar is not enough")
     out = np.empty(array.size, np.float32)

@@ -115,3 +115,37 @@ def test_what_is_refused():
             call()
     assert formats.round(np.float32(1.26), "int8", scale=0.5) == np.float32(1.5)
     assert formats.round(np.empty((0, 3)), "int8", scale=1).shape == (0, 3)
+
+
+@pytest.mark.parametrize("function", [formats.round, formats.events])
+@pytest.mark.parametrize("wrong", [
+    {"scale": []}, {"scale": "x"}, {"scale": [0.1, 0.2], "axis": "x"}, {"scale": [0.1, 0.2], "axis": 0.5},
+    {"scale": 0.1, "zero_point": float("inf")}, {"scale": 0.1, "zero_point": "x"}, {"scale": 0.1, "zero_point": 1.5},
+    {"scale": 0.1, "zero_point": [1, 2]}, {"scale": 0.1, "zero_point": 1000}, {"scale": 0.1, "zero_point": []},
+])
+def test_wrong_arguments_are_usage_errors(function, wrong):
+    with pytest.raises(vernier.UsageError):
+        function(np.ones((2, 3), np.float32), "int8", **wrong)
+
+
+def test_wrong_values_and_scales_of_blocks_are_usage_errors():
+    for scale in ("x", [], [0.1, 0.2], -1):
+        with pytest.raises(vernier.UsageError):
+            formats.round(np.ones((2, 32), np.float32), "nvfp4", scale=scale)
+    for values in ("x", object(), ["a", 1]):
+        with pytest.raises(vernier.UsageError):
+            formats.round(values, "float16")
+        with pytest.raises(vernier.UsageError):
+            formats.sqnr_db(values, 1)
+    with pytest.raises(vernier.UsageError):
+        formats.scale_of([1.0], "int8", axis="x")
+    with pytest.raises(vernier.UsageError):
+        formats.round(1.0, "float8e4m3fn", scale=1, zero_point=1)
+
+
+def test_a_scalar_stays_a_scalar():
+    assert formats.round(np.float32(1.3), "float16").shape == ()
+    assert formats.round(1.3, "int8", scale=0.1).shape == ()
+    assert formats.round(np.array(1.3), "dynamic-int8").shape == ()
+    with pytest.raises(vernier.UsageError):
+        formats.round(1.3, "mxfp8")
