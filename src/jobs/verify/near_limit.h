@@ -20,14 +20,15 @@ struct BothOrders {
   std::optional<Note> note;  // where they do, and where they differ by more than a tenth of the allowance: both
 };
 
-/// Where `figures` of `typed` are within a factor of two of the limit, measures once more without the runtime's graph
-/// optimizations, whose fused kernels sum in another order. nullopt elsewhere, and without a requirement. `known`: as
-/// of figures_of_file(). Cost: two plain runs over all samples, near the limit alone.
+/// Where `figures` of `typed` are within a factor of two of the limit, or an output differs by no more than float32
+/// sums do, measures once more without the runtime's graph optimizations, whose fused kernels sum in another order. The
+/// reference stays that of the optimized model. nullopt elsewhere, and without a requirement. `known`: as of
+/// figures_of_file(). Cost: two plain runs over all samples, there alone.
 std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,
                                               const Requirement* requirement, const OutputStore* known = nullptr);
 
 /// The same of an objective: `test` measures it with a subject. The row that is worse; `doubt` says where the two give
-/// different verdicts. Cost: one more test, near the limit alone.
+/// different verdicts. Cost: one more test, near the limit and where nothing was wrong.
 TestRow test_in_both_orders(const Subject& subject, const std::function<TestRow(const Subject&)>& test,
                             std::optional<Note>& doubt);
 

@@ -85,6 +85,11 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
     if (text.ends_with('.')) text.pop_back();
     text += fmt::format(" (not verified: {} itself was not measured)", kOutputModel);
   }
+  if (outcome_of(report) == Outcome::FileMisses) {
+    paint = Paint::Bad;
+    if (text.ends_with('.')) text.pop_back();
+    text += fmt::format(" (in simulation: {} itself misses the requirement)", kOutputModel);
+  }
   if (outcome_of(report) == Outcome::Refused) {
     paint = Paint::Bad;
     if (text.ends_with('.')) text.pop_back();
