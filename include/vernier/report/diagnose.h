@@ -117,6 +117,10 @@ VERNIER_API std::size_t lowered_layers(const DiagnoseReport& report);
 /// Whether the file that was made has no layer in a format below float32.
 VERNIER_API bool wholly_float32(const DiagnoseReport& report);
 
+/// No layer of the answer is in a low format, whichever way it was found: the search keeps every layer that was to be
+/// lowered, of a ladder in the high format, or none could be lowered. False before a search.
+VERNIER_API bool keeps_everything(const DiagnoseReport& report);
+
 /// As all forms of reports in words of the command, its texts without marks (marks.h), which are not read again either.
 VERNIER_API std::string report_to_json(const DiagnoseReport& report);
 VERNIER_API DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where);

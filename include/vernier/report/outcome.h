@@ -23,7 +23,7 @@ enum class Outcome {
   NotVerified,    // met in simulation; interrupted before the written file was measured
   FileMisses,     // the kept set meets it in simulation, and the written file does not
   Impossible,     // no choice of layers meets it
-  NothingLeft,    // it is met only with every layer in the high format, or the file has no layer in a low one
+  NothingLeft,    // it is met with no layer in a low format, however the search ended
   NoFloatModel,   // what was measured against holds quantized values itself
   Refused,        // an engine refuses the file, whatever was measured of it; of a diagnosis: ONNX Runtime, its target
 };

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <vector>
 
 #include "report/told.h"
 #include "vernier/error.h"
@@ -57,7 +56,7 @@ std::string_view text_of(Outcome outcome) {
       "met in simulation, but interrupted before the output model was measured",
       "met in simulation, but the output model misses the requirement",
       "no choice of layers meets the requirement",
-      "met only with every layer in the high format, or the file has no layer in low precision",
+      "met, but with no layer left in low precision: every layer is kept, or none could be lowered",
       "the reference itself is quantized, so a float model is needed",
       "an engine refuses the file"};
   return kTexts[static_cast<std::size_t>(outcome)];
@@ -80,8 +79,7 @@ Outcome measured_outcome(const DiagnoseReport& report) {
   if (file == false) return Outcome::FileMisses;
   // What a check judged is the model itself.
   if (!file && report.interrupted && !report.kept->by_outside_check()) return Outcome::NotVerified;
-  // A list that keeps every layer is judged by how it was found.
-  if (wholly_float32(report) && report.kept->layers.empty()) return Outcome::NothingLeft;
+  if (keeps_everything(report)) return Outcome::NothingLeft;
   switch (report.kept->end) {
     case SearchEnd::NothingNeeded:
       return Outcome::NothingNeeded;
@@ -94,20 +92,21 @@ Outcome measured_outcome(const DiagnoseReport& report) {
     case SearchEnd::Impossible:
       break;
   }
-  // Lists that are walked may keep what the minimal search would not.
-  const bool everything = report.kept->mode == SearchMode::Minimal && !report.kept->layers.empty() &&
-                          report.kept->layers.size() == lowered_layers(report);
-  if (report.kept->ladder) {
-    const std::vector<RaisedLayer>& raised = report.kept->ladder->raised;
-    const auto at_top = [&](const RaisedLayer& layer) { return layer.format == report.high; };
-    if (!std::ranges::all_of(raised, at_top)) return Outcome::Met;
-  }
-  return everything ? Outcome::NothingLeft : Outcome::Met;
+  return Outcome::Met;
 }
 
 }  // namespace
 
 bool wholly_float32(const DiagnoseReport& report) { return report.typed && report.typed->lowered == std::size_t{0}; }
+
+bool keeps_everything(const DiagnoseReport& report) {
+  if (!report.kept) return false;
+  if (wholly_float32(report)) return true;
+  const KeptSetReport& kept = *report.kept;
+  const auto below_top = [&](const RaisedLayer& layer) { return layer.format != report.high; };
+  if (kept.ladder && std::ranges::any_of(kept.ladder->raised, below_top)) return false;
+  return !kept.layers.empty() && kept.layers.size() == lowered_layers(report);
+}
 
 std::size_t lowered_layers(const DiagnoseReport& report) {
   const auto lowered = std::count_if(report.layers.begin(), report.layers.end(), [&](const LayerRow& row) {

@@ -57,8 +57,8 @@ std::string same_command(const DiagnoseReport& report, const std::string& what_f
 }
 
 /// How a sentence about the kept layers begins.
-std::string_view keeps(Outcome outcome) {
-  return outcome == Outcome::Stopped ? "Stopped early, so fewer layers may be enough: keep" : "Keep";
+std::string_view keeps(const KeptSetReport& kept) {
+  return kept.end == SearchEnd::Stopped ? "Stopped early, so fewer layers may be enough: keep" : "Keep";
 }
 
 /// Of a model that was not measured: `wanted` is known to be met by simulated trials alone.
@@ -251,12 +251,16 @@ Answer by_task(const DiagnoseReport& report) {
                                                  lowered_share(report), met, not_lowered(report))
                                    : fmt::format("No layer needs {}: everything in {}, {}.", format_title(report.high),
                                                  all_low_text(report), met))
-          : fmt::format("{} {}: {}{}.", keeps(outcome), kept_text(report), met, not_lowered(report));
+          : fmt::format("{} {}: {}{}.", keeps(kept), kept_text(report), met, not_lowered(report));
   const TestRow* const test = kept.engine_test ? &*kept.engine_test : kept.file_test ? &*kept.file_test : nullptr;
   if (test != nullptr && test->interval && test->limit) {
     const std::string undecided =
         undecided_text(*test->interval, test->metric, *test->limit, percent_text(test->limit), test->samples);
     if (!undecided.empty()) answer.then(undecided);
+  }
+  if (keeps_everything(report)) {
+    answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
+    return answer;
   }
   say_how_to_deploy(report, answer);
   return answer;
@@ -285,7 +289,7 @@ Answer nothing_low(const DiagnoseReport& report) {
 Answer searched(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
-  const bool everything = kept.layers.size() == lowered_layers(report) && !kept.layers.empty();
+  const bool everything = keeps_everything(report);
   const Outcome outcome = outcome_of(report);
   if (outcome == Outcome::FileMisses && report.engine && report.engine->figures.passed == false) {
     answer.sentence = fmt::format("The requirement is missed on {}: with {} it measures {}, and {} is not reached.",
@@ -333,13 +337,13 @@ Answer searched(const DiagnoseReport& report) {
                           layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), all_low_text(report),
                           layers == 1 ? "gives" : "give", met, not_lowered(report));
   } else {
-    answer.sentence = fmt::format("{} {}: {}{}.", keeps(outcome), kept_text(report), met, not_lowered(report));
+    answer.sentence = fmt::format("{} {}: {}{}.", keeps(kept), kept_text(report), met, not_lowered(report));
   }
-  if (outcome == Outcome::Stopped) {
+  if (kept.end == SearchEnd::Stopped) {
     answer.then(report.interrupted ? same_command(report, "to get a certified set")
                                    : "Run the same command without its limit to get a certified set.");
   }
-  if (outcome == Outcome::Unstable) {
+  if (kept.end == SearchEnd::Unstable) {
     answer.then(
         "The same test had different answers, so the set is not proven. Repeat with --threads 1. If that does not "
         "help, leave some margin between the requirement and the figure.");
@@ -348,7 +352,7 @@ Answer searched(const DiagnoseReport& report) {
     answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
     const Alternative* const best = best_alternative(report);
     const bool option_helps = best != nullptr && best != answer_of_alternatives(report);  // and is named
-    if (outcome == Outcome::Stopped || option_helps) return answer;
+    if (kept.end != SearchEnd::Certified || option_helps) return answer;
     if (kept.not_cheaper > 0) {
       answer.then(
           fmt::format("No smaller set costs less by --cost {}, because format boundaries cost more. --cost layers and "

@@ -163,6 +163,25 @@ TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
   EXPECT_TRUE(diff_reports(report, report).worse.empty());
 }
 
+TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccessHoweverItWasFound) {
+  for (const SearchEnd end : {SearchEnd::Stopped, SearchEnd::Unstable, SearchEnd::Found}) {
+    DiagnoseReport report = ended(end, true);
+    if (end == SearchEnd::Found) report.kept->mode = SearchMode::Bisect;
+    report.kept->layers.clear();
+    for (const LayerRow& row : report.layers) {
+      if (row.format != report.high) report.kept->layers.push_back(row.name);
+    }
+    EXPECT_EQ(outcome_of(report), Outcome::NothingLeft);
+    EXPECT_EQ(exit_code_of(report), 5);
+    EXPECT_FALSE(gate_of(report).passed());
+    EXPECT_TRUE(page_is(report, "open"));
+    EXPECT_FALSE(diff_reports(requirement_met(), report, 1e9).worse.empty());
+    const std::string text = report_to_text(report, {});
+    EXPECT_EQ(text.starts_with("Stopped early"), end == SearchEnd::Stopped) << text.substr(0, 200);
+    EXPECT_NE(text.find("Nothing is left"), std::string::npos) << text.substr(0, 300);
+  }
+}
+
 TEST(Outcome, AFileWithNoLowLayerIsNoSuccessOfALowFormat) {
   DiagnoseReport report = nothing_needed();
   report.typed.emplace();
