@@ -23,14 +23,12 @@ class Ends {
     const Trial* all_high = ask(order_.size());
     if (all_high) result_.all_high = *all_high;
     if (!all_high) return finish(SearchEnd::Stopped, order_.size());
-    if (!passes(*all_high)) {
-      // The figure of the other end says how far apart the two are.
-      if (const Trial* all_low = ask(0)) result_.all_low = *all_low;
-      return finish(SearchEnd::Impossible, order_.size());
-    }
+    // Asked even where everything high fails: the high format may be the worse one, and the figure says how far apart
+    // the two are.
     const Trial* all_low = ask(0);
     if (all_low) result_.all_low = *all_low;
     if (all_low && passes(*all_low)) return finish(SearchEnd::NothingNeeded, 0);
+    if (!passes(*all_high)) return finish(SearchEnd::Impossible, order_.size());
     const std::size_t found = all_low ? search() : order_.size();
     return finish(log_.stopped() ? SearchEnd::Stopped : SearchEnd::Found, found);
   }

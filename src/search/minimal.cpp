@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -115,6 +116,26 @@ bool is_island(const Passing& best, const Trial& all_low, const TrialLog& log) {
   return cancels;
 }
 
+/// Where everything high is worse than everything low, a part of it may still pass: what must be kept, then half of the
+/// ranking, a quarter, ... down to one item.
+std::optional<Passing> some_of_worse_high(const std::vector<SearchItem>& items, TrialLog& log,
+                                          const MinimalResult& ends) {
+  if (!(ends.all_high.damage > ends.all_low.damage)) return std::nullopt;
+  const Ranking ranking = rank(items);
+  const auto tried = [&](std::size_t length) -> std::optional<Passing> {
+    const KeptSet kept = prefix(ranking, length);
+    const Trial* const trial = log.ask(kept);
+    return trial && passes(*trial) ? std::optional(Passing{kept, *trial}) : std::nullopt;
+  };
+  if (ranking.mandatory > 0) {
+    if (auto found = tried(ranking.mandatory)) return found;
+  }
+  for (std::size_t length = items.size() / 2; length > 0 && !log.stopped(); length /= 2) {
+    if (auto found = tried(length)) return found;
+  }
+  return std::nullopt;
+}
+
 /// From nothing to a set of which nothing can be dropped. `items` get better predictions on the way.
 Passing search_from(std::vector<SearchItem>& items, std::span<const Border> borders, TrialLog& log,
                     const MinimalOptions& options, MinimalResult& result) {
@@ -210,9 +231,15 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
   if (all_high) result.all_high = *all_high;
   if (all_low) result.all_low = *all_low;
   const Costs costs{items, options.borders};
-  if (all_high && !passes(*all_high)) return conclude(SearchEnd::Impossible, costs, {all, *all_high}, log, result);
+  if (all_low && passes(*all_low)) return conclude(SearchEnd::NothingNeeded, costs, {{}, *all_low}, log, result);
+  if (all_high && !passes(*all_high)) {
+    const std::optional<Passing> some = some_of_worse_high(items, log, result);
+    if (!some) return conclude(SearchEnd::Impossible, costs, {all, *all_high}, log, result);
+    const Passing best = settle(items, costs, *some, log);
+    const bool complete = collect_certificate(costs, best, log).complete;
+    return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);
+  }
   if (!all_high || !all_low) return conclude(SearchEnd::Stopped, costs, {all, result.all_high}, log, result);
-  if (passes(*all_low)) return conclude(SearchEnd::NothingNeeded, costs, {{}, *all_low}, log, result);
 
   std::vector<SearchItem> known = items;
   if (const std::size_t mandatory = rank(items).mandatory; mandatory > 0) {

@@ -100,6 +100,8 @@ struct MinimalResult {
 ///         A set is asked twice only after a contradiction, to tell a flaky oracle from one that is not monotone.
 /// Edges:  Invalid, TimedOut and Unstable count as failed. Damages may be NaN, bounds or +inf: the search then goes by
 ///         verdicts alone, in more calls. No items: one call decides between NothingNeeded and Impossible.
+///         Everything high fails: NothingNeeded if nothing kept passes. Where everything low does less damage, a few
+///         prefixes of the ranking are asked, and one that passes is trimmed and certified; else Impossible.
 ///         Stopped before anything was asked: all items, with an Invalid final trial.
 ///         Each of other_costs adds a search of its own; what it asks again is remembered. So do items that need
 ///         others: one between the ends of each chain, so that its answer is never dearer than that one's.

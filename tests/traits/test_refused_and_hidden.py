@@ -315,3 +315,25 @@ def test_random_numbers_at_which_onnx_runtime_aborts_do_not_end_the_program(tmp_
     assert [node.op_type for node in onnx.load(tmp_path / "s.onnx").graph.node] == [op_type, "Sum"]
     done = vernier("run", "m.onnx", "--onnxrt", folder=tmp_path, codes=(1, 4))
     assert "at which ONNX Runtime aborts" in done.stderr + done.stdout
+
+
+def test_where_the_high_format_is_the_worse_one_keeping_nothing_is_the_answer(tmp_path):
+    """A mask of -1e9 is infinite in FP16, and 0 times that is NaN: with all products in FP16 no output is finite, while a
+    quantizer makes some number of it."""
+    b = Builder(77, 17)
+    mask = b.add("Mul", ["open", b.constant("lowest", np.float32(-1e9))], "mask")
+    scores = b.add("Add", [product(b, "scores", "x", 16, 8), mask], "masked")
+    shares = b.add("Softmax", [scores], "shares", axis=-1)
+    mixed = b.add("Mul", [product(b, "mixed", shares, 8, 16), b.constant("small", np.float32(0.05))], "scaled")
+    b.add("Add", [product(b, "main", "x", 16, 16), mixed], "y")
+    save(b.model([("x", FLOAT, [4, 16]), ("open", FLOAT, [1, 8])], [("y", FLOAT, [4, 16])]), "m.onnx", tmp_path)
+    np.savez(tmp_path / "m.npz", x=b.normal(12, 4, 16), open=np.zeros((12, 1, 8), np.float32))
+    for mode in ("minimal", "bisect"):
+        done = vernier("debug", "precision", "m.onnx", "--int8", "-p", "float16", "--data", "m.npz", "--min-sqnr", "10",
+                       "--mode", mode, "--no-minimal" if mode == "bisect" else "--no-cross-fit", "--json", folder=tmp_path)
+        report = json.loads(done.stdout)
+        assert report["all_high"]["passed"] is False
+        assert report["outcome"] == "nothing-needed"
+        assert report["kept"]["layers"] == []
+        note = next(note for note in report["note_codes"] if note["code"] == "high-format-worse")
+        assert note["high"] == "FP16"

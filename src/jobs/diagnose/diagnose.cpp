@@ -167,6 +167,7 @@ DiagnoseReport Diagnosis::run() {
     if (report_.kept && !report_.kept->layers.empty()) {
       std::erase_if(report_.notes, [](const Note& note) { return note.code == "no-repair-needed"; });
     }
+    if (const auto worse = worse_high_note(report_)) note({*worse});
     experiment_->forget_switched();
     if (!report_.final_figures && !report_.typed) write_and_verify();
     if (halves_) compare_on_unseen();

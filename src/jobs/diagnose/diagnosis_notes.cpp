@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "model/trip_counts.h"
 #include "plan/simulate_typed.h"
+#include "report/text/figures.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 
@@ -40,6 +42,16 @@ std::vector<Note> notes_of_loops(const Model& model, const std::vector<Layer>& l
 std::vector<Note> notes_of_known(const std::vector<std::string>& must, Format high) {
   if (must.empty()) return {};
   return {{"known-before-the-search", {{"layers", must}, {"format", format_name(high)}}}};
+}
+
+std::optional<Note> worse_high_note(const DiagnoseReport& report) {
+  if (!report.requirement || !report.all_high || report.all_high->passed != false) return std::nullopt;
+  const std::optional<double>&high = report.all_high->damage, &low = report.all_low.damage;
+  if (!high || !low || !(*high > *low)) return std::nullopt;
+  return Note{"high-format-worse",
+              {{"high", std::string(format_title(report.high))},
+               {"with", figure_text(*report.all_high, report.requirement)},
+               {"without", figure_text(report.all_low, report.requirement)}}};
 }
 
 }  // namespace vernier

@@ -1,6 +1,7 @@
 // What a diagnosis says of layers in words, before it searches.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "plan/plan.h"
 #include "vernier/format.h"
 #include "vernier/note.h"
+#include "vernier/report/diagnose.h"
 
 namespace vernier {
 
@@ -20,5 +22,8 @@ std::vector<Note> notes_of_loops(const Model& model, const std::vector<Layer>& l
 
 /// `must`: layers that alone make an output not finite. Empty when there are none.
 std::vector<Note> notes_of_known(const std::vector<std::string>& must, Format high);
+
+/// Everything in the high format misses the requirement, and by more than everything low.
+std::optional<Note> worse_high_note(const DiagnoseReport& report);
 
 }  // namespace vernier

@@ -103,6 +103,9 @@ constexpr NoteTemplate kNotes[] = {
      "TensorRT computes {layers:#layer} ({layers:3}) with FP16 intermediate values, which loses large and small ones "
      "(run, TensorRT-RTX 1.6.1). ‹accumulate› float16 simulates this for LogSoftmax, ReduceLogSumExp and "
      "LpNormalization; ‹vernier check placement› explains how to rewrite them"},
+    {"high-format-worse",
+     "layers in {high} are worse than low ones: with every layer in {high} the result is {with:text}, with every layer "
+     "low {without:text}. Try ‹precision› float32"},
     {"idle-nodes-removed", "{count:#node} without effect removed"},
     {"if-inlined",
      "If '{node}': '{condition}' is {taken} for {samples:?the sample|all # samples}, so its {taken:?then|else} branch "

@@ -83,6 +83,14 @@ TEST(SearchBisect, SaysWhenNothingPassesAndWhenEverythingDoes) {
   EXPECT_EQ(search_linear(forward(8), 1, always(Verdict::Invalid), {}).end, SearchEnd::Impossible);
 }
 
+TEST(SearchBisect, NeedsNothingWhereOnlyAllLowPasses) {
+  const Oracle oracle = [](const KeptSet& kept) {
+    return Trial{.verdict = kept.empty() ? Verdict::Good : Verdict::Bad};
+  };
+  EXPECT_EQ(search_bisect(forward(8), oracle, {}).end, SearchEnd::NothingNeeded);
+  EXPECT_EQ(search_linear(forward(8), 1, oracle, {}).end, SearchEnd::NothingNeeded);
+}
+
 TEST(SearchBisect, ReturnsWhatPassedWhenItsBudgetEnds) {
   const NeedsAll net{{5}};
   MinimalOptions options;

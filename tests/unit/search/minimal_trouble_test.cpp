@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -105,13 +106,29 @@ TEST(SearchMinimalTrouble, AsksAgainWhenOnlyAllLowPasses) {
   EXPECT_EQ(run.result.trials, 3U);
 }
 
-TEST(SearchMinimalTrouble, ReportsAllHighAsImpossibleWhenItFailsAgain) {
+TEST(SearchMinimalTrouble, NeedsNothingWhereOnlyAllLowPasses) {
   const toys::Toy toy = toys::spiky(10, 2, 0, 1);
   const toys::Run run = toys::search(
       toy, [](const KeptSet& kept) { return Trial{.verdict = kept.empty() ? Verdict::Good : Verdict::Bad}; });
-  EXPECT_EQ(run.result.end, SearchEnd::Impossible);
+  EXPECT_EQ(run.result.end, SearchEnd::NothingNeeded);
+  EXPECT_TRUE(run.result.kept.empty());
   EXPECT_TRUE(run.result.non_monotone);
-  EXPECT_EQ(run.result.trials, 3U);
+  EXPECT_EQ(run.result.trials, 4U) << "both ends are asked again";
+}
+
+TEST(SearchMinimalTrouble, FindsAPartWhereEverythingHighIsTheWorst) {
+  // Item 0 has to be kept, and none of the last five can be.
+  const toys::Toy toy = toys::ranked({9, 1, 1, 1, 1, 0.1, 0.1, 0.1, 0.1, 0.1});
+  const toys::Run run = toys::search(toy, [](const KeptSet& kept) {
+    if (!kept.empty() && kept.back() >= 5) {
+      return Trial{.verdict = Verdict::Bad, .damage = std::numeric_limits<double>::infinity()};
+    }
+    const bool good = !kept.empty() && kept.front() == 0;
+    return Trial{.verdict = good ? Verdict::Good : Verdict::Bad, .damage = good ? 0.5 : 4.0};
+  });
+  EXPECT_EQ(run.result.end, SearchEnd::Certified);
+  EXPECT_EQ(run.result.kept, KeptSet{0});
+  EXPECT_TRUE(check_certificate(10, run.result.kept, run.result.certificate, run.trials).valid());
 }
 
 TEST(SearchMinimalTrouble, CountsInvalidAndTimedOutAsFailedAndSaysSo) {
