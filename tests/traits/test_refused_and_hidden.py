@@ -328,9 +328,9 @@ def test_where_the_high_format_is_the_worse_one_keeping_nothing_is_the_answer(tm
     b.add("Add", [product(b, "main", "x", 16, 16), mixed], "y")
     save(b.model([("x", FLOAT, [4, 16]), ("open", FLOAT, [1, 8])], [("y", FLOAT, [4, 16])]), "m.onnx", tmp_path)
     np.savez(tmp_path / "m.npz", x=b.normal(12, 4, 16), open=np.zeros((12, 1, 8), np.float32))
-    for mode in ("minimal", "bisect"):
+    for mode in (["minimal"], ["bisect", "--no-minimal"]):
         done = vernier("debug", "precision", "m.onnx", "--int8", "-p", "float16", "--data", "m.npz", "--min-sqnr", "10",
-                       "--mode", mode, "--no-minimal" if mode == "bisect" else "--no-cross-fit", "--json", folder=tmp_path)
+                       "--mode", *mode, "--json", folder=tmp_path)
         report = json.loads(done.stdout)
         assert report["all_high"]["passed"] is False
         assert report["outcome"] == "nothing-needed"
