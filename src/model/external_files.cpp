@@ -1,13 +1,17 @@
 #include "model/external_files.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "model/raw_proto.h"
 #include "vernier/error.h"
@@ -55,6 +59,19 @@ std::vector<std::filesystem::path> external_files(const std::filesystem::path& p
   std::vector<std::filesystem::path> files;
   for (const std::string& location : locations) files.push_back(path.parent_path() / location);
   return files;
+}
+
+void refuse_data_of_others(const std::filesystem::path& path, const std::string& name) {
+  const std::filesystem::path data = path.parent_path() / name;
+  std::error_code ignored;
+  if (name.starts_with(path.filename().string() + ".") || !std::filesystem::exists(data, ignored)) return;
+  for (const std::filesystem::path& own : external_files(path)) {
+    if (std::filesystem::equivalent(own, data, ignored)) return;
+  }
+  throw Error(ErrorKind::Input,
+              fmt::format("‹save-external-data› {}: {} exists, and no model at {} reads it: another model may",
+                          printable(name), printable(data.string()), printable(path.string())),
+              "choose another name, or remove the file first");
 }
 
 }  // namespace vernier

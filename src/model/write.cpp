@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "model/external_files.h"
 #include "model/model.h"
 #include "model/notes.h"
 #include "vernier/error.h"
@@ -82,6 +83,7 @@ fs::path data_path(const Model& model, const fs::path& path, const std::string& 
                 fmt::format("{}: holds weights of the model that was read, and would be replaced", full.string()),
                 "‹save-external-data› with another name, or another folder");
   }
+  refuse_data_of_others(path, name);
   return full;
 }
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "jobs/common/output_files.h"
 #include "jobs/scripting/network_scripts.h"
+#include "model/external_files.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
@@ -34,6 +35,9 @@ void keep_inputs_safe(const DiagnoseOptions& options) {
   for (const char* file : {"model.onnx", "model.onnx.data", "float.onnx", "float.onnx.data", "plan.json", "report.json",
                            "report.html", "deploy.md"}) {
     refuse_to_overwrite(options.output / file, inputs);
+  }
+  if (!options.external_data.file.empty()) {
+    refuse_data_of_others(options.output / "model.onnx", options.external_data.file);
   }
 }
 
