@@ -172,7 +172,7 @@ BROUGHT = {"CLI/": "libcli11-dev", "benchmark/": "libbenchmark-dev", "fmt/": "li
            "onnxruntime_": "onnxruntime",
            "openssl/": "libssl-dev", "simdjson.h": "libsimdjson-dev", "spdlog/": "libspdlog-dev", "stb_image": "libstb-dev",
            "utf8proc.h": "libutf8proc-dev", "yaml-cpp/": "libyaml-cpp-dev", "zip.h": "libzip-dev"}
-SYSTEM = re.compile(r"(cxxabi|sys/\w+|dlfcn|fcntl|glob|malloc|math|poll|pthread|regex|sched|spawn|stdint|stdio|stdlib|string|time|unistd)\.h|[a-z_]+")
+SYSTEM = re.compile(r"(cxxabi|execinfo|sys/\w+|dlfcn|fcntl|glob|malloc|math|poll|pthread|regex|sched|spawn|stdint|stdio|stdlib|string|time|unistd)\.h|[a-z_]+")
 OPTIONAL = {"mpi.h"}  # behind a look whether it is there
 PASSED_ON = re.compile(r"\b\w+::[A-Z]\w*\s*[&*]|\b(?:vernier|testing)::testing\b|namespace [\w:]*testing")
 TYPE = re.compile(r"^(?:class|struct|enum class)(?: VERNIER_API| \[\[\w+\]\])? (\w+)\b(?!;)|^using (\w+) =", re.MULTILINE)

@@ -1,5 +1,8 @@
 #include "console/process_setup.h"
 
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#endif
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -7,6 +10,9 @@
 
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <new>
 #include <string_view>
 
 #include "base/mapped_file.h"
@@ -45,6 +51,32 @@ void on_lost_page(int signal, siginfo_t* info, void* /*context*/) {
   ::_exit(static_cast<int>(ErrorKind::Input));
 }
 
+std::terminate_handler usual_terminate = std::abort;
+
+// A thread of a library may end with what its maker did not expect: without memory that is no fault of ours.
+[[noreturn]] void on_uncaught() {
+  if (const std::exception_ptr uncaught = std::current_exception()) {
+    try {
+      std::rethrow_exception(uncaught);
+    } catch (const std::bad_alloc&) {
+      write_text("error: out of memory\n hint: use fewer --threads, or raise the limit of the shell's ulimit\n");
+      ::_exit(static_cast<int>(ErrorKind::Backend));
+    } catch (...) {
+      // The usual handler names it.
+    }
+  }
+  usual_terminate();
+  std::abort();
+}
+
+// The C library loads its unwinder when a thread first needs it, and aborts where there is no memory for that then.
+void load_unwinder() {
+#if __has_include(<execinfo.h>)
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);
+#endif
+}
+
 std::size_t stack_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kStackBytes;
@@ -60,6 +92,8 @@ void set_up_process() {
   action.sa_sigaction = on_lost_page;
   action.sa_flags = SA_SIGINFO;
   ::sigaction(SIGBUS, &action, nullptr);
+  usual_terminate = std::set_terminate(on_uncaught);
+  load_unwinder();
   if (stack_limit() >= kStackBytes) return;
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -23,6 +24,13 @@
 namespace vernier {
 namespace {
 
+/// The runtime's message is about the model. A file that takes no more byte is what could not be written.
+void refuse_if_full(int file) {
+  if (::lseek(file, 0, SEEK_END) < 0 || ::write(file, "", 1) == 1) return;
+  throw Error(ErrorKind::Input, fmt::format("a temporary file in memory cannot be written: {}", std::strerror(errno)),
+              "raise the limits of the shell's ulimit: those of files and of memory");
+}
+
 /// What the runtime writes for a session of `model` with `options`.
 onnx::ModelProto written_for(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                              SessionOptions options) {
@@ -30,7 +38,12 @@ onnx::ModelProto written_for(const std::shared_ptr<const Runtime>& runtime, cons
   const Descriptor descriptor(::memfd_create("vernier", MFD_CLOEXEC));
   if (descriptor.empty()) throw Error(ErrorCode::RuntimeFails, fmt::format("memfd_create: {}", std::strerror(errno)));
   options.optimized = fmt::format("/proc/self/fd/{}", descriptor.get());
-  { const Session writes(runtime, model, options); }  // its memory is free again before the file is read
+  try {
+    const Session writes(runtime, model, options);  // its memory is free again before the file is read
+  } catch (const Error&) {
+    refuse_if_full(descriptor.get());
+    throw;
+  }
   const auto file = MappedFile::of(descriptor.get(), model.path);
   onnx::ModelProto proto;
   if (!std::in_range<int>(file->bytes().size()) ||
