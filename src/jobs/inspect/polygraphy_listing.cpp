@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -84,6 +85,31 @@ std::string values_text(const Tensor& values) {
   return array_text(Tensor::of(values.shape(), read_block(values, 0, count, room)), {});
 }
 
+/// As NumPy prints an array of strings, but on lines of any length: ['a' 'b'].
+std::string strings_text(const onnx::TensorProto& tensor) {
+  constexpr std::int64_t kShown = 1000, kEdge = 3;  // NumPy's threshold and edgeitems
+  const Shape shape = shape_of(tensor);
+  const bool whole = tensor.string_data_size() <= kShown;
+  int next = 0;
+  const std::function<std::string(std::size_t)> text_of = [&](std::size_t axis) {
+    if (axis == shape.size()) {
+      return next < tensor.string_data_size() ? fmt::format("'{}'", printable(tensor.string_data(next++))) : "''";
+    }
+    const std::string between = axis + 1 == shape.size() ? " " : "\n" + std::string(axis + 1, ' ');
+    std::string text = "[";
+    for (std::int64_t i = 0; i < shape[axis]; ++i) {
+      const std::string item = text_of(axis + 1);
+      if (!whole && i >= kEdge && i < shape[axis] - kEdge) {
+        if (i == kEdge) text += between + "...";
+        continue;
+      }
+      text += (i == 0 ? "" : between) + item;
+    }
+    return text + "]";
+  };
+  return text_of(0);
+}
+
 /// What stands for tensors in one graph, by name: "x [dtype=...]", "Initializer | w [dtype=...]".
 using Shown = std::map<std::string, std::string>;
 
@@ -160,6 +186,7 @@ class Listing {
   }
 
   std::string weight_text(const onnx::TensorProto& tensor) {
+    if (tensor.data_type() == onnx::TensorProto::STRING) return strings_text(tensor);
     if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return values_text(tensor_of(tensor));
     const std::optional<Tensor> value = model_ ? initializer(*model_, tensor.name()) : std::nullopt;
     if (value) return values_text(*value);

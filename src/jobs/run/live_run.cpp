@@ -147,7 +147,10 @@ std::vector<NamedTensor> SessionRun::infer(const Sample& sample, double& seconds
 
 std::vector<NamedTensor> SessionRun::named(std::vector<Tensor> values) const {
   std::vector<NamedTensor> named;
-  for (std::size_t i = 0; i < values.size(); ++i) named.push_back({session_.output_names()[i], std::move(values[i])});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].dtype() == Dtype::String) continue;  // SessionOptions::any_outputs: there are no values of it
+    named.push_back({session_.output_names()[i], std::move(values[i])});
+  }
   return named;
 }
 

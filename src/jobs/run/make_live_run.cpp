@@ -80,6 +80,16 @@ void mark(Model& model, const Model& named, const OutputChoice& choice, const st
   set_outputs(model, outputs);
 }
 
+std::vector<std::string> outputs_without_numbers(const Model& model) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) {
+    const onnx::TypeProto& type = output.type();
+    const bool strings = type.has_tensor_type() && type.tensor_type().elem_type() == onnx::TensorProto::STRING;
+    if (strings || type.has_sequence_type() || type.has_map_type()) names.push_back(output.name());
+  }
+  return names;
+}
+
 bool quantizes_to_float8(const Model& model) {
   return std::ranges::any_of(model.proto.graph().node(), [&](const onnx::NodeProto& node) {
     if (node.op_type() != "QuantizeLinear" || node.input_size() < 3) return false;
@@ -155,6 +165,12 @@ class Maker {
     // Alone, a sample gets all threads; beside others, one.
     if (samples->size() == 1) session.threads = static_cast<int>(options_.measure.threads);
     mark(model, model, choice(), name_, warn_);
+    if (nothing_is_looked_at()) {
+      session.any_outputs = true;
+      if (const std::vector<std::string> others = outputs_without_numbers(model); !others.empty()) {
+        warn_({"outputs-without-numbers", {{"runner", name_}, {"outputs", others}}});
+      }
+    }
     return finish(std::move(model), session, std::move(samples));
   }
 
@@ -165,6 +181,12 @@ class Maker {
     return {.optimize = options_.optimize_simulations && small_enough_to_optimize(model),
             .threads = 1,
             .integer_kernels = false};
+  }
+
+  /// One runner runs, and its outputs are neither compared nor saved.
+  bool nothing_is_looked_at() const {
+    return options_.runners.size() + options_.load_outputs.size() + options_.runs.size() == 1 &&
+           options_.save_outputs.empty() && options_.postprocess_script.empty();
   }
 
   /// Several runners, and none of them rounds: something was forgotten.

@@ -250,6 +250,7 @@ constexpr NoteTemplate kNotes[] = {
      "as in the script. An output has the format of its layer, which layer.precision sets"},
     {"output-without-classes", "output '{output}' has one value per row: top-1 agreement does not apply"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
+    {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
     {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
     {"pairs-not-measured", "the loss of its pairs was not measured: {error:text}"},
     {"pairs-saturate",
