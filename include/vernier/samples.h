@@ -26,6 +26,7 @@ struct InputInfo {
   Shape shape;
   /// For integer inputs that index something (an embedding, a Gather): the number of valid indices; 0 when unknown.
   std::int64_t index_limit = 0;
+  bool any_shape = false;  // the model gives it no shape, which is not that of a scalar
 };
 
 /// One sample: a tensor for every graph input, by name.

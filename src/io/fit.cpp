@@ -125,7 +125,9 @@ Split split_samples(const InputInfo& input, const Shape& array, bool split_batch
   const Dims wanted = input.shape;
   const Dims got = array;
   Split split;
-  if (!got.empty() && matches(wanted, got.subspan(1))) {
+  if (input.any_shape) {  // nobody knows where a sample ends
+    split = {1, array};
+  } else if (!got.empty() && matches(wanted, got.subspan(1))) {
     split = {static_cast<std::size_t>(got[0]), Shape(got.begin() + 1, got.end())};
   } else if (matches(wanted, got)) {
     split = {1, array};
@@ -176,7 +178,7 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
 }
 
 void check_shape(const InputInfo& input, const Shape& shape, std::size_t index, const std::string& where) {
-  if (matches(input.shape, shape)) return;
+  if (input.any_shape || matches(input.shape, shape)) return;
   wrong_shape(input, shape, fmt::format("{}: sample {}", where, index), reordered_hint(input.shape, shape));
 }
 

@@ -99,6 +99,11 @@ Shape fixed_shape(const InputInfo& input, const Shape* given) {
   Shape shape = input.shape;
   for (std::int64_t& dim : shape) dim = dim < 0 ? 1 : dim;
   if (given == nullptr) return shape;
+  if (input.any_shape) {
+    shape = *given;
+    for (std::int64_t& dim : shape) dim = dim < 0 ? 1 : dim;
+    return shape;
+  }
   bool fits = given->size() == input.shape.size();
   for (std::size_t i = 0; fits && i < given->size(); ++i) {
     if ((*given)[i] < 0) continue;  // left open: as if nothing was given

@@ -77,6 +77,7 @@ InputInfo info_of(const onnx::ValueInfoProto& value) {
   InputInfo info;
   info.name = value.name();
   info.dtype = static_cast<Dtype>(value.type().tensor_type().elem_type());
+  info.any_shape = value.type().has_tensor_type() && !value.type().tensor_type().has_shape();
   for (const auto& dim : value.type().tensor_type().shape().dim()) {
     info.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
   }
