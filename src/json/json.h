@@ -148,8 +148,8 @@ struct Json::Member {
 };
 
 /// Errors: Input, "WHERE: is not JSON: parse error at line 1, column 2: ...", also where it is nested deeper than any
-/// document of ours. Of a key that comes twice the last value stands.
-Json parse_json(std::string_view text, const std::string& where);
+/// document of ours. Of a key that comes twice the last value stands, unless `unique_keys` refuses it.
+Json parse_json(std::string_view text, const std::string& where, bool unique_keys = false);
 
 /// The same for a text that may be anything: nullopt when it is no JSON.
 std::optional<Json> try_parse_json(std::string_view text);

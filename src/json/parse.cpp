@@ -50,25 +50,30 @@ Fault fault_of(const std::exception& error) {
   return {place, printable(why)};
 }
 
-/// Of a key that comes twice the last value stands, in the place of the first.
-void drop_repeated(Json::Object& members) {
+/// Of a key that comes twice the last value stands, in the place of the first. Returns one such key; empty: none.
+std::string drop_repeated(Json::Object& members) {
+  std::string found;
   std::map<std::string_view, std::size_t> first;
   std::vector<std::size_t> repeated;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto [known, fresh] = first.emplace(members[i].key, i);
     if (fresh) continue;
+    found = members[i].key;
     members[known->second].value = std::move(members[i].value);
     repeated.push_back(i);
   }
   for (; !repeated.empty(); repeated.pop_back()) {
     members.erase(members.begin() + static_cast<std::ptrdiff_t>(repeated.back()));
   }
+  return found;
 }
 
 class Builder final : public Sax {
  public:
+  explicit Builder(bool unique_keys = false) : unique_keys_(unique_keys) {}
   Json take() { return std::move(root_); }
   const std::string& fault() const { return fault_; }
+  const std::string& repeated() const { return repeated_; }
 
   bool null() override { return put({}); }
   bool boolean(bool value) override { return put(value); }
@@ -84,7 +89,11 @@ class Builder final : public Sax {
     return true;
   }
   bool end_object() override {
-    drop_repeated(open_.back()->members());
+    const std::string repeated = drop_repeated(open_.back()->members());
+    if (unique_keys_ && !repeated.empty()) {
+      repeated_ = repeated;
+      return false;
+    }
     open_.pop_back();
     return true;
   }
@@ -118,6 +127,8 @@ class Builder final : public Sax {
     return last.is_array() ? last.add(std::move(value)) : last.add(std::move(key_), std::move(value));
   }
 
+  bool unique_keys_;
+  std::string repeated_;  // the key that ended the reading
   Json root_;
   std::vector<Json*> open_;
   std::string key_;
@@ -165,9 +176,12 @@ class FaultFinder final : public Sax {
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& where) {
-  Builder builder;
+Json parse_json(std::string_view text, const std::string& where, bool unique_keys) {
+  Builder builder(unique_keys);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
+    if (!builder.repeated().empty()) {
+      refuse(ErrorCode::JsonFile, where, fmt::format("the key '{}' comes twice in one object", printable(builder.repeated())));
+    }
     refuse(ErrorCode::JsonFile, where, fmt::format("is not JSON: {}", builder.fault()));
   }
   return builder.take();

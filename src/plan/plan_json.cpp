@@ -216,6 +216,42 @@ void require_tensor(const std::string& name, const QuantParams& params, const Pl
     place.at("axis").refuse("is -1, but there are blocks along it");
 }
 
+/// Of the format's activations: as many bits, and integers or floats like it.
+bool is_grid_of(Format grid, Format layer) {
+  const FormatDefinition &one = definition_of(grid), &other = definition_of(layer);
+  return one.bits == other.bits && (one.floats == nullptr) == (other.floats == nullptr);
+}
+
+/// An activation is rounded to its grid, whatever format a layer that reads it is said to have.
+void require_grids_of_layers(const PlanFile& file, const Place& tensors, const Model& model) {
+  std::map<std::string_view, Format> planned;
+  for (const PlannedLayer& layer : file.layers) {
+    if (needs_scale(layer.format)) planned.emplace(layer.name, layer.format);
+  }
+  std::map<std::string, std::string> other;  // a layer of another format that reads the tensor
+  std::set<std::string> fitting;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      const auto layer = planned.find(node.name());
+      if (layer == planned.end()) continue;
+      for (const std::string& input : node.input()) {
+        const auto grid = file.tensors.find(input);
+        if (grid == file.tensors.end() || is_initializer(model, input)) continue;
+        if (is_grid_of(grid->second.format, layer->second))
+          fitting.insert(input);
+        else
+          other.emplace(input, node.name());
+      }
+    }
+  });
+  for (const auto& [tensor, layer] : other) {
+    if (fitting.contains(tensor)) continue;
+    tensors.at(tensor).at("format").refuse(fmt::format("is {}, but layer '{}', which reads it, is in {}",
+                                                       format_name(file.tensors.at(tensor).format), printable(layer),
+                                                       format_name(planned.at(layer))));
+  }
+}
+
 std::vector<std::byte> read_codes(const std::string& text, const Place& place) {
   std::vector<std::byte> codes(text.size() / 2);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -295,7 +331,7 @@ std::string plan_schema() {
 }
 
 Plan plan_from_json(const std::string& text, const std::string& where, const Model* model) {
-  const Json json = parse_json(text, where);
+  const Json json = parse_json(text, where, /*unique_keys=*/true);
   const Place top(where);
   if (const Json* const kind = json.find("kind"); kind != nullptr && kind->is_text()) {
     top.refuse(fmt::format("is a report of '{}', and no plan", printable(kind->text())),
@@ -314,6 +350,7 @@ Plan plan_from_json(const std::string& text, const std::string& where, const Mod
   }
   const Place tensors = top.at("tensors");
   for (const auto& [name, params] : file.tensors) require_tensor(name, params, tensors.at(name), model);
+  if (model != nullptr) require_grids_of_layers(file, tensors, *model);
   const Place rules = top.at("rules");
   if (file.rules) {
     require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));

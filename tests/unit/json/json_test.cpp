@@ -98,5 +98,17 @@ TEST(Json, CopiesAreDeep) {
   EXPECT_EQ(json_text(one), json_text(other));
 }
 
+TEST(JsonKeys, AreRefusedWhereTheyComeTwiceIfAsked) {
+  const char* const text = R"({"a": {"b": 1, "c": 2, "b": 3}})";
+  EXPECT_EQ(parse_json(text, "f").at("a").at("b"), Json(3));
+  try {
+    parse_json(text, "f", /*unique_keys=*/true);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "f: the key 'b' comes twice in one object");
+  }
+  EXPECT_EQ(parse_json(R"([{"b": 1}, {"b": 2}])", "f", /*unique_keys=*/true).items().size(), 2U);
+}
+
 }  // namespace
 }  // namespace vernier
