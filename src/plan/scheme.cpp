@@ -420,6 +420,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
     plan.layers.push_back({layer.name, format});
     skipped.runs_in = format;
+    if (!low.empty() && !fixed && format != high) skipped.instead_of = of_target(low.front());
     if (!low.empty() && !skipped.reason.empty() && format != of_target(low.front())) {
       assigned.skipped.push_back(std::move(skipped));
     }

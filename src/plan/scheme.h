@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ struct SkippedLayer {
   std::string op_type;
   Format runs_in = Format::Float32;
   std::string reason;
-  bool chosen = false;  // by the user: a selection or an exception
+  bool chosen = false;                 // by the user: a selection or an exception
+  std::optional<Format> instead_of{};  // the low format that it cannot take, where it runs in another one
 };
 
 struct AssignedFormats {

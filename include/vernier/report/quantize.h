@@ -18,8 +18,9 @@ namespace vernier {
 /// Layers that do not run in the lowest format asked for, by the one reason they share.
 struct SkippedLayers {
   std::string reason;
-  std::string runs_in;  // a format, or the type that the file has: "float32", "float64"
-  bool chosen = false;  // by the user: a selection or an exception
+  std::string runs_in;     // a format, or the type that the file has: "float32", "float64"
+  std::string instead_of;  // the low format that they cannot take, where they run in another one; else empty
+  bool chosen = false;     // by the user: a selection or an exception
   std::vector<std::string> op_types;
   std::vector<std::string> layers;  // parallel
 };

@@ -89,12 +89,13 @@ std::vector<SkippedLayers> by_reason(const std::vector<SkippedLayer>& layers,
     const std::string format = runs_in(layer.name, layer.runs_in, other_types);
     // Most operators that no scheme has are nobody's question: one group, whatever they are.
     if (layer.reason == layer.op_type + " is not an operator of the scheme") layer.reason = "not in the scheme";
+    const std::string instead_of = layer.instead_of ? std::string(format_name(*layer.instead_of)) : std::string();
     const auto same = [&](const SkippedLayers& group) {
-      return group.reason == layer.reason && group.runs_in == format;
+      return group.reason == layer.reason && group.runs_in == format && group.instead_of == instead_of;
     };
     auto group = std::ranges::find_if(groups, same);
     if (group == groups.end()) {
-      groups.push_back({layer.reason, format, layer.chosen, {}, {}});
+      groups.push_back({layer.reason, format, instead_of, layer.chosen, {}, {}});
       group = groups.end() - 1;
     }
     group->op_types.push_back(layer.op_type);

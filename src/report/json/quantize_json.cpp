@@ -13,9 +13,10 @@ namespace vernier {
 template <>
 struct Fields<SkippedLayers> {
   using R = SkippedLayers;
-  static constexpr auto list =
-      std::tuple{Prose{"reason", &R::reason}, Field{"runs_in", &R::runs_in}, Field{"chosen", &R::chosen},
-                 Field{"layers", &R::layers}, Field{"operators", &R::op_types}};
+  static constexpr bool (*elsewhere)(const R&) = [](const R& group) { return !group.instead_of.empty(); };
+  static constexpr auto list = std::tuple{
+      Prose{"reason", &R::reason}, Field{"runs_in", &R::runs_in}, Field{"instead_of", &R::instead_of, elsewhere},
+      Field{"chosen", &R::chosen}, Field{"layers", &R::layers},   Field{"operators", &R::op_types}};
 };
 
 template <>

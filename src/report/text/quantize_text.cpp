@@ -30,7 +30,9 @@ std::string skipped_text(const SkippedLayers& group) {
   }
   std::vector<std::string> names;
   for (const std::string& name : group.layers) names.push_back(printable(name));
-  const std::string text = fmt::format("{} in {}: {}", counts, scheme_words(group.runs_in), told(group.reason));
+  const std::string instead = group.instead_of.empty() ? "" : ", not " + scheme_words(group.instead_of);
+  const std::string text =
+      fmt::format("{} in {}{}: {}", counts, scheme_words(group.runs_in), instead, told(group.reason));
   const bool weighted = std::ranges::any_of(group.op_types, [](const std::string& op_type) {
     return op_type == "Conv" || op_type == "ConvTranspose" || op_type == "Gemm" || op_type == "MatMul";
   });
@@ -61,7 +63,9 @@ std::string result_to_text(const QuantizeResult& result, const TextOptions& opti
                            plural(static_cast<std::size_t>(result.typed.quantize_pairs), "quantize/dequantize pair")),
                options.width);
   text += labelled("Weights", weights_text(result.typed), options.width);
-  for (const SkippedLayers& group : result.skipped) text += wrap(skipped_text(group), options.width, "skipped: ");
+  for (const SkippedLayers& group : result.skipped) {
+    text += wrap(skipped_text(group), options.width, group.instead_of.empty() ? "skipped: " : "lowered: ");
+  }
   text += notes_text(result.typed.notes, options, "note: ") + notes_text(result.notes, options, "note: ");
   if (result.compiled) text += engine_section(*result.compiled, options);
   return text;
