@@ -1,6 +1,7 @@
 """`vernier verify FLOAT QUANTIZED` on files with one thing wrong, and on their clean twins; `fix FLOAT --from QUANTIZED`."""
 import json
 import pathlib
+import re
 
 import numpy as np
 import onnx
@@ -348,3 +349,22 @@ def test_a_file_is_judged_by_fix_as_by_verify(folder, samples):
         done = vernier("fix", "float.onnx", "--from", "quantized.onnx", "--int8", "--data", "x.npz", "--no-latency",
                        "--no-cache", "--min-sqnr", limit, folder=folder, codes=(0, 1, 5))
         assert ("and misses it" in " ".join(done.stdout.split())) is not passed
+
+
+def test_a_refused_range_names_the_share_that_the_relu_of_the_network_leaves(tmp_path):
+    """The pair does the work of a Relu, and its range is a little too narrow: half of the values are cut off at zero by right."""
+    model, samples = files.float_network()
+    quantized = files.quantized(kind=np.uint16)
+    relu = next(node for node in quantized.graph.node if node.output[0] == "first.relu")
+    next(node for node in quantized.graph.node if node.input[0] == "first.relu").input[0] = relu.input[0]
+    quantized.graph.node.remove(relu)
+    model.graph.output.append(helper.make_empty_tensor_value_info("first.relu"))
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    values = np.concatenate([session.run(["first.relu"], {"x": x})[0].ravel() for x in samples["x"]])
+    end = np.quantile(values, 0.997)
+    step = next(constant for constant in quantized.graph.initializer if constant.name == "first.relu.step")
+    step.CopyFrom(numpy_helper.from_array(np.float32(end / 65535), step.name))
+    files.write(tmp_path, quantized, samples)
+    done = vernier("diagnose", "quantized.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path, codes=(3,))
+    share = float(re.search(r"clips (\S+) % of its values", done.stderr)[1])
+    assert share == pytest.approx(100 * np.mean(values > end), rel=0.2) and share < 1

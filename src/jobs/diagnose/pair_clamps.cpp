@@ -43,9 +43,13 @@ struct Cuts {
   bool from_zero = false;  // its grid begins at 0
   bool to_six = false;     // and ends at 6, give or take a step
   double count = 0, below = 0, above = 0;
-  double energy = 0, cut_energy = 0;
+  double energy = 0, energy_below = 0, energy_above = 0;  // energy_below, energy_above: of what is cut off there
 
-  double share() const { return count > 0 ? (below + above) / count : 0; }
+  /// Of values, and of their energy: what is cut off at ends that are not `kept`.
+  double share(const Clamp& kept) const {
+    return count > 0 ? ((kept.low ? 0 : below) + (kept.high ? 0 : above)) / count : 0;
+  }
+  double cut_energy(const Clamp& kept) const { return (kept.low ? 0 : energy_below) + (kept.high ? 0 : energy_above); }
   Clamp clamp() const {
     const double least = count * kMostCutByCalibration;
     Clamp clamp;
@@ -76,7 +80,7 @@ void add(Cuts& cuts, const Tensor& values) {
     const double beyond = value < ends[scale].low ? ends[scale].low - value : std::max(value - ends[scale].high, 0.0);
     if (beyond <= half) continue;
     (value < ends[scale].low ? cuts.below : cuts.above) += 1;
-    cuts.cut_energy += beyond * beyond;
+    (value < ends[scale].low ? cuts.energy_below : cuts.energy_above) += beyond * beyond;
   }
 }
 
@@ -174,12 +178,12 @@ std::string text_of(const Cuts& cuts) {
   return fmt::format("'{}' to [{:.4g}, {:.4g}]", printable(cuts.pair.tensor), ends.low, ends.high);
 }
 
-[[noreturn]] void refuse(const Model& typed, const Cuts& worst, const std::string& output, double db) {
+[[noreturn]] void refuse(const Model& typed, const Cuts& worst, double share, const std::string& output, double db) {
   throw Error(ErrorCode::NotFloat,
               fmt::format("{}: the pair of '{}' ({}) clips {:.2g} % of its values. Without it, output '{}' differs "
                           "({:.1f} dB). Either it is a clamp of the network, or its range is too narrow",
                           printable(typed.path.string()), printable(worst.pair.tensor), printable(worst.pair.quantizer),
-                          100 * worst.share(), printable(output), db),
+                          100 * share, printable(output), db),
               "compare it with its float model: ‹vernier verify FLOAT.onnx QUANTIZED.onnx›");
 }
 
@@ -188,11 +192,17 @@ void require_alike(const Model& typed, const Behind& behind, const std::vector<C
                    const Outputs& rounded) {
   Clamps all = kept;
   const Cuts* worst = nullptr;
-  for (const Cuts& cuts : pairs) {
+  const auto kept_of = [&](const Cuts& cuts) {
     const auto own = kept.find(cuts.pair.output);
-    if (!cuts.drops(own == kept.end() ? Clamp{} : own->second)) continue;
+    return own == kept.end() ? Clamp{} : own->second;
+  };
+  const auto lost_by = [&](const Cuts& cuts) {
+    return cuts.energy > 0 ? cuts.cut_energy(kept_of(cuts)) / cuts.energy : 0;
+  };
+  for (const Cuts& cuts : pairs) {
+    if (!cuts.drops(kept_of(cuts))) continue;
     all[cuts.pair.output] = {/*low=*/true, /*high=*/true};
-    if (worst == nullptr || cuts.cut_energy * worst->energy > worst->cut_energy * cuts.energy) worst = &cuts;
+    if (worst == nullptr || lost_by(cuts) > lost_by(*worst)) worst = &cuts;
   }
   if (worst == nullptr) return;
   const auto outputs_with = [&](const Clamps& clamps) {
@@ -204,7 +214,9 @@ void require_alike(const Model& typed, const Behind& behind, const std::vector<C
   const auto rounding = errors_between(exact, rounded);
   for (const auto& [output, cut] : errors_between(exact, outputs_with(kept))) {
     const double db = sqnr_db(cut);
-    if (db < kHarmlessDb && cut.error_energy > rounding.at(output).error_energy) refuse(typed, *worst, output, db);
+    if (db < kHarmlessDb && cut.error_energy > rounding.at(output).error_energy) {
+      refuse(typed, *worst, worst->share(kept_of(*worst)), output, db);
+    }
   }
 }
 
