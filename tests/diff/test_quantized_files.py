@@ -192,8 +192,7 @@ def spoil_length(model):
     next(a for a in node.attribute if a.name == "axis").i = 1
 
 
-DEFECTS = {"missing-quantizer": spoil_missing, "other-scale": spoil_scale, "wrong-axis": spoil_axis,
-           "zero-point-type": spoil_zero_point}
+DEFECTS = {"other-scale": spoil_scale, "wrong-axis": spoil_axis, "zero-point-type": spoil_zero_point}
 
 
 @pytest.mark.parametrize("kind", DEFECTS)
@@ -202,6 +201,18 @@ def test_defects_are_named(files, kind, tmp_path):
     DEFECTS[kind](model)
     onnx.save(model, files / f"{kind}.onnx")
     assert kind in {defect["kind"] for defect in loss(files, f"{kind}.onnx", code=1)["defects"]}
+
+
+def test_a_layer_left_in_float_is_no_loss(files):
+    """`debug loss` and `verify` agree; `check lint` names it."""
+    model = onnx.load(files / "qdq.onnx")
+    spoil_missing(model)
+    onnx.save(model, files / "partly.onnx")
+    assert loss(files, "partly.onnx", code=0)["defects"] == []
+    report = answer("verify", files / "float.onnx", files / "partly.onnx", "--data", files / "data.npz", "--min-sqnr", "15", code=0)
+    assert report["outcome"] == "met" and report["defects"] == []
+    linted = answer("check", "lint", files / "partly.onnx", code=0)
+    assert any("is not quantized" in entry["message"] for entry in linted["lint_entries"])
 
 
 @pytest.mark.parametrize("spoil", [spoil_zero_point, spoil_length])

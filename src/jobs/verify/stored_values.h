@@ -15,8 +15,9 @@
 
 namespace vernier {
 
-/// Mistakes that the file alone shows. `file`: as normalized_file() gives it. With `perhaps_meant` also what a
-/// quantizer may do on purpose: layers that stay in float, other scales of biases, blocks that do not divide.
+/// Mistakes that the file alone shows and that change its values. `file`: as normalized_file() gives it. With
+/// `perhaps_meant` also what a quantizer may do on purpose: layers that stay in float, other scales of biases, blocks
+/// that do not divide.
 std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant, Target target);
 
 /// Layers of the file that read `tensor`, in words.
