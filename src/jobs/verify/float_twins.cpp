@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "analysis/axis_moves.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
@@ -88,14 +90,113 @@ Tensor transposed(const Tensor& matrix) {
   return turned;
 }
 
-/// The constant matrix whose transpose `tensor` is; empty: it is none.
-std::string turned_constant(const Model& model, const Makers& made_by, const std::string& tensor) {
-  const auto made = made_by.find(tensor);
-  if (made == made_by.end() || !is_onnx(*made->second, "Transpose")) return {};
-  const auto constant = initializer(model, made->second->input(0));
-  if (!constant || constant->dtype() != Dtype::Float32 || constant->shape().size() != 2) return {};
-  const bool turned = find_attribute(*made->second, "perm") == nullptr || transposed_axis(*made->second, 0) == 1;
-  return turned ? made->second->input(0) : std::string();
+/// A constant that a layer reads behind nodes that move its values or change their float type.
+struct MovedConstant {
+  std::string name;
+  Shape shape;                      // as the layer reads it
+  std::vector<std::size_t> places;  // in the constant, of each value that it reads; empty: in order
+};
+
+Tensor in_places_of(const MovedConstant& moved, const Tensor& read, const Shape& stored) {
+  if (moved.places.empty()) return Tensor::of(stored, read.floats());
+  Tensor values(Dtype::Float32, stored);
+  for (std::size_t i = 0; i < moved.places.size(); ++i) values.mutable_floats()[moved.places[i]] = read.floats()[i];
+  return values;
+}
+
+/// Puts the dimensions of `moved` in another order.
+void transpose(MovedConstant& moved, const onnx::NodeProto& node) {
+  const std::size_t rank = moved.shape.size();
+  if (moved.places.empty()) {
+    moved.places.resize(static_cast<std::size_t>(element_count(moved.shape)));
+    std::iota(moved.places.begin(), moved.places.end(), std::size_t{0});
+  }
+  std::vector<std::int64_t> order = attribute_ints(node, "perm");
+  for (std::size_t i = 0; order.size() < rank; ++i) order.push_back(static_cast<std::int64_t>(rank - 1 - i));
+  std::vector<std::size_t> strides(rank, 1);
+  for (std::size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * static_cast<std::size_t>(moved.shape[i]);
+  Shape shape(rank);
+  for (std::size_t i = 0; i < rank; ++i) shape[i] = moved.shape[static_cast<std::size_t>(order[i])];
+  std::vector<std::size_t> places(moved.places.size()), at(rank, 0);
+  for (std::size_t& place : places) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < rank; ++i) from += at[i] * strides[static_cast<std::size_t>(order[i])];
+    place = moved.places[from];
+    for (std::size_t i = rank; i-- > 0 && ++at[i] == static_cast<std::size_t>(shape[i]);) at[i] = 0;
+  }
+  moved.shape = std::move(shape);
+  moved.places = std::move(places);
+}
+
+/// The shape that a node which keeps the order of values gives to `shape`; empty: it cannot be told.
+std::optional<Shape> kept_order(const Model& model, const onnx::NodeProto& node, const Shape& shape) {
+  const auto count = element_count(shape);
+  const auto given = node.input_size() > 1 ? initializer(model, node.input(1)) : std::nullopt;
+  std::vector<std::int64_t> sizes;
+  if (given && given->dtype() == Dtype::Int64) sizes.assign(given->int64s().begin(), given->int64s().end());
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  if (is_onnx(node, "Reshape")) {
+    if (!given || sizes.empty()) return std::nullopt;
+    std::int64_t known = 1;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == 0 && i < shape.size()) sizes[i] = shape[i];
+      if (sizes[i] > 0) known *= sizes[i];
+    }
+    std::ranges::replace(sizes, std::int64_t{-1}, known == 0 ? 0 : count / known);
+    return sizes;
+  }
+  if (is_onnx(node, "Flatten")) {
+    std::int64_t axis = attribute_int(node, "axis", 1), rows = 1;
+    if (axis < 0) axis += rank;
+    for (std::int64_t i = 0; i < axis && i < rank; ++i) rows *= shape[static_cast<std::size_t>(i)];
+    return Shape{rows, rows == 0 ? 0 : count / rows};
+  }
+  if (sizes.empty()) sizes = attribute_ints(node, "axes");
+  if (is_onnx(node, "Squeeze")) {
+    Shape kept;
+    for (std::int64_t i = 0; i < rank; ++i) {
+      const bool named = std::ranges::any_of(sizes, [&](std::int64_t axis) { return axis == i || axis + rank == i; });
+      if (sizes.empty() ? shape[static_cast<std::size_t>(i)] == 1 : named) continue;
+      kept.push_back(shape[static_cast<std::size_t>(i)]);
+    }
+    return kept;
+  }
+  if (!is_onnx(node, "Unsqueeze") || sizes.empty()) return std::nullopt;
+  const auto wider = rank + static_cast<std::int64_t>(sizes.size());
+  for (std::int64_t& axis : sizes) axis += axis < 0 ? wider : 0;
+  Shape shape_with_ones;
+  for (std::int64_t i = 0, next = 0; i < wider && next <= rank; ++i) {
+    const bool is_new = std::ranges::find(sizes, i) != sizes.end();
+    if (!is_new && next == rank) return std::nullopt;
+    shape_with_ones.push_back(is_new ? 1 : shape[static_cast<std::size_t>(next++)]);
+  }
+  return shape_with_ones;
+}
+
+/// The constant of which `tensor` is made, if nothing happens to its values but that; empty: something else does.
+std::optional<MovedConstant> moved_constant(const Model& model, const Makers& made_by, const std::string& tensor) {
+  std::vector<const onnx::NodeProto*> nodes;  // the last one first
+  std::string source = tensor;
+  while (!is_initializer(model, source)) {
+    const auto made = made_by.find(source);
+    if (made == made_by.end() || made->second->input_size() == 0 || nodes.size() > 16) return std::nullopt;
+    nodes.push_back(made->second);
+    source = made->second->input(0);
+  }
+  const auto constant = initializer(model, source);
+  if (!constant || constant->dtype() != Dtype::Float32) return std::nullopt;
+  MovedConstant moved{source, constant->shape(), {}};
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    const onnx::NodeProto& step = **node;
+    if (is_onnx(step, "Transpose")) {
+      transpose(moved, step);
+    } else if (step.op_type() != "Round" && !is_onnx(step, "Identity") && !is_onnx(step, "Cast")) {
+      auto shape = kept_order(model, step, moved.shape);
+      if (!shape || element_count(*shape) != constant->count()) return std::nullopt;
+      moved.shape = *std::move(shape);
+    }
+  }
+  return moved;
 }
 
 /// The constant that a MatMul, or a Gemm without a factor, multiplies with, as [inputs, outputs].
@@ -149,7 +250,8 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
   const Makers folded_made = makers_in(folded);
   const Makers low_made = makers_in(simulated);
   FloatWeights weights;
-  for (const Match& match : matches.pairs) {
+  for (std::size_t index = 0; index < matches.pairs.size(); ++index) {
+    const Match& match = matches.pairs[index];
     const onnx::NodeProto* low = computed_by(low_made, match.low);
     const auto found = ref_made.find(match.ref);
     const onnx::NodeProto* ref = found == ref_made.end() ? nullptr : found->second;
@@ -166,15 +268,14 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       continue;
     }
     const auto add = [&](const std::string& wanted, std::string held, bool is_bias) {
-      auto a = initializer(*model, wanted);
-      if (const std::string stored = turned_constant(simulated, low_made, held); !stored.empty()) {
-        held = stored;
-        if (a && a->dtype() == Dtype::Float32 && a->shape().size() == 2) a = transposed(*a);
-      }
+      const auto a = initializer(*model, wanted);
+      const auto moved = moved_constant(simulated, low_made, held);
+      if (moved) held = moved->name;
       const auto b = initializer(simulated, held);
-      const bool fits = a && b && (a->shape() == b->shape() || (is_bias && same_but_for_ones(a->shape(), b->shape())));
-      if (fits && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32) {
-        weights.found.emplace(held, FloatWeight{wanted, Tensor::of(b->shape(), a->floats())});
+      const bool fits =
+          a && moved && (a->shape() == moved->shape || (is_bias && same_but_for_ones(a->shape(), moved->shape)));
+      if (fits && a->dtype() == Dtype::Float32) {
+        weights.found.emplace(held, FloatWeight{wanted, in_places_of(*moved, *a, b->shape()), index});
       } else if (b) {
         weights.why_not.emplace(held, misfit(wanted, a, *b));
       }

@@ -1,7 +1,9 @@
 // What of the float model stands behind the constants and the quantizers of a typed file.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "analysis/match_layers.h"
@@ -15,6 +17,7 @@ namespace vernier {
 struct FloatWeight {
   std::string name;
   Tensor values;
+  std::optional<std::size_t> match{};  // of the layer that reads it, among LayerMatches::pairs; absent inside of bodies
 };
 
 struct FloatWeights {

@@ -411,12 +411,23 @@ std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant,
 
     if (defect.kind == "missing-quantizer") continue;  // its layer runs in float: that takes time, and loses nothing
 std::string readers_of(const Model& file, const std::string& tensor) {
-  std::vector<std::string> names;
-  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (std::ranges::find(node.input(), tensor) != node.input().end()) names.push_back(printable(node.name()));
-    }
-  });
+  static const std::set<std::string_view> kPassing = {"Reshape", "Transpose", "Squeeze", "Unsqueeze",
+                                                      "Flatten", "Cast",      "Identity"};
+  std::vector<std::string> names, open = {tensor};
+  std::set<std::string> seen;
+  while (!open.empty()) {
+    const std::string next = open.back();
+    open.pop_back();
+    if (!seen.insert(next).second) continue;
+    for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::NodeProto& node : graph.node()) {
+        if (std::ranges::find(node.input(), next) == node.input().end()) continue;
+        const bool passes = kPassing.contains(node.op_type()) && node.input(0) == next;
+        if (passes) open.insert(open.end(), node.output().begin(), node.output().end());
+        if (!passes) names.push_back(printable(node.name()));
+      }
+    });
+  }
   return list_some(names);
 }
 

@@ -16,11 +16,10 @@
 namespace vernier {
 
 /// Mistakes that the file alone shows and that change its values. `file`: as normalized_file() gives it. With
-/// `perhaps_meant` also what a quantizer may do on purpose: layers that stay in float, other scales of biases, blocks
-/// that do not divide.
+/// `perhaps_meant` also what a quantizer may do on purpose: other scales of biases, blocks that do not divide.
 std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant, Target target);
 
-/// Layers of the file that read `tensor`, in words.
+/// Layers of the file that read `tensor`, behind nodes that move its values perhaps, in words.
 std::string readers_of(const Model& file, const std::string& tensor);
 
 /// The name of what readers of a dequantized constant get; in front of it may be one that is rounded to it.

@@ -301,7 +301,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   }
   const bool seen =
       std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
-  if (seen || any_low(simulate_typed(typed))) return report;
+  if (seen || holds_quantized_values(typed) || any_low(simulate_typed(typed))) return report;
   if (reference_low) {
     warn({"models-swapped", {{"reference", options.float_model.name()}, {"file", options.typed_model.name()}}});
   } else {
