@@ -402,6 +402,7 @@ std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant,
   std::vector<FoundDefect> found;
   for (QdqDefect& defect : find_qdq_defects(file)) {
     const bool refused = defect.refused_on(target);
+    if (defect.kind == "missing-quantizer") continue;  // its layer runs in float: that takes time, and loses nothing
     if (defect.may_be_meant && !perhaps_meant && !refused) continue;
     found.push_back(
         {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure), refused});
@@ -409,7 +410,6 @@ std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant,
   return found;
 }
 
-    if (defect.kind == "missing-quantizer") continue;  // its layer runs in float: that takes time, and loses nothing
 std::string readers_of(const Model& file, const std::string& tensor) {
   static const std::set<std::string_view> kPassing = {"Reshape", "Transpose", "Squeeze", "Unsqueeze",
                                                       "Flatten", "Cast",      "Identity"};
