@@ -44,6 +44,7 @@
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/unsaturated_pairs.h"
 #include "jobs/verify/verify.h"
+#include "jobs/verify/wrong_constants.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
@@ -306,7 +307,8 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     }
   }
   skipped.insert(other.layers.begin(), other.layers.end());
-  merge_defects(report.defects, find_lost_layers(simulated, report, errors, losses, skipped));
+  merge_defects(report.defects,
+                find_lost_layers({file.normalized, simulated, skipped}, report, errors, losses, asked.outputs_agree));
 }
 
 /// The figures, and the defects that only these show.
@@ -363,8 +365,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
   const std::vector<GridLoss> grids = measure_grids(subject, simulated, dropped);
   const FloatWeights weights = float_weights(subject, simulated.model, matches);
   const Model normalized = normalized_pairs(typed);
-  std::vector<FoundDefect> stored = find_other_values(normalized, simulated, weights);
-  doubt_scaled_weights(stored, normalized, subject, simulated, weights);
+  std::vector<FoundDefect> stored = find_wrong_constants(normalized, subject, simulated, weights, matches);
   const std::set<std::string> equalized = excuse_scaled_weights(stored, report.figures, report.notes);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];

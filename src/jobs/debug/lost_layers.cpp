@@ -14,6 +14,8 @@
 
 #include "base/text.h"
 #include "jobs/debug/pair_reasons.h"
+#include "jobs/verify/stored_values.h"
+#include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
 #include "vernier/format.h"
@@ -48,10 +50,10 @@ class Feeding {
     return computes(found->second->input(0));
   }
 
-  /// Those between `tensor` and the tensors that are compared in front of it, each with its own pair.
-  std::set<std::size_t> behind(const std::string& tensor) const {
+  /// Those between `tensor` and the tensors that are compared in front of it, each with its own pair. `seen`: all
+  /// tensors there.
+  std::set<std::size_t> behind(const std::string& tensor, std::set<std::string>& seen) const {
     std::set<std::size_t> found;
-    std::set<std::string> seen;
     std::vector<std::string> open = {tensor};
     while (!open.empty()) {
       const std::string next = open.back();
@@ -131,36 +133,70 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
   }
 }
 
+/// What nodes of these names make, in the file or in its simulation.
+std::set<std::string> made_by(const LossyFile& file, const std::set<std::string>& names) {
+  std::set<std::string> tensors;
+  for (const Model* model : {&file.normalized, &file.simulated.model}) {
+    for_each_graph(model->proto.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::NodeProto& node : graph.node()) {
+        if (names.contains(node.name())) tensors.insert(node.output().begin(), node.output().end());
+      }
+    });
+  }
+  return tensors;
+}
+
+/// A layer whose error no single pair makes. `rounds`: without any rounding it is right.
+FoundDefect lost_by_itself(const TensorLoss& layer, const onnx::NodeProto& node, bool rounds) {
+  const std::string what = rounds ? "neither its inputs nor its weight make that error: look at its other constants"
+                                  : "no rounding makes that error: it computes something else than the float model";
+  return {"lost-layer", node.name(),
+          fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, and {}", printable(layer.layer), layer.op_type,
+                      *layer.own_sqnr_db, what),
+          "compare its constants and its attributes with those of the float model"};
+}
+
 }  // namespace
 
-std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const DebugLossReport& report,
+std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLossReport& report,
                                           const LayerLosses& errors, const std::vector<QuantizerLoss>& losses,
-                                          const std::set<std::string>& skipped) {
+                                          const std::function<bool()>& outputs_agree) {
   std::vector<FoundDefect> found;
-  const Feeding feeding(file, report);
+  const Feeding feeding(file.simulated, report);
   std::set<std::string> known;
   for (const FoundDefect& defect : report.defects) known.insert(defect.node);
+  const std::set<std::string> known_tensors = made_by(file, known);
   for (const TensorLoss& layer : report.tensors) {
     if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kLostLayerDb) continue;
     const onnx::NodeProto* node = feeding.computes(layer.quantized_tensor);
     const auto measured = errors.find(layer.tensor);
-    if (node == nullptr || measured == errors.end() || skipped.contains(layer.quantized_tensor)) continue;
-    if (std::ranges::any_of(node->input(), [&](const std::string& input) { return skipped.contains(input); })) continue;
+    if (node == nullptr || measured == errors.end() || file.skipped.contains(layer.quantized_tensor)) continue;
+    const auto is_skipped = [&](const std::string& input) { return file.skipped.contains(input); };
+    if (std::ranges::any_of(node->input(), is_skipped)) continue;
     const double most = *layer.own_sqnr_db + kExplainsWithinDb;
-    if (measured->second.of_nothing <= most) continue;  // no pair makes it
+    const bool rounds = measured->second.of_nothing > most;
     const QuantizerLoss* worst = nullptr;
     Starved starved;
-    bool explained = false;
-    for (const std::size_t i : feeding.behind(layer.quantized_tensor)) {
+    bool explained = false, four_bits = false;
+    std::set<std::string> seen;
+    for (const std::size_t i : feeding.behind(layer.quantized_tensor, seen)) {
       const QuantizerLoss& pair = losses[i];
       explained = explained || known.contains(node_of_pair(pair));
-      const Starved channels = starved_channels(file, *node, file.quantized[i]);
-      if (starved.many() || !pair.sqnr_db) continue;
+      four_bits = four_bits || bits_of(pair.format) == 4;
+      const Starved channels = starved_channels(file.simulated, *node, file.simulated.quantized[i]);
+      if (starved.many() || !pair.sqnr_db || !rounds) continue;
       if (!((pair.weight ? measured->second.of_weights : measured->second.of_inputs) <= most)) continue;
       if (channels.many() || worst == nullptr || *pair.sqnr_db < *worst->sqnr_db) worst = &pair;
       if (channels.many()) starved = channels;
     }
-    if (worst == nullptr || explained) continue;
+    if (explained) continue;
+    if (worst == nullptr) {
+      const auto is_known = [&](const std::string& tensor) { return known_tensors.contains(read_name(tensor)); };
+      if ((four_bits && *layer.own_sqnr_db >= kLostDbOfInt4) || std::ranges::any_of(seen, is_known)) continue;
+      if (!rounds && outputs_agree()) continue;
+      found.push_back(lost_by_itself(layer, *node, rounds));
+      continue;
+    }
     if (bits_of(worst->format) == 4 && *layer.own_sqnr_db >= kLostDbOfInt4) continue;
     const PairReason reason = reason_of(*worst, starved);
     found.push_back(
@@ -170,7 +206,7 @@ std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const Debug
                      worst->weight ? "its weight" : "its input", printable(worst->tensor), *worst->sqnr_db, reason.why),
          reason.cure});
   }
-  add_starved_weights(file, report, losses, found);
+  add_starved_weights(file.simulated, report, losses, found);
   return found;
 }
 

@@ -2,11 +2,13 @@
 // what a table of figures shows to those who know how to read one.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "model/model.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/debug_loss.h"
 
@@ -21,14 +23,23 @@ struct LayerLoss {
 };
 using LayerLosses = std::map<std::string, LayerLoss>;  // by the tensor of the float model
 
+/// A file whose layers are looked at. `normalized`: as normalized_pairs() gives it, `simulated` made of it; `skipped`:
+/// tensors that stand for other values.
+struct LossyFile {
+  const Model& normalized;
+  const SimulatedFile& simulated;
+  const std::set<std::string>& skipped;
+};
+
 /// One defect of kind "lost-layer" for each layer whose local error, on exact inputs, holds 3 % of its energy or more
 /// (below 15 dB; with INT4 below 5 dB): the worst of the pairs that it reads and that make its error, what is wrong
-/// there, and the cure. Of a file with an output below 20 dB also one of kind "starved-channels" for each weight whose
-/// one scale leaves many of its channels few levels. A layer with a pair that has a defect in `report` is not named
-/// again. `report`: with its tensors; `losses`: of the pairs on exact values, in the order of `file.quantized`;
-/// `skipped`: tensors of the file that stand for other values. Cost: linear in nodes and weights.
-std::vector<FoundDefect> find_lost_layers(const SimulatedFile& file, const DebugLossReport& report,
+/// there, and the cure. If no pair makes it, the layer itself, unless `outputs_agree` without any rounding. Of a file
+/// with an output below 20 dB also one of kind "starved-channels" for each weight whose one scale leaves many of its
+/// channels few levels. A layer with a pair that has a defect in `report` is not named again. `report`: with its
+/// tensors; `losses`: of the pairs on exact values, in the order of `simulated.quantized`. Cost: linear in nodes and
+/// weights.
+std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLossReport& report,
                                           const LayerLosses& errors, const std::vector<QuantizerLoss>& losses,
-                                          const std::set<std::string>& skipped);
+                                          const std::function<bool()>& outputs_agree);
 
 }  // namespace vernier

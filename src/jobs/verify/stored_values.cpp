@@ -161,6 +161,13 @@ class Comparison {
            "use input scale times weight scale as the scale of the bias, for each channel"});
     } else if (far.any()) {
       add_wrong_codes(node, far, where, weight.values, stored, fmt::format("channel {}", far.worst_index()));
+    } else if (far.count() > 0) {
+      FoundDefect moved{"other-values", node.name(),
+                        fmt::format("{} of {} values of {} differ: {:g} in the float model, {:g} in the file",
+                                    far.count(), far.values(), where, all.reference, all.stored),
+                        kCure};
+      moved.moved = true;
+      defects_.push_back(std::move(moved));
     }
   }
 

@@ -47,6 +47,7 @@
 #include "jobs/verify/scaled_weights.h"
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/tf32_reads.h"
+#include "jobs/verify/wrong_constants.h"
 #include "model/contents.h"
 #include "model/prepare.h"
 #include "plan/engine_limits.h"
@@ -348,8 +349,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   if (known == nullptr && stores_codes) {
     const Model normalized = normalized_pairs(typed);
     const FloatWeights weights = float_weights(subject, simulated.model, matches);
-    report.defects = find_other_values(normalized, simulated, weights);
-    doubt_scaled_weights(report.defects, normalized, subject, simulated, weights);
+    report.defects = find_wrong_constants(normalized, subject, simulated, weights, matches);
   }
   std::optional<OutputStore> typed_outputs;
   const Lockstep measured = compare(subject, simulated.model, matches, known, typed_outputs);
