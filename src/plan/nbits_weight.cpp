@@ -1,5 +1,6 @@
 #include "plan/nbits_weight.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -77,6 +78,15 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
     }
   }
   return weight;
+}
+
+bool holds_one_code(const Model& model, const onnx::NodeProto& node, std::size_t block) {
+  const auto codes = constant(model, node, 1);
+  const auto size = static_cast<std::size_t>(attribute_int(node, "block_size", 0));
+  const std::size_t bytes = size * static_cast<std::size_t>(attribute_int(node, "bits", 4)) / 8;
+  if (!codes || bytes == 0 || codes->byte_size() < (block + 1) * bytes) return false;
+  const auto held = codes->bytes().subspan(block * bytes, bytes);
+  return std::ranges::all_of(held, [&](std::byte byte) { return byte == held.front(); });
 }
 
 bool has_nbits_weights(const Model& model) {

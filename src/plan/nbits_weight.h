@@ -4,6 +4,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <optional>
 
 #include "model/model.h"
@@ -20,6 +21,9 @@ struct NBitsWeight {
 /// Of 4 and of 8 bits. Empty for other widths, where a tensor is no constant, and with an order of inputs of its own
 /// (g_idx).
 std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProto& node);
+
+/// Whether all codes of one block of a MatMulNBits, in the order of its scales, are the same.
+bool holds_one_code(const Model& model, const onnx::NodeProto& node, std::size_t block);
 
 bool has_nbits_weights(const Model& model);
 

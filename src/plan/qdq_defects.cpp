@@ -3,18 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
 #include "numerics/round.h"
+#include "plan/bad_scales.h"
 #include "plan/constant_codes.h"
 #include "plan/integer_bias.h"
 #include "plan/simulate_typed.h"
@@ -50,10 +51,10 @@ class Finder {
 
  private:
   void look_at(const onnx::NodeProto& node) {
+    for (QdqDefect& defect : bad_scales(file_, made_by_, node)) defects_.push_back(std::move(defect));
     const bool dequantizes = is_quantization(node, "DequantizeLinear");
     if (dequantizes || is_quantization(node, "QuantizeLinear")) {
       opset(node);
-      scales(node);
       scale_type(node);
       zero_point(node);
       layout(node);
@@ -148,55 +149,6 @@ class Finder {
     const ValueType data = type_of(node.input(0));
     const ValueType result = type_of(node.output(0));
     return data.rank_known ? data.shape : result.rank_known ? result.shape : Shape{};
-  }
-
-  /// True when the constant that the node reads, directly or behind a QuantizeLinear, is zero all along `channel`.
-  bool is_dead(const onnx::NodeProto& node, std::size_t channel, std::size_t channels) const {
-    const auto made = made_by_.find(node.input(0));
-    const bool paired = made != made_by_.end() && is_quantization(*made->second, "QuantizeLinear");
-    const auto values = initializer(file_, paired ? made->second->input(0) : node.input(0));
-    if (!values) return false;
-    const std::size_t width =
-        values->byte_size() / static_cast<std::size_t>(std::max<std::int64_t>(values->count(), 1));
-    std::int64_t axis = attribute_int(node, "axis", 1);
-    if (axis < 0) axis += static_cast<std::int64_t>(values->shape().size());
-    if (width == 0 || axis < 0 || axis >= static_cast<std::int64_t>(values->shape().size())) return false;
-    std::size_t inner = width;
-    for (auto i = static_cast<std::size_t>(axis) + 1; i < values->shape().size(); ++i)
-      inner *= static_cast<std::size_t>(values->shape()[i]);
-    for (std::size_t i = 0; i < values->byte_size(); ++i) {
-      if (i / inner % channels == channel && values->bytes()[i] != std::byte{0}) return false;
-    }
-    return true;
-  }
-
-  void scales(const onnx::NodeProto& node) {
-    const auto scale = scale_of(node);
-    if (!scale) return;
-    const std::vector<float> values = scales_of(*scale);
-    const auto bad = std::ranges::find_if_not(values, is_usable_scale);
-    if (bad == values.end()) return;
-    const bool stored = node.op_type() == "DequantizeLinear" && is_initializer(file_, node.input(0));
-    if (stored && std::ranges::all_of(values, [](float value) { return is_usable_scale(std::abs(value)); })) {
-      const auto negative = std::ranges::count_if(values, [](float value) { return value < 0; });
-      defects_.push_back(
-          {"negative-scale", node.name(),
-           fmt::format("{} of {} in '{}' are negative: ONNX Runtime computes with them, TensorRT refuses "
-                       "them",
-                       negative, plural(values.size(), "scale"), printable(node.input(1))),
-           "flip the signs of the scale and of its stored values, around the zero point", false,
-           /*may_be_meant=*/true, /*refused_by_tensorrt=*/true});
-      return;
-    }
-    const auto index = static_cast<std::size_t>(bad - values.begin());
-    const bool dead = values.size() > 1 && *bad == 0 && is_dead(node, index, values.size());
-    std::string text = fmt::format("its scale '{}' holds {:g}", printable(node.input(1)), *bad);
-    if (values.size() > 1) text += fmt::format(" for channel {} of {}", index, values.size());
-    if (*bad > 0 && std::isfinite(*bad)) text += ", a subnormal number, which hardware may take for 0";
-    if (dead) text += ", with all weights 0";
-    add_refused("bad-scale", node, std::move(text),
-                dead ? "give it any positive scale, 1 for example: zeros stay exact, and it divides by 0 now"
-                     : "calibrate it again: a scale is a positive, finite, normal number");
   }
 
   /// ONNX's QuantizeLinear takes a scale of another type than its data from opset 23 on, that of ONNX Runtime never.

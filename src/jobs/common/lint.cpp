@@ -35,6 +35,7 @@
 #include "jobs/common/peer_samples.h"
 #include "jobs/common/runtime_check.h"
 #include "jobs/common/sources.h"
+#include "jobs/common/typed_file.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
 #include "model/model.h"
@@ -207,10 +208,20 @@ class Linter {
     }
   }
 
+  /// Scales that nodes make of constants are looked at, too. What refuses to load is looked at as it is.
+  static Model with_known_scales(const Model& model) {
+    try {
+      return as_typed_file(model);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+      return model;
+    }
+  }
+
   /// Engines run pairs that fit nothing: what `debug loss` names of them without a run.
   void look_at_pairs(const Model& model) {
     if (count_quantizers(model) == 0 && !holds_quantized_values(model)) return;
-    const Model file = normalized_file(model);
+    const Model file = normalized_file(with_known_scales(model));
     for (const QdqDefect& defect : find_qdq_defects(file)) {
       const std::string cure = defect.cure.empty() ? "" : "; cure: " + defect.cure;
       log_.add(!defect.may_be_meant, kPairs, printable(defect.text) + cure, {defect.node});

@@ -12,6 +12,7 @@
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "model/prepare.h"
+#include "plan/bad_scales.h"
 #include "plan/simulate_typed.h"
 
 namespace vernier {
@@ -26,6 +27,7 @@ bool computes_grids(const Model& file) {
     for (const onnx::NodeProto& node : graph.node()) {
       const bool quantizes = is_quantization(node, "QuantizeLinear") || is_quantization(node, "DequantizeLinear");
       for (int i = 1; quantizes && i < node.input_size(); ++i) found = found || made.contains(node.input(i));
+      for (const int i : scale_inputs(node)) found = found || made.contains(node.input(i));
       const bool constant = std::ranges::all_of(
           node.input(), [&](const std::string& input) { return input.empty() || constants.contains(input); });
       if (!constant) continue;

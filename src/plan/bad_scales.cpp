@@ -1,0 +1,212 @@
+#include "plan/bad_scales.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/text.h"
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
+#include "numerics/round.h"
+#include "plan/constant_codes.h"
+#include "plan/nbits_weight.h"
+#include "plan/normalized_file.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+using NodeMakers = std::map<std::string, const onnx::NodeProto*>;
+
+constexpr int kNone = -1;
+
+/// Where operators read scales, and which input has what the first of them is the scale of.
+struct ScaleInputs {
+  std::string_view op_type;
+  std::array<int, 3> scales;
+  std::array<int, 3> codes;
+};
+
+constexpr std::array kScaleInputs{
+    ScaleInputs{"QuantizeLinear", {1, kNone, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"DequantizeLinear", {1, kNone, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"QLinearConv", {1, 4, 6}, {0, 3, kNone}},
+    ScaleInputs{"QLinearMatMul", {1, 4, 6}, {0, 3, kNone}},
+    ScaleInputs{"QGemm", {1, 4, 7}, {0, 3, kNone}},
+    ScaleInputs{"QLinearAdd", {1, 4, 6}, {0, 3, kNone}},
+    ScaleInputs{"QLinearMul", {1, 4, 6}, {0, 3, kNone}},
+    ScaleInputs{"QLinearWhere", {2, 5, 7}, {1, 4, kNone}},
+    ScaleInputs{"QLinearConcat", {0, kNone, kNone}, {kNone, kNone, kNone}},
+    ScaleInputs{"QLinearAveragePool", {1, 3, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"QLinearGlobalAveragePool", {1, 3, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"QLinearLeakyRelu", {1, 3, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"QLinearReduceMean", {1, 3, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"QLinearSigmoid", {1, 3, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"QLinearSoftmax", {1, 3, kNone}, {0, kNone, kNone}},
+    ScaleInputs{"MatMulIntegerToFloat", {2, 3, kNone}, {0, 1, kNone}},
+    ScaleInputs{"DynamicQuantizeMatMul", {2, kNone, kNone}, {1, kNone, kNone}},
+    ScaleInputs{"QAttention", {3, 4, kNone}, {0, 1, kNone}},
+    ScaleInputs{"DynamicQuantizeLSTM", {8, 10, kNone}, {1, 2, kNone}},
+    ScaleInputs{"MatMulNBits", {2, kNone, kNone}, {1, kNone, kNone}},
+};
+
+bool is_float_scale(const Tensor& scale) {
+  return scale.dtype() == Dtype::Float32 || scale.dtype() == Dtype::Float16 || scale.dtype() == Dtype::BFloat16;
+}
+
+/// True when the constant that the node reads, directly or behind a QuantizeLinear, is zero all along `channel`.
+bool is_dead_channel(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node,
+                     const std::string& codes, std::size_t channel, std::size_t channels) {
+  const auto made = made_by.find(codes);
+  const bool paired = made != made_by.end() && is_quantization(*made->second, "QuantizeLinear");
+  const auto values = initializer(file, paired ? made->second->input(0) : codes);
+  if (!values) return false;
+  const std::size_t width = values->byte_size() / static_cast<std::size_t>(std::max<std::int64_t>(values->count(), 1));
+  const auto rank = static_cast<std::int64_t>(values->shape().size());
+  // Operators on codes have the scales of a convolution along its first dimension, and others along the last one.
+  const std::int64_t fallback = has(node, Trait::Quantizes) ? 1 : node.op_type() == "QLinearConv" ? 0 : rank - 1;
+  std::int64_t axis = attribute_int(node, "axis", fallback);
+  if (axis < 0) axis += rank;
+  if (width == 0 || axis < 0 || axis >= rank) return false;
+  std::size_t inner = width;
+  for (auto i = static_cast<std::size_t>(axis) + 1; i < values->shape().size(); ++i)
+    inner *= static_cast<std::size_t>(values->shape()[i]);
+  for (std::size_t i = 0; i < values->byte_size(); ++i) {
+    if (i / inner % channels == channel && values->bytes()[i] != std::byte{0}) return false;
+  }
+  return true;
+}
+
+/// What the constant `input` of `node` is the scale of: `codes`.
+std::optional<QdqDefect> bad_scale(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node,
+                                   const std::string& input, const std::string& codes) {
+  const auto scale = input.empty() ? std::nullopt : initializer(file, input);
+  if (!scale || !is_float_scale(*scale)) return std::nullopt;
+  const std::vector<float> values = scales_of(*scale);
+  const auto bad = std::ranges::find_if_not(values, is_usable_scale);
+  if (bad == values.end()) return std::nullopt;
+  const bool stored = node.op_type() != "QuantizeLinear" && !codes.empty() && is_initializer(file, codes);
+  if (stored && std::ranges::all_of(values, [](float value) { return is_usable_scale(std::abs(value)); })) {
+    const auto negative = std::ranges::count_if(values, [](float value) { return value < 0; });
+    return QdqDefect{"negative-scale",
+                     node.name(),
+                     fmt::format("{} of {} in '{}' are negative: ONNX Runtime computes with them, TensorRT refuses "
+                                 "them",
+                                 negative, plural(values.size(), "scale"), printable(input)),
+                     "flip the signs of the scale and of its stored values, around the zero point",
+                     false,
+                     /*may_be_meant=*/true,
+                     /*refused_by_tensorrt=*/true};
+  }
+  const auto index = static_cast<std::size_t>(bad - values.begin());
+  const bool dead = values.size() > 1 && *bad == 0 && is_dead_channel(file, made_by, node, codes, index, values.size());
+  std::string text = fmt::format("its scale '{}' holds {:g}", printable(input), *bad);
+  if (values.size() > 1) text += fmt::format(" for channel {} of {}", index, values.size());
+  if (*bad > 0 && std::isfinite(*bad)) text += ", a subnormal number, which hardware may take for 0";
+  if (dead) text += ", with all weights 0";
+  return QdqDefect{"bad-scale", node.name(), std::move(text),
+                   dead ? "give it any positive scale, 1 for example: zeros stay exact, and it divides by 0 now"
+                        : "calibrate it again: a scale is a positive, finite, normal number",
+                   /*refused=*/true};
+}
+
+/// Nothing divides by the scales of a MatMulNBits, which may be negative, and 0 for a block of zeros.
+std::optional<QdqDefect> bad_scale_of_blocks(const Model& file, const onnx::NodeProto& node) {
+  const auto scale = node.input_size() > 2 ? initializer(file, node.input(2)) : std::nullopt;
+  if (!scale || !is_float_scale(*scale)) return std::nullopt;
+  const std::vector<float> values = scales_of(*scale);
+  auto bad = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
+  for (auto zero = values.begin(); bad == values.end() && zero != values.end(); ++zero) {
+    const auto block = static_cast<std::size_t>(zero - values.begin());
+    if (*zero == 0 && !holds_one_code(file, node, block)) bad = zero;
+  }
+  if (bad == values.end()) return std::nullopt;
+  return QdqDefect{"bad-scale", node.name(),
+                   fmt::format("its scale '{}' holds {:g} for block {} of {}", printable(node.input(2)), *bad,
+                               bad - values.begin(), values.size()),
+                   "calibrate it again: a scale is a finite number, and 0 only of a block of zeros",
+                   /*refused=*/true};
+}
+
+/// The constants of a Mul that scales sums of integers, or what a Cast decodes, with the codes that they belong to.
+std::vector<std::pair<std::string, std::string>> scales_of_sums(const Model& file, const NodeMakers& made_by,
+                                                                const onnx::NodeProto& node) {
+  const auto maker = [&](const std::string& tensor) {
+    const auto found = made_by.find(tensor);
+    return found == made_by.end() ? nullptr : found->second;
+  };
+  const auto cast_of = [&](const std::string& tensor) -> const onnx::NodeProto* {
+    const onnx::NodeProto* cast = maker(tensor);
+    if (cast != nullptr && (is_onnx(*cast, "Sub") || is_onnx(*cast, "Add"))) cast = maker(cast->input(0));
+    return cast != nullptr && is_onnx(*cast, "Cast") ? cast : nullptr;
+  };
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const int side : {0, 1}) {
+    const onnx::NodeProto* const cast = cast_of(node.input(side));
+    if (cast == nullptr) continue;
+    const std::string& factor = node.input(1 - side);
+    const onnx::NodeProto* const product = maker(cast->input(0));
+    const bool sums = product != nullptr && (is_onnx(*product, "MatMulInteger") || is_onnx(*product, "ConvInteger"));
+    const auto constant = initializer(file, cast->input(0));
+    const bool decodes = constant && constant->shape().size() > 1 && constant->dtype() != Dtype::Int32 &&
+                         constant->dtype() != Dtype::Int64 && constant->dtype() != Dtype::Bool &&
+                         !is_float_scale(*constant);
+    if (!sums && !decodes) continue;
+    const std::string codes = sums ? product->input(1) : cast->input(0);
+    found.emplace_back(factor, codes);
+    const onnx::NodeProto* const scales = sums ? maker(factor) : nullptr;
+    if (scales == nullptr || !is_onnx(*scales, "Mul")) continue;
+    for (const std::string& input : scales->input()) found.emplace_back(input, codes);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<int> scale_inputs(const onnx::NodeProto& node) {
+  const auto* const row = std::ranges::find(kScaleInputs, node.op_type(), &ScaleInputs::op_type);
+  if (row == kScaleInputs.end() ||
+      !has(node, Trait::Quantizes | Trait::ComputesOnCodes | Trait::StoresCodes | Trait::Recurrent)) {
+    return {};
+  }
+  std::vector<int> inputs;
+  if (node.op_type() == "QLinearConcat") {
+    for (int i = 3; i < node.input_size(); i += 3) inputs.push_back(i);
+  }
+  for (const int input : row->scales) {
+    if (input != kNone && input < node.input_size()) inputs.push_back(input);
+  }
+  return inputs;
+}
+
+std::vector<QdqDefect> bad_scales(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node) {
+  std::vector<QdqDefect> found;
+  const auto add = [&](std::optional<QdqDefect> defect) {
+    if (defect) found.push_back(*std::move(defect));
+  };
+  if (node.op_type() == "MatMulNBits") {
+    add(bad_scale_of_blocks(file, node));
+    return found;
+  }
+  if (is_onnx(node, "Mul") && node.input_size() == 2) {
+    for (const auto& [scale, codes] : scales_of_sums(file, made_by, node)) {
+      add(bad_scale(file, made_by, node, scale, codes));
+    }
+    return found;
+  }
+  const auto* const row = std::ranges::find(kScaleInputs, node.op_type(), &ScaleInputs::op_type);
+  for (const int input : scale_inputs(node)) {
+    const auto place = static_cast<std::size_t>(std::ranges::find(row->scales, input) - row->scales.begin());
+    const int codes = place < row->codes.size() ? row->codes[place] : input - 1;
+    add(bad_scale(file, made_by, node, node.input(input), codes == kNone ? std::string() : node.input(codes)));
+  }
+  return found;
+}
+
+}  // namespace vernier

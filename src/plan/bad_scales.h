@@ -1,0 +1,22 @@
+// Scales of quantized values that no quantizer means: zero, negative, subnormal, infinite or NaN.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "plan/qdq_defects.h"
+
+namespace vernier {
+
+/// The inputs of `node` that are scales of quantized values: of QuantizeLinear and DequantizeLinear, of operators that
+/// compute on quantized values, and of those that store a weight (MatMulNBits).
+std::vector<int> scale_inputs(const onnx::NodeProto& node);
+
+/// One "bad-scale" or "negative-scale" at most for each constant scale that `node` reads. Also of a Mul that scales the
+/// sums of a MatMulInteger or ConvInteger, or a constant that a Cast decodes. `made_by`: the node of each tensor.
+std::vector<QdqDefect> bad_scales(const Model& file, const std::map<std::string, const onnx::NodeProto*>& made_by,
+                                  const onnx::NodeProto& node);
+
+}  // namespace vernier
