@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "model/cast_codes.h"
 #include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
@@ -39,10 +40,12 @@ std::size_t count_quantizers(const Model& model) {
 }
 
 bool holds_quantized_values(const Model& model) {
-  return count_nodes(model, [](const onnx::NodeProto& node) {
-           const bool dequantizes = node.op_type() == "DequantizeLinear" && has(node, Trait::Quantizes);
-           return dequantizes || has(node, Trait::ComputesOnCodes | Trait::StoresCodes);
-         }) > 0;
+  return count_nodes(model,
+                     [](const onnx::NodeProto& node) {
+                       const bool dequantizes = node.op_type() == "DequantizeLinear" && has(node, Trait::Quantizes);
+                       return dequantizes || has(node, Trait::ComputesOnCodes | Trait::StoresCodes);
+                     }) > 0 ||
+         casts_quantized_values(model);
 }
 
 std::int64_t weight_bytes(const Model& model) {

@@ -14,6 +14,7 @@
 
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
+#include "plan/cast_decoders.h"
 #include "plan/constant_codes.h"
 #include "plan/normalized_file.h"
 #include "plan/placement.h"
@@ -376,7 +377,14 @@ bool computes_on_codes(const Model& file) {
 
 Model normalized_pairs(const Model& typed) {
   Model file = normalized_file(typed);
+  dequantize_casts(file);
   return computes_on_codes(file) ? in_pair_form(file) : file;
+}
+
+bool lacks_pairs(const Model& typed) {
+  if (computes_on_codes(typed)) return true;
+  Model file = normalized_file(typed);
+  return dequantize_casts(file);
 }
 
 std::string name_in_pair_form(const std::string& name) { return without(name, "_quant"); }

@@ -20,8 +20,12 @@ namespace vernier {
 /// opsets are as they were.
 Model in_pair_form(const Model& file);
 
-/// normalized_file() of any typed file, in pair form where it computes on codes.
+/// normalized_file() of any typed file, in pair form where it computes on codes, and with a DequantizeLinear where
+/// Casts decode a weight.
 Model normalized_pairs(const Model& typed);
+
+/// Whether normalized_pairs() has pairs that the file has not.
+bool lacks_pairs(const Model& typed);
 
 /// Whether a node of the main graph computes on codes, or moves them.
 bool computes_on_codes(const Model& file);

@@ -16,6 +16,7 @@
 #include "model/output_channels.h"
 #include "numerics/round.h"
 #include "plan/bad_scales.h"
+#include "plan/cast_decoders.h"
 #include "plan/constant_codes.h"
 #include "plan/integer_bias.h"
 #include "plan/simulate_typed.h"
@@ -113,10 +114,11 @@ class Finder {
            std::ranges::any_of(node.input(), [&](const auto& input) { return decoded(input); });
   }
 
-  /// True when `tensor` is a weight in 4 bits or in blocks, which engines decode for a product in float.
+  /// True when `tensor` is a weight in 4 bits or in blocks, or one that Casts decode, for a product in float.
   bool decoded_for_float(const std::string& tensor) const {
     const onnx::NodeProto* dequantize = dequantizer_of(tensor);
     if (dequantize == nullptr) return false;
+    if (stands_for_casts(*dequantize)) return true;
     const auto codes = initializer(file_, dequantize->input(0));
     return codes && (codes->dtype() == Dtype::Int4 || codes->dtype() == Dtype::UInt4 ||
                      codes->dtype() == Dtype::Float4E2M1 || attribute_int(*dequantize, "block_size", 0) > 0);

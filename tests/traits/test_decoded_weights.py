@@ -1,5 +1,5 @@
-"""Weights that a file stores in other forms than a DequantizeLinear in front of the layer: moved on
-their way. Wrong ones are named."""
+"""Weights that a file stores in other forms than a DequantizeLinear in front of the layer: decoded by Cast and Mul, or moved on
+their way. They are quantized values for every job, and wrong ones are named."""
 import json
 
 import numpy as np
@@ -21,6 +21,23 @@ def constant_of(b, name, values, kind):
     values = np.asarray(values)
     b.initializers.append(helper.make_tensor(name, kind, values.shape, values.flatten().tolist()))
     return name
+
+
+def cast_of(b, name, codes, kind=TensorProto.INT8, to=FLOAT):
+    return b.add("Cast", [constant_of(b, f"{name}.codes", codes, kind)], f"{name}.cast", to=to)
+
+
+def castmul(b, codes, steps):
+    return b.add("Mul", [cast_of(b, "w", codes), b.constant("w.step", steps)], "w.values")
+
+
+def castdiv(b, codes, steps):
+    return b.add("Div", [cast_of(b, "w", codes), b.constant("w.step", 1 / steps)], "w.values")
+
+
+def castsubmul(b, codes, steps):
+    shifted = b.add("Sub", [cast_of(b, "w", codes + 128, TensorProto.UINT8), b.constant("w.zero", np.float32(128))], "w.shifted")
+    return b.add("Mul", [b.constant("w.step", steps), shifted], "w.values")
 
 
 def reshaped(b, codes, steps):
@@ -45,7 +62,22 @@ def grouped(b, codes, steps):
     return b.add("Transpose", [values], "w.values")
 
 
-FORMS = {form.__name__: form for form in (reshaped, half, grouped)}
+def grouped_cast(b, codes, steps):
+    rows = codes.T.reshape(WIDTH, -1, GROUP)
+    scale = b.constant("w.step", np.repeat(steps, INPUTS // GROUP).reshape(WIDTH, -1, 1))
+    values = b.add("Mul", [cast_of(b, "w", rows, TensorProto.INT4), scale], "w.groups")
+    values = b.add("Reshape", [values, b.constant("w.shape", np.array([WIDTH, INPUTS]))], "w.rows")
+    return b.add("Transpose", [values], "w.values")
+
+
+def behind(b, codes, steps):
+    """The scale follows the product."""
+    b.add("MatMul", ["x", cast_of(b, "w", codes)], "product.unscaled")
+    return b.add("Mul", ["product.unscaled", b.constant("w.step", steps)], "product")
+
+
+FORMS = {form.__name__: form for form in (castmul, castdiv, castsubmul, reshaped, half, grouped, grouped_cast, behind)}
+CASTS = ["castmul", "castdiv", "castsubmul", "grouped_cast", "behind"]
 
 
 def network(form=None, wrong="right", scale=lambda steps: steps):
@@ -91,3 +123,58 @@ def test_wrong_weights_are_named_in_any_form(form, wrong, tmp_path):
     for report in (found, lost):
         assert [defect["kind"] for defect in report.get("defects", [])] == ([] if right else ["other-values"]), report.get("defects")
         assert right or "'w'" in report["defects"][0]["text"]
+
+
+@pytest.mark.parametrize("form", [*CASTS, "reshaped", "half", "grouped"])
+def test_a_file_with_decoded_weights_is_no_float_model(form, tmp_path):
+    write(tmp_path, form)
+    report, _ = report_of(tmp_path, "diagnose", "quantized.onnx", "--int8", "--min-sqnr", "10", "--no-latency", "--no-cache", codes=(1,))
+    assert report["outcome"] == "no-float-model"
+
+
+def small(folder, build):
+    b = Builder(5, 21)
+    build(b)
+    model = b.model([("x", FLOAT, [4, INPUTS])], [("y", FLOAT, [4, 8])])
+    model.ir_version = 10
+    onnx.save(model, folder / "quantized.onnx")
+    np.savez(folder / "x.npz", x=np.random.default_rng(3).standard_normal((8, 4, INPUTS)).astype(np.float32))
+
+
+def eight_bit_float_weight(b):
+    values = b.add("Cast", [constant_of(b, "w", b.normal(INPUTS, 8), TensorProto.FLOAT8E4M3FN)], "w.values", to=FLOAT)
+    b.add("MatMul", ["x", values], "y")
+
+
+def eight_bit_float_input(b):
+    b.add("Cast", [b.add("Cast", ["x"], "x.codes", to=TensorProto.FLOAT8E4M3FN)], "x.values", to=FLOAT)
+    b.add("MatMul", ["x.values", b.constant("w", b.normal(INPUTS, 8))], "y")
+
+
+def mask(b):
+    kept = b.constant("mask", (np.arange(INPUTS) % 3 > 0).astype(np.uint8).reshape(1, -1))
+    b.add("Mul", ["x", b.add("Cast", [kept], "mask.values", to=FLOAT)], "kept")
+    b.add("MatMul", ["kept", b.constant("w", b.normal(INPUTS, 8))], "y")
+
+
+def half_weight(b):
+    values = b.add("Cast", [b.constant("w", b.normal(INPUTS, 8).astype(np.float16))], "w.values", to=FLOAT)
+    b.add("MatMul", ["x", values], "y")
+
+
+@pytest.mark.parametrize(("build", "quantized"), [(eight_bit_float_weight, True), (eight_bit_float_input, True), (mask, False),
+                                                  (half_weight, False)])
+def test_casts_hold_quantized_values_or_do_not(build, quantized, tmp_path):
+    small(tmp_path, build)
+    report, _ = report_of(tmp_path, "diagnose", "quantized.onnx", "--int8", "--min-sqnr", "10", "--no-latency", "--no-cache", codes=(0, 1))
+    assert (report["outcome"] == "no-float-model") == quantized
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan], ids=["zero", "nan"])
+@pytest.mark.parametrize("form", ["castmul", "castsubmul", "reshaped"])
+def test_scales_of_decoded_weights_that_no_quantizer_means_are_refused(form, value, tmp_path):
+    write(tmp_path, form, scale=lambda steps: np.where(np.arange(len(steps)) == 2, np.float32(value), steps))
+    linted = json.loads(vernier("check", "lint", "quantized.onnx", "--json", folder=tmp_path, codes=(1,)).stdout)
+    assert any("its scale 'w.step' holds" in entry["message"] for entry in linted["lint_entries"])
+    placed = json.loads(vernier("check", "placement", "quantized.onnx", "--json", folder=tmp_path, codes=(1,)).stdout)
+    assert "bad-scale" in {finding["rule"] for finding in placed["findings"]}

@@ -161,7 +161,7 @@ bool any_low(const SimulatedFile& file) {
 }  // namespace
 
 std::optional<Model> pairs_of_operators(const Model& typed, const Model& float_model) {
-  if (!computes_on_codes(typed) || computes_on_codes(float_model)) return std::nullopt;
+  if (!lacks_pairs(typed) || computes_on_codes(float_model)) return std::nullopt;
   return normalized_pairs(typed);
 }
 
