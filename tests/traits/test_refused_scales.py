@@ -1,4 +1,5 @@
-"""Scales that no quantizer means, wherever a file has them: every job that reads the file says so."""
+"""Scales that no quantizer means, wherever a file has them: every job that reads the file says so, and `fix --from` calibrates
+them again."""
 import json
 
 import numpy as np
@@ -110,3 +111,17 @@ def test_every_job_refuses_a_scale_that_is_none(form, bad, tmp_path):
     for job in (["verify", *both, "--min-sqnr", "10"], ["debug", "loss", *both]):
         found = json.loads(vernier(*job, folder=tmp_path, codes=codes).stdout)
         assert ("bad-scale" in {defect["kind"] for defect in found.get("defects", [])}) == (bad is not None)
+
+
+@pytest.mark.parametrize("bad", [0.0, np.nan], ids=["zero", "nan"])
+@pytest.mark.parametrize("form", ["qlinear_matmul", "pair", "divided"])
+@pytest.mark.parametrize("job", [["fix", "float.onnx", "--from", "quantized.onnx"], ["diagnose", "quantized.onnx", "--float", "float.onnx"]],
+                         ids=["fix", "diagnose"])
+def test_scales_that_engines_refuse_are_calibrated_again(job, form, bad, tmp_path):
+    write(tmp_path, form, bad)
+    done = vernier(*job, "--int8", "--data", "x.npz", "--min-sqnr", "20", "-o", "out", "--no-latency", "--no-cache",
+                   "--claim-confidence", "0.5", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["outcome"] == "nothing-needed" and report["all_low"]["outputs"][0]["sqnr_db"] > 25
+    assert any("so this run calibrates them again" in note for note in report["notes"])
+    assert vernier("verify", "float.onnx", "out/model.onnx", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path)

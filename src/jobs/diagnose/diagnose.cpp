@@ -128,7 +128,7 @@ DiagnoseReport Diagnosis::run() {
     step("all-low comparison", [&] { report_.all_low = all_low(!outputs_first); });
     if (options_.from) {
       report_.given_file = options_.from->name();
-      optional_step("given file", [&] { report_.given = given_file(); });
+      if (!typed_source_.refused) optional_step("given file", [&] { report_.given = given_file(); });
     }
     if (halves_) step("unseen samples", [&] { unseen_low_ = on_unseen(all_low_plan()); });
     const bool needless = nothing_needed();

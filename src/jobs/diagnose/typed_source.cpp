@@ -14,6 +14,7 @@
 
 #include "analysis/match_layers.h"
 #include "base/text.h"
+#include "jobs/common/typed_file.h"
 #include "jobs/diagnose/pair_clamps.h"
 #include "jobs/verify/stored_values.h"
 #include "model/contents.h"
@@ -21,6 +22,7 @@
 #include "model/model.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
+#include "plan/cast_decoders.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
 #include "plan/float_interface.h"
@@ -82,6 +84,34 @@ void require_usable_pairs(const OnnxModel& source, const Model& model) {
                 "all such faults: ‹vernier check lint MODEL›");
   }
 }
+
+/// Pairs of a file that engines refuse: what they say of their tensors is worth nothing.
+class RefusedPairs {
+ public:
+  /// `model`: in pair form.
+  explicit RefusedPairs(const Model& model) {
+    for (const FoundDefect& defect : defects_of_pairs(model, /*perhaps_meant=*/false, Target::OnnxRuntime)) {
+      if (!defect.refused) continue;
+      any_ = true;
+      // A newer opset alone makes such a pair right.
+      if (defect.kind != "newer-opset") nodes_.emplace(defect.node, defect.text);
+    }
+  }
+
+  bool any() const { return any_; }
+  bool has(const std::string& node) const { return nodes_.contains(node); }
+
+  std::vector<Note> notes(const OnnxModel& file) const {
+    if (nodes_.empty()) return {};
+    std::vector<std::string> pairs;
+    for (const auto& [node, text] : nodes_) pairs.push_back(node);
+    return {{"pairs-calibrated-again", {{"file", file.name()}, {"pairs", pairs}, {"first", nodes_.begin()->second}}}};
+  }
+
+ private:
+  bool any_ = false;
+  std::map<std::string, std::string> nodes_;  // and why
+};
 
 /// The same range under the format of `wanted`, an activation's: the largest of its ends where the grid is symmetric.
 /// Absent where that is no range of one scale.
@@ -209,10 +239,12 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   }
   TypedSource found = raise_typed_source(source, sources, precision);  // float16 and bfloat16
   const std::shared_ptr<const Model> network = sources.model(source);
-  Model read = normalized_file(*sources.model(quantized));
-  require_usable_pairs(quantized, read);
+  Model read = normalized_file(as_typed_file(*sources.model(quantized)));
+  dequantize_casts(read);
   append(found.notes, give_float_interface(read, *network));
   const Model given = in_pair_form(read);
+  const RefusedPairs refused(given);
+  found.refused = refused.any();
   const SimulatedFile file = simulate_typed(given);
   found.lost_limits = file.lost_limits;
   std::set<std::string> high;
@@ -226,6 +258,11 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
     if (twins.network_has(tensor)) found.pairs.insert(tensor);
   };
   for (const QuantizedTensor& tensor : file.quantized) {
+    if (refused.has(tensor.quantizer) || refused.has(tensor.dequantizer)) {
+      has_pair(tensor.output);
+      has_pair(tensor.tensor);
+      continue;
+    }
     behind[tensor.output] = tensor.params;
     if (tensor.quantizer.empty()) continue;
     // The pair of an output leaves its name to what it makes.
@@ -238,7 +275,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
   for (const onnx::NodeProto& node : given.proto.graph().node()) {
     on_codes += has(node, Trait::ComputesOnCodes) ? 1 : 0;
     const auto range = has(node, Trait::Quantizes) ? range_in_16_bits(given, node) : std::nullopt;
-    if (!range) continue;
+    if (!range || refused.has(node.name())) continue;
     const bool makes_codes = is_quantization(node, "QuantizeLinear");
     const std::string& tensor = makes_codes ? node.input(0) : node.output(0);
     if (!makes_codes) wide_behind[tensor] = *range;
@@ -282,6 +319,7 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
     found.notes.push_back(
         {"not-taken-from-file", {{"file", quantized.name()}, {"layers", count}, {"quantized_operators", operators}}});
   };
+  append(found.notes, refused.notes(quantized));
   not_taken(on_codes, true);
   not_taken(weights_alone, false);
   return found;

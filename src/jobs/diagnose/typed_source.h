@@ -24,6 +24,7 @@ struct TypedSource {
   std::map<std::string, QuantParams> scales;  // of tensors of the raised network, as the file has them
   /// Of tensors that the file has in 16 bits, which have no grid of ours: uint8 with the same range.
   std::map<std::string, QuantParams> ranges;
+  bool refused = false;         // engines refuse the quantized file of the network: figures of it are worth nothing
   std::set<std::string> pairs;  // activations that a quantized file of the network has pairs on; empty: there is none
   std::set<std::string> high;   // layers that the file has in float32
   std::vector<std::string> lost_limits;  // layers of the file of which TensorRT-RTX loses a limit

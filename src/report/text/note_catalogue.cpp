@@ -252,6 +252,8 @@ constexpr NoteTemplate kNotes[] = {
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
     {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
+    {"pairs-calibrated-again",
+     "engines refuse {pairs:#pair} of {file} ({pairs}), so this run calibrates them again: {first:text}"},
     {"pairs-not-measured", "the loss of its pairs was not measured: {error:text}"},
     {"pairs-saturate",
      "on x86 CPUs without VNNI, {runtime} {signed:?converts INT8 data to UINT8 and |}sums two products in 16 bits. In "
