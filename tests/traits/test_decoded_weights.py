@@ -5,7 +5,7 @@ import json
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from networks import FLOAT, Builder
 from test_traits import vernier
@@ -178,3 +178,28 @@ def test_scales_of_decoded_weights_that_no_quantizer_means_are_refused(form, val
     assert any("its scale 'w.step' holds" in entry["message"] for entry in linted["lint_entries"])
     placed = json.loads(vernier("check", "placement", "quantized.onnx", "--json", folder=tmp_path, codes=(1,)).stdout)
     assert "bad-scale" in {finding["rule"] for finding in placed["findings"]}
+
+
+@pytest.mark.parametrize("wrong", ["right", "rolled", "turned"])
+def test_a_layer_without_a_constant_to_compare_is_named_itself(wrong, tmp_path):
+    """The file has a QGemm where the float model has MatMul and Add: neither weight nor bias has a twin."""
+    write(tmp_path, "castmul")
+    values = {kept.name: numpy_helper.to_array(kept) for kept in network().graph.initializer}
+    steps = (np.abs(values["w"]).max(0) / 127).astype(np.float32)
+    codes = WRONG[wrong](np.round(values["w"] / steps)).astype(np.int8)
+    data, result = np.float32(4 / 127), np.float32(12 / 127)
+    b = Builder(412, 21)
+    b.constant("zero", np.int8(0))
+    b.add("QuantizeLinear", ["x", b.constant("x.step", data), "zero"], "x.codes")
+    b.add("QGemm", ["x.codes", "x.step", "zero", b.constant("w.codes", codes), b.constant("w.step", steps),
+                    b.constant("w.zero", np.zeros(WIDTH, np.int8)),
+                    b.constant("bias.codes", np.round(values["bias"] / (data * steps)).astype(np.int32)),
+                    b.constant("sum.step", result), "zero"], "sum.codes", domain="com.microsoft", transB=0)
+    b.add("DequantizeLinear", ["sum.codes", "sum.step", "zero"], "sum")
+    b.add("Relu", ["sum"], "relu")
+    b.add("MatMul", ["relu", b.constant("last", values["last"])], "y")
+    model = b.model([("x", FLOAT, [4, INPUTS])], [("y", FLOAT, [4, OUTPUTS])], ["com.microsoft"])
+    model.ir_version = 10
+    onnx.save(model, tmp_path / "quantized.onnx")
+    lost, _ = report_of(tmp_path, "debug", "loss", "float.onnx", "quantized.onnx", codes=(int(wrong != "right"),))
+    assert [defect["kind"] for defect in lost["defects"]] == ([] if wrong == "right" else ["lost-layer"])
