@@ -180,7 +180,8 @@ Json parse_json(std::string_view text, const std::string& where, bool unique_key
   Builder builder(unique_keys);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
     if (!builder.repeated().empty()) {
-      refuse(ErrorCode::JsonFile, where, fmt::format("the key '{}' comes twice in one object", printable(builder.repeated())));
+      refuse(ErrorCode::JsonFile, where,
+             fmt::format("the key '{}' comes twice in one object", printable(builder.repeated())));
     }
     refuse(ErrorCode::JsonFile, where, fmt::format("is not JSON: {}", builder.fault()));
   }
