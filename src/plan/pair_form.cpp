@@ -29,6 +29,9 @@ using Nodes = std::vector<Node>;
 
 constexpr int kNoInput = -1;
 
+/// In the doc_string of Q/DQ nodes that no file has.
+constexpr const char* kForOperator = "stands for an operator on quantized values";
+
 /// Where an operator on codes has what: places among its inputs. Codes are followed by their scale and zero point.
 struct Form {
   std::string_view op_type, becomes;
@@ -295,6 +298,7 @@ class PairForm {
                        const std::string& values) {
     Node node;
     node.set_op_type("DequantizeLinear");
+    node.set_doc_string(kForOperator);
     node.set_name(names_.unique(codes + "_DequantizeLinear"));
     for (const std::string& input : {codes, scale, zero}) {
       if (!input.empty()) node.add_input(input);
@@ -338,6 +342,7 @@ class PairForm {
                      const std::string& codes) {
     Node node;
     node.set_op_type("QuantizeLinear");
+    node.set_doc_string(kForOperator);
     node.set_name(names_.unique(values + "_QuantizeLinear"));
     for (const std::string& input : {values, scale, zero}) {
       if (!input.empty()) node.add_input(input);
@@ -386,6 +391,8 @@ bool lacks_pairs(const Model& typed) {
   Model file = normalized_file(typed);
   return dequantize_casts(file);
 }
+
+bool stands_for_operator(const onnx::NodeProto& node) { return node.doc_string() == kForOperator; }
 
 std::string name_in_pair_form(const std::string& name) { return without(name, "_quant"); }
 

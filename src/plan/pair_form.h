@@ -1,6 +1,8 @@
 // Files in operator form, whose layers compute on codes (QLinearConv, MatMulInteger), as files with Q/DQ pairs.
 #pragma once
 
+#include <onnx/onnx_pb.h>
+
 #include <string>
 
 #include "model/model.h"
@@ -29,6 +31,9 @@ bool lacks_pairs(const Model& typed);
 
 /// Whether a node of the main graph computes on codes, or moves them.
 bool computes_on_codes(const Model& file);
+
+/// Whether in_pair_form() made this Q/DQ node, for an operator of the file.
+bool stands_for_operator(const onnx::NodeProto& node);
 
 /// The name of the float operator in the place of the node `name` on codes.
 std::string name_in_pair_form(const std::string& name);

@@ -80,7 +80,7 @@ def divided(b, codes, steps):
 FORMS = {form.__name__: form for form in (qlinear_matmul, qgemm, dynamic_product, integer_product, packed, pair, divided)}
 
 
-def write(folder, form, bad):
+def write(folder, form, bad, opset=21):
     for name in ("float", "quantized"):
         b = Builder(77, 21)
         weight, codes, steps = parts(b, bad)
@@ -93,8 +93,8 @@ def write(folder, form, bad):
         b.initializers = [kept for kept in b.initializers if kept.name in read]
         graph = helper.make_graph(b.nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [1, INPUTS])],
                                   [helper.make_tensor_value_info("y", FLOAT, [1, OUTPUTS])], b.initializers)
-        opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
-        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), folder / f"{name}.onnx")
+        opsets = [helper.make_opsetid("", opset), helper.make_opsetid(MICROSOFT, 1)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10 if opset > 20 else 7), folder / f"{name}.onnx")
     np.savez(folder / "x.npz", x=np.random.default_rng(3).standard_normal((8, 1, INPUTS)).astype(np.float32))
 
 
@@ -125,3 +125,12 @@ def test_scales_that_engines_refuse_are_calibrated_again(job, form, bad, tmp_pat
     assert report["outcome"] == "nothing-needed" and report["all_low"]["outputs"][0]["sqnr_db"] > 25
     assert any("so this run calibrates them again" in note for note in report["notes"])
     assert vernier("verify", "float.onnx", "out/model.onnx", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path)
+
+
+def test_operators_have_scales_for_each_column_before_dequantize_linear_has(tmp_path):
+    """The pairs that stand for a QLinearMatMul are not in the file: their opset is nobody's fault."""
+    write(tmp_path, "qlinear_matmul", None, opset=11)
+    both = ["float.onnx", "quantized.onnx", "--data", "x.npz", "--json"]
+    for job in (["verify", *both, "--min-sqnr", "20"], ["debug", "loss", *both]):
+        report = json.loads(vernier(*job, folder=tmp_path).stdout)
+        assert report.get("defects", []) == []
