@@ -237,10 +237,14 @@ void require_grids_of_layers(const PlanFile& file, const Place& tensors, const M
       for (const std::string& input : node.input()) {
         const auto grid = file.tensors.find(input);
         if (grid == file.tensors.end() || is_initializer(model, input)) continue;
-        if (is_grid_of(grid->second.format, layer->second))
+        const auto others = file.other_grids.find(input);
+        const auto fits = [&](const auto& named) { return is_grid_of(named.second.format, layer->second); };
+        const bool fits_another = others != file.other_grids.end() && std::ranges::any_of(others->second, fits);
+        if (fits_another || is_grid_of(grid->second.format, layer->second)) {
           fitting.insert(input);
-        else
+        } else {
           other.emplace(input, node.name());
+        }
       }
     }
   });
