@@ -118,7 +118,7 @@ def limit_of(report, share):
         inferences = kept["sample_inferences"] - sum(test["samples"] for test in known)
         return inferences / samples + verified_passes(report)
     reference_own_low = 3
-    # On four samples, half of few, fewer of a large network, but never fewer than two (src/jobs/diagnose/single_sensitivities.cpp).
-    alone = share * min(samples, max(2, samples // 2), 4) / samples * sum("sensitivity_db" in row for row in report["layers"])
+    # On four samples, fewer of a large network, but never fewer than two (src/jobs/diagnose/single_sensitivities.cpp).
+    alone = share * min(samples, 4) / samples * sum("sensitivity_db" in row for row in report["layers"])
     curve = sum("measured_sqnr_db" in point for point in report["curve"] if point["kept"] > 0)
     return reference_own_low + alone + curve + verified_passes(report)

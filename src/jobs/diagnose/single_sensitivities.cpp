@@ -54,11 +54,8 @@ double SingleSensitivities::expected_sample_inferences() const {
 
 void SingleSensitivities::measure() { measure_on(few_samples()); }
 
-/// Of few samples half, and two at least: they only rank, and on all of them they would take many times as long as what
-/// is decided by the ranking.
 std::size_t SingleSensitivities::few_samples() const {
-  const std::size_t half = std::max<std::size_t>(2, experiment_.subject().samples->size() / 2);
-  return std::min(half, sample_count(total_macs(experiment_), std::min(measurable().size(), most_layers())));
+  return sample_count(total_macs(experiment_), std::min(measurable().size(), most_layers()));
 }
 
 bool SingleSensitivities::measure_more() {

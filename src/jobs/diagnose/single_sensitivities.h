@@ -19,9 +19,8 @@ class SingleSensitivities {
   SingleSensitivities(Experiment& experiment, Evidence& evidence, Measured& measured)
       : experiment_(experiment), evidence_(evidence), measured_(measured) {}
 
-  /// On two to four samples, as many as ten seconds of work allow, and of few samples half: mostly the hardest under
-  /// all-low. Of a network of so many nodes that all layers would take minutes, those with the largest own errors.
-  /// Fills Evidence::alone.
+  /// On two to four samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
+  /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
   void measure();
   /// Layers whose sensitivity can be measured alone: none inside a body.
   std::vector<std::string> measurable() const;

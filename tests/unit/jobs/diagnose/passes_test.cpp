@@ -61,21 +61,6 @@ TEST(Passes, OfSensitivitiesAreNoneJustInsideTheLimit) {
   EXPECT_TRUE(has_phase(diagnose(options), "sensitivity"));
 }
 
-TEST(Passes, OfSensitivitiesAreHalfOfFewSamples) {
-  // Out of reach: the search tries its two ends, and nothing else is counted.
-  constexpr std::size_t kLayers = 4, kWhole = 3;  // the reference run, local errors, everything low
-  const auto counted = [](std::size_t samples) {
-    const NetFiles files(network(kConvNet, conv_net_weights()), kConvNetInput, samples);
-    DiagnoseOptions options = files.diagnose_options({Format::Int8});
-    options.precision.high = Format::Float16;
-    options.measure.requirement = at_least_db(120);
-    options.alternatives = 0;
-    return diagnose(options).kept.value().sample_inferences - (kWhole + 2) * samples;
-  };
-  EXPECT_LE(counted(4), 2 * kLayers);
-  EXPECT_GT(counted(8), counted(4));
-}
-
 TEST(Passes, OfPicturesAreThoseOfAQuarterOfTheSamples) {
   const NetFiles files;
   const DiagnoseReport report = diagnose(files.diagnose_options({Format::Int8}));
