@@ -56,6 +56,14 @@ class CastReader {
     });
   }
 
+  std::set<std::string> weights() const {
+    std::set<std::string> found;
+    for (const Node* cast : casts_) {
+      if (is_float_type(attribute_int(*cast, "to", 0)) && decodes(*cast)) found.insert(cast->output(0));
+    }
+    return found;
+  }
+
  private:
   const Node* maker(const std::string& tensor) const {
     const auto found = makers_.find(tensor);
@@ -133,14 +141,20 @@ class CastReader {
   std::vector<const Node*> casts_;
 };
 
-}  // namespace
-
-bool casts_quantized_values(const Model& model) {
+bool has_casts(const Model& model) {
   bool casts = false;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     casts = casts || std::ranges::any_of(graph.node(), [](const Node& node) { return is_onnx(node, "Cast"); });
   });
-  return casts && CastReader(model).any();
+  return casts;
+}
+
+}  // namespace
+
+bool casts_quantized_values(const Model& model) { return has_casts(model) && CastReader(model).any(); }
+
+std::set<std::string> decoded_weights(const Model& model) {
+  return has_casts(model) ? CastReader(model).weights() : std::set<std::string>();
 }
 
 }  // namespace vernier

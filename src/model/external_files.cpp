@@ -65,10 +65,11 @@ void refuse_data_of_others(const std::filesystem::path& path, const std::string&
   const std::filesystem::path data = path.parent_path() / name;
   std::error_code ignored;
   if (name.starts_with(path.filename().string() + ".") || !std::filesystem::exists(data, ignored)) return;
+  if (std::filesystem::is_regular_file(data, ignored) && std::filesystem::file_size(data, ignored) == 0) return;
   for (const std::filesystem::path& own : external_files(path)) {
     if (std::filesystem::equivalent(own, data, ignored)) return;
   }
-  throw Error(ErrorKind::Input,
+  throw Error(ErrorCode::WouldOverwrite,
               fmt::format("‹save-external-data› {}: {} exists, and no model at {} reads it: another model may",
                           printable(name), printable(data.string()), printable(path.string())),
               "choose another name, or remove the file first");

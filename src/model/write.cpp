@@ -118,7 +118,7 @@ void write_external(const Model& model, const fs::path& path, const ExternalData
     });
   };
   if (options.one_file) {
-    write_file(options.file.empty() ? own + ".data" : options.file, outside);
+    if (!outside.empty()) write_file(options.file.empty() ? own + ".data" : options.file, outside);
   } else {
     for (std::size_t i = 0; i < outside.size(); ++i) {
       write_file(fmt::format("{}.{}.data", own, i), std::span(outside).subspan(i, 1));

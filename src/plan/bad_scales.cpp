@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "model/cast_codes.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/round.h"
@@ -134,9 +135,32 @@ std::optional<QdqDefect> bad_scale_of_blocks(const Model& file, const onnx::Node
                    /*refused=*/true};
 }
 
+/// A Mul takes any factor: one of `sums` of integers is wrong where it is 0 as well, but for a channel of zeros.
+std::optional<QdqDefect> bad_factor(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node,
+                                    const std::string& input, const std::string& codes, bool sums) {
+  const auto scale = initializer(file, input);
+  if (!scale || !is_float_scale(*scale)) return std::nullopt;
+  const std::vector<float> values = scales_of(*scale);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool lost = sums && values[i] == 0 &&
+                      (values.size() == 1 || !is_dead_channel(file, made_by, node, codes, i, values.size()));
+    if (std::isfinite(values[i]) && !lost) continue;
+    std::string text = fmt::format("its scale '{}' holds {:g}", printable(input), values[i]);
+    if (values.size() > 1) text += fmt::format(" for channel {} of {}", i, values.size());
+    return QdqDefect{"bad-scale", node.name(), std::move(text),
+                     "calibrate it again: a scale is a positive, finite, normal number", /*refused=*/true};
+  }
+  return std::nullopt;
+}
+
+/// A constant factor, with the codes that it scales.
+struct Factor {
+  std::string scale, codes;
+  bool sums = false;  // of integers; else of a weight that a Cast decodes
+};
+
 /// The constants of a Mul that scales sums of integers, or what a Cast decodes, with the codes that they belong to.
-std::vector<std::pair<std::string, std::string>> scales_of_sums(const Model& file, const NodeMakers& made_by,
-                                                                const onnx::NodeProto& node) {
+std::vector<Factor> scales_of_sums(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node) {
   const auto maker = [&](const std::string& tensor) {
     const auto found = made_by.find(tensor);
     return found == made_by.end() ? nullptr : found->second;
@@ -146,23 +170,20 @@ std::vector<std::pair<std::string, std::string>> scales_of_sums(const Model& fil
     if (cast != nullptr && (is_onnx(*cast, "Sub") || is_onnx(*cast, "Add"))) cast = maker(cast->input(0));
     return cast != nullptr && is_onnx(*cast, "Cast") ? cast : nullptr;
   };
-  std::vector<std::pair<std::string, std::string>> found;
+  std::vector<Factor> found;
   for (const int side : {0, 1}) {
     const onnx::NodeProto* const cast = cast_of(node.input(side));
     if (cast == nullptr) continue;
     const std::string& factor = node.input(1 - side);
     const onnx::NodeProto* const product = maker(cast->input(0));
     const bool sums = product != nullptr && (is_onnx(*product, "MatMulInteger") || is_onnx(*product, "ConvInteger"));
-    const auto constant = initializer(file, cast->input(0));
-    const bool decodes = constant && constant->shape().size() > 1 && constant->dtype() != Dtype::Int32 &&
-                         constant->dtype() != Dtype::Int64 && constant->dtype() != Dtype::Bool &&
-                         !is_float_scale(*constant);
+    const bool decodes = is_initializer(file, cast->input(0)) && decoded_weights(file).contains(cast->output(0));
     if (!sums && !decodes) continue;
     const std::string codes = sums ? product->input(1) : cast->input(0);
-    found.emplace_back(factor, codes);
+    found.push_back({factor, codes, sums});
     const onnx::NodeProto* const scales = sums ? maker(factor) : nullptr;
     if (scales == nullptr || !is_onnx(*scales, "Mul")) continue;
-    for (const std::string& input : scales->input()) found.emplace_back(input, codes);
+    for (const std::string& input : scales->input()) found.push_back({input, codes, sums});
   }
   return found;
 }
@@ -195,8 +216,8 @@ std::vector<QdqDefect> bad_scales(const Model& file, const NodeMakers& made_by, 
     return found;
   }
   if (is_onnx(node, "Mul") && node.input_size() == 2) {
-    for (const auto& [scale, codes] : scales_of_sums(file, made_by, node)) {
-      add(bad_scale(file, made_by, node, scale, codes));
+    for (const Factor& factor : scales_of_sums(file, made_by, node)) {
+      add(bad_factor(file, made_by, node, factor.scale, factor.codes, factor.sums));
     }
     return found;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/nibbles.h"
+#include "model/cast_codes.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "plan/constant_codes.h"
@@ -77,7 +78,8 @@ std::optional<std::vector<std::byte>> integers_in(const Tensor& zero, Dtype type
 
 class CastDecoders {
  public:
-  explicit CastDecoders(Model& model) : model_(model), names_(model), opset_(default_opset(model.proto)) {}
+  explicit CastDecoders(Model& model)
+      : model_(model), names_(model), opset_(default_opset(model.proto)), weights_(decoded_weights(model)) {}
 
   bool run() {
     for_each_graph(*model_.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
@@ -101,7 +103,7 @@ class CastDecoders {
     std::map<const Node*, Node> replaced;
     std::set<const Node*> absorbed;
     for (const Node& node : graph.node()) {
-      if (is_onnx(node, "Cast")) decode(graph, node, replaced, absorbed);
+      if (is_onnx(node, "Cast") && weights_.contains(node.output(0))) decode(graph, node, replaced, absorbed);
     }
     if (replaced.empty()) return;
     changed_ = true;
@@ -257,6 +259,7 @@ class CastDecoders {
   Model& model_;
   NamePool names_;
   int opset_;
+  const std::set<std::string> weights_;  // what Casts make of them
   bool changed_ = false;
   std::map<std::string, int> readers_;  // and outputs that return it
   std::map<std::string, const Node*> reader_of_;

@@ -42,7 +42,9 @@ double multiply_accumulates_of(const Model& model, const Sample& sample) {
   double all = 0;
   for (const Layer& layer : find_layers(shaped)) {
     if (!layer.graph.empty()) continue;
-    const onnx::NodeProto& node = *nodes.at(layer.name);
+    const auto found = nodes.find(layer.name);
+    if (found == nodes.end()) continue;
+    const onnx::NodeProto& node = *found->second;
     const bool known = std::ranges::all_of(tensors_of_products(layer, node), [&](const std::string& tensor) {
       return shapes.contains(tensor) || is_initializer(shaped, tensor);
     });
@@ -59,8 +61,8 @@ bool gpu_pays(const Model& model, const SampleSource& samples, const std::set<Fo
   try {
     return multiply_accumulates_of(model, samples.at(0)) * static_cast<double>(samples.size()) >= pays_from();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Usage) throw;
-    return false;  // the sample does not fit, which is told later
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    return false;  // what is wrong with the sample or the model is told later
   }
 }
 

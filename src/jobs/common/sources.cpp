@@ -146,6 +146,7 @@ void Sources::load_runtime_ahead() {
 void Sources::choose_device(const std::function<bool()>& pays) {
   if (options_.device.kind != DeviceKind::Auto || std::exchange(device_chosen_, true)) return;
   if (!options_.custom_operators.empty() || !gpu_may_be_there() || !pays()) return;
+  if (coming_runtime_.valid()) coming_runtime_.wait();  // two libraries are not loaded side by side
   try {
     runtime_ = Runtime::load({}, Device{DeviceKind::Cuda, 0});
     if (sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());

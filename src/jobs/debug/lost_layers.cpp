@@ -193,7 +193,9 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
     if (worst == nullptr) {
       const auto is_known = [&](const std::string& tensor) { return known_tensors.contains(read_name(tensor)); };
       if ((four_bits && *layer.own_sqnr_db >= kLostDbOfInt4) || std::ranges::any_of(seen, is_known)) continue;
-      if (!rounds && outputs_agree()) continue;
+      // Casts round as well, and are no pairs.
+      const bool casts = layer.format == Format::Float16 || layer.format == Format::BFloat16;
+      if (!rounds && (casts || outputs_agree())) continue;
       found.push_back(lost_by_itself(layer, *node, rounds));
       continue;
     }

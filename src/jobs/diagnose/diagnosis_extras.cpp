@@ -29,7 +29,10 @@ void Diagnosis::try_on_onnxruntime() {
   if (all_samples && !too_large_to_try(typed_->model())) {
     lost = what_onnxruntime_loses();
     // A run of all samples there that is as the simulation says leaves nothing to try.
-    if (typed_->by_default(*measured_) && !lost && !report_.saturated_pairs) {
+    const bool all_outputs = std::ranges::all_of(model_outputs(typed_->model()), [&](const InputInfo& output) {
+      return std::ranges::find(subject().judged, output.name) != subject().judged.end();
+    });
+    if (all_outputs && typed_->by_default(*measured_) && !lost && !report_.saturated_pairs) {
       report_.typed->onnxruntime = RuntimeCheck();
       return;
     }

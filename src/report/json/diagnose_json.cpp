@@ -350,6 +350,12 @@ DiagnoseReport diagnose_report_from_json(const std::string& text, const std::str
   DiagnoseReport report;
   read_json(json, Place(where), report);
   if (!json.contains("job") && report.command.starts_with("vernier fix ")) report.job = DiagnosisJob::Fix;
+  // Until 0.2 the scheme alone said it: "weights int8 symmetric per tensor, bias int32".
+  const std::size_t weights = report.scheme.find("weights ");
+  if (weights != std::string::npos) {
+    const std::string of_them = report.scheme.substr(weights, report.scheme.find_first_of(",;", weights) - weights);
+    report.weights_per_tensor = report.weights_per_tensor || of_them.ends_with("symmetric per tensor");
+  }
   const Json* const kept = json.find("kept");
   if (report.kept && !kept->contains("decided_by")) read_former_words(report.command, *report.kept);
   return report;
