@@ -1,6 +1,6 @@
 // Which kind of failure an Error is, for people who look one up: `vernier help E301`, docs/reference/errors.md. A code
-// never changes its meaning, and a number is never used again. Its first digit is the exit code: 2 usage, 3 input,
-// 4 backend, 7 internal.
+// never changes its meaning, and a number is never used again. Its first digit stands for the exit code: 2
+// usage, 3 input, 4 backend, 7 internal (70).
 #pragma once
 
 #include <span>

@@ -93,7 +93,7 @@ std::string codes() {
 
 std::string errors() {
   std::string text =
-      "Error codes. The first digit is the exit code: 2 usage, 3 input, 4 backend, 7 internal (70).\n"
+      "Error codes. The first digit stands for the exit code: 2 usage, 3 input, 4 backend, 7 internal (70).\n"
       "vernier help E301 explains one of them.\n\n";
   for (const ErrorPage& page : error_pages()) text += fmt::format("{}  {}\n", code_name(page.code), page.title);
   return text;
