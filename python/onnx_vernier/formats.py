@@ -31,7 +31,7 @@ def _floats(values: Any, what: str = "values") -> np.ndarray:
 def _scales(scale: Any) -> np.ndarray:
     scales = _floats(scale, "a scale").reshape(-1)
     if scales.size == 0:
-        raise UsageError("a scale is empty", "leave it out for the one of scale_of()")
+        raise UsageError("a scale is empty", "leave it out to use that of scale_of()")
     if not (np.isfinite(scales).all() and (scales > 0).all()):
         raise UsageError("a scale must be positive and finite")
     return scales
@@ -49,7 +49,7 @@ def _zero_points(zero_point: Any, name: str, count: int) -> list[int]:
     low, high = _core.code_range(name)
     outside = [int(zero) for zero in zeros.reshape(-1) if zero and not low <= zero <= high]
     if outside:
-        raise UsageError(f"zero point {outside[0]} is outside of {name}, {low} to {high}" if low < high else
+        raise UsageError(f"zero point {outside[0]} is outside the range of {name}, {low} to {high}" if low < high else
                          f"{name} has no zero point")
     return [int(zero) for zero in np.broadcast_to(zeros.reshape(-1), count)] if zeros.any() else []
 

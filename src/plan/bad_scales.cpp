@@ -112,7 +112,7 @@ std::optional<QdqDefect> bad_scale(const Model& file, const NodeMakers& made_by,
   if (*bad > 0 && std::isfinite(*bad)) text += ", a subnormal number, which hardware may take for 0";
   if (dead) text += ", with all weights 0";
   return QdqDefect{"bad-scale", node.name(), std::move(text),
-                   dead ? "give it any positive scale, 1 for example: zeros stay exact, and it divides by 0 now"
+                   dead ? "give it any positive scale, 1 for example: zeros stay exact, and nothing is divided by 0"
                         : "calibrate it again: a scale is a positive, finite, normal number",
                    /*refused=*/true};
 }
@@ -131,7 +131,7 @@ std::optional<QdqDefect> bad_scale_of_blocks(const Model& file, const onnx::Node
   return QdqDefect{"bad-scale", node.name(),
                    fmt::format("its scale '{}' holds {:g} for block {} of {}", printable(node.input(2)), *bad,
                                bad - values.begin(), values.size()),
-                   "calibrate it again: a scale is a finite number, and 0 only of a block of zeros",
+                   "calibrate it again: a scale is a finite number, and 0 only for a block of zeros",
                    /*refused=*/true};
 }
 

@@ -10,7 +10,7 @@
 namespace vernier {
 
 inline constexpr std::string_view kOneBlockOfWeight =
-    "its weight is one block, and TensorRT takes no single scale of a block (compiled, TensorRT-RTX 1.7.1)";
+    "its weight is one block, and TensorRT refuses a single scale for a block (compiled, TensorRT-RTX 1.7.1)";
 
 /// Why data of `type`, quantized in blocks along its last dimension in each run, is refused; empty: it is not.
 ///   any      2 or 3 dimensions

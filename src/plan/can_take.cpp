@@ -56,7 +56,7 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
   if (needs_scale(format)) {
     if (target == Target::TensorRt && format == Format::UInt8 && !rules.weights_only) {
-      return refuse(reason, "TensorRT takes no zero points (compiled, TensorRT-RTX 1.7.1)");
+      return refuse(reason, "TensorRT refuses zero points (compiled, TensorRT-RTX 1.7.1)");
     }
     const ScaledScheme& scheme = scaled_scheme(target, format, rules.weights_only);
     const ScaledOperator* const row = scheme.find(layer.op_type);

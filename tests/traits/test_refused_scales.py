@@ -123,7 +123,7 @@ def test_scales_that_engines_refuse_are_calibrated_again(job, form, bad, tmp_pat
                    "--claim-confidence", "0.5", "--json", folder=tmp_path)
     report = json.loads(done.stdout)
     assert report["outcome"] == "nothing-needed" and report["all_low"]["outputs"][0]["sqnr_db"] > 25
-    assert any("so this run calibrates them again" in note for note in report["notes"])
+    assert any("This run calibrates them again" in note for note in report["notes"])
     assert vernier("verify", "float.onnx", "out/model.onnx", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path)
 
 

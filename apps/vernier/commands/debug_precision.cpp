@@ -155,9 +155,8 @@ void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
 }
 
 const char* const kExitCodes =
-    "Exit code: 0 a set, or none is needed; 1 nothing passes, or stopped; 2 usage; 3 input; 4 backend; 5 nothing low "
-    "is "
-    "left; 70 internal error; 130 interrupted";
+    "Exit code: 0 a set found or none needed; 1 nothing passes, or stopped; 2 usage; 3 input; 4 backend; 5 no layer "
+    "stays low; 70 internal error; 130 interrupted";
 
 Command finish(CLI::App& app, const std::shared_ptr<PrecisionLine>& line, const std::string& command,
                const std::string& example) {

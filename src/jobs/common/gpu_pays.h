@@ -1,4 +1,4 @@
-// When ‹device› auto takes a GPU.
+// When ‹device› auto uses a GPU.
 #pragma once
 
 #include <set>

@@ -148,11 +148,12 @@ std::set<std::string> made_by(const LossyFile& file, const std::set<std::string>
 
 /// A layer whose error no single pair makes. `rounds`: without any rounding it is right.
 FoundDefect lost_by_itself(const TensorLoss& layer, const onnx::NodeProto& node, bool rounds) {
-  const std::string what = rounds ? "neither its inputs nor its weight make that error: look at its other constants"
-                                  : "no rounding makes that error: it computes something else than the float model";
+  const std::string what =
+      rounds ? "neither its inputs nor its weight explain that error: look at its other constants"
+             : "no rounding explains that error: the file computes this layer differently from the float model";
   return {"lost-layer", node.name(),
-          fmt::format("layer '{}' ({}) keeps {:.1f} dB on exact inputs, and {}", printable(layer.layer), layer.op_type,
-                      *layer.own_sqnr_db, what),
+          fmt::format("layer '{}' ({}) has an SQNR of {:.1f} dB on exact inputs, and {}", printable(layer.layer),
+                      layer.op_type, *layer.own_sqnr_db, what),
           "compare its constants and its attributes with those of the float model"};
 }
 

@@ -79,7 +79,7 @@ void doubt_moved_biases(std::vector<FoundDefect>& defects, const Model& file, co
     put_float_bias(changed, constant->second, weights);
     if (!(noise(std::move(changed)) <= *given_noise)) return true;
     defect.text += fmt::format(
-        ". With its values of the float model the layer keeps {:.1f} dB on exact inputs, with these {:.1f} dB",
+        ". On exact inputs the layer has an SQNR of {:.1f} dB with the float model's values, and {:.1f} dB with these",
         sqnr_db(would_be), sqnr_db(is));
     return false;
   });

@@ -85,7 +85,7 @@ class Refusals {
       return;
     }
     if (type_of(node, 1) == Dtype::Float8E8M0) {
-      add("refused-code-type", node.name(), "the engine has no scales in float8e8m0 outside of its own operators",
+      add("refused-code-type", node.name(), "the engine has no scales in float8e8m0 outside its own operators",
           "quantize to NVFP4 or MXFP8");
     }
   }

@@ -80,10 +80,8 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
                         plural(report.tensors.size() - shown_rows, "more layer output"));
   }
   return text +
-         wrap(
-             "local: on exact inputs; propagated: the error of the inputs. A layer that runs in FP32 passes on that "
-             "error.",
-             options.width, "  ");
+         wrap("local: on exact inputs; propagated: from the error of its inputs. FP32 layers pass that error on.",
+              options.width, "  ");
 }
 
 std::string quantizer_table(const DebugLossReport& report, const TextOptions& options) {

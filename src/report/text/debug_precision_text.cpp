@@ -88,7 +88,7 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
   if (outcome_of(report) == Outcome::FileMisses) {
     paint = Paint::Bad;
     if (text.ends_with('.')) text.pop_back();
-    text += fmt::format(" (in simulation: {} itself misses the requirement)", kOutputModel);
+    text += fmt::format(" (only in simulation: {} itself misses the requirement)", kOutputModel);
   }
   if (outcome_of(report) == Outcome::Refused) {
     paint = Paint::Bad;

@@ -104,8 +104,8 @@ constexpr NoteTemplate kNotes[] = {
      "(run, TensorRT-RTX 1.6.1). ‹accumulate› float16 simulates this for LogSoftmax, ReduceLogSumExp and "
      "LpNormalization; ‹vernier check placement› explains how to rewrite them"},
     {"high-format-worse",
-     "layers in {high} are worse than low ones: with every layer in {high} the result is {with:text}, with every layer "
-     "low {without:text}. Try ‹precision› float32"},
+     "{high} does more damage than the low formats. Every layer in {high}: {with:text}. Every layer low: "
+     "{without:text}. Try ‹precision› float32"},
     {"idle-nodes-removed", "{count:#node} without effect removed"},
     {"if-inlined",
      "If '{node}': '{condition}' is {taken} for {samples:?the sample|all # samples}, so its {taken:?then|else} branch "
@@ -194,8 +194,8 @@ constexpr NoteTemplate kNotes[] = {
     {"no-size-from-data", "‹set-unbounded-dds-upper-bound› has no effect: no size depends on data"},
     {"no-such-layer", "‹layer-precisions›: no layer is named '{pattern}'[; nearest: {nearest}]"},
     {"no-trials-left",
-     "the engine disagrees with the simulation, but after {evaluations:#simulated trial} the search had no trials or "
-     "time left to run on it"},
+     "the engine disagrees with the simulation. The search ran no trial on the engine, because its limit was reached "
+     "after {evaluations:#simulated trial}"},
     {"no-values-to-freeze", "there are no values to freeze tensors to, so they become inputs: {error:text}"},
     {"node-not-folded", "node '{node}' cannot be evaluated and was not folded"},
     {"nodes-load-alone-only", "each node loads alone, but not all together: ‹vernier check lint› has details"},
@@ -253,7 +253,7 @@ constexpr NoteTemplate kNotes[] = {
     {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
     {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
     {"pairs-calibrated-again",
-     "engines refuse {pairs:#pair} of {file} ({pairs}), so this run calibrates them again: {first:text}"},
+     "engines refuse {pairs:#pair} of {file} ({pairs}). The first: {first:text}. This run calibrates them again"},
     {"pairs-not-measured", "the loss of its pairs was not measured: {error:text}"},
     {"pairs-saturate",
      "on x86 CPUs without VNNI, {runtime} {signed:?converts INT8 data to UINT8 and |}sums two products in 16 bits. In "
