@@ -35,7 +35,7 @@ constexpr auto kPages = [] {
       ErrorPage{WithoutEffect, "An option does not apply to this command line",
                 "It belongs to another target, runner, format or option, so it would have no effect.",
                 "Leave it out, or add the option that it needs. The hint names it.", "‹vernier diagnose --help-all›"},
-      ErrorPage{UnknownName, "The model has no layer, tensor or output of this name",
+      ErrorPage{UnknownName, "There is no layer, tensor, output or repair of this name",
                 "The name has a typo, comes from another export, or changed when constants were folded.",
                 "List the names. A shell wildcard, or a regular expression between slashes, matches several.",
                 "‹vernier inspect model MODEL --show layers›"},
