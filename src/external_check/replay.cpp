@@ -134,12 +134,12 @@ void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity, co
   try {
     json = parse(read_text(path, kMostBytes), path);
   } catch (const Error&) {
-    refuse(ErrorCode::WouldOverwrite, path, "would be overwritten, but is not a debug replay", hint);
+    refuse(ErrorCode::JsonFile, path, "would be overwritten, but is not a debug replay", hint);
   }
   const Json* const said = json.find(kIdentity);
   if (said == nullptr || !said->is_object()) {
     if (json.empty() || is_entry(json.members().front().value)) return;
-    refuse(ErrorCode::WouldOverwrite, path, "would be overwritten, but is not a debug replay", hint);
+    refuse(ErrorCode::JsonFile, path, "would be overwritten, but is not a debug replay", hint);
   }
   if (text_of(*said, "sha256") == identity.model_sha256 && text_of(*said, "command") == identity.command) return;
   fs::path kept = path;

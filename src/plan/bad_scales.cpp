@@ -135,15 +135,15 @@ std::optional<QdqDefect> bad_scale_of_blocks(const Model& file, const onnx::Node
                    /*refused=*/true};
 }
 
-/// A Mul takes any factor: one of `sums` of integers is wrong where it is 0 as well, but for a channel of zeros.
+/// A Mul takes any factor, a negative one too: one is wrong if it is not finite, or 0 of a channel that holds others.
 std::optional<QdqDefect> bad_factor(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node,
-                                    const std::string& input, const std::string& codes, bool sums) {
+                                    const std::string& input, const std::string& codes) {
   const auto scale = initializer(file, input);
   if (!scale || !is_float_scale(*scale)) return std::nullopt;
   const std::vector<float> values = scales_of(*scale);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool lost = sums && values[i] == 0 &&
-                      (values.size() == 1 || !is_dead_channel(file, made_by, node, codes, i, values.size()));
+    const bool lost =
+        values[i] == 0 && (values.size() == 1 || !is_dead_channel(file, made_by, node, codes, i, values.size()));
     if (std::isfinite(values[i]) && !lost) continue;
     std::string text = fmt::format("its scale '{}' holds {:g}", printable(input), values[i]);
     if (values.size() > 1) text += fmt::format(" for channel {} of {}", i, values.size());
@@ -156,7 +156,6 @@ std::optional<QdqDefect> bad_factor(const Model& file, const NodeMakers& made_by
 /// A constant factor, with the codes that it scales.
 struct Factor {
   std::string scale, codes;
-  bool sums = false;  // of integers; else of a weight that a Cast decodes
 };
 
 /// The constants of a Mul that scales sums of integers, or what a Cast decodes, with the codes that they belong to.
@@ -180,10 +179,10 @@ std::vector<Factor> scales_of_sums(const Model& file, const NodeMakers& made_by,
     const bool decodes = is_initializer(file, cast->input(0)) && decoded_weights(file).contains(cast->output(0));
     if (!sums && !decodes) continue;
     const std::string codes = sums ? product->input(1) : cast->input(0);
-    found.push_back({factor, codes, sums});
+    found.push_back({factor, codes});
     const onnx::NodeProto* const scales = sums ? maker(factor) : nullptr;
     if (scales == nullptr || !is_onnx(*scales, "Mul")) continue;
-    for (const std::string& input : scales->input()) found.push_back({input, codes, sums});
+    for (const std::string& input : scales->input()) found.push_back({input, codes});
   }
   return found;
 }
@@ -217,7 +216,7 @@ std::vector<QdqDefect> bad_scales(const Model& file, const NodeMakers& made_by, 
   }
   if (is_onnx(node, "Mul") && node.input_size() == 2) {
     for (const Factor& factor : scales_of_sums(file, made_by, node)) {
-      add(bad_factor(file, made_by, node, factor.scale, factor.codes, factor.sums));
+      add(bad_factor(file, made_by, node, factor.scale, factor.codes));
     }
     return found;
   }

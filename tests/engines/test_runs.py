@@ -332,7 +332,8 @@ def test_trials_of_a_search_run_on_the_engine(vernier, model, mode):
     assert low["kept"]["layers"] == here["kept"]["layers"] == [] and "engine" not in here
     done = precision(vernier, model, limit, "--on", "tensorrt", "--mode", mode)
     there = json.loads(done.stdout)
-    assert done.returncode == 0 and there["kept"]["layers"] != [] and there["engine"]["figures"]["passed"], done.stderr
+    nothing_left = len(there["kept"]["layers"]) == 2  # a list that is walked may keep both
+    assert done.returncode == (5 if nothing_left else 0) and there["kept"]["layers"] != [] and there["engine"]["figures"]["passed"], done.stderr
     assert there["kept"]["objective"].endswith(" on tensorrt")
     assert "the set passes on all 3 samples, on TensorRT 11.0.0 on Stand-in GPU" in there["kept"]["proven"]
     high, none = (next(test for test in there["kept"]["tests"] if len(test["layers"]) == count) for count in (2, 0))

@@ -162,6 +162,38 @@ def half_weight(b):
     b.add("MatMul", ["x", values], "y")
 
 
+def scaled_mask(b):
+    """As attention has it: 0 or -1e4, and a table of factors with a zero among them."""
+    hidden = b.constant("hidden", (np.arange(8) % 3 == 0).astype(np.uint8).reshape(1, -1))
+    b.add("MatMul", ["x", b.constant("w", b.normal(INPUTS, 8))], "scores")
+    b.add("Mul", [b.add("Cast", [hidden], "hidden.values", to=FLOAT), b.constant("lowest", np.float32(-1e4))], "added")
+    factors = b.constant("factors", np.array([-3, -3, 0, -3, -3, -3, 0, -3], np.float32))
+    b.add("Mul", [b.add("Cast", [hidden], "again", to=FLOAT), factors], "table")
+    b.add("Softmax", [b.add("Add", [b.add("Add", ["scores", "added"], "masked"), "table"], "both")], "y", axis=-1)
+
+
+def test_masks_in_eight_bits_are_no_weights(tmp_path):
+    small(tmp_path, scaled_mask)
+    for target in ("tensorrt", "onnxruntime", "openvino"):
+        report, _ = report_of(tmp_path, "verify", "quantized.onnx", "quantized.onnx", "--min-sqnr", "20", "--target", target, codes=(0,))
+        assert report["outcome"] == "met" and report.get("defects", []) == []
+    assert vernier("check", "lint", "quantized.onnx", folder=tmp_path)
+
+
+def test_casts_to_float16_are_no_other_network(tmp_path):
+    """Squares that overflow lose a layer; no pair and no constant is to blame, and there is none."""
+    b = Builder(6)
+    b.add("Mul", ["x", b.constant("large", np.float32(300))], "stream")
+    b.add("Pow", ["stream", b.constant("two", np.float32(2))], "squares")
+    b.add("Sqrt", [b.add("ReduceMean", ["squares"], "mean", axes=[-1], keepdims=1)], "size")
+    b.add("MatMul", [b.add("Div", ["stream", "size"], "normed"), b.constant("w", b.normal(INPUTS, 8))], "y")
+    onnx.save(b.model([("x", FLOAT, [4, INPUTS])], [("y", FLOAT, [4, 8])]), tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(3).standard_normal((8, 4, INPUTS)).astype(np.float32))
+    vernier("convert", "float.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
+    report, _ = report_of(tmp_path, "debug", "loss", "float.onnx", "half.onnx", codes=(0,))
+    assert report["defects"] == []
+
+
 @pytest.mark.parametrize(("build", "quantized"), [(eight_bit_float_weight, True), (eight_bit_float_input, True), (mask, False),
                                                   (half_weight, False)])
 def test_casts_hold_quantized_values_or_do_not(build, quantized, tmp_path):

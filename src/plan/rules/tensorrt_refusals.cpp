@@ -24,7 +24,7 @@ namespace {
 
 using Node = onnx::NodeProto;
 
-constexpr std::string_view kKeepInFloat = "keep the layer in high precision (‹vernier convert --nodes-to-exclude›)";
+constexpr std::string_view kKeepInFloat = "keep the layer in high precision (‹layer-precisions› NAME:float32)";
 
 class Refusals {
  public:

@@ -70,7 +70,7 @@ Answer not_verified(const DiagnoseReport& report, const std::string& wanted) {
     answer.sentence += fmt::format(" In simulation no layer needs {}{}.", format_title(report.high),
                                    report.requirement ? ": everything in " + all_low_text(report) +
                                                             (report.repaired ? " with all accepted repairs" : "") +
-                                                            " gives " + named_figure(low, report.requirement)
+                                                            " gives " + figure_in_sentence(low, report.requirement)
                                                       : "");
   } else {
     answer.sentence += fmt::format(
@@ -175,7 +175,7 @@ Answer impossible(const DiagnoseReport& report) {
   const std::size_t fixed = raised == 0 ? 0 : lowered_layers(report) - std::min(raised, lowered_layers(report));
   const std::string every = fixed == 0 ? "every layer" : "every layer that may change";
   answer.sentence = fmt::format("No choice of layers helps: with {} in {} the result is {}, and {} is missed.", every,
-                                format_title(report.high), named_figure(best, report.requirement),
+                                format_title(report.high), figure_in_sentence(best, report.requirement),
                                 required_text(best, *report.requirement));
   if (fixed > 0) {
     answer.then(fmt::format("{} fixed in a low format by --layer-precisions. Remove some of them.",
@@ -204,7 +204,7 @@ Answer no_float_model(const DiagnoseReport& report) {
       "Without its float model, Vernier cannot tell whether {} is good enough. Compared with the stored values, {} has "
       "{}.",
       printable(report.model_file), raised ? kept_text(report) : "everything in " + all_low_text(report),
-      named_figure(figures, report.requirement));
+      figure_in_sentence(figures, report.requirement));
   answer.then("This does not show errors of the stored weights. Compare it with its float model:",
               fmt::format("{} --float FLOAT.onnx", printable(report.command)));
   return answer;
@@ -294,7 +294,7 @@ Answer searched(const DiagnoseReport& report) {
   if (outcome == Outcome::FileMisses && report.engine && report.engine->figures.passed == false) {
     answer.sentence = fmt::format("The requirement is missed on {}: with {} it measures {}, and {} is not reached.",
                                   printable(report.engine->engine), kept_text(report),
-                                  named_figure(report.engine->figures, report.requirement),
+                                  figure_in_sentence(report.engine->figures, report.requirement),
                                   required_text(report.engine->figures, *report.requirement));
     answer.then(fmt::format("The simulation measures {}. vernier verify --on compares both layer by layer.",
                             figure_text(*report.final_figures, report.requirement)));
@@ -309,7 +309,7 @@ Answer searched(const DiagnoseReport& report) {
   }
   if (outcome == Outcome::FileMisses) {
     answer.sentence = fmt::format("The requirement is missed: with {} it measures {}, and {} is not reached.",
-                                  kept_text(report), named_figure(*report.final_figures, report.requirement),
+                                  kept_text(report), figure_in_sentence(*report.final_figures, report.requirement),
                                   required_text(*report.final_figures, *report.requirement));
     answer.then("The search passed in simulation, but the output model does not. " + more_room(report) +
                 "See the notes for layers that do not support their format.");
@@ -321,10 +321,12 @@ Answer searched(const DiagnoseReport& report) {
   const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
   const std::string met =
       report.final_figures || nothing
-          ? fmt::format("{}, {} is met{}{}", named_figure(figures, report.requirement),
-                        required_text(figures, *report.requirement),
-                        !report.engine && missed_as_measured(report.other_sums) ? " with FP32 accumulation" : "",
-                        reservation_of(report, figures).clause)
+          ? fmt::format(
+                "{}, {} is met{}{}",
+                nothing ? figure_in_sentence(figures, report.requirement) : named_figure(figures, report.requirement),
+                required_text(figures, *report.requirement),
+                !report.engine && missed_as_measured(report.other_sums) ? " with FP32 accumulation" : "",
+                reservation_of(report, figures).clause)
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
@@ -378,7 +380,7 @@ Answer refused_by_runtime(const DiagnoseReport& report) {
   answer.sentence = fmt::format("ONNX Runtime {} refuses {}.", report.onnxruntime_version, kOutputModel);
   if (report.final_figures) {
     answer.sentence +=
-        fmt::format(" Simulated, it measures {}.", named_figure(*report.final_figures, report.requirement));
+        fmt::format(" Simulated, it measures {}.", figure_in_sentence(*report.final_figures, report.requirement));
   }
   answer.then("ONNX Runtime's message: " + printable(check.refused));
   answer.then(check.runs_unoptimized
@@ -410,7 +412,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
     const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
     answer.sentence =
         fmt::format("Interrupted before the search: everything in {}{} measures {}.", all_low_text(report),
-                    report.repaired ? " with all accepted repairs" : "", named_figure(low, report.requirement));
+                    report.repaired ? " with all accepted repairs" : "", figure_in_sentence(low, report.requirement));
     answer.then(same_command(report));
     return answer;
   }

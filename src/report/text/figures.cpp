@@ -131,6 +131,10 @@ std::string named_figure(const RunFigures& run, const std::optional<Requirement>
   return figure_phrase(run, requirement, "SQNR ");
 }
 
+std::string figure_in_sentence(const RunFigures& run, const std::optional<Requirement>& requirement) {
+  return figure_phrase(run, requirement, "an SQNR of ");
+}
+
 std::string nonfinite_clause(const RunFigures& run) {
   if (!run.nonfinite_inside) return {};
   return fmt::format(", but '{}' ({}) overflows inside the network", printable(run.nonfinite_inside->first),

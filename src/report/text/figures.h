@@ -30,6 +30,8 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
 
 /// The same with the name of the figure: "SQNR 24.3 dB".
 std::string named_figure(const RunFigures& run, const std::optional<Requirement>& requirement);
+/// The same behind a verb: "an SQNR of 24.3 dB".
+std::string figure_in_sentence(const RunFigures& run, const std::optional<Requirement>& requirement);
 
 /// The clause that stands next to a verdict for layers with values that are not finite; empty: there are none.
 std::string nonfinite_clause(const RunFigures& run);

@@ -378,7 +378,7 @@ TEST(DiagnoseText, SaysWhenTheWrittenFileMissesWhatTheSearchPassed) {
   report.final_figures->passed = false;
   const std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.find("The requirement is missed"), 0U);
-  EXPECT_NE(text.find("measures SQNR 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
+  EXPECT_NE(text.find("measures an SQNR of 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
   EXPECT_EQ(text.find("trtexec"), std::string::npos);
 }
 
