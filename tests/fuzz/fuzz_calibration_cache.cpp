@@ -12,7 +12,7 @@
 
 std::vector<std::string> fuzz_seeds() {
   using namespace vernier;
-  const Ranges ranges{{"a: b", RangeStats{.min = -1, .max = 2.5F}}, {"x", RangeStats{.min = 0, .max = 1e-3F}}};
+  const RangesByTensor ranges{{"a: b", RangeStats{.min = -1, .max = 2.5F}}, {"x", RangeStats{.min = 0, .max = 1e-3F}}};
   return {to_tensorrt_cache(ranges), to_ranges_json(ranges, "mse", "m.onnx", "0123456789abcdef"),
           to_onnxruntime_json(ranges, "Entropy"), R"({"x": [0, 1], "y": {"lowest": -1, "highest": {"data": [2]}}})"};
 }
