@@ -16,7 +16,6 @@
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
-#include "plan/round_node.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -36,7 +35,8 @@ struct Place {
 
 class WayBack {
  public:
-  explicit WayBack(const SimulatedFile& file) : file_(file), walk_(file.model), types_(types_of(file.model)) {
+  explicit WayBack(const SimulatedFile& file)
+      : file_(file), walk_(file.model), types_(infer_simulated_types(file.model)) {
     for (const QuantizedTensor& pair : file.quantized) pairs_[pair.output] = &pair;
   }
 
@@ -46,20 +46,6 @@ class WayBack {
   }
 
  private:
-  /// Shape inference does not know our own operators: a Round has the shape of what it reads.
-  static std::map<std::string, ValueType> types_of(Model model) {
-    for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
-      if (node.domain() != kDomain || node.op_type() != "Round") continue;
-      const std::string input = node.input(0);
-      node.clear_attribute();
-      node.clear_domain();
-      node.set_op_type("Identity");
-      node.clear_input();
-      node.add_input(input);
-    }
-    return infer_types(model);
-  }
-
   const Shape* shape_of(const std::string& tensor) const {
     const auto type = types_.find(tensor);
     return type == types_.end() || !type->second.rank_known ? nullptr : &type->second.shape;
@@ -70,12 +56,7 @@ class WayBack {
       const onnx::NodeProto* node = walk_.maker(place.tensor);
       if (const auto pair = pairs_.find(place.tensor); pair != pairs_.end()) found_.push_back(pair->second);
       if (node == nullptr || node->input_size() == 0) return;
-      if (is_onnx(*node, "Concat")) return follow_operands(*node, node->input(), place);
-      if (is_onnx(*node, "ConcatFromSequence") && attribute_int(*node, "new_axis", 0) == 0) {
-        const onnx::NodeProto* list = walk_.maker(node->input(0));
-        if (list != nullptr && is_onnx(*list, "SequenceConstruct")) follow_operands(*node, list->input(), place);
-        return;
-      }
+      if (const auto* operands = walk_.concatenated(*node)) return follow_operands(*node, *operands, place);
       if (is_onnx(*node, "Transpose")) {
         const std::vector<std::int64_t> order = attribute_ints(*node, "perm");
         if (place.axis >= static_cast<int>(order.size())) return;

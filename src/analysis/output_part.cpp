@@ -141,11 +141,12 @@ Tensor slice_of(const Tensor& output, const OutputPart& part) {
   const auto begin = static_cast<std::size_t>(exact.begin);
   const auto kept = static_cast<std::size_t>(places_of(exact, from[axis]));
   const auto step = static_cast<std::size_t>(exact.step);
+  const std::size_t run = (step == 1 ? kept : 1) * inner;  // of neighbouring values
   std::vector<float> values;
   values.reserve(outer * kept * inner);
   for (std::size_t o = 0; o < outer; ++o) {
-    for (std::size_t k = 0; k < kept; ++k) {
-      const auto row = output.floats().subspan((o * length + begin + k * step) * inner, inner);
+    for (std::size_t k = 0; k < kept * inner / std::max<std::size_t>(run, 1); ++k) {
+      const auto row = output.floats().subspan((o * length + begin + k * step) * inner, run);
       values.insert(values.end(), row.begin(), row.end());
     }
   }

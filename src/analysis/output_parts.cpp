@@ -100,7 +100,7 @@ class PartAxes {
       compared_.insert(axis_of(*node, tensor));
       return {};
     }
-    if (operands_of(*node)) return of_concat(*node, tensor, steps - 1);
+    if (walk_.concatenated(*node)) return of_concat(*node, tensor, steps - 1);
     const Shape* to = shape_of(tensor);
     const std::string& first = node->input(0);
     if (is_onnx(*node, "Transpose")) {
@@ -122,14 +122,6 @@ class PartAxes {
       if (shape_of(input)->size() == to->size()) return joined(input, steps - 1);
     }
     return {};
-  }
-
-  /// What is joined there, one after the other; null: nothing is.
-  const google::protobuf::RepeatedPtrField<std::string>* operands_of(const onnx::NodeProto& node) const {
-    if (is_onnx(node, "Concat")) return &node.input();
-    if (!is_onnx(node, "ConcatFromSequence") || attribute_int(node, "new_axis", 0) != 0) return nullptr;
-    const onnx::NodeProto* list = walk_.maker(node.input(0));
-    return list != nullptr && is_onnx(*list, "SequenceConstruct") ? &list->input() : nullptr;
   }
 
   /// `repeated`: where an axis comes to lie that repeats behind the node.
@@ -176,7 +168,7 @@ class PartAxes {
       found.push_back({axis, std::move(ends)});
       add_rounds(node, axis, operands, found, steps);
     }
-    const auto* joins = operands_of(node);
+    const auto* joins = walk_.concatenated(node);
     if (joins->empty()) return found;
     for (PartAxis& inner : joined(joins->Get(0), steps)) {
       if (std::ranges::find(found, inner.axis, &PartAxis::axis) == found.end()) found.push_back(std::move(inner));
@@ -190,7 +182,7 @@ class PartAxes {
     const Compared before = compared_;
     std::int64_t start = 0;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      for (PartAxis& inner : joined(operands_of(node)->Get(static_cast<int>(i)), steps)) {
+      for (PartAxis& inner : joined(walk_.concatenated(node)->Get(static_cast<int>(i)), steps)) {
         if (inner.axis != axis || inner.rounds == 0) continue;
         inner.first += start;
         inner.last += start;
@@ -205,7 +197,7 @@ class PartAxes {
   /// `operands`: the ends of its own.
   bool add_ends(const onnx::NodeProto& node, int axis, std::vector<std::int64_t>& ends,
                 std::vector<std::int64_t>& operands, int steps) {
-    for (const std::string& input : *operands_of(node)) {
+    for (const std::string& input : *walk_.concatenated(node)) {
       const Shape* shape = shape_of(input);
       if (shape == nullptr || axis >= static_cast<int>(shape->size())) return false;
       const std::int64_t length = (*shape)[static_cast<std::size_t>(axis)];

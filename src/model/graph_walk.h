@@ -31,6 +31,15 @@ class GraphWalk {
     return found == readers_.end() ? kNone : found->second;
   }
 
+  /// What `node` joins along an axis, in order: a Concat, or a ConcatFromSequence behind a SequenceConstruct. Null: it
+  /// does not.
+  const google::protobuf::RepeatedPtrField<std::string>* concatenated(const onnx::NodeProto& node) const {
+    if (is_onnx(node, "Concat")) return &node.input();
+    if (!is_onnx(node, "ConcatFromSequence") || attribute_int(node, "new_axis", 0) != 0) return nullptr;
+    const onnx::NodeProto* list = maker(node.input(0));
+    return list != nullptr && is_onnx(*list, "SequenceConstruct") ? &list->input() : nullptr;
+  }
+
   /// A node that reads the values of a tensor, and the name under which it does.
   struct Use {
     const onnx::NodeProto* node = nullptr;

@@ -12,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/axis_moves.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "model/prepare.h"
+#include "plan/simulate_typed.h"
 
 namespace vernier {
 namespace {
@@ -128,53 +130,10 @@ void transpose(MovedConstant& moved, const onnx::NodeProto& node) {
   moved.places = std::move(places);
 }
 
-/// The shape that a node which keeps the order of values gives to `shape`; empty: it cannot be told.
-std::optional<Shape> kept_order(const Model& model, const onnx::NodeProto& node, const Shape& shape) {
-  const auto count = element_count(shape);
-  const auto given = node.input_size() > 1 ? initializer(model, node.input(1)) : std::nullopt;
-  std::vector<std::int64_t> sizes;
-  if (given && given->dtype() == Dtype::Int64) sizes.assign(given->int64s().begin(), given->int64s().end());
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  if (is_onnx(node, "Reshape")) {
-    if (!given || sizes.empty()) return std::nullopt;
-    std::int64_t known = 1;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] == 0 && i < shape.size()) sizes[i] = shape[i];
-      if (sizes[i] > 0) known *= sizes[i];
-    }
-    std::ranges::replace(sizes, std::int64_t{-1}, known == 0 ? 0 : count / known);
-    return sizes;
-  }
-  if (is_onnx(node, "Flatten")) {
-    std::int64_t axis = attribute_int(node, "axis", 1), rows = 1;
-    if (axis < 0) axis += rank;
-    for (std::int64_t i = 0; i < axis && i < rank; ++i) rows *= shape[static_cast<std::size_t>(i)];
-    return Shape{rows, rows == 0 ? 0 : count / rows};
-  }
-  if (sizes.empty()) sizes = attribute_ints(node, "axes");
-  if (is_onnx(node, "Squeeze")) {
-    Shape kept;
-    for (std::int64_t i = 0; i < rank; ++i) {
-      const bool named = std::ranges::any_of(sizes, [&](std::int64_t axis) { return axis == i || axis + rank == i; });
-      if (sizes.empty() ? shape[static_cast<std::size_t>(i)] == 1 : named) continue;
-      kept.push_back(shape[static_cast<std::size_t>(i)]);
-    }
-    return kept;
-  }
-  if (!is_onnx(node, "Unsqueeze") || sizes.empty()) return std::nullopt;
-  const auto wider = rank + static_cast<std::int64_t>(sizes.size());
-  for (std::int64_t& axis : sizes) axis += axis < 0 ? wider : 0;
-  Shape shape_with_ones;
-  for (std::int64_t i = 0, next = 0; i < wider && next <= rank; ++i) {
-    const bool is_new = std::ranges::find(sizes, i) != sizes.end();
-    if (!is_new && next == rank) return std::nullopt;
-    shape_with_ones.push_back(is_new ? 1 : shape[static_cast<std::size_t>(next++)]);
-  }
-  return shape_with_ones;
-}
-
 /// The constant of which `tensor` is made, if nothing happens to its values but that; empty: something else does.
-std::optional<MovedConstant> moved_constant(const Model& model, const Makers& made_by, const std::string& tensor) {
+/// `types`: of the model, inferred where they are asked for first.
+std::optional<MovedConstant> moved_constant(const Model& model, const Makers& made_by, const std::string& tensor,
+                                            std::optional<std::map<std::string, ValueType>>& types) {
   std::vector<const onnx::NodeProto*> nodes;  // the last one first
   std::string source = tensor;
   while (!is_initializer(model, source)) {
@@ -190,10 +149,15 @@ std::optional<MovedConstant> moved_constant(const Model& model, const Makers& ma
     const onnx::NodeProto& step = **node;
     if (is_onnx(step, "Transpose")) {
       transpose(moved, step);
+    } else if (reshapes(step)) {
+      if (!types) types = infer_simulated_types(model);
+      const auto type = types->find(step.output(0));
+      if (type == types->end() || !type->second.rank_known) return std::nullopt;
+      const bool known = std::ranges::all_of(type->second.shape, [](std::int64_t size) { return size >= 0; });
+      if (!known || element_count(type->second.shape) != constant->count()) return std::nullopt;
+      moved.shape = type->second.shape;
     } else if (step.op_type() != "Round" && !is_onnx(step, "Identity") && !is_onnx(step, "Cast")) {
-      auto shape = kept_order(model, step, moved.shape);
-      if (!shape || element_count(*shape) != constant->count()) return std::nullopt;
-      moved.shape = *std::move(shape);
+      return std::nullopt;
     }
   }
   return moved;
@@ -250,6 +214,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
   const Makers folded_made = makers_in(folded);
   const Makers low_made = makers_in(simulated);
   FloatWeights weights;
+  std::optional<std::map<std::string, ValueType>> types;
   for (std::size_t index = 0; index < matches.pairs.size(); ++index) {
     const Match& match = matches.pairs[index];
     const onnx::NodeProto* low = computed_by(low_made, match.low);
@@ -269,7 +234,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
     }
     const auto add = [&](const std::string& wanted, std::string held, bool is_bias) {
       const auto a = initializer(*model, wanted);
-      const auto moved = moved_constant(simulated, low_made, held);
+      const auto moved = moved_constant(simulated, low_made, held, types);
       if (moved) held = moved->name;
       const auto b = initializer(simulated, held);
       const bool fits =
