@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "model/cast_codes.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/round.h"
@@ -84,6 +83,15 @@ bool is_dead_channel(const Model& file, const NodeMakers& made_by, const onnx::N
   return true;
 }
 
+/// "its scale 's' holds 0 for channel 3 of 8"
+std::string held_text(const std::string& scale, const std::vector<float>& values, std::size_t index) {
+  std::string text = fmt::format("its scale '{}' holds {:g}", printable(scale), values[index]);
+  if (values.size() > 1) text += fmt::format(" for channel {} of {}", index, values.size());
+  return text;
+}
+
+constexpr const char* kCalibrateAgain = "calibrate it again: a scale is a positive, finite, normal number";
+
 /// What the constant `input` of `node` is the scale of: `codes`.
 std::optional<QdqDefect> bad_scale(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node,
                                    const std::string& input, const std::string& codes) {
@@ -107,13 +115,12 @@ std::optional<QdqDefect> bad_scale(const Model& file, const NodeMakers& made_by,
   }
   const auto index = static_cast<std::size_t>(bad - values.begin());
   const bool dead = values.size() > 1 && *bad == 0 && is_dead_channel(file, made_by, node, codes, index, values.size());
-  std::string text = fmt::format("its scale '{}' holds {:g}", printable(input), *bad);
-  if (values.size() > 1) text += fmt::format(" for channel {} of {}", index, values.size());
+  std::string text = held_text(input, values, index);
   if (*bad > 0 && std::isfinite(*bad)) text += ", a subnormal number, which hardware may take for 0";
   if (dead) text += ", with all weights 0";
   return QdqDefect{"bad-scale", node.name(), std::move(text),
                    dead ? "give it any positive scale, 1 for example: zeros stay exact, and nothing is divided by 0"
-                        : "calibrate it again: a scale is a positive, finite, normal number",
+                        : kCalibrateAgain,
                    /*refused=*/true};
 }
 
@@ -145,10 +152,7 @@ std::optional<QdqDefect> bad_factor(const Model& file, const NodeMakers& made_by
     const bool lost =
         values[i] == 0 && (values.size() == 1 || !is_dead_channel(file, made_by, node, codes, i, values.size()));
     if (std::isfinite(values[i]) && !lost) continue;
-    std::string text = fmt::format("its scale '{}' holds {:g}", printable(input), values[i]);
-    if (values.size() > 1) text += fmt::format(" for channel {} of {}", i, values.size());
-    return QdqDefect{"bad-scale", node.name(), std::move(text),
-                     "calibrate it again: a scale is a positive, finite, normal number", /*refused=*/true};
+    return QdqDefect{"bad-scale", node.name(), held_text(input, values, i), kCalibrateAgain, /*refused=*/true};
   }
   return std::nullopt;
 }
@@ -159,7 +163,8 @@ struct Factor {
 };
 
 /// The constants of a Mul that scales sums of integers, or what a Cast decodes, with the codes that they belong to.
-std::vector<Factor> scales_of_sums(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node) {
+std::vector<Factor> factors_of(const Model& file, const NodeMakers& made_by, const std::set<std::string>& decoded,
+                               const onnx::NodeProto& node) {
   const auto maker = [&](const std::string& tensor) {
     const auto found = made_by.find(tensor);
     return found == made_by.end() ? nullptr : found->second;
@@ -176,7 +181,7 @@ std::vector<Factor> scales_of_sums(const Model& file, const NodeMakers& made_by,
     const std::string& factor = node.input(1 - side);
     const onnx::NodeProto* const product = maker(cast->input(0));
     const bool sums = product != nullptr && (is_onnx(*product, "MatMulInteger") || is_onnx(*product, "ConvInteger"));
-    const bool decodes = is_initializer(file, cast->input(0)) && decoded_weights(file).contains(cast->output(0));
+    const bool decodes = is_initializer(file, cast->input(0)) && decoded.contains(cast->output(0));
     if (!sums && !decodes) continue;
     const std::string codes = sums ? product->input(1) : cast->input(0);
     found.push_back({factor, codes});
@@ -205,7 +210,8 @@ std::vector<int> scale_inputs(const onnx::NodeProto& node) {
   return inputs;
 }
 
-std::vector<QdqDefect> bad_scales(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node) {
+std::vector<QdqDefect> bad_scales(const Model& file, const NodeMakers& made_by, const std::set<std::string>& decoded,
+                                  const onnx::NodeProto& node) {
   std::vector<QdqDefect> found;
   const auto add = [&](std::optional<QdqDefect> defect) {
     if (defect) found.push_back(*std::move(defect));
@@ -215,7 +221,7 @@ std::vector<QdqDefect> bad_scales(const Model& file, const NodeMakers& made_by, 
     return found;
   }
   if (is_onnx(node, "Mul") && node.input_size() == 2) {
-    for (const Factor& factor : scales_of_sums(file, made_by, node)) {
+    for (const Factor& factor : factors_of(file, made_by, decoded, node)) {
       add(bad_factor(file, made_by, node, factor.scale, factor.codes));
     }
     return found;

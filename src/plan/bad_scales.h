@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace vernier {
 std::vector<int> scale_inputs(const onnx::NodeProto& node);
 
 /// One "bad-scale" or "negative-scale" at most for each constant scale that `node` reads. Also of a Mul that scales the
-/// sums of a MatMulInteger or ConvInteger, or a constant that a Cast decodes. `made_by`: the node of each tensor.
+/// sums of a MatMulInteger or ConvInteger, or a weight that a Cast decodes. `made_by`: the node of each tensor;
+/// `decoded`: as decoded_weights() gives it.
 std::vector<QdqDefect> bad_scales(const Model& file, const std::map<std::string, const onnx::NodeProto*>& made_by,
-                                  const onnx::NodeProto& node);
+                                  const std::set<std::string>& decoded, const onnx::NodeProto& node);
 
 }  // namespace vernier

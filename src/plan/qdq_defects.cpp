@@ -9,9 +9,12 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
+#include "model/cast_codes.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
 #include "numerics/round.h"
@@ -35,7 +38,7 @@ std::string scale_text(const QuantParams& params) {
 
 class Finder {
  public:
-  explicit Finder(const Model& file) : file_(file), types_(infer_types(file)) {
+  explicit Finder(const Model& file) : file_(file), types_(infer_types(file)), decoded_(decoded_weights(file)) {
     for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
       for (const onnx::NodeProto& node : graph.node()) {
         for (const std::string& output : node.output()) made_by_[output] = &node;
@@ -53,7 +56,7 @@ class Finder {
 
  private:
   void look_at(const onnx::NodeProto& node) {
-    for (QdqDefect& defect : bad_scales(file_, made_by_, node)) defects_.push_back(std::move(defect));
+    for (QdqDefect& defect : bad_scales(file_, made_by_, decoded_, node)) defects_.push_back(std::move(defect));
     const bool dequantizes = is_quantization(node, "DequantizeLinear");
     if (dequantizes || is_quantization(node, "QuantizeLinear")) {
       opset(node);
@@ -412,8 +415,9 @@ class Finder {
   const Model& file_;
   std::map<std::string, ValueType> types_;
   std::map<std::string, const onnx::NodeProto*> made_by_;
-  bool quantizes_ = false;   // some activation
-  bool wrong_type_ = false;  // of a scale, was found
+  const std::set<std::string> decoded_;  // weights, by Casts
+  bool quantizes_ = false;               // some activation
+  bool wrong_type_ = false;              // of a scale, was found
   std::vector<QdqDefect> defects_;
 };
 
