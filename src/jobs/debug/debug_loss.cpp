@@ -39,6 +39,7 @@
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
+#include "jobs/verify/output_noise.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/scaled_weights.h"
 #include "jobs/verify/stored_values.h"
@@ -221,13 +222,10 @@ LayerMatches match_everything(const Subject& subject, const Model& simulated) {
 /// do not explain it. `stored`: what is wrong with constants. A few samples tell.
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
                        std::vector<FoundDefect>& stored, DebugLossReport& report) {
-  constexpr std::size_t kFewSamples = 8;
   constexpr double kAgreesDb = 30;
-  const FewSamples few(whole, kFewSamples);
-  Subject subject = whole;
-  subject.samples = &few;
-  subject.ranks = nullptr;
   const SimulatedFile& simulated = file.simulated;
+  OutputNoise noise(whole, simulated.model);
+  const Subject& subject = noise.subject();
   const auto& quantized = simulated.quantized;
   const FloatValues values = float_values(file.normalized, simulated, file.weights, file.equalized, dropped);
   const auto errors_with = [&](const std::vector<Match>& matches, const std::function<bool(std::size_t)>& stays) {
@@ -235,37 +233,17 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   };
   const auto nothing = [](std::size_t) { return false; };
   std::set<std::string> skipped = scaled_constants(file);
-  std::optional<OutputStore> known;  // of the float model
-  const auto noise_of = [&](Model model) {
-    static constexpr auto kNone = std::numeric_limits<double>::infinity();
-    try {
-      if (!known) known.emplace(outputs_of_float(subject));
-      return noise_share(run_beside_known(subject, std::move(model), *known).outputs);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Interrupted) throw;
-      return kNone;
-    }
-  };
   std::optional<bool> agree;
-  std::optional<double> noise;  // of the file
-  const Asked asked{[&] {
-                      const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; };
-                      if (!agree) {
-                        agree = std::ranges::all_of(report.figures.outputs, agrees) ||
-                                noise_of(with_float_values(simulated, values, nothing)) <= noise_of_db(kAgreesDb);
-                      }
-                      return *agree;
-                    },
-                    [&](const std::string& constant, const Tensor& wanted) -> std::optional<double> {
-                      Model changed = simulated.model;
-                      onnx::GraphProto* owner = owner_of_initializer(changed, constant);
-                      if (owner == nullptr) return std::nullopt;
-                      set_initializer(changed, *owner, constant, wanted);
-                      if (!noise) noise = noise_of(simulated.model);
-                      const double with = noise_of(std::move(changed));
-                      if (with == *noise) return 1;  // infinite, too
-                      return *noise > 0 ? with / *noise : std::numeric_limits<double>::infinity();
-                    }};
+  const Asked asked{
+      [&] {
+        const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; };
+        if (!agree) {
+          agree = std::ranges::all_of(report.figures.outputs, agrees) ||
+                  noise.of(with_float_values(simulated, values, nothing)) <= noise_of_db(kAgreesDb);
+        }
+        return *agree;
+      },
+      [&](const std::string& constant, const Tensor& wanted) { return noise.left_with(constant, wanted); }};
   const LayerMatches all = match_everything(subject, simulated.model);
   const auto of_all = errors_with(all.pairs, nothing);
   const OtherOperators other = find_other_operators(subject, simulated, file.weights, all, of_all, skipped, asked);

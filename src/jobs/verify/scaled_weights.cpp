@@ -7,10 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "analysis/beside_known.h"
-#include "analysis/figures.h"
-#include "analysis/output_store.h"
-#include "analysis/some_samples.h"
+#include "jobs/verify/output_noise.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
 #include "plan/normalized_file.h"
@@ -53,21 +50,18 @@ void put_float(Model& model, const std::string& constant, const Tensor& values) 
 
 void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
                           const SimulatedFile& simulated, const FloatWeights& weights) {
-  constexpr std::size_t kMostLayers = 16, kFewSamples = 8;
+  constexpr std::size_t kMostLayers = 16;
   if (std::ranges::none_of(defects, &FoundDefect::scaled)) return;
-  std::map<std::string, std::string> constants;  // of the simulation, by their dequantizer
-  std::map<std::string, std::string> layers;     // that read them, by their dequantizer
+  std::map<std::string, std::string> constants = constants_of_dequantizers(file, weights);
+  std::map<std::string, std::string> layers;  // that read them, by their dequantizer
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       if (node.op_type() == "MatMulNBits" && node.input_size() > 1 && weights.found.contains(node.input(1))) {
         constants[node.name()] = node.input(1);
         layers[node.name()] = node.name();
       }
-      if (!is_quantization(node, "DequantizeLinear")) continue;
-      for (const auto& [constant, weight] : weights.found) {
-        if (read_name(constant) == node.output(0)) constants[node.name()] = constant;
-      }
-      if (constants.contains(node.name())) layers[node.name()] = readers_of(file, node.output(0));
+      const bool dequantizes = is_quantization(node, "DequantizeLinear");
+      if (dequantizes && constants.contains(node.name())) layers[node.name()] = readers_of(file, node.output(0));
     }
   });
   std::map<std::string, std::vector<FoundDefect*>> scaled;  // by layer: its weight and its bias have the same factors
@@ -75,22 +69,14 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
     if (defect.scaled && layers.contains(defect.node)) scaled[layers.at(defect.node)].push_back(&defect);
   }
   if (scaled.empty() || scaled.size() > kMostLayers) return;
-  const FewSamples few(subject, kFewSamples);
-  Subject own = subject;
-  own.samples = &few;
-  own.ranks = nullptr;
-  const OutputStore known = outputs_of_float(own);
-  const auto noise = [&](Model model) {
-    return noise_share(run_beside_known(own, std::move(model), known, {}).outputs);
-  };
-  const double given = noise(simulated.model);
+  OutputNoise noise(subject, simulated.model);
   for (const auto& [layer, found] : scaled) {
     Model changed = simulated.model;
     for (const FoundDefect* defect : found) {
       const std::string& constant = constants.at(defect->node);
       put_float(changed, constant, weights.found.at(constant).values);
     }
-    if (!(noise(std::move(changed)) <= given)) continue;
+    if (!(noise.left_in(std::move(changed)) <= 1)) continue;
     for (FoundDefect* defect : found) defect->scaled = false;
   }
 }

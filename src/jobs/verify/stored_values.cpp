@@ -417,6 +417,18 @@ std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant,
   return found;
 }
 
+std::map<std::string, std::string> constants_of_dequantizers(const Model& file, const FloatWeights& weights) {
+  std::map<std::string, std::string> by_tensor, found;
+  for (const auto& [constant, weight] : weights.found) by_tensor[read_name(constant)] = constant;
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!is_quantization(node, "DequantizeLinear")) continue;
+      if (const auto made = by_tensor.find(node.output(0)); made != by_tensor.end()) found[node.name()] = made->second;
+    }
+  });
+  return found;
+}
+
 std::string readers_of(const Model& file, const std::string& tensor) {
   static const std::set<std::string_view> kPassing = {"Reshape", "Transpose", "Squeeze", "Unsqueeze",
                                                       "Flatten", "Cast",      "Identity"};

@@ -2,6 +2,7 @@
 // its Q/DQ pairs, as reports name them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ std::string readers_of(const Model& file, const std::string& tensor);
 
 /// The name of what readers of a dequantized constant get; in front of it may be one that is rounded to it.
 std::string read_name(std::string tensor);
+
+/// The constant of the simulation that each DequantizeLinear of `file` makes, by the node's name.
+std::map<std::string, std::string> constants_of_dequantizers(const Model& file, const FloatWeights& weights);
 
 /// Constants behind a DequantizeLinear whose values are not those of the float model:
 ///

@@ -1,0 +1,50 @@
+#include "jobs/verify/output_noise.h"
+
+#include <limits>
+#include <utility>
+
+#include "analysis/beside_known.h"
+#include "analysis/figures.h"
+#include "model/graph_edit.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kFewSamples = 8;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+OutputNoise::OutputNoise(const Subject& subject, const Model& file)
+    : file_(file), few_(subject, kFewSamples), subject_(subject) {
+  subject_.samples = &few_;
+  subject_.ranks = nullptr;
+}
+
+double OutputNoise::of(Model model) {
+  try {
+    if (!known_) known_.emplace(outputs_of_float(subject_));
+    return noise_share(run_beside_known(subject_, std::move(model), *known_).outputs);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    return kInfinite;
+  }
+}
+
+double OutputNoise::left_in(Model changed) {
+  if (!of_file_) of_file_ = of(file_);
+  const double with = of(std::move(changed));
+  if (with == *of_file_) return 1;
+  return *of_file_ > 0 ? with / *of_file_ : kInfinite;
+}
+
+std::optional<double> OutputNoise::left_with(const std::string& constant, const Tensor& values) {
+  Model changed = file_;
+  onnx::GraphProto* owner = owner_of_initializer(changed, constant);
+  if (owner == nullptr) return std::nullopt;
+  set_initializer(changed, *owner, constant, values);
+  return left_in(std::move(changed));
+}
+
+}  // namespace vernier
