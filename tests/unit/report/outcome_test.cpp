@@ -148,12 +148,17 @@ TEST(Outcome, AFileThatItsTargetDoesNotRunIsNeverMet) {
   }
 }
 
-TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
-  DiagnoseReport report = ended(SearchEnd::Certified, true);
+DiagnoseReport keeping_everything(SearchEnd end) {
+  DiagnoseReport report = ended(end, true);
   report.kept->layers.clear();
   for (const LayerRow& row : report.layers) {
     if (row.format != report.high) report.kept->layers.push_back(row.name);
   }
+  return report;
+}
+
+TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
+  const DiagnoseReport report = keeping_everything(SearchEnd::Certified);
   EXPECT_EQ(outcome_of(report), Outcome::NothingLeft);
   EXPECT_EQ(exit_code_of(report), 5);
   EXPECT_FALSE(gate_of(report).passed());
@@ -165,12 +170,8 @@ TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccess) {
 
 TEST(Outcome, WhatKeepsEveryLayerIsNoPlainSuccessHoweverItWasFound) {
   for (const SearchEnd end : {SearchEnd::Stopped, SearchEnd::Unstable, SearchEnd::Found}) {
-    DiagnoseReport report = ended(end, true);
+    DiagnoseReport report = keeping_everything(end);
     if (end == SearchEnd::Found) report.kept->mode = SearchMode::Bisect;
-    report.kept->layers.clear();
-    for (const LayerRow& row : report.layers) {
-      if (row.format != report.high) report.kept->layers.push_back(row.name);
-    }
     EXPECT_EQ(outcome_of(report), Outcome::NothingLeft);
     EXPECT_EQ(exit_code_of(report), 5);
     EXPECT_FALSE(gate_of(report).passed());
