@@ -14,13 +14,15 @@ enum class DeviceKind { Auto, Cpu, Cuda };
 
 struct Device {
   DeviceKind kind = DeviceKind::Auto;
-  int index = 0;  // of the GPU, as CUDA counts those that CUDA_VISIBLE_DEVICES leaves
+  /// Of the GPU, as CUDA counts those that CUDA_VISIBLE_DEVICES leaves. Without one: the first; the ranks of a job take
+  /// the GPUs of their machine in turns.
+  std::optional<int> index;
   bool operator==(const Device&) const = default;
 };
 
-/// "auto", "cpu", "cuda:1".
+/// "auto", "cpu", "cuda", "cuda:1".
 VERNIER_API std::string device_text(const Device& device);
-/// The reverse; "cuda" is the first GPU. nullopt for other texts.
+/// The reverse; nullopt for other texts.
 VERNIER_API std::optional<Device> parse_device(std::string_view text);
 
 }  // namespace vernier

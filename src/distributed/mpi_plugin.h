@@ -13,7 +13,8 @@ extern "C" {
  * others. */
 struct vernier_mpi {
   int version; /* of this struct */
-  int (*start)(int* rank, int* size);
+  /* rank_on_machine: how many ranks before this one share its memory. */
+  int (*start)(int* rank, int* size, int* rank_on_machine);
   /* all[r] = mine of rank r. Collective. */
   int (*gather_sizes)(uint64_t mine, uint64_t* all);
   /* bytes [size] that rank `root` has, to all. Collective. */
@@ -22,7 +23,7 @@ struct vernier_mpi {
   int (*finish)(void);
 };
 
-enum { VERNIER_MPI_VERSION = 1 };
+enum { VERNIER_MPI_VERSION = 2 };
 
 const struct vernier_mpi* vernier_mpi_plugin(void);
 

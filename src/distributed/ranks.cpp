@@ -35,7 +35,10 @@ Error error_of(std::size_t rank, std::span<const std::byte> bytes) {
 }  // namespace
 
 Ranks::Ranks(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), rank_(transport_->rank()), size_(transport_->size()) {}
+    : transport_(std::move(transport)),
+      rank_(transport_->rank()),
+      size_(transport_->size()),
+      rank_on_machine_(transport_->rank_on_machine()) {}
 
 std::vector<Message> Ranks::exchange(char kind, Message mine) {
   mine.push_back(static_cast<std::byte>(kind));  // behind the rest, which then stays where it is
@@ -73,6 +76,8 @@ std::size_t Ranks::least(std::size_t mine) {
   for (const Message& other : share(packer.take())) mine = std::min(mine, Unpacker(other).get<std::size_t>());
   return mine;
 }
+
+bool Ranks::agree_on(std::size_t mine) { return least(least(mine) == mine ? 1 : 0) == 1; }
 
 void Ranks::require_same(const std::string& what, const std::string& text) {
   if (alone()) return;

@@ -21,6 +21,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
+  /// How many ranks before this one are on its machine.
+  virtual std::size_t rank_on_machine() const = 0;
   /// Each rank's bytes, by rank, on every rank. All ranks must call it as often.
   virtual std::vector<Message> all_gather(Message mine) = 0;
   /// All ranks are done, and this was the last call.
@@ -35,6 +37,8 @@ class Ranks {
 
   std::size_t rank() const { return rank_; }
   std::size_t size() const { return parted_ ? 1 : size_; }
+  /// How many ranks before this one are on its machine.
+  std::size_t rank_on_machine() const { return rank_on_machine_; }
   /// The one that prints and writes files.
   bool first() const { return rank_ == 0; }
   bool alone() const { return size() == 1; }
@@ -48,6 +52,8 @@ class Ranks {
   std::vector<double> of_first(std::vector<double> mine);
   /// The smallest of all ranks' numbers, on every rank.
   std::size_t least(std::size_t mine);
+  /// Whether all ranks have the same number.
+  bool agree_on(std::size_t mine);
   /// Errors: Input when ranks have different texts, naming `what` and the rank: they do not see the same files.
   void require_same(const std::string& what, const std::string& text);
 
@@ -65,6 +71,7 @@ class Ranks {
   std::unique_ptr<Transport> transport_;
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
+  std::size_t rank_on_machine_ = 0;
   bool ended_ = false;
   bool parted_ = false;
 };

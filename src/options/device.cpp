@@ -17,21 +17,21 @@ std::string device_text(const Device& device) {
     case DeviceKind::Cuda:
       break;
   }
-  return fmt::format("cuda:{}", device.index);
+  return device.index ? fmt::format("cuda:{}", *device.index) : "cuda";
 }
 
 std::optional<Device> parse_device(std::string_view text) {
   if (text == "auto") return Device{};
-  if (text == "cpu") return Device{DeviceKind::Cpu, 0};
+  if (text == "cpu") return Device{DeviceKind::Cpu, {}};
   constexpr std::string_view kCuda = "cuda";
   if (!text.starts_with(kCuda)) return std::nullopt;
   text.remove_prefix(kCuda.size());
-  Device device{DeviceKind::Cuda, 0};
-  if (text.empty()) return device;
+  if (text.empty()) return Device{DeviceKind::Cuda, {}};
+  int index = 0;
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + 1, end, device.index);
-  if (text.front() != ':' || error != std::errc() || stop != end || device.index < 0) return std::nullopt;
-  return device;
+  const auto [stop, error] = std::from_chars(text.data() + 1, end, index);
+  if (text.front() != ':' || error != std::errc() || stop != end || index < 0) return std::nullopt;
+  return Device{DeviceKind::Cuda, index};
 }
 
 }  // namespace vernier

@@ -83,6 +83,22 @@ def test_a_gpu_that_is_not_there(folder):
     assert done.returncode == 4 and "there is no GPU cuda:3: the NVIDIA driver finds 1" in done.stderr
 
 
+@pytest.mark.skipif(not os.environ.get("CI") and shutil.which("mpirun.mpich") is None, reason="mpirun.mpich is not here")
+@pytest.mark.parametrize("device, says", [
+    ("cuda", "no CUDA build of ONNX Runtime was found"),  # both ranks take the one GPU
+    ("cuda:1", "there is no GPU cuda:1"),
+    ("auto", None),
+])
+def test_ranks_share_what_there_is(folder, device, says):
+    environment = {**os.environ, "VIRTUAL_ENV": "/nonexistent", "VERNIER_ONNXRUNTIME_GPU": "/nonexistent",
+                   "LD_LIBRARY_PATH": f"{build(folder)}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    job = ["mpirun.mpich", "-n", "2", PROGRAM, "verify", "m.onnx", "m.onnx", "--data", "x.npz", "--device", device]
+    done = subprocess.run(job, cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == (0 if says is None else 4), done.stderr
+    if says is not None:
+        assert done.stderr.count("error:") == 1 and says in done.stderr
+
+
 def test_a_library_that_is_missing(folder):
     if "libcudart.so" in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout:
         pytest.skip("the loader finds NVIDIA's libraries")

@@ -248,7 +248,8 @@ std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::
 
 std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::path>& libraries,
                                              const Device& device) {
-  std::shared_ptr<const Runtime> plain = device.kind == DeviceKind::Cuda ? load_gpu_runtime(device.index) : load();
+  std::shared_ptr<const Runtime> plain =
+      device.kind == DeviceKind::Cuda ? load_gpu_runtime(device.index.value_or(0)) : load();
   if (libraries.empty()) return plain;
   static std::mutex mutex;
   static std::map<std::pair<const Runtime*, std::vector<fs::path>>, std::weak_ptr<const Runtime>> loaded;

@@ -222,9 +222,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   check_carries(original, options.carries);
   loaded.samples = sources.samples(original);
   loaded.calibration = sources.calibration(original);
-  if (job_ranks().alone()) {
-    sources.choose_device([&] { return gpu_pays(original, *loaded.samples, preparation.formats); });
-  }
+  sources.choose_device([&] { return gpu_pays(original, *loaded.samples, preparation.formats); });
   loaded.subject.runtime = sources.runtime();
 
   if (!options.partial_folder.empty()) loaded.partial = std::make_shared<PartialRuns>(options.partial_folder);
@@ -266,8 +264,12 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
   if (loaded.samples->size() == 0) throw Error(ErrorCode::NoSamples, "zero samples: nothing can be measured");
-  if (subject.runtime->gpu() != nullptr && subject.ranks->alone()) {  // ranks would have to agree
-    const std::string why = choose_batch(subject);
+  if (subject.runtime->gpu() != nullptr) {
+    std::string why = choose_batch(subject);
+    if (!subject.ranks->agree_on(subject.batch)) {  // other GPUs, other sums
+      set_batch(subject, 1);
+      why = "ranks found different batches";
+    }
     const std::string text = why.empty() ? fmt::format("{} samples run as one", subject.batch)
                                          : fmt::format("samples run one by one: {}", why);
     if (sources.sinks().info) sources.sinks().info(text);

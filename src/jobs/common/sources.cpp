@@ -12,6 +12,8 @@
 
 #include "analysis/alike_samples.h"
 #include "base/text.h"
+#include "distributed/ranks.h"
+#include "engines/cuda/gpu.h"
 #include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/runtime.h"
@@ -105,6 +107,15 @@ void warn_of_skipped_images(const SampleSource& opened, const JobSinks& sinks) {
   sinks.warn({"images-skipped", {{"images", static_cast<std::int64_t>(skipped.size())}, {"first", skipped.front()}}});
 }
 
+/// ‹device› cuda without an index, on one of several ranks: those of a machine take its GPUs in turns.
+Device of_rank(Device device) {
+  const std::size_t before = job_ranks().rank_on_machine();
+  if (device.kind != DeviceKind::Cuda || device.index || before == 0) return device;
+  const std::size_t gpus = std::max<std::size_t>(1, ask_driver().gpus.size());
+  device.index = static_cast<int>(before % gpus);
+  return device;
+}
+
 }  // namespace
 
 Progress progress_of(const JobSinks& sinks) {
@@ -127,8 +138,8 @@ Sources::Sources(const Sources& read, const JobSinks& sinks)
 
 const std::shared_ptr<const Runtime>& Sources::runtime() {
   if (runtime_ != nullptr) return runtime_;
-  runtime_ =
-      coming_runtime_.valid() ? coming_runtime_.get() : Runtime::load(options_.custom_operators, options_.device);
+  runtime_ = coming_runtime_.valid() ? coming_runtime_.get()
+                                     : Runtime::load(options_.custom_operators, of_rank(options_.device));
   if (runtime_->gpu() != nullptr && sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
   return runtime_;
 }
@@ -136,7 +147,7 @@ const std::shared_ptr<const Runtime>& Sources::runtime() {
 void Sources::load_runtime_ahead() {
   // Libraries of operators are tried in a copy of the process, in which what another thread locked stays locked.
   if (runtime_ != nullptr || coming_runtime_.valid() || !options_.custom_operators.empty()) return;
-  coming_runtime_ = std::async(std::launch::async, [device = options_.device] {
+  coming_runtime_ = std::async(std::launch::async, [device = of_rank(options_.device)] {
     std::shared_ptr<const Runtime> loaded = Runtime::load({}, device);
     if (loaded->gpu() != nullptr) warm_up(loaded);
     return loaded;
@@ -145,14 +156,27 @@ void Sources::load_runtime_ahead() {
 
 void Sources::choose_device(const std::function<bool()>& pays) {
   if (options_.device.kind != DeviceKind::Auto || std::exchange(device_chosen_, true)) return;
-  if (!options_.custom_operators.empty() || !gpu_may_be_there() || !pays()) return;
+  std::shared_ptr<const Runtime> on_gpu;
+  if (options_.custom_operators.empty() && gpu_may_be_there() && pays()) on_gpu = gpu_of_rank();
+  // Ranks must get the same figures.
+  if (job_ranks().least(on_gpu == nullptr ? 0 : 1) == 0) return;
+  runtime_ = std::move(on_gpu);
+  if (sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
+}
+
+std::shared_ptr<const Runtime> Sources::gpu_of_rank() {
+  const auto on_cpu = [&](const std::string& why) {
+    if (sinks_.info) sinks_.info("networks run on the CPU: " + why);
+    return nullptr;
+  };
   if (coming_runtime_.valid()) coming_runtime_.wait();  // two libraries are not loaded side by side
+  const std::size_t before = job_ranks().rank_on_machine();
+  if (before > 0 && before >= ask_driver().gpus.size()) return on_cpu("this machine has more ranks than GPUs");
   try {
-    runtime_ = Runtime::load({}, Device{DeviceKind::Cuda, 0});
-    if (sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
+    return Runtime::load({}, of_rank({DeviceKind::Cuda, {}}));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
-    if (sinks_.info) sinks_.info(fmt::format("networks run on the CPU: {}", error.what()));
+    return on_cpu(error.what());
   }
 }
 

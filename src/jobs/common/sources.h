@@ -61,8 +61,9 @@ class Sources {
   const std::shared_ptr<const Runtime>& runtime();
   /// Begins to load it beside what comes next, which reads models. Errors are told by runtime().
   void load_runtime_ahead();
-  /// With ‹device› auto: runtime() is from here on that of a GPU, if there is one that works and `pays` says so. It is
-  /// asked once a job, and only where there may be a GPU. What is missing for a GPU is told, and no error.
+  /// With ‹device› auto: runtime() is from here on that of a GPU, if there is one that works and `pays` says so, on
+  /// every rank. It is asked once a job, and only where there may be a GPU. What is missing for a GPU is told, and no
+  /// error. All ranks must call it.
   void choose_device(const std::function<bool()>& pays);
 
   /// The parts of the judged outputs, once they are known: a job judges the same ones on all of its samples.
@@ -72,6 +73,9 @@ class Sources {
   const JobSinks& sinks() const { return sinks_; }
 
  private:
+  /// With ‹device› auto: a runtime on the GPU of this rank; null where there is none that works, which is told.
+  std::shared_ptr<const Runtime> gpu_of_rank();
+
   struct Opened {
     std::vector<InputInfo> inputs;
     std::shared_ptr<const SampleSource> source;

@@ -184,6 +184,14 @@ TEST(Ranks, DifferentFilesAreRefusedOnAll) {
   });
 }
 
+TEST(Ranks, AgreeOnlyIfAllHaveTheSameNumber) {
+  on_ranks(3, [](Ranks& ranks) {
+    EXPECT_TRUE(ranks.agree_on(13));
+    EXPECT_FALSE(ranks.agree_on(ranks.rank() == 1 ? 11 : 13));
+    EXPECT_FALSE(ranks.agree_on(ranks.rank() == 1 ? 13 : 11));
+  });
+}
+
 TEST(Ranks, WhatPartsIsAlone) {
   on_ranks(2, [](Ranks& ranks) {
     ranks.part();
