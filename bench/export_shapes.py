@@ -18,7 +18,7 @@ def llama(b, width=1024, inner=2816, layers=9, vocabulary=32000, heads=16):
     head = width // heads
     table = b.weight("model.embed_tokens.weight", vocabulary, width, size=0.05)
     x = b.add("Gather", [table, "input_ids"], "embedding")
-    mask = causal_mask(b)
+    mask = causal_mask(b, TOKENS)
     angles = np.outer(np.arange(TOKENS), 1e4 ** (-np.arange(0, head, 2) / head)).astype(np.float32)
     cos = b.constant("cos", np.tile(np.cos(angles), 2)[None, None])
     sin = b.constant("sin", np.tile(np.sin(angles), 2)[None, None])
@@ -63,7 +63,7 @@ def llama(b, width=1024, inner=2816, layers=9, vocabulary=32000, heads=16):
     b.add("Transpose", [table], "lm_head.weight", perm=[1, 0])
     b.add("MatMul", [rms(x, "norm"), "lm_head.weight"], "logits")
     outputs = [("logits", FLOAT, [1, TOKENS, vocabulary])] + [(name, FLOAT, [1, heads, TOKENS, head]) for name in caches]
-    return [("input_ids", INT64, [1, TOKENS])], outputs, {"input_ids": token_ids(b, vocabulary)}
+    return [("input_ids", INT64, [1, TOKENS])], outputs, {"input_ids": token_ids(b, vocabulary, TOKENS)}
 
 
 @shape(opset=17)
@@ -103,7 +103,7 @@ def gpt2(b, width=768, layers=12, vocabulary=50257, heads=12):
     b.add("Gather", [table, "input_ids"], "words")
     b.add("Slice", [places, b.ints(0), b.ints(TOKENS), b.ints(0)], "places")
     x = b.add("Add", ["words", "places"], "embedded")
-    mask = causal_mask(b)
+    mask = causal_mask(b, TOKENS)
 
     def conv1d(source, name, width_in, width_out):
         b.reshape(source, f"{name}.rows", -1, width_in)
@@ -135,7 +135,7 @@ def gpt2(b, width=768, layers=12, vocabulary=50257, heads=12):
     b.add("Transpose", [table], "lm_head.weight", perm=[1, 0])
     b.add("MatMul", [b.norm(x, "transformer.ln_f", width), "lm_head.weight"], "logits")
     outputs = [("logits", FLOAT, [1, TOKENS, vocabulary])] + [(name, FLOAT, [1, heads, TOKENS, width // heads]) for name in caches]
-    return [("input_ids", INT64, [1, TOKENS])], outputs, {"input_ids": token_ids(b, vocabulary)}
+    return [("input_ids", INT64, [1, TOKENS])], outputs, {"input_ids": token_ids(b, vocabulary, TOKENS)}
 
 
 @shape(opset=17)

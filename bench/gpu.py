@@ -1,10 +1,12 @@
 """The same command on the CPU and on a GPU: its answer and its time; writes bench/results/gpu.json.
 
     python bench/gpu.py [--program build/release/apps/vernier/vernier] [--only CASE ...] [--repeat 3] [--samples 100] [--torchvision]
+    python bench/gpu.py --ranks 1 2 4 [--mpirun mpirun]
 
 Each case runs `vernier diagnose` with --device cpu and --device cuda, without cached measurements, and compares what both keep, the
 figure of the output model, and each layer's local error. --torchvision adds ViT-B/16 and ResNet-50 with random weights, with an open
 and with a fixed first dimension (samples run as one, or one by one); they need torch and torchvision.
+--ranks runs ViT-B/16 with 256 images under mpirun instead, a GPU for each rank, and adds a row of its own.
 VERNIER_ONNXRUNTIME_GPU, and VERNIER_ORT_LIBRARY of the same version, say where ONNX Runtime is.
 """
 import argparse
@@ -44,8 +46,8 @@ def phases_of(told):
     return {name: float(seconds) for name, seconds in re.findall(r"^info: ([^:]+): ([0-9.]+) s$", told, re.MULTILINE)}
 
 
-def run(program, model, data, options, device, repeat):
-    command = [program, "diagnose", model, "--data", data, *options, "--device", device, "--json", "-v", "--no-cache", "--no-latency",
+def run(program, model, data, options, device, repeat, launcher=()):
+    command = [*launcher, program, "diagnose", model, "--data", data, *options, "--device", device, "--json", "-v", "--no-cache", "--no-latency",
                "--options", "0"]
     seconds = []
     for _ in range(repeat):
@@ -74,13 +76,13 @@ def largest_difference(one, other):
     return max(differences)
 
 
-def torchvision_cases(folder):
+def torchvision_cases(folder, images=64):
     """Networks of real size with random weights, and random images: {name: (model, data, options)}."""
     import torch
     import torchvision
 
     data = folder / "images.npy"
-    np.save(data, np.random.default_rng(1).standard_normal((64, 1, 3, 224, 224)).astype(np.float32))
+    np.save(data, np.random.default_rng(1).standard_normal((images, 1, 3, 224, 224)).astype(np.float32))
     cases = {}
     for name, build, limit in (("ViT-B/16", torchvision.models.vit_b_16, "30"), ("ResNet-50", torchvision.models.resnet50, "36")):
         torch.manual_seed(1)
@@ -91,8 +93,29 @@ def torchvision_cases(folder):
             file = folder / f"{build.__name__}-{dimension}.onnx"
             torch.onnx.export(model, torch.zeros(2 if axes else 1, 3, 224, 224), str(file), opset_version=17, input_names=["x"],
                               dynamic_axes=axes, dynamo=False)
-            cases[f"{name}, {dimension} batch, INT8, {limit} dB, 64 samples"] = (file, lambda: data, ["--int8", "--min-sqnr", limit])
+            cases[f"{name}, {dimension} batch, INT8, {limit} dB, {images} samples"] = (file, lambda: data, ["--int8", "--min-sqnr", limit])
     return cases
+
+
+def several_gpus(arguments, results, folder):
+    """The same job on one GPU, and with a rank for each of several."""
+    name, (model, data, options) = next((name, case) for name, case in torchvision_cases(folder, images=256).items()
+                                        if "ViT" in name and "fixed" in name)
+    rows = {}
+    for ranks in arguments.ranks:
+        launcher = [] if ranks == 1 else [*arguments.mpirun.split(), "-n", str(ranks)]
+        rows[str(ranks)] = run(arguments.program, model, data(), options, "cuda", arguments.repeat, launcher)
+        print(ranks, json.dumps({key: value for key, value in rows[str(ranks)].items() if key != "local"}), flush=True)
+    one = rows[str(arguments.ranks[0])]
+    for row in rows.values():
+        if "error" in row:
+            continue
+        row["faster"] = round(one["seconds"] / row["seconds"], 2)
+        row["same_answer"] = all(row[key] == one[key] for key in ("kept", "certified", "outputs", "local"))
+    for row in rows.values():
+        row.pop("local", None)
+    results[f"{name}, several GPUs"] = {"ranks": rows, "options": options, "cores": os.cpu_count(),
+                                        "date": datetime.date.today().isoformat()}
 
 
 def main():
@@ -102,11 +125,17 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--torchvision", action="store_true")
+    parser.add_argument("--ranks", type=int, nargs="*", default=[])
+    parser.add_argument("--mpirun", default="mpirun")
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
     arguments = parser.parse_args()
     results = json.loads(arguments.results.read_text()) if arguments.results.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
+        if arguments.ranks:
+            several_gpus(arguments, results, folder)
+            arguments.results.write_text(json.dumps(results, indent=1) + "\n")
+            return
         cases = {name: (model_file(network), lambda network=network: make(folder, network, arguments.samples), options)
                  for name, (network, options) in CASES.items()}
         if arguments.torchvision:
