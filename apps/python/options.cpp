@@ -187,7 +187,8 @@ void add_searching(nb::module_& module) {
       .def_rw("labels", &LabelRequirement::labels)
       .def_rw("offset", &LabelRequirement::offset)
       .def_rw("top", &LabelRequirement::top)
-      .def_rw("min_share", &LabelRequirement::min_share);
+      .def_rw("min_share", &LabelRequirement::min_share)
+      .def_rw("confidence", &LabelRequirement::confidence);
   nb::class_<MetricFunction>(module, "MetricFunction")
       .def_static("of", metric_of, nb::arg("function"), nb::arg("name"), nb::arg("min").none(), nb::arg("max").none());
   nb::class_<TaskRequirement>(module, "TaskRequirement")
@@ -305,6 +306,7 @@ void add_options(nb::module_& module) {
                                entry.words.least, entry.words.most, choices));
   }
   module.attr("TABLE") = rows;
+  module.attr("CLAIM_CONFIDENCE") = kClaimConfidence;
   nb::dict words;
   add_words<Format>(words, "Format");
   add_words<Metric>(words, "Metric");

@@ -28,7 +28,7 @@ inline constexpr auto kNoSplit =
 inline constexpr auto kConfidence =
     row<DiagnoseOptions>("--claim-confidence C",
                          "Confidence that new samples meet the requirement, from 0.5 to below 1; with 0.5 the figure "
-                         "itself decides (default: 0.9)");
+                         "itself decides (default: 0.9; with --labels 0.5)");
 inline constexpr auto kNoCache =
     row<DiagnoseOptions>("--no-cache",
                          "Measure everything anew, and keep nothing (default: local errors, sensitivities and trials "
@@ -75,8 +75,8 @@ inline constexpr auto kDiagnosis = table(
     row<DiagnoseOptions>("")
         .python("claim_confidence", kDiagnosing,
                 "confidence that new samples meet the requirement, from 0.5 to below 1; with 0.5 the figure itself "
-                "decides.")
-        .typed("float", "0.9"),
+                "decides. None: 0.9, with labels 0.5.")
+        .typed("float | None", "None"),
     row<DiagnoseOptions>("")
         .python("cache", kDiagnosing,
                 "a folder that keeps measurements, at most 256 MiB. Another call with the same network, samples and "

@@ -50,6 +50,9 @@ struct LabelRequirement {
   std::int64_t offset = 0;  // added to each: 1 where a network has a background class that the labels have not
   std::size_t top = 1;      // right: the label is among the `top` largest
   double min_share = 0;     // of the samples, 0 to 1
+  /// How sure the share of new samples has to be (Wilson's interval, one-sided); 0.5: the share itself decides. Errors
+  /// of jobs: Usage, below 0.5, of 1 and more, or with fewer samples than that takes if all of them are right.
+  double confidence = 0.5;
 };
 
 /// A number that a Python function of the user's computes of all outputs.

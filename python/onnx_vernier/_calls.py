@@ -104,7 +104,7 @@ class FixOptions(QuantizeOptions, total=False):
     prove_minimum: bool
     pareto: bool
     cross_fit: bool
-    claim_confidence: float
+    claim_confidence: float | None
     cache: Any
     latency: bool
     rank: bool
@@ -144,7 +144,7 @@ class DiagnoseOptions(FixOptions, total=False):
     prove_minimum=False,
     pareto=False,
     cross_fit=True,
-    claim_confidence=0.9,
+    claim_confidence=None,
     cache=None,
     latency=False,
     rank=False,
@@ -259,8 +259,8 @@ def diagnose(
             another format. If repairs keep fewer layers, the report describes the repaired network.
         - ``cross_fit=True``: from 10 samples on, measure each half on a network that the other half calibrated; the
             output model uses all.
-        - ``claim_confidence=0.9``: confidence that new samples meet the requirement, from 0.5 to below 1; with 0.5 the
-            figure itself decides.
+        - ``claim_confidence=None``: confidence that new samples meet the requirement, from 0.5 to below 1; with 0.5 the
+            figure itself decides. None: 0.9, with labels 0.5.
         - ``cache=None``: a folder that keeps measurements, at most 256 MiB. Another call with the same network, samples
             and version reuses them, with another limit or cost too.
         - ``latency=False``: also time the models on ONNX Runtime.
@@ -327,7 +327,7 @@ def diagnose(
     prove_minimum=False,
     pareto=False,
     cross_fit=True,
-    claim_confidence=0.9,
+    claim_confidence=None,
     cache=None,
     latency=False,
     rank=False,

@@ -23,12 +23,18 @@ def _read(options: Any, model: Any, samples: Any, given: Mapping[str, Any]) -> N
     _options.precision(options.precision, given)
     _options.measure(options.measure, samples, names_of_inputs(model), given)
     wanted = _options.requirement(given)
-    confidence = _options.number(given["claim_confidence"], "claim_confidence", 0.5, 1)
+    confidence = given["claim_confidence"]
+    if confidence is not None:
+        confidence = _options.number(confidence, "claim_confidence", 0.5, 1)
     by_task = _options.task(options.search.task, given)
+    if confidence is not None and options.search.task.labels is not None:
+        labels = options.search.task.labels
+        labels.confidence = confidence
+        options.search.task.labels = labels
     if wanted is not None:
         if by_task:
             raise UsageError("labels, a metric, a requirement: only one can decide", "leave out the others")
-        wanted.confidence = confidence
+        wanted.confidence = _core.CLAIM_CONFIDENCE if confidence is None else confidence
         options.measure.requirement = wanted
     _options.fill(options.search, given)
     _options.fill(options, given)

@@ -71,7 +71,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.confirm_on = engine.confirms_on();
   options.engine = engine.run_values(options.measure.data);
   options.search.task = task.values();
-  if (claims) read_claim(options.measure);
+  if (claims) read_claim(options.measure, options.search.task.labels);
   const std::filesystem::path cache = cache_folder();
   const bool keeps = caches && !typed.given("--no-cache");
   if (keeps && !cache.empty()) options.cache_folder = cache / "measured";
@@ -123,15 +123,18 @@ void DiagnosisLine::add_extent(CLI::App& app) {
   add_row(app, table::kQuick, "Search", typed);
 }
 
-void DiagnosisLine::read_claim(MeasureOptions& measure) const {
+void DiagnosisLine::read_claim(MeasureOptions& measure, std::optional<LabelRequirement>& labels) const {
   measure.cross_fit = !typed.given("--no-split");
-  const bool given = typed.given("--claim-confidence");
-  if (given && !measure.requirement) {
-    throw Error(ErrorCode::MissingArgument, "--claim-confidence needs a requirement", "--min-sqnr DB");
+  std::optional<double> confidence;
+  if (typed.given("--claim-confidence")) {
+    confidence = parse_number("--claim-confidence", typed.last("--claim-confidence"));
+    if (!measure.requirement && !labels) {
+      throw Error(ErrorCode::MissingArgument, "--claim-confidence needs a requirement", "--min-sqnr DB");
+    }
   }
+  if (labels) labels->confidence = confidence.value_or(labels->confidence);
   if (!measure.requirement) return;
-  measure.requirement->confidence =
-      given ? parse_number("--claim-confidence", typed.last("--claim-confidence")) : kClaimConfidence;
+  measure.requirement->confidence = confidence.value_or(kClaimConfidence);
   require_valid(*measure.requirement);
 }
 

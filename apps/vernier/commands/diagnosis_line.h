@@ -58,7 +58,7 @@ struct DiagnosisLine {
   void add_extent(CLI::App& app);
   /// --no-split and --claim-confidence: what holds on new samples.
   void add_claim(CLI::App& app);
-  void read_claim(MeasureOptions& measure) const;
+  void read_claim(MeasureOptions& measure, std::optional<LabelRequirement>& labels) const;
   /// --no-cache: with it all is measured anew, and nothing is kept.
   void add_no_cache(CLI::App& app);
   /// --sample-pictures, of commands that write a page.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/sampling_interval.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "jobs/search/objective.h"
@@ -47,26 +48,53 @@ std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const Sample
   return labels;
 }
 
+/// Whether `right` of `all` samples show the share that is wanted, as surely as it is wanted.
+bool shows(const LabelRequirement& wanted, double right, std::size_t all) {
+  const double share = right / static_cast<double>(all);
+  const double sure = wanted.confidence > 0.5 ? share_above(share, all, wanted.confidence) : share;
+  return sure >= wanted.min_share - 1e-9;
+}
+
+void require_enough(const LabelRequirement& wanted, std::size_t samples) {
+  if (wanted.confidence < 0.5 || wanted.confidence >= 1) {
+    throw Error(ErrorCode::BadValue, fmt::format("‹claim-confidence›: {} is not in [0.5, 1)", wanted.confidence));
+  }
+  if (wanted.confidence <= 0.5 || samples == 0 || shows(wanted, static_cast<double>(samples), samples)) return;
+  constexpr std::size_t kMost = 1U << 20U;
+  std::size_t enough = samples;
+  while (enough < kMost && !shows(wanted, static_cast<double>(enough), enough)) ++enough;
+  throw Error(ErrorCode::BadValue,
+              fmt::format("‹min-top{}› {:g} with ‹claim-confidence› {:g} needs more samples than {}", wanted.top,
+                          wanted.min_share, wanted.confidence, samples),
+              enough < kMost ? fmt::format("at least {} samples", enough) : "a smaller share");
+}
+
+/// How many of `all` samples may be wrong.
+double most_wrong(const LabelRequirement& wanted, std::size_t all) {
+  if (wanted.confidence <= 0.5) return (1 - wanted.min_share) * static_cast<double>(all);
+  std::size_t wrong = 0;
+  while (wrong < all && shows(wanted, static_cast<double>(all - wrong - 1), all)) ++wrong;
+  return static_cast<double>(wrong);
+}
+
 class LabelTally : public Tally {
  public:
   LabelTally(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels)
-      : wanted_(wanted), labels_(labels) {}
+      : wanted_(wanted), labels_(labels), allowed_(most_wrong(wanted, labels.size())) {}
 
   bool add(std::size_t sample, const std::vector<Tensor>& /*ref*/, const std::vector<Tensor>& got) override {
     ++seen_;
     if (is_right(wanted_, labels_, sample, got.front())) ++right_;
-    const double allowed = (1 - wanted_.min_share) * static_cast<double>(labels_.size());
-    return static_cast<double>(seen_ - right_) <= allowed * (1 + 1e-9) + 1e-9;
+    return static_cast<double>(seen_ - right_) <= allowed_ * (1 + 1e-9) + 1e-9;
   }
 
   Trial trial() const override {
     const double all = static_cast<double>(labels_.size());
     const double wrong = static_cast<double>(seen_ - right_);
-    const double allowed = (1 - wanted_.min_share) * all;
     Trial trial;
     trial.metric = 1 - wrong / all;
-    trial.damage = wrong == 0 ? 0 : wrong / std::max(allowed, 1e-9);
-    if (wrong <= allowed * (1 + 1e-9) + 1e-9) trial.damage = std::min(trial.damage, 1.0);
+    trial.damage = wrong == 0 ? 0 : wrong / std::max(allowed_, 1e-9);
+    if (wrong <= allowed_ * (1 + 1e-9) + 1e-9) trial.damage = std::min(trial.damage, 1.0);
     trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
     trial.why = fmt::format("{}‹min-top{}› {:.4g}", seen_ < labels_.size() ? "less than " : "", wanted_.top,
                             std::floor(trial.metric * 1e4) / 1e4);
@@ -76,6 +104,7 @@ class LabelTally : public Tally {
  private:
   const LabelRequirement& wanted_;
   const std::vector<std::int64_t>& labels_;
+  double allowed_;
   std::size_t seen_ = 0, right_ = 0;
 };
 
@@ -89,13 +118,16 @@ class LabelObjective : public Objective {
   std::string key() const override {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" --label-offset {}", wanted_.offset);
     const std::string of = wanted_.labels.in_memory() ? "given" : "of " + printable(wanted_.labels.name());
-    return fmt::format("--min-top{} {:g} by the labels {}{}", wanted_.top, wanted_.min_share, of, offset);
+    const std::string sure = wanted_.confidence > 0.5 ? fmt::format(" sure {:g}", wanted_.confidence) : "";
+    return fmt::format("--min-top{} {:g} by the labels {}{}{}", wanted_.top, wanted_.min_share, of, offset, sure);
   }
 
   std::string text() const override {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" ‹label-offset› {}", wanted_.offset);
     const std::string of = wanted_.labels.in_memory() ? "given" : "of " + printable(wanted_.labels.name());
-    return fmt::format("‹min-top{}› {:g} by the labels {}{}", wanted_.top, wanted_.min_share, of, offset);
+    const std::string sure =
+        wanted_.confidence > 0.5 ? fmt::format(", {:g} % sure on new samples,", 100 * wanted_.confidence) : "";
+    return fmt::format("‹min-top{}› {:g} by the labels {}{}{}", wanted_.top, wanted_.min_share, of, offset, sure);
   }
 
   std::string fingerprint() const override {
@@ -131,7 +163,9 @@ LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& sample
 }
 
 std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples) {
-  return std::make_unique<LabelObjective>(wanted, labels_of(wanted, samples));
+  std::vector<std::int64_t> labels = labels_of(wanted, samples);
+  require_enough(wanted, labels.size());
+  return std::make_unique<LabelObjective>(wanted, std::move(labels));
 }
 
 }  // namespace vernier

@@ -124,10 +124,19 @@ void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& 
 }
 
 Answer without_requirement(const DiagnoseReport& report) {
+  constexpr const char* kNotSearched =
+      "No requirement was given, so Vernier did not search. With one, it finds the layers to keep, and -o FOLDER "
+      "writes the model.";
   Answer answer;
+  const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
   answer.sentence =
-      fmt::format("Everything {}{}{}: {}{}.", lowers_a_part(report) ? "that can be in " : "in ", all_low_text(report),
-                  lowered_share(report), named_figure(report.all_low, {}), not_lowered(report));
+      fmt::format("Everything {}{}{}{}: {}{}.", lowers_a_part(report) ? "that can be in " : "in ", all_low_text(report),
+                  lowered_share(report), report.repaired ? " with all accepted repairs" : "", named_figure(low, {}),
+                  not_lowered(report));
+  if (report.repaired) {  // shares of the damage and the curve are of the network before
+    answer.then(kNotSearched);
+    return answer;
+  }
   double share = 0;
   std::size_t worst = 0;
   while (worst < report.layers.size() && worst < 3 && report.layers[worst].share && share < 0.5) {
@@ -140,9 +149,7 @@ Answer without_requirement(const DiagnoseReport& report) {
     answer.sentence += fmt::format(" The worst {} of {} do {} of the damage.", worst,
                                    plural(lowered_layers(report), "layer"), percent_text(share));
   }
-  answer.then(
-      "No requirement was given, so Vernier did not search. With one, it finds the layers to keep, and -o FOLDER "
-      "writes the model.");
+  answer.then(kNotSearched);
   // A tenth of the layers kept is what a repair usually may cost. Where keeping some was measured to help little
   // although the prediction says otherwise, the next point is taken.
   const double all_low_db = deciding_sqnr_db(report.all_low);

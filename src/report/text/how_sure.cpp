@@ -26,8 +26,13 @@ void say_interval(const DiagnoseReport& report, const OutputFigure& figure, Answ
   if (!interval || !(of_sqnr || of_top1)) return;
   const auto text = [&](double value) { return of_top1 ? percent_text(value) : db_text(value); };
   const std::size_t samples = report.samples;
-  answer.sentence += fmt::format(" 95 % confidence over these {}: {} to {}{}.", plural(samples, "sample"),
-                                 text(interval->low), text(interval->high), of_top1 ? "" : " dB");
+  constexpr double kNothing = -6;  // dB of an output as large as the float model's, of opposite sign
+  answer.sentence += fmt::format(" 95 % confidence over these {}: ", plural(samples, "sample"));
+  if (!of_top1 && interval->low <= kNothing) {
+    answer.sentence += fmt::format("below {} dB. They show no lower end.", text(interval->high));
+  } else {
+    answer.sentence += fmt::format("{} to {}{}.", text(interval->low), text(interval->high), of_top1 ? "" : " dB");
+  }
   if (!report.requirement) return;
   const double limit = report.requirement->limit_for(figure.name).value_or(0);
   const double value = of_top1 ? figure.top1_agreement.value_or(0) : figure.sqnr_db;

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tiny_networks.h"
 #include "vernier/comparison.h"
@@ -104,6 +107,34 @@ TEST(LabelObjective, CountsTheTopK) {
   EXPECT_NEAR(first.metric, 1.0 / 3, 1e-9);
   const LabelRequirement two{Labels(folder / "labels.txt"), 0, 2, 0.6};
   EXPECT_EQ(judged(*label_objective(two, 3), samples).verdict, Verdict::Good);
+}
+
+TEST(Labels, AShareOfNewSamplesNeedsRoom) {
+  constexpr std::size_t kSamples = 100;
+  const auto verdict_with = [](std::size_t wrong, double confidence) {
+    const std::vector<std::int64_t> classes(kSamples, 1);
+    LabelRequirement wanted{Labels::of_values(Tensor::of_int64({kSamples}, classes)), 0, 1, 0.9};
+    wanted.confidence = confidence;
+    const Tensor right = scores({0, 1});
+    std::vector<std::pair<Tensor, Tensor>> samples(kSamples, {right, right});
+    std::fill_n(samples.begin(), wrong, std::pair(right, scores({1, 0})));
+    return judged(*label_objective(wanted, kSamples), samples).verdict;
+  };
+  EXPECT_EQ(verdict_with(10, 0.5), Verdict::Good);
+  EXPECT_EQ(verdict_with(11, 0.5), Verdict::Bad);
+  // Wilson's lower end with z = 1.2816: 0.9019 of 94 right, 0.8899 of 93.
+  EXPECT_EQ(verdict_with(6, 0.9), Verdict::Good);
+  EXPECT_EQ(verdict_with(7, 0.9), Verdict::Bad);
+}
+
+TEST(Labels, TooFewSamplesAreRefusedWithHowManyItTakes) {
+  const std::vector<std::int64_t> classes(10, 1);
+  LabelRequirement wanted{Labels::of_values(Tensor::of_int64({10}, classes)), 0, 1, 0.9};
+  wanted.confidence = 0.9;
+  const Error few = error_of([&] { label_objective(wanted, 10); });
+  EXPECT_NE(few.hint().find("at least 15 samples"), std::string::npos) << few.hint();
+  wanted.confidence = 1;
+  EXPECT_THROW(label_objective(wanted, 10), Error);
 }
 
 TEST(LabelObjective, RefusesWhatDoesNotFit) {
