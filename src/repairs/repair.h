@@ -83,6 +83,7 @@ struct Repair {
   bool needs_channels = false;      // reads Network::channel_absmax
   bool needs_bias_error = false;    // reads Network::mean_error
   bool needs_weight_share = false;  // reads Network::weight_share
+  bool adds_up = false;             // takes away mean errors, which add up over layers where others average out
   int rounds = 1;  // alternatives, tried one after the other: each has to beat what was accepted before
   std::function<std::vector<Proposal>(const Network&, int round)> propose{};
 };

@@ -117,6 +117,7 @@ const std::vector<Repair>& table() {
       {.id = "bias-correction",
        .text = "the mean error of each output channel is subtracted from the bias",
        .needs_bias_error = true,
+       .adds_up = true,
        .rounds = 2,
        .propose = correct_biases},
   };

@@ -406,12 +406,16 @@ void Diagnosis::sensitivities() {
   if (const auto left_out = sensitivities_->left_out()) note_once(*left_out);
 }
 
-RunFigures Diagnosis::all_low(bool of_layers) {
-  const std::vector<Match> matches = of_layers ? match_layer_outputs(subject()) : std::vector<Match>();
+void Diagnosis::run_all_low(const std::vector<Match>& matches) {
   measured_->run_all_low(matches);
   for (std::size_t i = 0; i < matches.size(); ++i) {
     evidence_.propagated[matches[i].ref] = experiment_->all_low().errors[i];
   }
+}
+
+RunFigures Diagnosis::all_low(bool of_layers) {
+  const std::vector<Match> matches = of_layers ? match_layer_outputs(subject()) : std::vector<Match>();
+  run_all_low(matches);
   if (!experiment_->all_high_is_reference()) {
     const TrialResult high = experiment_->run_keeping(experiment_->candidate_names(), requirement(),
                                                       all_samples(subject()), /*early_stop=*/false);

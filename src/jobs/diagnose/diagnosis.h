@@ -190,6 +190,7 @@ class Diagnosis {
   void calibrate();
   void own_errors();
   void sensitivities();
+  void run_all_low(const std::vector<Match>& matches);
   /// `of_layers`: with the errors of all layers, not of the outputs alone.
   RunFigures all_low(bool of_layers = true);
   /// Of the quantized file whose ranges are taken over, as it is.
@@ -217,7 +218,7 @@ class Diagnosis {
     exchange(*other_, subject(), *experiment_, evidence_, halves_);
     judge_on_unseen();
     measured_->begin(report_.data_sha256);
-    if (!sinks_.is_interrupted()) measured_->run_all_low(match_layer_outputs(subject()));
+    if (!sinks_.is_interrupted()) run_all_low(match_layer_outputs(subject()));
     rank();
   }
   void forget_repairs(const KeptSetReport& repaired);

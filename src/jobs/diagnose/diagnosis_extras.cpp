@@ -114,6 +114,11 @@ RepairedAnswer Diagnosis::repaired_answer() {
 void Diagnosis::adopt(RepairedAnswer repaired) {
   other_ = std::move(repaired.network);
   change_network();
+  // One of several ways has no use for them where nothing has to be kept.
+  if (evidence_.own.empty() && !sinks_.is_interrupted()) {
+    step("local error", [&] { own_errors(); });
+    rank();
+  }
   report_.cross_fit = repaired.report.cross_fit;
   report_.all_low = std::move(repaired.report.all_low);
   report_.kept = std::move(repaired.report.kept);

@@ -91,8 +91,11 @@ void Diagnosis::repair() {
       return check(sample, got);
     };
   }
-  RepairedNetwork repaired = repair_network(loaded_, *experiment_, precision_, *repairs_, *teacher_,
-                                            ranges_->cached().has_value(), halves_.get(), labels);
+  // One way of several only has to get there; fix() is asked for all that helps.
+  const bool may_end = is_option_ && objective_ == nullptr && !options_.search.check && !options_.confirm_on;
+  RepairedNetwork repaired =
+      repair_network(loaded_, *experiment_, precision_, *repairs_, *teacher_, ranges_->cached().has_value(),
+                     halves_.get(), labels, may_end ? requirement() : nullptr);
   show_repairs(std::move(repaired.tried), std::move(repaired.notes));
   if (!repaired.changed) return;
   rewritten_ = repaired.rewritten;
@@ -110,9 +113,10 @@ void Diagnosis::repair() {
   judge_on_unseen();
   measured_->begin(report_.data_sha256);
   evidence_ = {};
-  own_errors();
-  report_.repaired = all_low();
+  if (!is_option_) own_errors();
+  report_.repaired = all_low(/*of_layers=*/!is_option_);
   if (halves_) unseen_repaired_ = on_unseen(all_low_plan());
+  if (is_option_ && !nothing_needed(/*most_damage=*/1)) own_errors();  // for the search
 }
 
 void Diagnosis::show_repairs(std::vector<RepairTried> tried, std::vector<Note> notes) {

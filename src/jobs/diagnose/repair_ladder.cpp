@@ -30,6 +30,7 @@ namespace {
 constexpr double kAccepted = 0.8;    // of the error power that was
 constexpr std::size_t kSamples = 8;  // that layers are judged on
 constexpr std::size_t kMostToLearn = 16;
+constexpr double kEnough = 0.9;  // of the allowance: as where nothing has to be repaired in the first place
 constexpr std::size_t kSequence = 64;
 
 void take(Plan& plan, const Proposal& proposal) {
@@ -48,7 +49,7 @@ std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scal
     row.id = method.id;
     row.text = method.text;
     row.scaled = scaled;
-    row.needs_noise = row.needs_channels = true;
+    row.needs_noise = row.needs_channels = row.adds_up = true;
     row.propose = [&method](const Network& network, int /*round*/) { return own_proposals(method, network); };
   }
   all.insert(place, rows.begin(), rows.end());
@@ -193,7 +194,15 @@ void RepairLadder::run() {
       return repair.scaled ? needs_scale(layer.format)
                            : layer.format == Format::Float16 || layer.format == Format::BFloat16;
     });
-    if (useful) try_or_skip(repair);
+    if (!useful) continue;
+    if (state_.output_error && state_.output_error->damage <= kEnough) {
+      RepairTried row;
+      row.id = repair.id;
+      row.why = "not tried: the network meets the requirement without it";
+      tried_.push_back(std::move(row));
+    } else {
+      try_or_skip(repair);
+    }
   }
 }
 
@@ -234,6 +243,7 @@ void RepairLadder::take_back(const Before& before) {
 
 const OutputError& RepairLadder::output_error() {
   if (!state_.output_error) state_.output_error = measure_output_(state_);
+  if (!first_error_) first_error_ = state_.output_error;
   return *state_.output_error;
 }
 
@@ -370,7 +380,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
     if (rows.back().accepted) {
       take(state_.plan, proposal);
       state_.output_error.reset();
-    } else if (proposal.by_output || after < before) {
+    } else if (proposal.by_output || (repair.adds_up && after < before)) {
       small.push_back(i);
     }
   }
@@ -386,8 +396,8 @@ void RepairLadder::try_round(const Repair& repair, int round) {
   }
 }
 
-/// What takes less than a fifth out of its layer's error may, with its like, take a fifth out of the output's: mean
-/// errors add up where other errors average out.
+/// What takes less than a fifth out of its layer's error may, with its like, take a fifth out of the output's where it
+/// takes away mean errors, which add up. Of others, less than a fifth of each is less than a fifth of all.
 void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
                                    std::vector<RepairTried>& rows) {
   if (small.empty()) return;

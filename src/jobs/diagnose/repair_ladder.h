@@ -6,6 +6,7 @@
 // What takes less than a fifth out of its layer's error is given one trial with all of its kind, and stays where that
 // takes a fifth out of the output's. An epsilon or a mask shows in few samples, and behind the layer that it belongs
 // to: such a rewrite may be accepted by the network's output as well.
+// Where a requirement says what is enough, no more repairs are tried once it is met.
 #pragma once
 
 #include <cstddef>
@@ -91,7 +92,8 @@ class RepairLadder {
   RepairLadder(RepairState state, const SampleSource& samples, LadderSamples those, const RepairOptions& options,
                PlanAgain plan_again, Nearness nearness, MeasureOutput measure_output, std::string no_rewrites);
 
-  /// All repairs that are allowed and that the plan's formats have a use for.
+  /// All repairs that are allowed and that the plan's formats have a use for, until OutputError::damage is small
+  /// enough.
   void run();
   /// Takes what is `accepted`, as these samples teach it, and judges nothing. What they do not propose is left out.
   void repeat(const std::vector<AcceptedProposal>& accepted);
@@ -100,6 +102,8 @@ class RepairLadder {
   const std::vector<AcceptedProposal>& accepted() const { return accepted_; }
   bool rewritten() const { return rewritten_; }  // the float model is another
   RepairState& state() { return state_; }
+  /// Before any repair; nothing: it was not measured.
+  const std::optional<OutputError>& first_error() const { return first_error_; }
 
  private:
   /// What a repair may change, as it was.
@@ -154,6 +158,7 @@ class RepairLadder {
   std::optional<std::map<std::string, double>> damping_;  // of what is learned again
   std::map<std::string, QuantParams> grids_;              // accepted, to be put back after a rewrite
   std::optional<RepairState> before_rewrite_;             // of the kind that is being tried
+  std::optional<OutputError> first_error_;
   std::vector<RepairTried> tried_;
   std::vector<AcceptedProposal> accepted_;
   bool rewritten_ = false;

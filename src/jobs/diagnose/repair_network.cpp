@@ -82,12 +82,18 @@ TaughtHalf half_of(TaughtNetwork network, std::vector<std::size_t> unseen) {
   return half;
 }
 
+/// Whether two plans of one network compute the same.
+bool same_numbers(const Plan& a, const Plan& b) {
+  return a.layers == b.layers && a.tensors == b.tensors && a.other_grids == b.other_grids &&
+         a.constants == b.constants && a.arithmetic == b.arithmetic && a.high == b.high && a.target == b.target;
+}
+
 /// Repairs of one network: tried on one half of the samples that teach, decided on the other, taught to any of them.
 class NetworkRepair {
  public:
   /// All arguments must outlive it.
   NetworkRepair(const Loaded& loaded, const Experiment& experiment, const RepairOptions& options,
-                const Teacher& teacher, const LabelCheck& labels, std::string no_rewrites)
+                const Teacher& teacher, const LabelCheck& labels, std::string no_rewrites, const Requirement* enough)
       : loaded_(loaded),
         experiment_(experiment),
         options_(options),
@@ -98,7 +104,7 @@ class NetworkRepair {
     own_.samples = &teacher.samples();
     if (loaded.calibration) float_run_ = teacher.run(own_, experiment.all_low_plan(), /*for_repairs=*/false);
     const OutputStore& outputs = loaded.calibration ? float_run_.outputs : experiment.reference.outputs;
-    yardstick_.emplace(own_, outputs, loaded.calibration ? none_ : labels, shares_.halved);
+    yardstick_.emplace(own_, outputs, loaded.calibration ? none_ : labels, shares_.halved, enough);
   }
 
   const Shares& shares() const { return shares_; }
@@ -107,16 +113,25 @@ class NetworkRepair {
   std::vector<RepairTried> climb() {
     const LadderSamples those = shares_.halved ? ladder_samples(shares_.teach, shares_.decide)
                                                : ladder_samples(loaded_.subject, shares_.all.size());
+    RepairState start = taught_by(shares_.teach);
+    const Plan taught_plan = start.plan;
     RepairLadder ladder(
-        taught_by(shares_.teach), teacher_.samples(), those, options_, plan_again(shares_.teach), nearness(),
+        std::move(start), teacher_.samples(), those, options_, plan_again(shares_.teach), nearness(),
         [this](const RepairState& state) {
           RoundedWeights weights;
           return yardstick_->measure({{&state.subject, state.plan, &weights, shares_.decide}});
         },
         no_rewrites_);
     ladder.run();
+    if (measures_all() && same_numbers(taught_plan, experiment_.all_low_plan())) before_ = ladder.first_error();
     first_ = {std::move(ladder.state()), ladder.accepted(), ladder.rewritten()};
     return ladder.tried();
+  }
+  /// Of the network without repairs, by whom climb() is decided, if that is all samples that are measured.
+  const std::optional<OutputError>& before() const { return before_; }
+  /// The same with what climb() accepted.
+  std::optional<OutputError> after(const std::vector<AcceptedProposal>& accepted) const {
+    return measures_all() && accepted == first_.accepted ? first_.state.output_error : std::nullopt;
   }
   const TaughtNetwork& first() const { return first_; }
 
@@ -136,6 +151,9 @@ class NetworkRepair {
   }
 
  private:
+  /// What decides about a repair are the samples that are measured, all of them.
+  bool measures_all() const { return !shares_.halved && !loaded_.calibration; }
+
   void teach(RepairState& state, const std::vector<std::size_t>& samples) const {
     AssignedFormats unscaled = teacher_.unscaled(state.subject);
     state.plan = std::move(unscaled.plan);
@@ -176,6 +194,7 @@ class NetworkRepair {
   Reference float_run_;  // over these, where they are others than those that are measured
   const LabelCheck none_;
   std::optional<Yardstick> yardstick_;
+  std::optional<OutputError> before_;
   TaughtNetwork first_;
 };
 
@@ -216,7 +235,7 @@ void take_back_others(const std::vector<AcceptedProposal>& accepted, std::vector
 
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
                                const RepairOptions& options, const Teacher& teacher, bool ranges_cached,
-                               CrossFit* plain, const LabelCheck& labels) {
+                               CrossFit* plain, const LabelCheck& labels, const Requirement* enough) {
   const Subject& subject = loaded.subject;
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model contains If nodes, so it is not rewritten";
@@ -224,7 +243,7 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   if (ranges_cached && scaled)
     no_rewrites = "its ranges come from a calibration cache, which a rewrite would invalidate";
 
-  NetworkRepair repair(loaded, experiment, options, teacher, labels, no_rewrites);
+  NetworkRepair repair(loaded, experiment, options, teacher, labels, no_rewrites, enough);
   RepairedNetwork repaired;
   repaired.tried = repair.climb();
   const std::vector<AcceptedProposal> accepted = repair.first().accepted;
@@ -236,14 +255,16 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     RoundedWeights weights;
     return yardstick.measure({{&network, plan, &weights, all_samples(subject)}});
   };
-  const OutputError before = plain != nullptr ? yardstick.measure(plain->networks(subject, experiment.all_low_plan()))
-                                              : measure_one(subject, experiment.all_low_plan());
+  const OutputError before = plain != nullptr  ? yardstick.measure(plain->networks(subject, experiment.all_low_plan()))
+                             : repair.before() ? *repair.before()
+                                               : measure_one(subject, experiment.all_low_plan());
   const Shares& shares = repair.shares();
   const auto attempt = [&](const std::vector<AcceptedProposal>& some) {
     Attempt one{repair.taught(some, shares.all), nullptr, {}};
     const RepairState& state = one.taught.state;
     if (plain == nullptr) {
-      one.error = measure_one(state.subject, state.plan);
+      const std::optional<OutputError> known = repair.after(some);
+      one.error = known ? *known : measure_one(state.subject, state.plan);
       return one;
     }
     one.halves = std::make_shared<CrossFit>(std::array{half_of(repair.taught(some, shares.teach), shares.decide),

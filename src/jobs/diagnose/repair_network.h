@@ -36,11 +36,12 @@ struct RepairedNetwork {
 /// `precision`: what the plan of `experiment` was made from. `ranges_cached`: they came from a file, so that a model
 /// with other ranges cannot be calibrated. `labels`: of the samples that are measured, for repairs that cost the task;
 /// empty: there are none, and the float model's classes count.
+/// `enough`: no more repairs are tried once it is met with a tenth to spare; null: all are.
 /// Cost: two reference runs, four plain inferences on sixteen samples for each repair, half an evaluation for each kind
-/// of repair of which something was accepted, two evaluations of the result.
+/// of repair of which something was accepted, two evaluations of the result, which few samples have from the ladder.
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
                                const RepairOptions& options, const Teacher& teacher, bool ranges_cached,
-                               CrossFit* plain, const LabelCheck& labels);
+                               CrossFit* plain, const LabelCheck& labels, const Requirement* enough);
 
 /// Shapes of the repaired network's tensors, which `loaded` holds by then, with the first sample that is measured: what
 /// `learned`, a run over the calibration samples, saw may be other ones.

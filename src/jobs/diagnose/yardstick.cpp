@@ -76,6 +76,7 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
   error.telling = inside ? noise_share(telling) : error.noise;
   error.moved = labels_ ? std::move(wrong) : rows_moved(subject_, stats);
   if (labels_) error.moved_words = "a right label";
+  if (requirement_ != nullptr) error.damage = deciding_figure(subject_, stats, *requirement_).damage;
   error.in_front = std::move(telling);
   return error;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "jobs/search/unseen_trials.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 
@@ -31,14 +33,23 @@ struct OutputError {
   std::vector<std::int64_t> moved = {};
   std::map<std::string, OutputStats> in_front = {};  // of Softmaxes that make outputs, by these; empty: none does
   std::string moved_words = "top-1 agreement";       // what is lost where one moves: "a right label"
+  /// Of the outputs, 1 is exactly the limit; NaN: no requirement was named.
+  double damage = std::numeric_limits<double>::quiet_NaN();
 };
 
 class Yardstick {
  public:
   /// `subject`: the float model with the samples that judge, whose outputs are `outputs`. `labels` may be empty: the
-  /// float model's classes count. `unseen`: the samples are others than those that taught. All must outlive it.
-  Yardstick(const Subject& subject, const OutputStore& outputs, const LabelCheck& labels, bool unseen)
-      : subject_(subject), outputs_(outputs), labels_(labels), unseen_(unseen), judged_(judged_tensors(subject)) {}
+  /// float model's classes count. `unseen`: the samples are others than those that taught. `requirement`: what
+  /// OutputError::damage is of; may be null. All must outlive it.
+  Yardstick(const Subject& subject, const OutputStore& outputs, const LabelCheck& labels, bool unseen,
+            const Requirement* requirement = nullptr)
+      : subject_(subject),
+        outputs_(outputs),
+        labels_(labels),
+        unseen_(unseen),
+        requirement_(requirement),
+        judged_(judged_tensors(subject)) {}
 
   /// Of all samples of `networks` together. Cost: one simulated inference a sample; with a Softmax in front of an
   /// output one of the float model as well, once.
@@ -51,6 +62,7 @@ class Yardstick {
   const OutputStore& outputs_;
   const LabelCheck& labels_;
   const bool unseen_;
+  const Requirement* const requirement_;
   const std::vector<JudgedTensor> judged_;
   OutputStore telling_;  // of samples that were asked for, where a Softmax makes an output
   std::set<std::size_t> known_;

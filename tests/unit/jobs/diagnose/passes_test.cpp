@@ -9,7 +9,9 @@
 
 #include "job_files.h"
 #include "vernier/diagnose.h"
+#include "vernier/fix.h"
 #include "vernier/format.h"
+#include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -59,6 +61,40 @@ TEST(Passes, OfSensitivitiesAreNoneJustInsideTheLimit) {
   EXPECT_FALSE(has_phase(report, "sensitivity"));
   options.rank = true;
   EXPECT_TRUE(has_phase(diagnose(options), "sensitivity"));
+}
+
+/// Channel 5 is small where it is made and large where it is read: its step is too wide for the others.
+NetFiles one_channel_too_large() {
+  return NetFiles(network("net (float[1,16] x) => (float[1,16] y) {"
+                          " [first] a = Gemm(x, w1, b1)\n [act] r = Relu(a)\n [second] y = MatMul(r, w2) }",
+                          {{"w1", scaled_slice(bell({16, 32}, 1), 1, 5, 1.0F / 30)},
+                           {"b1", scaled_slice(bell({1, 32}, 3), 1, 5, 1.0F / 30)},
+                           {"w2", scaled_slice(bell({32, 16}, 2), 0, 5, 30)}}),
+                  {1, 16});
+}
+
+TEST(Passes, OfRepairsAreNoneOnceTheRequirementIsMet) {
+  const NetFiles files = one_channel_too_large();
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.rules.weights_per_channel = false;
+  options.measure.requirement = at_least_db(0);
+  const double all_low = diagnose(options).all_low.outputs.front().sqnr_db;
+  options.measure.requirement = at_least_db(all_low + 2);
+  options.alternatives = 1;
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.kept.value().end, SearchEnd::NothingNeeded);
+  const std::vector<RepairTried>& rows = report.explanation.value().repairs;
+  const auto tried = [&](const std::string& id) {
+    const auto row = std::ranges::find(rows, id, &RepairTried::id);
+    return row != rows.end() && !row->why.starts_with("not tried: ");
+  };
+  EXPECT_TRUE(tried("unfold-norm"));
+  EXPECT_FALSE(tried("bias-correction"));
+  FixOptions all{options, {}};
+  const DiagnoseReport fixed = fix(all);
+  EXPECT_TRUE(std::ranges::none_of(fixed.explanation.value().repairs, [](const RepairTried& row) {
+    return row.why.starts_with("not tried: ");
+  })) << "fix() is asked for all that helps";
 }
 
 TEST(Passes, OfPicturesAreThoseOfAQuarterOfTheSamples) {
