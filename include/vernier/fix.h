@@ -1,6 +1,7 @@
 // `vernier fix`: repairs before layers are kept in high precision.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,11 @@ struct RepairOptions {
   std::vector<std::string> allow;   // ids; empty: all
   std::vector<std::string> forbid;  // wins over `allow`
   std::vector<RepairMethod> own{};  // of the caller's, beside the library's
-  /// Most multiply-adds that `round-weights` may take: layers that need the fewest come first, the others keep their
-  /// nearest values. Counted, never timed: the answer is the same on every machine. 0: no limit.
+  /// Most multiply-adds that `round-weights` may take: layers with the most `damage` for them come first, where none is
+  /// known those that need the fewest, and the others keep their nearest values. Counted, never timed: the answer is
+  /// the same on every machine. 0: no limit.
   double rounding_work = 0;
+  std::map<std::string, double> damage{};  // of single layers, in any unit
 };
 
 struct RepairName {

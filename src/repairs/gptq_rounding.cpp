@@ -11,8 +11,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +34,8 @@ constexpr std::size_t kAtOnce = std::size_t{64} << 20U;  // products measured in
 /// Of the mean of the diagonal. The source has 0.01, enough where many positions of many samples teach. Weights that
 /// few rows teach follow their chance: in a transformer's layers of 48 inputs, 15 samples leave less error with 1.
 constexpr std::array<double, 3> kDampings{0.01, 0.1, 1};
-constexpr std::size_t kMostToFold = 256;  // inputs: what more of them cost is spent on one half alone
+/// Inputs that the damping is chosen by, evenly spread over those of a larger layer: a factor takes their cube.
+constexpr std::size_t kMostToFold = 256;
 constexpr const char* kNoInputs = "its inputs are all zero, or not finite";
 constexpr const char* kTooMuch = "rounding it costs more than an option may. Run ‹vernier fix› to round it";
 
@@ -44,12 +47,14 @@ struct Candidate {
 };
 
 /// Each damping takes a factor and rounds all results on each half, and measures both; the one that is chosen does so
-/// once more.
+/// once more, with all inputs.
 double work_of(std::size_t groups, std::size_t inputs, std::size_t results) {
-  const double times = (inputs > kMostToFold ? 1 : 2) * static_cast<double>(kDampings.size()) + 1;
-  const auto of_result = static_cast<double>(inputs) * static_cast<double>(inputs);
-  const double factor = static_cast<double>(groups) * of_result * static_cast<double>(inputs) / 3;
-  return times * (factor + 1.5 * static_cast<double>(results) * of_result);
+  const auto once = [&](std::size_t of) {
+    const auto square = static_cast<double>(of) * static_cast<double>(of);
+    const double factor = static_cast<double>(groups) * square * static_cast<double>(of) / 3;
+    return factor + 1.5 * static_cast<double>(results) * square;
+  };
+  return 2 * static_cast<double>(kDampings.size()) * once(std::min(inputs, kMostToFold)) + once(inputs);
 }
 
 /// [results, K] as the operator reads its weight; why not where it does not.
@@ -87,12 +92,60 @@ std::string why_not(const Network& network, const std::map<std::string, int>& re
                      100 * std::max(0.0, share->second));
 }
 
-/// The damping with which the weights that one half of the samples rounds leave the least error on the other half; of
-/// both halves, unless the layer is large. nullopt: the nearest codes leave less.
+/// A layer with some of its inputs.
+struct Excerpt {
+  Tensor weight;
+  WeightLayout layout;
+  QuantParams grid;
+  std::vector<InputProducts> parts;
+};
+
+/// nullopt: its weights have scales that differ between inputs.
+std::optional<Excerpt> excerpt_of(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
+                                  const std::vector<InputProducts>& parts) {
+  const std::size_t inputs = parts.front().inputs, groups = parts.front().groups;
+  const bool by_result = grid.block == 0 && (grid.scale.size() == 1 || grid.scale.size() == layout.results);
+  if (!by_result) return std::nullopt;
+  const auto input = [&](std::size_t k) { return k * inputs / kMostToFold; };
+  Excerpt some;
+  some.weight = Tensor(Dtype::Float32, {static_cast<std::int64_t>(layout.results), std::int64_t{kMostToFold}});
+  some.layout = {layout.results, kMostToFold, 1};
+  some.grid = grid;
+  some.grid.axis = grid.scale.size() == 1 ? -1 : 0;
+  for (std::size_t m = 0; m < layout.results; ++m) {
+    for (std::size_t k = 0; k < kMostToFold; ++k) {
+      some.weight.mutable_floats()[m * kMostToFold + k] =
+          weight.floats()[m * layout.of_result + input(k) * layout.of_input];
+    }
+  }
+  for (const InputProducts& part : parts) {
+    InputProducts& products = some.parts.emplace_back();
+    products = {groups, kMostToFold, std::vector<float>(groups * kMostToFold * kMostToFold)};
+    for (std::size_t group = 0; group < groups; ++group) {
+      for (std::size_t i = 0; i < kMostToFold; ++i) {
+        for (std::size_t j = 0; j < kMostToFold; ++j) {
+          products.sums[(group * kMostToFold + i) * kMostToFold + j] =
+              part.sums[(group * inputs + input(i)) * inputs + input(j)];
+        }
+      }
+    }
+  }
+  return some;
+}
+
+/// The damping with which the weights that one half of the samples rounds leave the least error on the other half.
+/// nullopt: the nearest codes leave less.
 std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
                                       const std::vector<float>& nearest, const std::vector<InputProducts>& parts,
                                       std::size_t threads) {
-  const std::size_t folds = parts.front().inputs > kMostToFold ? 1 : parts.size();
+  if (parts.front().inputs > kMostToFold) {
+    if (const auto some = excerpt_of(weight, layout, grid, parts)) {
+      std::vector<float> of_some(static_cast<std::size_t>(some->weight.count()));
+      round_tensor(some->grid, some->weight.shape(), some->weight.floats(), of_some);
+      return cross_validated(some->weight, some->layout, some->grid, of_some, some->parts, threads);
+    }
+  }
+  const std::size_t folds = parts.size();
   const auto judge = [&](std::size_t fold) -> const InputProducts& { return parts[(fold + 1) % parts.size()]; };
   double least = 0;
   for (std::size_t fold = 0; fold < folds; ++fold) {
@@ -115,18 +168,27 @@ std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& 
   return chosen;
 }
 
-/// The most that one layer may take, so that those with the least work fit into the limit together.
-double most_of_one(const std::vector<Candidate>& candidates, double limit) {
-  std::vector<double> works;
-  for (const Candidate& candidate : candidates) works.push_back(candidate.work);
-  std::ranges::sort(works);
-  double spent = 0, most = 0;
-  for (const double work : works) {
-    if (limit > 0 && spent + work > limit) break;
-    spent += work;
-    most = work;
+/// What may be gained by a layer, for its work.
+double worth_of(const Candidate& candidate, const Network& network) {
+  if (network.damage == nullptr) return 1 / candidate.work;
+  const std::string& layer = candidate.layer.layer->name;
+  const auto damage = network.damage->find(layer);
+  return damage == network.damage->end() ? 0 : damage->second * network.weight_share.at(layer) / candidate.work;
+}
+
+/// Those that fit into the limit together, the most worthwhile first; 0: all.
+std::set<std::string> within(const std::vector<Candidate>& candidates, const Network& network, double limit) {
+  std::vector<const Candidate*> order;
+  for (const Candidate& candidate : candidates) order.push_back(&candidate);
+  std::ranges::stable_sort(order, std::greater(), [&](const Candidate* one) { return worth_of(*one, network); });
+  std::set<std::string> chosen;
+  double spent = 0;
+  for (const Candidate* candidate : order) {
+    if (limit > 0 && spent + candidate->work > limit) continue;
+    spent += candidate->work;
+    chosen.insert(candidate->layer.layer->name);
   }
-  return most;
+  return chosen;
 }
 
 bool teaches_nothing(const std::vector<InputProducts>& parts) {
@@ -208,9 +270,10 @@ std::vector<Proposal> gptq_rounding(const Network& network, int) {
     }
   }
   // What was accepted is learned again in any case.
-  const double most = most_of_one(candidates, network.damping != nullptr ? 0 : network.rounding_work);
+  const std::set<std::string> chosen =
+      within(candidates, network, network.damping != nullptr ? 0 : network.rounding_work);
   for (Candidate& candidate : candidates) {
-    if (candidate.work > most) {
+    if (!chosen.contains(candidate.layer.layer->name)) {
       refuse(candidate.layer, kTooMuch);
       continue;
     }

@@ -48,6 +48,8 @@ struct Network {
   /// GPTQ's, by layer, where what was accepted is learned again: other layers are left out. Null: it is to be chosen.
   const std::map<std::string, double>* damping = nullptr;
   double rounding_work = 0;  // most multiply-adds that GPTQ may take; 0: no limit
+  /// Of single layers: those with the most of it for their work are rounded first. Null: those with the least work.
+  const std::map<std::string, double>* damage = nullptr;
 
   const onnx::NodeProto* node(const std::string& layer) const;
 };

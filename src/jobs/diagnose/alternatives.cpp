@@ -28,8 +28,8 @@ namespace {
 // keep, and its certificate takes less. A certificate of few layers takes as many trials in a short search.
 constexpr double kTrialsForRepairs = 2, kTrialsForOthers = 1;
 constexpr std::size_t kLeastForRepairs = 60, kLeastForOther = 30;
-// Of the multiply-accumulates of one pass over the samples, and never less than what a few seconds are enough for.
-constexpr double kRoundingPasses = 2, kLeastRounding = 5e10;
+// Of the multiply-accumulates of one pass over the samples, and never less than what half a second is enough for.
+constexpr double kRoundingPasses = 2, kLeastRounding = 1e10;
 
 struct Candidate {
   std::string change;
@@ -62,6 +62,9 @@ RepairOptions bounded_repairs(const DiagnoseReport& found) {
   RepairOptions repairs;
   const double pass = static_cast<double>(found.kept->total_macs) * static_cast<double>(found.samples);
   repairs.rounding_work = std::max(kRoundingPasses * pass, kLeastRounding);
+  for (const LayerRow& row : found.layers) {
+    if (row.share) repairs.damage[row.name] = *row.share;
+  }
   return repairs;
 }
 

@@ -169,7 +169,8 @@ Network RepairLadder::network() {
           products_,
           state_.subject.threads,
           damping_ ? &*damping_ : nullptr,
-          options_.rounding_work};
+          options_.rounding_work,
+          options_.damage.empty() ? nullptr : &options_.damage};
 }
 
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, const std::vector<std::string>* layers,

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -152,6 +153,21 @@ TEST(GptqRounding, RoundsWhatTakesTheLeastWorkFirst) {
   EXPECT_EQ(refused(6572), Names{"wide"});
   EXPECT_EQ(refused(6572 + 31000), Names{"wide"});
   EXPECT_EQ(refused(6572 + 31100), Names{});
+}
+
+TEST(GptqRounding, RoundsWhatIsWorthItsWorkFirst) {
+  Bench bench(parsed("g (float[1,16] x) => (float[1,8] z) { [wide] y = MatMul(x, w)\n [narrow] z = MatMul(y, v) }",
+                     {{"w", zeros({16, 8})}, {"v", zeros({8, 8})}}),
+              Format::Int8);
+  bench.weight_share = {{"wide", 0.9}, {"narrow", 0.9}};
+  bench.measured = {{"wide", {correlated(16)}}, {"narrow", {correlated(8)}}};
+  const std::map<std::string, double> damage{{"wide", 0.9}, {"narrow", 0.1}};
+  Network network = bench.network();
+  network.rounding_work = 31100;  // of `wide`, and not of both
+  network.damage = &damage;
+  for (const Proposal& proposal : gptq_rounding(network, 0)) {
+    EXPECT_EQ(proposal.why_not.starts_with("rounding it costs more"), proposal.layers.front() == "narrow");
+  }
 }
 
 TEST(GptqRounding, RefusesWhatItCannotHelp) {

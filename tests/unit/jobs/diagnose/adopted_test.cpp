@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -87,6 +88,7 @@ TEST(Adopted, WhereNothingElseMeetsItNothingIsCompared) {
 struct Asked {
   std::vector<std::size_t> repairs, others;
   double rounding_work = 0;
+  std::map<std::string, double> damage{};
 };
 
 Asked asked_of(std::size_t evaluations, DiagnoseOptions options) {
@@ -94,6 +96,10 @@ Asked asked_of(std::size_t evaluations, DiagnoseOptions options) {
   found.alternatives.clear();
   found.samples = 4;
   found.kept->layers = {"conv"};
+  found.layers.resize(2);
+  found.layers[0].name = "conv";
+  found.layers[0].share = 0.75;
+  found.layers[1].name = "unranked";
   found.kept->evaluations = evaluations;
   found.kept->total_macs = 20'000'000'000;
   options.precision.low = {Format::Int8};
@@ -102,7 +108,7 @@ Asked asked_of(std::size_t evaluations, DiagnoseOptions options) {
   const auto again = [&](const DiagnoseOptions& way, const RepairOptions* repairs, const JobSinks& sinks) {
     EXPECT_FALSE(sinks.is_interrupted());
     (repairs != nullptr ? asked.repairs : asked.others).push_back(way.search.max_evaluations);
-    if (repairs != nullptr) asked.rounding_work = repairs->rounding_work;
+    if (repairs != nullptr) asked.rounding_work = repairs->rounding_work, asked.damage = repairs->damage;
     return DiagnoseReport{};
   };
   measure_alternatives(options, found, again, {});
@@ -147,6 +153,7 @@ TEST(Options, TakeAtMostThreeTimesTheEvaluationsOfTheSearch) {
   EXPECT_EQ(many.repairs, std::vector<std::size_t>{600});
   EXPECT_EQ(many.others, (std::vector<std::size_t>{100, 100, 100}));
   EXPECT_EQ(many.rounding_work, 160e9) << "two passes over four samples";
+  EXPECT_EQ(many.damage, (std::map<std::string, double>{{"conv", 0.75}})) << "what it begins with";
   const Asked few = asked_of(3, {});
   EXPECT_EQ(few.repairs, std::vector<std::size_t>{60}) << "a certificate of few layers takes as many";
   EXPECT_EQ(few.others, (std::vector<std::size_t>{30, 30, 30}));
