@@ -17,8 +17,11 @@ inline constexpr auto kRank =
                 "rank the layers by the error that each adds to the output, even if none has to be kept.");
 inline constexpr auto kQuick =
     row(&DiagnoseOptions::quick, "--quick",
-        "Stop at the answer and its file: no causes, other options, times or pictures (default: all of them)")
-        .python("quick", kDiagnosing, "stop at the answer and its file: no causes, other options, times or pictures.")
+        "Stop at the answer and its file: no causes, other options, times or pictures, and no run in ONNX Runtime of a "
+        "file for another engine (default: all of them)")
+        .python("quick", kDiagnosing,
+                "stop at the answer and its file: no causes, other options, times or pictures, and no run in ONNX "
+                "Runtime of a file for another engine.")
         .common();
 inline constexpr auto kNoSplit =
     row<DiagnoseOptions>("--no-split",
@@ -36,9 +39,10 @@ inline constexpr auto kNoCache =
         .python("cache=None");
 inline constexpr auto kAlternatives =
     table("DiagnoseOptions", "Search",
-          row(&DiagnoseOptions::latency, "--no-latency",
-              "Do not time the models (default: time them on ONNX Runtime, or on the engine of --confirm-on)")
-              .off(),
+          row<DiagnoseOptions>("--latency",
+                               "Time the models, on ONNX Runtime or the engine of --confirm-on (default: with "
+                               "--target onnxruntime or --confirm-on)"),
+          row<DiagnoseOptions>("--no-latency", "Do not time the models"),
           row(&DiagnoseOptions::alternatives, "--options N",
               "If layers have to be kept, also measure N alternatives: repairs, another engine's placement, another "
               "format. Repairs that keep fewer layers become the answer (default: 2)")
@@ -84,7 +88,7 @@ inline constexpr auto kDiagnosis = table(
         .typed("Any", "None"),
     row(&DiagnoseOptions::latency)
         .python("latency", kDiagnosing, "also time the models on ONNX Runtime.")
-        .typed("", "False"),
+        .typed("bool", "False"),
     kRank, kQuick,
     row(&DiagnoseOptions::pictures)
         .python("pictures", kDiagnosing,

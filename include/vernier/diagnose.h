@@ -32,11 +32,13 @@ struct DiagnoseOptions {
   MeasureOptions measure;
   PrecisionOptions precision;
   std::string command;  // for the record
-  bool latency = true;
+  /// Times the models. Absent: if they are meant for this ONNX Runtime, or for the engine of `confirm_on`: times of
+  /// another engine's placement tell nothing.
+  std::optional<bool> latency;
   /// Measures sensitivities also where everything low meets the requirement. Time: about that of twelve passes more.
   bool rank = false;
   /// Stops at the answer and its file: no own errors where nothing has to be kept, no causes, no alternatives, no
-  /// times, no pictures.
+  /// times, no pictures, no run in ONNX Runtime of a file for another engine.
   bool quick = false;
   SearchOptions search;
   ExternalDataOptions external_data;  // of the typed model

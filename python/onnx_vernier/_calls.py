@@ -209,7 +209,8 @@ def diagnose(
         labels: correct classes, one per sample.
         min_top1: minimum top-1 accuracy against ``labels``, 0 to 1.
         max_seconds: time limit of the search; 0: no limit.
-        quick: stop at the answer and its file: no causes, other options, times or pictures.
+        quick: stop at the answer and its file: no causes, other options, times or pictures, and no run in ONNX Runtime
+            of a file for another engine.
         calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto"; or your own
             ``function(seen)``, which returns (low, high). ``seen`` describes a tensor: ``tensor``, ``format``, ``min``,
             ``max``, and its histogram as ``low``, ``high``, ``count`` of each bin.

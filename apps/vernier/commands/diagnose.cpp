@@ -28,6 +28,11 @@ struct DiagnoseLine : DiagnosisLine {
 DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command) {
   DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*journals=*/{});
   read_rows(table::kAlternatives, line.typed, options);
+  const bool timed = line.typed.given("--latency");
+  if (timed && line.typed.given("--no-latency")) {
+    throw Error(ErrorCode::Contradiction, "--latency and --no-latency contradict each other", "leave out one of them");
+  }
+  if (timed || line.typed.given("--no-latency")) options.latency = timed;
   if (line.typed.given("--no-options") && line.typed.given("--options")) {
     throw Error(ErrorCode::Contradiction, "--options and --no-options contradict each other", "leave out one of them");
   }

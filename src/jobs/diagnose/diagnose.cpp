@@ -197,10 +197,11 @@ DiagnoseReport Diagnosis::run() {
     for (const Note& doubt : doubts_) {
       if (std::ranges::find(report_.warnings, doubt) == report_.warnings.end()) warn(doubt);
     }
-    if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && !is_option_ && job_ranks().first()) {
+    const bool tries = !is_option_ && (!options_.quick || precision_.target == Target::OnnxRuntime);
+    if (!sinks_.is_interrupted() && report_.final_figures && report_.typed && tries && job_ranks().first()) {
       optional_step("ONNX Runtime", [&] { try_on_onnxruntime(); });
     }
-    if (!sinks_.is_interrupted() && options_.latency && !options_.quick && times_models() && job_ranks().first()) {
+    if (!sinks_.is_interrupted() && times_models() && job_ranks().first()) {
       optional_step("latency", [&] { latency(); });
     }
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) optional_step("compilation", [&] { compile(); });
@@ -247,7 +248,7 @@ void Diagnosis::plan_steps() {
   }
   if (repairs_ == nullptr && explains_ && ranks_layers()) steps_.add("causes", 3.5);
   if (options_.precision.target == Target::OnnxRuntime) steps_.add("saturated pairs", 4);
-  if (options_.latency) steps_.add("latency", 10);
+  if (times_models()) steps_.add("latency", 10);
   if (options_.compile) steps_.add("compilation", 20);
   if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 150);
   if (draws()) steps_.add("pictures", 2.5);

@@ -161,7 +161,9 @@ class Diagnosis {
   /// Of an option only what its row says: its times mean something where its target runs.
   bool times_models() const {
     const bool on_engine = options_.confirm_on && *options_.confirm_on != MeasureOn::OnnxRuntime;
-    return !is_option_ || on_engine || options_.precision.target == Target::OnnxRuntime;
+    const bool where_it_runs = on_engine || options_.precision.target == Target::OnnxRuntime;
+    if (options_.quick || (is_option_ && !where_it_runs)) return false;
+    return options_.latency.value_or(options_.confirm_on.has_value() || where_it_runs);
   }
 
   /// Ends the phase that runs, if any.

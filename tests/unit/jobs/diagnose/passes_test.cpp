@@ -63,6 +63,15 @@ TEST(Passes, OfSensitivitiesAreNoneJustInsideTheLimit) {
   EXPECT_TRUE(has_phase(diagnose(options), "sensitivity"));
 }
 
+TEST(Passes, OfTimesAreNoneForAnotherEngine) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.latency.reset();
+  EXPECT_FALSE(diagnose(options).latency);
+  options.latency = true;
+  EXPECT_TRUE(diagnose(options).latency);
+}
+
 /// Channel 5 is small where it is made and large where it is read: its step is too wide for the others.
 NetFiles one_channel_too_large() {
   return NetFiles(network("net (float[1,16] x) => (float[1,16] y) {"
