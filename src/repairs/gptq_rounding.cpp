@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -168,12 +169,15 @@ std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& 
   return chosen;
 }
 
-/// What may be gained by a layer, for its work.
+/// What may be gained by a layer, for its work; one that was not ranked does less damage than those that were.
 double worth_of(const Candidate& candidate, const Network& network) {
   if (network.damage == nullptr) return 1 / candidate.work;
   const std::string& layer = candidate.layer.layer->name;
   const auto damage = network.damage->find(layer);
-  return damage == network.damage->end() ? 0 : damage->second * network.weight_share.at(layer) / candidate.work;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [name, share] : *network.damage) least = std::min(least, share);
+  return (damage == network.damage->end() ? least / 2 : damage->second) * network.weight_share.at(layer) /
+         candidate.work;
 }
 
 /// Those that fit into the limit together, the most worthwhile first; 0: all.

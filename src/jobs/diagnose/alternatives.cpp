@@ -28,8 +28,8 @@ namespace {
 // keep, and its certificate takes less. A certificate of few layers takes as many trials in a short search.
 constexpr double kTrialsForRepairs = 2, kTrialsForOthers = 1;
 constexpr std::size_t kLeastForRepairs = 60, kLeastForOther = 30;
-// Of the multiply-accumulates of one pass over the samples, and never less than what half a second is enough for.
-constexpr double kRoundingPasses = 2, kLeastRounding = 1e10;
+// Of the multiply-accumulates of one pass over the samples, and never less than what a second is enough for.
+constexpr double kRoundingPasses = 2, kLeastRounding = 2e10;
 
 struct Candidate {
   std::string change;
