@@ -403,7 +403,14 @@ void Diagnosis::sensitivities() {
   if (is_option_ && repairs_ == nullptr && evidence_.presumed.empty() &&
       presume(*found_first_, sensitivities_->measurable(), requirement(), evidence_))
     return;
-  sensitivities_->measure();
+  // Without a search the ranking is the answer. Of a repaired network little is left to keep, by layers that are alike.
+  const bool all = !searches() || options_.rank || repairs_ != nullptr;
+  all ? sensitivities_->measure() : sensitivities_->measure_worst();
+  note_left_out();
+}
+
+void Diagnosis::note_left_out() {
+  std::erase_if(report_.notes, [](const Note& note) { return note.code.starts_with("sensitivities-"); });
   if (const auto left_out = sensitivities_->left_out()) note_once(*left_out);
 }
 

@@ -192,6 +192,7 @@ class Diagnosis {
   void calibrate();
   void own_errors();
   void sensitivities();
+  void note_left_out();
   void run_all_low(const std::vector<Match>& matches);
   /// `of_layers`: with the errors of all layers, not of the outputs alone.
   RunFigures all_low(bool of_layers = true);

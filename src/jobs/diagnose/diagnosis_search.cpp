@@ -236,10 +236,9 @@ KeptSetReport Diagnosis::search_once(const SearchOptions& limits, const LayerTim
   if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(*experiment_, limits.cost);
   request.decides = deciding(options_, objective_.get(), trials_on_ == TrialsOn::Engine);
   request.measure_more = [&] {
-    if (evidence_.presumed.empty()) return sensitivities_->measure_more();
-    sensitivities_->measure();
-    evidence_.presumed.clear();
-    return true;
+    const bool more = sensitivities_->measure_more();
+    note_left_out();
+    return more;
   };
   request.rank = [&] {
     say_seconds();

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/sensitivity.h"
@@ -52,7 +54,36 @@ double SingleSensitivities::expected_sample_inferences() const {
   return kBehind * static_cast<double>(layers * samples);
 }
 
-void SingleSensitivities::measure() { measure_on(few_samples()); }
+void SingleSensitivities::measure() {
+  measure_on(few_samples(), names());
+  evidence_.presumed.clear();
+  others_ = 0;
+}
+
+void SingleSensitivities::measure_worst() {
+  constexpr std::size_t kMany = 32;
+  const std::vector<std::string> all = names();
+  const std::size_t samples = few_samples();
+  if (all.size() < kMany || samples < 2 || !experiment_.subject().carries.empty()) return measure();
+  measure_on(1, all);
+  std::vector<std::pair<double, std::string>> damages;
+  for (const std::string& name : all) {
+    damages.emplace_back(predicted_damage(evidence_, name, experiment_.requirement()), name);
+  }
+  std::ranges::stable_sort(damages, std::greater(), [](const auto& one) { return one.first; });
+  std::vector<std::string> worst;
+  evidence_.presumed.clear();
+  for (const auto& [damage, name] : damages) {
+    if (worst.size() < all.size() / 3 || !std::isfinite(damage)) {
+      worst.push_back(name);
+    } else {
+      evidence_.presumed[name] = damage;
+      evidence_.alone.erase(name);
+    }
+  }
+  measure_on(samples, worst);
+  others_ = evidence_.presumed.size();
+}
 
 std::size_t SingleSensitivities::few_samples() const {
   return sample_count(total_macs(experiment_), std::min(measurable().size(), most_layers()));
@@ -60,23 +91,27 @@ std::size_t SingleSensitivities::few_samples() const {
 
 bool SingleSensitivities::measure_more() {
   if (evidence_.alone.empty()) {
+    measure_worst();
+    return true;
+  }
+  if (others_ > 0) {
     measure();
     return true;
   }
   const std::size_t more = std::min(experiment_.subject().samples->size(), 3 * samples_);
   if (!experiment_.subject().carries.empty() || more <= samples_) return false;
-  measure_on(more);
+  measure_on(more, names());
   return true;
 }
 
-void SingleSensitivities::measure_on(std::size_t samples) {
+void SingleSensitivities::measure_on(std::size_t samples, const std::vector<std::string>& layers) {
   const Subject& subject = experiment_.subject();
   if (!subject.carries.empty()) return measure_by_trials();
   SensitivityOptions options;
   options.samples = chosen_samples(experiment_.all_low().sample_noise, samples);
   samples_ = options.samples.size();
   std::vector<std::string> unknown;
-  for (const std::string& name : names()) {
+  for (const std::string& name : layers) {
     if (auto outputs = measured_.alone(name, options.samples)) {
       evidence_.alone[name] = std::move(*outputs);
     } else {
@@ -85,8 +120,8 @@ void SingleSensitivities::measure_on(std::size_t samples) {
   }
   if (unknown.empty()) return;
   // Each part is kept at once: of a large network all of them take minutes.
-  options.found = [&](const std::vector<LayerSensitivity>& layers) {
-    for (const LayerSensitivity& sensitivity : layers) {
+  options.found = [&](const std::vector<LayerSensitivity>& part) {
+    for (const LayerSensitivity& sensitivity : part) {
       evidence_.alone[sensitivity.layer] = sensitivity.outputs;
       measured_.add_alone(sensitivity.layer, options.samples, sensitivity.outputs);
     }
@@ -140,6 +175,9 @@ std::vector<std::string> SingleSensitivities::names() const {
 }
 
 std::optional<Note> SingleSensitivities::left_out() const {
+  if (others_ > 0) {
+    return Note{"sensitivities-of-the-worst", {{"measured", evidence_.alone.size()}, {"others", others_}}};
+  }
   const std::size_t all = measurable().size();
   const std::size_t measured = std::min(all, most_layers());
   if (measured == all) return std::nullopt;

@@ -102,7 +102,9 @@ bool presume(const Evidence& other, const std::vector<std::string>& layers, cons
   };
   std::unordered_map<std::string, double> presumed;
   for (const std::string& layer : layers) {
-    if (!other.alone.contains(layer) || !finite(other, layer) || !finite(evidence, layer)) return false;
+    if (!(other.alone.contains(layer) || other.presumed.contains(layer)) || !finite(other, layer) ||
+        !finite(evidence, layer))
+      return false;
     const double damage = predicted_damage(other, layer, requirement);
     const double noise = own_noise(other, layer);
     if (!std::isfinite(damage) || !(noise > 0)) return false;

@@ -351,6 +351,9 @@ constexpr NoteTemplate kNotes[] = {
     {"sensitivities-left-out",
      "sensitivity was measured for the {measured} layers with the largest local errors; {others} more rank after them "
      "by local error"},
+    {"sensitivities-of-the-worst",
+     "sensitivity was measured for the {measured} layers that cost the most on one sample; {others} more rank by that "
+     "sample. ‹rank› measures all"},
     {"set-not-confirmed",
      "a set of {kept} kept items reached {claimed:.3f} of the limit in the search, but {measured:.3f} when it was "
      "confirmed. The search ran again with a stricter limit"},

@@ -63,6 +63,40 @@ TEST(Passes, OfSensitivitiesAreNoneJustInsideTheLimit) {
   EXPECT_TRUE(has_phase(diagnose(options), "sensitivity"));
 }
 
+NetFiles many_layers(std::size_t count) {
+  std::string text = "net (float[1,8] x0) => (float[1,8] y) {\n";
+  std::vector<std::pair<std::string, Tensor>> weights;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i);
+    text += " [layer" + n + "] " + (i + 1 == count ? "y" : "x" + std::to_string(i + 1)) + " = MatMul(x" + n + ", w" +
+            n + ")\n";
+    weights.emplace_back("w" + n, bell({8, 8}, static_cast<unsigned>(i + 1), 0.35F));
+  }
+  return NetFiles(network((text + "}").c_str(), weights), {1, 8});
+}
+
+TEST(Passes, OfSensitivitiesForASearchAreThoseOfTheWorstThird) {
+  const NetFiles files = many_layers(36);
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.alternatives = 0;
+  const auto measured = [](const DiagnoseReport& report) {
+    return std::ranges::count_if(report.layers, [](const LayerRow& row) { return row.sensitivity_db.has_value(); });
+  };
+  const auto is_told = [](const DiagnoseReport& report) {
+    return std::ranges::find(report.notes, "sensitivities-of-the-worst", &Note::code) != report.notes.end();
+  };
+  const DiagnoseReport all = diagnose(options);
+  EXPECT_EQ(measured(all), 36) << "without a requirement the ranking is the answer";
+  EXPECT_FALSE(is_told(all));
+  options.measure.requirement = at_least_db(all.all_low.outputs.front().sqnr_db + 1);
+  const DiagnoseReport searched = diagnose(options);
+  EXPECT_EQ(measured(searched), 12);
+  EXPECT_TRUE(is_told(searched));
+  EXPECT_FALSE(searched.kept.value().layers.empty());
+  options.rank = true;
+  EXPECT_EQ(measured(diagnose(options)), 36);
+}
+
 TEST(Passes, OfTimesAreNoneForAnotherEngine) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
