@@ -1,6 +1,7 @@
 #include "commands/diagnosis_line.h"
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "base/cache_folder.h"
