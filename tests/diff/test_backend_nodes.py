@@ -2,10 +2,12 @@
 backend node tests and for the shared networks.
 
 VERNIER_FLOAT32 names the program built from float32_cli.cpp, VERNIER_SHARED the folder with models/. Which node tests are
-not covered, and why, is written to build/backend_nodes.json.
+not covered, and why, is written to build/backend_nodes.json. Each change (VERNIER_SAMPLE) runs another quarter of the node
+tests.
 """
 import collections
 import ctypes
+import hashlib
 import json
 import os
 import pathlib
@@ -170,8 +172,13 @@ def outcome(case, folder, convert):
     return "covered"
 
 
+def node_tests():
+    cases, change = load_model_tests(kind="node"), os.environ.get("VERNIER_SAMPLE")
+    return cases[hashlib.sha256(change.encode()).digest()[0] % 4::4] if change else cases
+
+
 def test_node_tests_compute_the_same_bits(convert, tmp_path):
-    results = {case.name: outcome(case, tmp_path, convert) for case in load_model_tests(kind="node")}
+    results = {case.name: outcome(case, tmp_path, convert) for case in node_tests()}
     covered = sorted(name for name, result in results.items() if result == "covered")
     missed = {name: result for name, result in sorted(results.items()) if result != "covered"}
     kinds = collections.Counter(result.split(":")[0] for result in missed.values())
@@ -184,7 +191,7 @@ def test_node_tests_compute_the_same_bits(convert, tmp_path):
     assert not ours, json.dumps(ours, indent=1)
     stale = [name for name in KNOWN if results.get(name) == "covered"]
     assert not stale, f"covered by now: {stale}"
-    assert len(covered) > 1500, "far fewer than the node tests that ONNX Runtime can run"
+    assert len(covered) > 0.75 * len(results), "far fewer than the node tests that ONNX Runtime can run"
 
 
 def network_feed(network, model):

@@ -187,6 +187,7 @@ def model_of(case, rank_known):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", [13, 18, 21, 23])
 @pytest.mark.parametrize("rank_known", [True, False], ids=["shape", "no_shape"])
 @pytest.mark.parametrize("name", CASES)

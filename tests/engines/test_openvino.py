@@ -33,6 +33,12 @@ def vernier(*arguments, code=0):
     return done
 
 
+@pytest.fixture(autouse=True)
+def same_data():
+    """The same data, whichever tests ran before: a change runs a sample of them."""
+    rng.bit_generator.state = numpy.random.default_rng(23).bit_generator.state
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return tmp_path_factory.mktemp("inputs")
@@ -76,7 +82,6 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_pairs_that_saturate_on_cpus_without_vnni(form, data, tmp_path):
     """Elsewhere the engine gives what the file says."""
-    rng.bit_generator.state = numpy.random.default_rng(23).bit_generator.state  # the same data whichever tests run before
     shape, of_weight, attributes = FORMS[form]
     operator = form.partition(" ")[0].removesuffix(",").replace("depthwise", "Conv")
     constants = {"w": weight(*of_weight, scale=0.1)}
@@ -155,6 +160,7 @@ BETWEEN = {  # what makes h of x, and what the file says
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rows", [1, 4])
 @pytest.mark.parametrize("form", BETWEEN)
 def test_two_products_in_one_kernel(form, rows, tmp_path):

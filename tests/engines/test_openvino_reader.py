@@ -25,6 +25,12 @@ ROIS = [numpy_helper.from_array(numpy.array([[0, 0, 5, 5], [1, 1, 7, 6]], numpy.
         numpy_helper.from_array(numpy.array([0, 0]), "image_of")]
 
 
+@pytest.fixture(autouse=True)
+def same_data():
+    """The same data, whichever tests ran before: a change runs a sample of them."""
+    RANDOM.bit_generator.state = numpy.random.default_rng(72).bit_generator.state
+
+
 def vernier(*arguments, folder, codes=(0,)):
     done = subprocess.run([PROGRAM, *map(str, arguments), "--python", ENGINES], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode in codes, f"{arguments}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
@@ -95,6 +101,7 @@ def rules(file, folder):
     return [row["rule"] for row in json.loads(vernier("check", "placement", file, "--target", "openvino", "--json", folder=folder, codes=(0, 1)).stdout)["findings"]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", READ_OTHERWISE)
 def test_files_for_openvino_are_read_as_they_are_meant(name, tmp_path):
     node, opset = READ_OTHERWISE[name]
