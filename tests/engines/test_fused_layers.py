@@ -1,6 +1,7 @@
 """The simulation of limits that TensorRT-RTX loses, against what the engine gave of the same files: a record of
 bench/hardware/fused_layers.py (run, with 1.6.1 on an H100), so that no engine is needed here."""
 import base64
+import functools
 import io
 import json
 import os
@@ -50,6 +51,7 @@ def found(model):
     return {finding["rule"] for finding in report["findings"]}
 
 
+@functools.cache
 def differs(chain):
     right = fused_layers.part(fused_layers.computed(chain))
     return fused_layers.sqnr(right, RECORD[chain].astype(np.float64)) < 25
