@@ -28,12 +28,12 @@ struct Budget {
 Budget parse_budget(const std::string& text) {
   if (text.empty()) return {};
   constexpr std::array<std::pair<char, double>, 3> kUnits{{{'s', 1}, {'m', 60}, {'h', 3600}}};
-  for (const auto& [unit, seconds] : kUnits) {
+  for (const auto& [unit, unit_seconds] : kUnits) {
     if (text.back() != unit) continue;
     const double count = parse_number("--budget", text.substr(0, text.size() - 1));
     if (!(count > 0))
       throw Error(ErrorCode::BadValue, fmt::format("--budget: {} is not a time", printable(text)), "10m");
-    return {0, count * seconds};
+    return {0, count * unit_seconds};
   }
   return {parse_count("--budget", text, 1, 1'000'000'000), 0};
 }

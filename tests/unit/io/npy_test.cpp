@@ -14,7 +14,7 @@ Tensor read(const std::string& file) {
   return read_npy(std::as_bytes(std::span(*owner)), owner, "a.npy");
 }
 
-std::string message_of(const std::string& file) {
+std::string refusal_of(const std::string& file) {
   const Error error = error_of([&] { read(file); });
   EXPECT_EQ(error.kind(), ErrorKind::Input);
   return error.what();
@@ -50,22 +50,22 @@ TEST(Npy, EveryTruncationIsRefused) {
 }
 
 TEST(Npy, TrailingBytesAreRefused) {
-  EXPECT_NE(message_of(npy_of({1}, {1}) + "x").find("promises float32 of shape 1, 4 bytes, but 5 bytes follow"),
+  EXPECT_NE(refusal_of(npy_of({1}, {1}) + "x").find("promises float32 of shape 1, 4 bytes, but 5 bytes follow"),
             std::string::npos);
 }
 
 TEST(Npy, HugeShapesTakeNoMemory) {
-  EXPECT_NE(message_of(npy_of("<f4", "(4000000000, 4000000000)", "")).find("too large"), std::string::npos);
-  EXPECT_NE(message_of(npy_of("<f4", "(1000000000000,)", "")).find("promises"), std::string::npos);
-  EXPECT_NE(message_of(npy_of("<f4", "(99999999999999999999999,)", "")).find("damaged"), std::string::npos);
-  EXPECT_NE(message_of(npy_of("<f4", "(-1,)", "")).find("damaged"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of("<f4", "(4000000000, 4000000000)", "")).find("too large"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of("<f4", "(1000000000000,)", "")).find("promises"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of("<f4", "(99999999999999999999999,)", "")).find("damaged"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of("<f4", "(-1,)", "")).find("damaged"), std::string::npos);
 }
 
 TEST(Npy, RefusesWhatItDoesNotReadAndSaysHowToSaveIt) {
-  EXPECT_NE(message_of(npy_of(">f4", "(1,)", std::string(4, '\0'))).find("big-endian"), std::string::npos);
-  EXPECT_NE(message_of(npy_of("|O", "(1,)", std::string(8, '\0'))).find("pickle"), std::string::npos);
-  EXPECT_NE(message_of(npy_of("<c8", "(1,)", std::string(8, '\0'))).find("'<c8'"), std::string::npos);
-  EXPECT_NE(message_of(npy_of("<U1\x1b[2J", "(1,)", "")).find("\\x1b"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of(">f4", "(1,)", std::string(4, '\0'))).find("big-endian"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of("|O", "(1,)", std::string(8, '\0'))).find("pickle"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of("<c8", "(1,)", std::string(8, '\0'))).find("'<c8'"), std::string::npos);
+  EXPECT_NE(refusal_of(npy_of("<U1\x1b[2J", "(1,)", "")).find("\\x1b"), std::string::npos);
 }
 
 TEST(Npy, FortranOrderIsTurnedWhereAnArrayIsReadWhole) {

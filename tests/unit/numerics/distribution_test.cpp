@@ -12,8 +12,8 @@
 namespace vernier {
 namespace {
 
-using testing::of_bins;
-using testing::of_values;
+using test::of_bins;
+using test::of_values;
 
 TEST(TakeMask, TakesTheLargestAndKeepsTheRest) {
   Distribution values = of_bins({{-65504, -65500, 7}, {-3, -2, 5}, {0, 0, 4}, {1, 2, 3}});

@@ -6,7 +6,7 @@
 
 #include "numerics/distribution.h"
 
-namespace vernier::testing {
+namespace vernier::test {
 
 inline Distribution of_bins(std::vector<Bin> bins) {
   Distribution values;
@@ -23,4 +23,4 @@ inline Distribution of_values(const std::vector<float>& values) {
   return distribution_of(histogram);
 }
 
-}  // namespace vernier::testing
+}  // namespace vernier::test

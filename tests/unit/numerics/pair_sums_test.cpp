@@ -15,7 +15,7 @@
 namespace vernier {
 namespace {
 
-using testing::of_values;
+using test::of_values;
 
 const QuantParams kHundredths{Format::UInt8, {0.01F}, {0}, -1, 0, 0};
 

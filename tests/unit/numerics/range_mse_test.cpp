@@ -15,7 +15,7 @@
 namespace vernier {
 namespace {
 
-using testing::of_bins;
+using test::of_bins;
 
 /// All values of a bin where its middle is.
 double noise_of(const Distribution& values, const QuantParams& params) {

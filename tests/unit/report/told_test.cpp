@@ -16,7 +16,7 @@
 namespace vernier {
 namespace {
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has_text(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Told, IsInWordsOfTheCommandAndPrintable) {
   EXPECT_EQ(told("‹int8›: \x1b"), "--int8: \\x1b");
@@ -43,15 +43,16 @@ TEST(Told, AreAllFormsOfAReport) {
   for (const std::string& text :
        {report_to_text(report, {}), debug_precision_to_text(report, {}), report_to_json(report), report_to_html(report),
         deploy_markdown(report), gate_to_junit(gate), gate_to_github(gate), gate_to_markdown(gate)}) {
-    EXPECT_FALSE(holds(text, "‹") || holds(text, "›") || holds(text, "u2039") || holds(text, "u{2039")) << text;
+    EXPECT_FALSE(has_text(text, "‹") || has_text(text, "›") || has_text(text, "u2039") || has_text(text, "u{2039"))
+        << text;
   }
-  EXPECT_TRUE(holds(report_to_text(report, {}), "--int8 of vernier fix"));
-  EXPECT_TRUE(holds(report_to_json(report), "\"--min-top1 0.9 by the labels of l.npy\""));
-  EXPECT_TRUE(holds(gate_to_github(gate), "--int8 of vernier fix"));
+  EXPECT_TRUE(has_text(report_to_text(report, {}), "--int8 of vernier fix"));
+  EXPECT_TRUE(has_text(report_to_json(report), "\"--min-top1 0.9 by the labels of l.npy\""));
+  EXPECT_TRUE(has_text(gate_to_github(gate), "--int8 of vernier fix"));
   VerifyReport verify = verified();
   verify.warnings = report.warnings;
-  EXPECT_TRUE(holds(report_to_text(verify, {}), "--int8 of vernier fix"));
-  EXPECT_TRUE(holds(report_to_json(verify), "\"--int8 of vernier fix\""));
+  EXPECT_TRUE(has_text(report_to_text(verify, {}), "--int8 of vernier fix"));
+  EXPECT_TRUE(has_text(report_to_json(verify), "\"--int8 of vernier fix\""));
 }
 
 TEST(Told, AreReportsThatWereReadAgain) {
@@ -63,8 +64,8 @@ TEST(Told, AreReportsThatWereReadAgain) {
 TEST(Told, AreNoNames) {
   DiagnoseReport report = requirement_met();
   report.layers[0].name = "‹int8›";
-  EXPECT_TRUE(holds(report_to_json(report), "\"‹int8›\"")) << "data";
-  EXPECT_TRUE(holds(report_to_text(report, {}), "\\u{2039}int8\\u{203A}"));
+  EXPECT_TRUE(has_text(report_to_json(report), "\"‹int8›\"")) << "data";
+  EXPECT_TRUE(has_text(report_to_text(report, {}), "\\u{2039}int8\\u{203A}"));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(RepairLadder, AcceptsAFifthOfTheErrorPower) {
   EXPECT_FALSE(helps(0, 0)) << "there was nothing to repair";
 }
 
-OutputError error_of(double noise, std::vector<double> log_noise = {}, std::vector<std::int64_t> moved = {}) {
+OutputError output_error(double noise, std::vector<double> log_noise = {}, std::vector<std::int64_t> moved = {}) {
   OutputError error{noise, noise, {}, {}, std::move(moved)};
   if (log_noise.empty()) return error;
   error.output_log_noise.push_back(log_noise);
@@ -41,22 +41,22 @@ OutputError error_of(double noise, std::vector<double> log_noise = {}, std::vect
 }
 
 TEST(RepairLadder, AGainHasToBeBeyondNoiseOnSamplesThatTaughtNothing) {
-  const OutputError before = error_of(0.1, {-6, -5, -7, -6});
-  EXPECT_TRUE(better(before, error_of(0.09, {-6.5, -5.4, -7.6, -6.4}))) << "every sample gains";
-  EXPECT_FALSE(better(before, error_of(0.09, {-5.8, -4.9, -7.0, -8}))) << "one sample, and the others lose";
-  EXPECT_FALSE(better(before, error_of(0.2, {-6.5, -5.4, -7.6, -6.4}))) << "the figure of all is worse";
-  EXPECT_TRUE(better(error_of(0.1), error_of(0.1))) << "of samples that taught there is nothing to doubt";
-  EXPECT_FALSE(better(error_of(0.1), error_of(0.2)));
+  const OutputError before = output_error(0.1, {-6, -5, -7, -6});
+  EXPECT_TRUE(better(before, output_error(0.09, {-6.5, -5.4, -7.6, -6.4}))) << "every sample gains";
+  EXPECT_FALSE(better(before, output_error(0.09, {-5.8, -4.9, -7.0, -8}))) << "one sample, and the others lose";
+  EXPECT_FALSE(better(before, output_error(0.2, {-6.5, -5.4, -7.6, -6.4}))) << "the figure of all is worse";
+  EXPECT_TRUE(better(output_error(0.1), output_error(0.1))) << "of samples that taught there is nothing to doubt";
+  EXPECT_FALSE(better(output_error(0.1), output_error(0.2)));
 }
 
 TEST(RepairLadder, WhatIsHandedOutGainsTwoStandardErrors) {
-  const OutputError before = error_of(0.1, {-6, -5, -7, -6});
-  const OutputError half_sure = error_of(0.09, {-6.5, -5, -8, -6.1});  // gains 0.4 +- 0.23
+  const OutputError before = output_error(0.1, {-6, -5, -7, -6});
+  const OutputError half_sure = output_error(0.09, {-6.5, -5, -8, -6.1});  // gains 0.4 +- 0.23
   EXPECT_TRUE(better(before, half_sure));
   EXPECT_FALSE(surely_better(before, half_sure));
-  const OutputError sure = error_of(0.09, {-6.5, -5.4, -7.6, -6.4});
+  const OutputError sure = output_error(0.09, {-6.5, -5.4, -7.6, -6.4});
   EXPECT_TRUE(surely_better(before, sure));
-  EXPECT_TRUE(surely_better(error_of(0.1), error_of(0.1))) << "samples that taught have no noise to speak of";
+  EXPECT_TRUE(surely_better(output_error(0.1), output_error(0.1))) << "samples that taught have no noise to speak of";
   OutputError in_front_alone = sure;
   in_front_alone.output_log_noise.front() = {-6.9, -4.7, -7.9, -5.1};  // gains 0.15 +- 0.47
   EXPECT_TRUE(better(before, in_front_alone));
@@ -64,9 +64,9 @@ TEST(RepairLadder, WhatIsHandedOutGainsTwoStandardErrors) {
 }
 
 TEST(RepairLadder, NoOutputMayGetSurelyWorse) {
-  OutputError before = error_of(0.1, {-6, -5, -7, -6});
+  OutputError before = output_error(0.1, {-6, -5, -7, -6});
   before.log_noise.push_back({-3, -3, -4, -3});
-  OutputError after = error_of(0.05, {-9, -8, -10, -9});
+  OutputError after = output_error(0.05, {-9, -8, -10, -9});
   after.log_noise.push_back({-2.5, -2.4, -3.6, -2.5});
   EXPECT_FALSE(better(before, after)) << "each sample of the second output";
   after.log_noise.back() = {-2.5, -3.6, -4, -2.9};
@@ -75,8 +75,10 @@ TEST(RepairLadder, NoOutputMayGetSurelyWorse) {
 
 TEST(RepairLadder, ClassesThatMoveBeyondChanceAreWorse) {
   const std::vector<std::int64_t> none(8);
-  EXPECT_FALSE(better(error_of(0.1, {}, none), error_of(0.01, {}, {1, 1, 1, 1, 1, 0, 0, 0}))) << "5 classes less";
-  EXPECT_TRUE(better(error_of(0.1, {}, none), error_of(0.01, {}, {1, 1, 1, 1, 0, 0, 0, 0}))) << "4 are within noise";
+  EXPECT_FALSE(better(output_error(0.1, {}, none), output_error(0.01, {}, {1, 1, 1, 1, 1, 0, 0, 0})))
+      << "5 classes less";
+  EXPECT_TRUE(better(output_error(0.1, {}, none), output_error(0.01, {}, {1, 1, 1, 1, 0, 0, 0, 0})))
+      << "4 are within noise";
 }
 
 Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
