@@ -160,7 +160,8 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   report.command = options.command;
   append(report.notes,
          std::vector{fmt::format("model={} output={} latency={} max_evaluations={}", options.model.name(),
-                                 options.output.string(), options.latency, options.search.max_evaluations),
+                                 options.output.string(), options.latency ? fmt::to_string(*options.latency) : "unset",
+                                 options.search.max_evaluations),
                      "command=" + options.command});
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
