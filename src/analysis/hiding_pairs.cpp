@@ -41,7 +41,9 @@ class WayBack {
   }
 
   std::vector<const QuantizedTensor*> from(const OutputPart& part) {
-    follow({part.output, part.axis, part.begin, part.end, part.step});
+    Place place{part.output, part.axis, part.begin, part.end, part.step};
+    if (!part.places.empty()) place = {part.output, part.axis, part.places.front(), part.places.back() + 1};
+    follow(place);
     return found_;
   }
 
@@ -162,11 +164,14 @@ std::vector<HidingPair> pairs_hiding(const SimulatedFile& file, const OutputPart
 }
 
 std::string hiding_text(const HidingPair& hiding, const OutputPart& part) {
+  const bool masked = part.below > 0 && hiding.step > part.below / 1024;
+  const char* const cure = masked ? "Quantize in front of the mask"
+                                  : "Quantize its parts in front of the Concat, each with a scale of its own";
   return fmt::format(
       "'{}' has one scale, {:.4g}, for values of different size: '{}' (rms {:.3g}) has about {:.0f} of {} levels left. "
-      "Quantize its parts in front of the Concat, each with a scale of its own, or leave it in float",
+      "{}, or leave it in float",
       printable(hiding.pair->tensor), hiding.step, printable(part.name), hiding.rms, hiding.levels,
-      1 << bits_of(hiding.pair->params.format));
+      1 << bits_of(hiding.pair->params.format), cure);
 }
 
 }  // namespace vernier

@@ -26,6 +26,7 @@ constexpr const char* kValue = "/value";
 constexpr const char* kJudged = "/judged";
 // A Slice reads where it begins and ends from inputs since this version.
 constexpr int kSliceReadsInputs = 10;
+constexpr int kWhereExists = 9;
 
 bool other_float(Dtype dtype) { return dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64; }
 
@@ -99,57 +100,109 @@ onnx::ValueInfoProto* output_of(Model& model, const std::string& name) {
   return nullptr;
 }
 
-std::set<std::string> slice_constants(const std::string& part) {
-  return {part + kJudged + "/begin", part + kJudged + "/end", part + kJudged + "/axis", part + kJudged + "/step"};
+/// What makes a part: its last node has that name, the others, and the constants, begin with it and a slash.
+std::string maker_of(const std::string& part) { return part + kJudged; }
+bool helps_to_make(const std::string& name, const std::string& part) { return name.starts_with(maker_of(part) + "/"); }
+
+/// Adds the nodes that make one part.
+class PartMaker {
+ public:
+  PartMaker(Model& model, const OutputPart& part) : model_(model), part_(part) {}
+
+  void add() {
+    std::string values = part_.output;
+    if (!part_.all_places()) {
+      const std::string sliced = part_.below > 0 ? named("/sliced") : part_.name;
+      add_slice(sliced);
+      values = sliced;
+    }
+    if (part_.below > 0) add_below(values);
+  }
+
+ private:
+  std::string named(const char* what) const { return maker_of(part_.name) + what; }
+
+  std::string constant(const char* what, const Tensor& value) {
+    std::string name = named(what);
+    set_initializer(model_, *model_.proto.mutable_graph(), name, value);
+    return name;
+  }
+
+  onnx::NodeProto& node(const char* op_type, const std::vector<std::string>& inputs, const std::string& output) {
+    onnx::NodeProto& made = *model_.proto.mutable_graph()->add_node();
+    made.set_op_type(op_type);
+    made.set_name(output == part_.name ? maker_of(part_.name) : output);
+    for (const std::string& input : inputs) made.add_input(input);
+    made.add_output(output);
+    return made;
+  }
+
+  void add_slice(const std::string& output) {
+    const auto number = [](std::int64_t value) { return Tensor::of_int64({1}, std::vector<std::int64_t>{value}); };
+    if (!part_.places.empty()) {
+      const Tensor places = Tensor::of_int64({static_cast<std::int64_t>(part_.places.size())}, part_.places);
+      set_attribute(node("Gather", {part_.output, constant("/places", places)}, output), "axis",
+                    static_cast<std::int64_t>(part_.axis));
+      return;
+    }
+    constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t end = part_.end.value_or(kToTheEnd);
+    if (default_opset(model_.proto) < kSliceReadsInputs) {
+      if (part_.step != 1) {
+        throw Error(ErrorKind::Usage, fmt::format("'{}': slices have steps from opset 10 on", printable(part_.name)),
+                    "raise the opset of the model, or name a slice without a step");
+      }
+      onnx::NodeProto& slice = node("Slice", {part_.output}, output);
+      set_attribute(slice, "starts", std::vector<std::int64_t>{part_.begin});
+      set_attribute(slice, "ends", std::vector<std::int64_t>{end});
+      set_attribute(slice, "axes", std::vector<std::int64_t>{part_.axis});
+      return;
+    }
+    std::vector<std::string> inputs{part_.output, constant("/begin", number(part_.begin)),
+                                    constant("/end", number(end)), constant("/axis", number(part_.axis))};
+    if (part_.step != 1) inputs.push_back(constant("/step", number(part_.step)));
+    node("Slice", inputs, output);
+  }
+
+  /// Of a NaN no comparison holds: it counts as 0 here, and the whole output tells it.
+  void add_below(const std::string& values) {
+    if (default_opset(model_.proto) < kWhereExists) {
+      throw Error(ErrorKind::Usage, fmt::format("'{}': Where exists from opset 9 on", printable(part_.name)),
+                  "raise the opset of the model");
+    }
+    const std::string sizes = named("/sizes"), kept = named("/kept");
+    node("Abs", {values}, sizes);
+    node("Less", {sizes, constant("/below", Tensor::of({}, std::vector<float>{part_.below}))}, kept);
+    node("Where", {kept, values, constant("/nothing", Tensor::of({}, std::vector<float>{0}))}, part_.name);
+  }
+
+  Model& model_;
+  const OutputPart& part_;
+};
+
+/// Says in the type of the whole output how long the part is.
+void set_length(const OutputPart& part, onnx::TypeProto_Tensor& type) {
+  if (part.axis >= type.shape().dim_size()) return type.clear_shape();
+  onnx::TensorShapeProto_Dimension& dim = *type.mutable_shape()->mutable_dim(part.axis);
+  const bool known = dim.has_dim_value();
+  const std::int64_t length = dim.dim_value();
+  dim.Clear();
+  const bool counted = part.begin >= 0 && part.end.value_or(known ? length : -1) >= part.begin;
+  if (counted || !part.places.empty()) dim.set_dim_value(places_of(part, length));
 }
 
 void give_out(Model& model, const OutputPart& part) {
+  PartMaker(model, part).add();
   onnx::GraphProto& graph = *model.proto.mutable_graph();
-  constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t end = part.end.value_or(kToTheEnd);
-  onnx::NodeProto slice;
-  slice.set_op_type("Slice");
-  slice.set_name(part.name + kJudged);
-  slice.add_input(part.output);
-  slice.add_output(part.name);
-  if (default_opset(model.proto) < kSliceReadsInputs) {
-    set_attribute(slice, "starts", std::vector<std::int64_t>{part.begin});
-    set_attribute(slice, "ends", std::vector<std::int64_t>{end});
-    set_attribute(slice, "axes", std::vector<std::int64_t>{part.axis});
-    if (part.step != 1) {
-      throw Error(ErrorKind::Usage, fmt::format("'{}': slices have steps from opset 10 on", printable(part.name)),
-                  "raise the opset of the model, or name a slice without a step");
-    }
-  } else {
-    const auto add = [&](const char* what, std::int64_t value) {
-      const std::string name = part.name + kJudged + what;
-      set_initializer(model, graph, name, Tensor::of_int64({1}, std::vector<std::int64_t>{value}));
-      slice.add_input(name);
-    };
-    add("/begin", part.begin);
-    add("/end", end);
-    add("/axis", part.axis);
-    if (part.step != 1) add("/step", part.step);
-  }
-  *graph.add_node() = std::move(slice);
   onnx::ValueInfoProto info = *output_of(model, part.output);
   info.set_name(part.name);
-  onnx::TensorShapeProto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
-  if (part.axis < shape.dim_size()) {
-    onnx::TensorShapeProto_Dimension& dim = *shape.mutable_dim(part.axis);
-    const bool known = dim.has_dim_value();
-    const std::int64_t length = dim.dim_value();
-    dim.Clear();
-    if (part.begin >= 0 && part.end.value_or(known ? length : -1) >= part.begin)
-      dim.set_dim_value(places_of(part, length));
-  } else {
-    info.mutable_type()->mutable_tensor_type()->clear_shape();
-  }
+  if (!part.all_places()) set_length(part, *info.mutable_type()->mutable_tensor_type());
   *graph.add_output() = std::move(info);
 }
 
 bool gives_part(const onnx::NodeProto& node) {
-  return is_onnx(node, "Slice") && node.output_size() == 1 && node.name() == node.output(0) + kJudged;
+  const bool can = is_onnx(node, "Slice") || is_onnx(node, "Gather") || is_onnx(node, "Where");
+  return can && node.output_size() == 1 && node.name() == maker_of(node.output(0));
 }
 
 std::optional<JudgedView> change(Model& model, const InputInfo& output, const std::set<std::string>& judged) {
@@ -212,10 +265,14 @@ std::vector<JudgedView> judge_parts(Model& model, const std::vector<OutputPart>&
 std::vector<Layer> measured_layers(const Model& model, std::vector<std::string>* others) {
   std::set<std::string> parts;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (gives_part(node)) parts.insert(node.name());
+    if (gives_part(node)) parts.insert(node.output(0));
   }
   std::vector<Layer> layers = find_float32_layers(model, others);
-  std::erase_if(layers, [&](const Layer& layer) { return parts.contains(layer.name); });
+  std::erase_if(layers, [&](const Layer& layer) {
+    return std::ranges::any_of(parts, [&](const std::string& part) {
+      return layer.name == maker_of(part) || helps_to_make(layer.name, part);
+    });
+  });
   return layers;
 }
 
@@ -241,9 +298,14 @@ void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   for (const JudgedView& view : views) {
     if (view.part) {
-      remove_nodes(graph,
-                   [&](const onnx::NodeProto& node) { return gives_part(node) && node.output(0) == view.output; });
-      remove_initializers(model, slice_constants(view.output));
+      std::set<std::string> constants;
+      for (const onnx::TensorProto& constant : graph.initializer()) {
+        if (helps_to_make(constant.name(), view.output)) constants.insert(constant.name());
+      }
+      remove_nodes(graph, [&](const onnx::NodeProto& node) {
+        return (gives_part(node) && node.output(0) == view.output) || helps_to_make(node.name(), view.output);
+      });
+      remove_initializers(model, constants);
       google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& outputs = *graph.mutable_output();
       outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
                                    [&](const onnx::ValueInfoProto& output) { return output.name() == view.output; }),

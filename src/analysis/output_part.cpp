@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <system_error>
@@ -29,15 +30,19 @@ std::string without_blanks(std::string_view text) {
   return kept;
 }
 
+/// What commas separate, but for those in brackets.
 std::vector<std::string> items_of(std::string_view inside) {
-  std::vector<std::string> items;
-  std::size_t first = 0;
-  while (true) {
-    const std::size_t comma = inside.find(',', first);
-    items.push_back(without_blanks(inside.substr(first, comma == std::string_view::npos ? comma : comma - first)));
-    if (comma == std::string_view::npos) return items;
-    first = comma + 1;
+  std::vector<std::string> items(1);
+  bool listed = false;
+  for (const char letter : without_blanks(inside)) {
+    listed = letter == '[' || (listed && letter != ']');
+    if (letter == ',' && !listed) {
+      items.emplace_back();
+    } else {
+      items.back() += letter;
+    }
   }
+  return items;
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -47,33 +52,103 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+bool is_list(std::string_view item) { return item.size() > 2 && item.front() == '[' && item.back() == ']'; }
+
 bool looks_like_slice(const std::vector<std::string>& items) {
   const auto belongs = [](const std::string& item) {
-    return !item.empty() && item.find_first_not_of("0123456789-:.") == std::string::npos;
+    const std::string inside = is_list(item) ? item.substr(1, item.size() - 2) : item;
+    return !inside.empty() && inside.find_first_not_of(is_list(item) ? "0123456789:," : "0123456789-:.") == inside.npos;
   };
-  const auto slices = [](const std::string& item) { return item.find(':') != std::string::npos || item == "..."; };
+  const auto slices = [](const std::string& item) {
+    return item.find(':') != std::string::npos || item == "..." || is_list(item);
+  };
   return std::ranges::all_of(items, belongs) && std::ranges::any_of(items, slices);
+}
+
+/// "[0,5:10]": rising, none twice.
+std::vector<std::int64_t> listed_places(const std::string& text, const std::string& list) {
+  constexpr std::int64_t kMost = 1 << 20;
+  std::vector<std::int64_t> places;
+  for (const std::string& run : items_of(std::string_view(list).substr(1, list.size() - 2))) {
+    const std::size_t colon = run.find(':');
+    const auto begin = whole_number(std::string_view(run).substr(0, colon));
+    const auto end = colon == std::string::npos ? begin : whole_number(std::string_view(run).substr(colon + 1));
+    const std::int64_t behind = end.value_or(0) + (colon == std::string::npos ? 1 : 0);
+    const bool rises = begin && end && behind > *begin && (places.empty() || *begin > places.back());
+    if (!rises || behind - *begin > kMost) refuse_slice(text, fmt::format("'{}' does not list rising places", list));
+    for (std::int64_t place = *begin; place < behind; ++place) places.push_back(place);
+  }
+  return places;
+}
+
+std::string list_of(const std::vector<std::int64_t>& places) {
+  std::string text;
+  for (std::size_t first = 0; first < places.size();) {
+    std::size_t behind = first + 1;
+    while (behind < places.size() && places[behind] == places[behind - 1] + 1) ++behind;
+    if (!text.empty()) text += ",";
+    text += fmt::format("{}", places[first]);
+    if (behind - first > 1) text += fmt::format(":{}", places[behind - 1] + 1);
+    first = behind;
+  }
+  return "[" + text + "]";
+}
+
+/// Of the bracket that `text` ends with; npos: none opens it.
+std::size_t opening_bracket(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    if (text[i] == ']') ++depth;
+    if (text[i] == '[' && --depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+constexpr std::string_view kBelow = "[abs<";
+
+/// Takes "[abs<100]" off the end of `text`: 100; 0 where it does not end so.
+float take_below(std::string& text) {
+  const std::size_t open = text.rfind(kBelow);
+  if (open == std::string::npos || open == 0 || !text.ends_with(']')) return 0;
+  const char* const last = text.data() + text.size() - 1;
+  float below = 0;
+  const auto [end, error] = std::from_chars(text.data() + open + kBelow.size(), last, below);
+  if (error != std::errc{} || end != last || !(below > 0)) return 0;
+  text.resize(open);
+  return below;
 }
 
 }  // namespace
 
 std::string part_name(const OutputPart& part) {
+  const std::string below = part.below > 0 ? fmt::format("{}{:g}]", kBelow, part.below) : "";
+  if (part.all_places() && part.below > 0) return part.output + below;
   std::string text = part.output + (part.axis < 0 ? "[...," : "[");
   for (int i = 0; i < part.axis; ++i) text += ":,";
-  if (part.begin != 0) text += fmt::format("{}", part.begin);
-  text += ":";
-  if (part.end) text += fmt::format("{}", *part.end);
-  if (part.step != 1) text += fmt::format(":{}", part.step);
+  if (part.places.empty()) {
+    if (part.begin != 0) text += fmt::format("{}", part.begin);
+    text += ":";
+    if (part.end) text += fmt::format("{}", *part.end);
+    if (part.step != 1) text += fmt::format(":{}", part.step);
+  } else {
+    text += list_of(part.places);
+  }
   for (int i = part.axis; i < -1; ++i) text += ",:";
-  return text + "]";
+  return text + "]" + below;
 }
 
 std::optional<OutputPart> parse_part(const std::string& text) {
-  const std::size_t open = text.rfind('[');
-  if (open == std::string::npos || open == 0 || !text.ends_with(']')) return std::nullopt;
-  const std::vector<std::string> items = items_of(std::string_view(text).substr(open + 1, text.size() - open - 2));
-  if (!looks_like_slice(items)) return std::nullopt;
-  OutputPart part{text, text.substr(0, open), 0, 0, std::nullopt, 1};
+  std::string sliced = text;
+  const float below = take_below(sliced);
+  const OutputPart whole{text, sliced, 0, 0, std::nullopt, 1, {}, below};
+  const std::optional<OutputPart> otherwise = below > 0 ? std::optional(whole) : std::nullopt;
+  if (!sliced.ends_with(']')) return otherwise;
+  const std::size_t open = opening_bracket(sliced);
+  if (open == std::string::npos || open == 0) return otherwise;
+  const std::vector<std::string> items = items_of(std::string_view(sliced).substr(open + 1, sliced.size() - open - 2));
+  if (!looks_like_slice(items)) return otherwise;
+  OutputPart part = whole;
+  part.output = sliced.substr(0, open);
   const bool from_behind = items.front() == "...";
   bool found = false;
   for (std::size_t i = from_behind ? 1 : 0; i < items.size(); ++i) {
@@ -82,6 +157,10 @@ std::optional<OutputPart> parse_part(const std::string& text) {
     if (found) refuse_slice(text, "it slices several axes");
     found = true;
     part.axis = from_behind ? static_cast<int>(i) - static_cast<int>(items.size()) : static_cast<int>(i);
+    if (is_list(item)) {
+      part.places = listed_places(text, item);
+      continue;
+    }
     const std::size_t colon = item.find(':');
     const std::size_t second = colon == std::string::npos ? colon : item.find(':', colon + 1);
     if (second != std::string::npos && second + 1 < item.size()) {
@@ -103,6 +182,7 @@ std::optional<OutputPart> parse_part(const std::string& text) {
 }
 
 OutputPart settled(OutputPart part, const Shape& shape) {
+  if (part.all_places()) return part;
   const auto rank = static_cast<int>(shape.size());
   const int axis = part.axis < 0 ? part.axis + rank : part.axis;
   if (axis < 0 || axis >= rank) {
@@ -111,6 +191,10 @@ OutputPart settled(OutputPart part, const Shape& shape) {
   part.axis = axis;
   const std::int64_t length = shape[static_cast<std::size_t>(axis)];
   if (length < 0) return part;
+  if (!part.places.empty() && part.places.back() >= length) {
+    refuse_slice(part.name, fmt::format("output '{}' has the shape {}: there is no place {}", printable(part.output),
+                                        shape_text(shape), part.places.back()));
+  }
   const auto from_start = [length](std::int64_t place) {
     return std::clamp<std::int64_t>(place < 0 ? place + length : place, 0, length);
   };
@@ -125,33 +209,49 @@ OutputPart settled(OutputPart part, const Shape& shape) {
 }
 
 std::int64_t places_of(const OutputPart& part, std::int64_t length) {
+  if (!part.places.empty()) return static_cast<std::int64_t>(part.places.size());
   return (part.end.value_or(length) - part.begin + part.step - 1) / part.step;
 }
 
-Tensor slice_of(const Tensor& output, const OutputPart& part) {
-  const Shape& from = output.shape();
+namespace {
+
+/// The values at the places of a part, and their shape.
+std::vector<float> values_at(const Tensor& output, const OutputPart& part, Shape& shape) {
+  shape = output.shape();
+  if (part.all_places()) return {output.floats().begin(), output.floats().end()};
   const auto axis = static_cast<std::size_t>(part.axis);
   std::size_t outer = 1, inner = 1;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (i < axis) outer *= static_cast<std::size_t>(from[i]);
-    if (i > axis) inner *= static_cast<std::size_t>(from[i]);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i < axis) outer *= static_cast<std::size_t>(shape[i]);
+    if (i > axis) inner *= static_cast<std::size_t>(shape[i]);
   }
-  const OutputPart exact = settled(part, from);
-  const auto length = static_cast<std::size_t>(from[axis]);
+  const OutputPart exact = settled(part, shape);
+  const auto length = static_cast<std::size_t>(shape[axis]);
   const auto begin = static_cast<std::size_t>(exact.begin);
-  const auto kept = static_cast<std::size_t>(places_of(exact, from[axis]));
+  const auto kept = static_cast<std::size_t>(places_of(exact, shape[axis]));
   const auto step = static_cast<std::size_t>(exact.step);
-  const std::size_t run = (step == 1 ? kept : 1) * inner;  // of neighbouring values
+  const std::size_t run = exact.places.empty() && step == 1 ? kept : 1;  // of neighbouring places
   std::vector<float> values;
   values.reserve(outer * kept * inner);
   for (std::size_t o = 0; o < outer; ++o) {
-    for (std::size_t k = 0; k < kept * inner / std::max<std::size_t>(run, 1); ++k) {
-      const auto row = output.floats().subspan((o * length + begin + k * step) * inner, run);
+    for (std::size_t k = 0; k < kept; k += run) {
+      const std::size_t place = exact.places.empty() ? begin + k * step : static_cast<std::size_t>(exact.places[k]);
+      const auto row = output.floats().subspan((o * length + place) * inner, run * inner);
       values.insert(values.end(), row.begin(), row.end());
     }
   }
-  Shape shape = from;
   shape[axis] = static_cast<std::int64_t>(kept);
+  return values;
+}
+
+}  // namespace
+
+Tensor slice_of(const Tensor& output, const OutputPart& part) {
+  Shape shape;
+  std::vector<float> values = values_at(output, part, shape);
+  if (part.below > 0) {
+    for (float& value : values) value = std::abs(value) < part.below ? value : 0;
+  }
   return Tensor::of(shape, values);
 }
 

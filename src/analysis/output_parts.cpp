@@ -7,36 +7,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 
 #include "analysis/axis_moves.h"
 #include "analysis/class_axis.h"
+#include "analysis/output_masks.h"
+#include "analysis/part_groups.h"
 #include "analysis/run_tensors.h"
-#include "base/text.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 
 namespace vernier {
 namespace {
 
-constexpr std::size_t kMostParts = 8;         // of channels along one axis
-constexpr std::size_t kMostOperands = 32;     // of Concats, an output
 constexpr std::int64_t kMostChannels = 1024;  // that are looked at one by one
-constexpr double kApart = 10;                 // in rms: 20 dB, more than three bits
-constexpr double kNeighbours = 3.16227766;    // 10 dB
-constexpr double kNothing = 1e-6;             // of the largest rms: as for relative errors (docs/contract.md, 4)
 constexpr std::size_t kMostSamples = 8, kFewestSamples = 2;
-constexpr double kEnoughValues = 64;    // of each segment
-constexpr std::size_t kNarrowest = 32;  // a part of channels is at least one in so many
-constexpr int kMostNodes = 64;          // between an output and its Concat
-
-double rms(const SegmentSums& sums) { return sums.count > 0 ? std::sqrt(sums.energy / sums.count) : 0; }
+constexpr double kEnoughValues = 64;         // of each segment
+constexpr int kMostNodes = 64;               // between an output and its Concat
+constexpr int kSliceSteps = 10, kWhere = 9;  // opsets that have them
 
 /// What the graph says of one output.
 class PartAxes {
@@ -249,10 +241,10 @@ class PartAxes {
 
 /// One axis of one output, and the sums of what lies at each place along it.
 struct Profile {
-  std::size_t output = 0;
   PartAxis axis;
-  std::vector<SegmentSums> places;
+  std::vector<SegmentSums> places = {};
   bool usable = true;
+  float below = 0;  // above 0: larger magnitudes are a mask
 
   void add(const Tensor& tensor) {
     const Shape& shape = tensor.shape();
@@ -275,7 +267,7 @@ struct Profile {
     for (std::size_t o = 0; o < outer; ++o) {
       for (SegmentSums& place : places) {
         for (std::size_t i = 0; i < inner; ++i, ++value) {
-          if (!std::isfinite(*value)) continue;
+          if (!std::isfinite(*value) || (below > 0 && std::abs(*value) >= below)) continue;
           place.energy += static_cast<double>(*value) * *value;
           place.count += 1;
         }
@@ -306,16 +298,39 @@ struct Profile {
 
   std::vector<OutputPart> parts(const std::string& name) const {
     if (!usable || places.empty()) return {};
+    std::vector<OutputPart> found = axis.ends.empty() ? of_channels(name) : of_operands(name);
+    if (axis.rounds > 0 && !found.empty()) found = repeated(std::move(found));
+    for (OutputPart& part : found) {
+      part.below = below;
+      part.name = part_name(part);
+    }
+    return found;
+  }
+
+ private:
+  std::vector<OutputPart> of_channels(const std::string& name) const {
+    std::vector<OutputPart> found;
+    for (std::vector<std::size_t>& group : channel_groups(places)) {
+      OutputPart& part = found.emplace_back(OutputPart{{}, name, axis.axis, 0, std::nullopt});
+      if (group.back() - group.front() + 1 == group.size()) {
+        part.begin = static_cast<std::int64_t>(group.front());
+        if (group.back() + 1 < places.size()) part.end = static_cast<std::int64_t>(group.back()) + 1;
+      } else {
+        part.places.assign(group.begin(), group.end());
+      }
+    }
+    return found;
+  }
+
+  std::vector<OutputPart> of_operands(const std::string& name) const {
     std::vector<OutputPart> found;
     std::int64_t begin = 0;
-    for (const std::size_t start : part_starts(segments(), !axis.ends.empty())) {
-      const auto end = axis.ends.empty() ? static_cast<std::int64_t>(start) : axis.ends[start - 1];
-      found.push_back({{}, name, axis.axis, begin, end, 1});
+    for (const std::size_t start : part_starts(segments())) {
+      const std::int64_t end = axis.ends[start - 1];
+      found.push_back({{}, name, axis.axis, begin, end});
       begin = end;
     }
-    if (!found.empty()) found.push_back({{}, name, axis.axis, begin, std::nullopt, 1});
-    if (axis.rounds > 0 && !found.empty()) found = repeated(std::move(found));
-    for (OutputPart& part : found) part.name = part_name(part);
+    if (!found.empty()) found.push_back({{}, name, axis.axis, begin, std::nullopt});
     return found;
   }
 
@@ -348,129 +363,125 @@ struct Profile {
   }
 };
 
-/// Neighbouring segments that belong together.
-struct Group {
-  std::size_t first = 0;
-  SegmentSums sums;
+/// An output that may have parts, and where they may be.
+struct Candidate {
+  std::string output;
+  std::vector<Profile> profiles;
+  MaskSearch masks;
+  std::optional<OutputMask> mask = {};
 };
 
-/// How far two neighbours are apart, as a ratio; 0: one of them is nothing.
-double apart(const Group& a, const Group& b, double nothing) {
-  const double left = rms(a.sums), right = rms(b.sums);
-  if (left <= nothing || right <= nothing) return 0;
-  return std::max(left / right, right / left);
-}
-
-/// Operands of a Concat: the nearest neighbours become one while they are near, or too many.
-std::vector<std::size_t> starts_of_operands(std::span<const SegmentSums> segments, double nothing) {
-  std::vector<Group> groups;
-  for (std::size_t i = 0; i < segments.size(); ++i) groups.push_back({i, segments[i]});
-  while (groups.size() > 1) {
-    std::size_t nearest = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i + 1 < groups.size(); ++i) {
-      const double ratio = apart(groups[i], groups[i + 1], nothing);
-      if (ratio >= least) continue;
-      least = ratio;
-      nearest = i;
+class PartSearch {
+ public:
+  explicit PartSearch(const Subject& subject) : subject_(subject) {
+    PartAxes axes(subject.model);
+    for (const std::string& output : subject.judged) {
+      const std::vector<PartAxis> found = axes.of(output, subject.class_axes);
+      MaskSuspect suspect = mask_suspect(subject.model, output);
+      if (found.empty() && !suspect.suspected()) continue;
+      Candidate& candidate = candidates_.emplace_back(Candidate{output, {}, MaskSearch(std::move(suspect))});
+      for (const PartAxis& axis : found) candidate.profiles.push_back({axis});
     }
-    if (least >= kNeighbours && groups.size() <= kMostOperands) break;
-    groups[nearest].sums.energy += groups[nearest + 1].sums.energy;
-    groups[nearest].sums.count += groups[nearest + 1].sums.count;
-    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(nearest) + 1);
   }
-  std::vector<std::size_t> starts;
-  for (std::size_t i = 1; i < groups.size(); ++i) starts.push_back(groups[i].first);
-  return starts;
-}
 
-/// Channels are cut in two where all of one side are ten times as large as all of the other, and so each side again. In
-/// a wide output a part is no narrow one: the rarest of 1000 classes at its end is no part.
-void add_starts_of_channels(std::span<const double> sizes, std::size_t first, std::size_t narrowest,
-                            std::vector<std::size_t>& starts) {
-  std::size_t best = 0;
-  double widest = kApart;
-  for (std::size_t cut = narrowest; cut + narrowest <= sizes.size() && cut > 0; ++cut) {
-    double least[2] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-    double most[2] = {0, 0};
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] <= 0) continue;
-      const std::size_t side = i < cut ? 0 : 1;
-      least[side] = std::min(least[side], sizes[i]);
-      most[side] = std::max(most[side], sizes[i]);
-    }
-    if (most[0] <= 0 || most[1] <= 0) continue;
-    const double ratio = std::max(least[0] / most[1], least[1] / most[0]);
-    if (ratio < widest) continue;
-    widest = ratio;
-    best = cut;
+  FoundParts run() {
+    if (candidates_.empty() || subject_.samples->size() == 0) return {};
+    look_for_masks();
+    // What a mask hides may be small where the mask itself is large.
+    const bool again = std::ranges::any_of(
+        candidates_, [](const Candidate& candidate) { return candidate.mask && !candidate.profiles.empty(); });
+    if (again) profile_beside_masks();
+    FoundParts result;
+    for (const Candidate& candidate : candidates_) add_parts(candidate, result);
+    return result;
   }
-  if (best == 0) return;
-  add_starts_of_channels(sizes.first(best), first, narrowest, starts);
-  starts.push_back(first + best);
-  add_starts_of_channels(sizes.subspan(best), first + best, narrowest, starts);
-}
+
+ private:
+  void look_for_masks() {
+    std::size_t seen = 0;
+    run_over(all_samples(subject_).size(), [&](const std::vector<Tensor>& got) {
+      bool go_on = false;
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        Candidate& candidate = candidates_[i];
+        const MaskSuspect& suspect = candidate.masks.suspect();
+        if (seen < kMostSamples) {
+          for (Profile& profile : candidate.profiles) profile.add(got[i]);
+        }
+        if (suspect.suspected() && !candidate.mask) {
+          candidate.masks.add(got[i]);
+          candidate.mask = candidate.masks.found();
+        }
+        const bool few = seen + 1 < kMostSamples && !std::ranges::all_of(candidate.profiles, &Profile::has_enough);
+        go_on = go_on || few || (suspect.varies && !candidate.mask);
+      }
+      return ++seen < kFewestSamples || go_on;
+    });
+  }
+
+  void profile_beside_masks() {
+    for (Candidate& candidate : candidates_) {
+      for (Profile& profile : candidate.profiles) {
+        if (candidate.mask) profile = {profile.axis, {}, true, candidate.mask->below};
+      }
+    }
+    run_over(kMostSamples, [&](const std::vector<Tensor>& got) {
+      bool enough = true;
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        if (!candidates_[i].mask) continue;
+        for (Profile& profile : candidates_[i].profiles) {
+          profile.add(got[i]);
+          enough = enough && profile.has_enough();
+        }
+      }
+      return !enough;
+    });
+  }
+
+  void run_over(std::size_t most, const std::function<bool(const std::vector<Tensor>& got)>& visit) {
+    Subject own = subject_;
+    own.ranks = nullptr;
+    set_batch(own, 1);
+    own.progress = {};
+    std::vector<std::size_t> order = all_samples(subject_);
+    order.resize(std::min(order.size(), most));
+    std::vector<std::string> outputs;
+    for (const Candidate& candidate : candidates_) outputs.push_back(candidate.output);
+    run_tensors(own, own.model, outputs, order,
+                [&](std::size_t, const std::vector<Tensor>& got) { return visit(got); });
+  }
+
+  void add_parts(const Candidate& candidate, FoundParts& result) const {
+    const int opset = default_opset(subject_.model.proto);
+    const std::size_t first = result.parts.size();
+    for (const Profile& profile : candidate.profiles) {
+      for (OutputPart& part : profile.parts(candidate.output)) {
+        const bool can = (part.step == 1 || opset >= kSliceSteps) && (part.below <= 0 || opset >= kWhere);
+        if (can && result.parts.size() - first < kMostOutputParts) result.parts.push_back(std::move(part));
+      }
+    }
+    if (result.parts.size() > first) {
+      std::vector<std::string> names;
+      for (std::size_t k = first; k < result.parts.size(); ++k) names.push_back(result.parts[k].name);
+      result.notes.push_back({"output-measured-in-parts", {{"output", candidate.output}, {"parts", names}}});
+    }
+    if (!candidate.mask || opset < kWhere) return;
+    OutputPart rest{{}, candidate.output, 0, 0, std::nullopt, 1, {}, candidate.mask->below};
+    rest.name = part_name(rest);
+    result.notes.push_back({"output-holds-mask",
+                            {{"output", candidate.output},
+                             {"percent", 100 * candidate.mask->share},
+                             {"low", candidate.mask->low},
+                             {"high", candidate.mask->high},
+                             {"part", rest.name}}});
+    result.parts.push_back(std::move(rest));
+  }
+
+  const Subject& subject_;
+  std::vector<Candidate> candidates_;
+};
 
 }  // namespace
 
-std::vector<std::size_t> part_starts(std::span<const SegmentSums> segments, bool joined) {
-  double largest = 0;
-  for (const SegmentSums& segment : segments) largest = std::max(largest, rms(segment));
-  // What a Concat joins is there on purpose, however small; of channels some are never used.
-  const double nothing = joined ? 0 : kNothing * largest;
-  std::vector<double> sizes;
-  double smallest = largest;
-  for (const SegmentSums& segment : segments) {
-    sizes.push_back(rms(segment) > nothing ? rms(segment) : 0);
-    if (sizes.back() > 0) smallest = std::min(smallest, sizes.back());
-  }
-  if (!(largest >= kApart * smallest)) return {};
-  if (joined) return starts_of_operands(segments, nothing);
-  std::vector<std::size_t> starts;
-  add_starts_of_channels(sizes, 0, std::max<std::size_t>(1, sizes.size() / kNarrowest), starts);
-  return starts.size() < kMostParts ? starts : std::vector<std::size_t>{};
-}
-
-FoundParts find_output_parts(const Subject& subject) {
-  PartAxes axes(subject.model);
-  std::vector<Profile> profiles;
-  std::vector<std::string> outputs;
-  for (const std::string& output : subject.judged) {
-    const std::vector<PartAxis> found = axes.of(output, subject.class_axes);
-    if (found.empty()) continue;
-    for (const PartAxis& axis : found) profiles.push_back({outputs.size(), axis, {}, true});
-    outputs.push_back(output);
-  }
-  FoundParts result;
-  if (profiles.empty() || subject.samples->size() == 0) return result;
-
-  Subject own = subject;
-  own.ranks = nullptr;
-  set_batch(own, 1);
-  own.progress = {};
-  std::vector<std::size_t> order = all_samples(subject);
-  order.resize(std::min(order.size(), kMostSamples));
-  std::size_t seen = 0;
-  run_tensors(own, own.model, outputs, order, [&](std::size_t, const std::vector<Tensor>& got) {
-    for (Profile& profile : profiles) profile.add(got[profile.output]);
-    return ++seen < kFewestSamples || !std::ranges::all_of(profiles, &Profile::has_enough);
-  });
-  const bool has_steps = default_opset(subject.model.proto) >= 10;  // of Slice
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::size_t first = result.parts.size();
-    for (const Profile& profile : profiles) {
-      if (profile.output != i) continue;
-      for (OutputPart& part : profile.parts(outputs[i])) {
-        const bool can = part.step == 1 || has_steps;
-        if (can && result.parts.size() - first < kMostOperands) result.parts.push_back(std::move(part));
-      }
-    }
-    if (result.parts.size() == first) continue;
-    std::vector<std::string> names;
-    for (std::size_t k = first; k < result.parts.size(); ++k) names.push_back(result.parts[k].name);
-    result.notes.push_back({"output-measured-in-parts", {{"output", outputs[i]}, {"parts", names}}});
-  }
-  return result;
-}
+FoundParts find_output_parts(const Subject& subject) { return PartSearch(subject).run(); }
 
 }  // namespace vernier

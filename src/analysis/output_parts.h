@@ -6,8 +6,9 @@
 //     Sigmoid, ...): its operands are parts where their rms differ ten times or more. Neighbours within 10 dB are one
 //     part: what is 10 dB smaller than the whole is judged with 10 dB less, no more. Where a Reshape behind it merged
 //     the axis with others in front (17 x 3 x N to 51 x N), a part is every third place, or each run of its places.
-//   - the channels along the axis of the classes, of one layer that makes boxes and scores: groups of neighbours are
-//     parts where every channel on one side is ten times as large as every channel on the other.
+//   - the channels along the axis of the classes, of one layer that makes boxes and scores: groups of channels are
+//     parts where every channel of one is ten times as large as every channel of the other.
+// Where a mask (-1e9) stands among the values, all others are a part: its energy would hide them (output_masks.h).
 // Rms is measured on a few samples, so that every part is there because of its values.
 //
 // No parts: axes that a Softmax, ArgMax or TopK compares (a row is one whole), the batch (but what a Concat joins along
@@ -16,9 +17,7 @@
 // largest.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "analysis/output_part.h"
@@ -33,7 +32,7 @@ struct FoundParts {
 };
 
 /// Parts of those of the judged outputs of `subject`. Cost: at most eight samples through the network, and none where
-/// the graph shows that there are no parts.
+/// the graph shows that there are no parts. All samples run until one holds a mask, where data decide whether it does.
 FoundParts find_output_parts(const Subject& subject);
 
 /// An axis, and the ends of the segments along it that a Concat joined; no ends: each channel by itself.
@@ -45,15 +44,5 @@ struct PartAxis {
   std::int64_t rounds = 0;
   std::int64_t first = 0, last = 0;
 };
-
-/// Energy and number of the values of one segment.
-struct SegmentSums {
-  double energy = 0;
-  double count = 0;
-};
-
-/// The first segment of each part behind the first; empty: one whole. `joined`: segments of a Concat, else single
-/// channels.
-std::vector<std::size_t> part_starts(std::span<const SegmentSums> segments, bool joined);
 
 }  // namespace vernier

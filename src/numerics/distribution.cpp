@@ -9,6 +9,7 @@ namespace vernier {
 namespace {
 
 constexpr float kMaskGap = 64;           // at least as far above all other values
+constexpr float kKnownMaskGap = 8;       // of a constant of the graph
 constexpr float kMaskSpread = 4;         // its own values lie within this factor: where two masks met, they add up
 constexpr float kMaskMagnitude = 1e6F;   // from here on any constant
 constexpr float kMaskTolerance = 0.01F;  // scores were added to it
@@ -24,6 +25,15 @@ bool is_mask_value(float value) {
   });
 }
 
+/// Whether scores up to `rest` were added to one of the constants, or to two of them that met.
+bool is_known_mask(float value, float rest, std::span<const float> known) {
+  const float size = std::abs(value);
+  return std::ranges::any_of(known, [&](float constant) {
+    const float tolerance = kMaskTolerance * constant + rest;
+    return std::abs(size - constant) <= tolerance || std::abs(size - 2 * constant) <= 2 * tolerance;
+  });
+}
+
 /// The share of a bin that lies below `at`.
 double part_below(const Bin& bin, double at) {
   if (at <= bin.low && bin.high > bin.low) return 0;
@@ -33,7 +43,7 @@ double part_below(const Bin& bin, double at) {
 }
 
 /// Takes the bins of the outermost mask out, if there is one.
-bool take_outermost(Distribution& values, Mask& mask) {
+bool take_outermost(Distribution& values, std::span<const float> known, Mask& mask) {
   if (values.bins.size() < 2) return false;
   const bool negative = magnitude(values.bins.front()) > magnitude(values.bins.back());
   const float top = negative ? magnitude(values.bins.front()) : magnitude(values.bins.back());
@@ -42,13 +52,14 @@ bool take_outermost(Distribution& values, Mask& mask) {
   };
   float rest = 0;
   for (const Bin& bin : values.bins) {
-    if (near_top(bin)) {
-      if (!is_mask_value(bin.middle())) return false;
-      continue;
-    }
-    rest = std::max({rest, std::abs(bin.low), std::abs(bin.high)});
+    if (!near_top(bin)) rest = std::max({rest, std::abs(bin.low), std::abs(bin.high)});
   }
-  if (rest == 0 || rest * kMaskGap > top) return false;
+  if (rest == 0 || rest * kKnownMaskGap > top) return false;
+  const bool far = rest * kMaskGap <= top;
+  for (const Bin& bin : values.bins) {
+    const bool is_mask = (far && is_mask_value(bin.middle())) || is_known_mask(bin.middle(), rest, known);
+    if (near_top(bin) && !is_mask) return false;
+  }
   for (const Bin& bin : values.bins) {
     if (!near_top(bin)) continue;
     mask.low = mask.count == 0 ? bin.low : std::min(mask.low, bin.low);
@@ -113,9 +124,9 @@ Distribution magnitudes(const Distribution& values) {
   return folded;
 }
 
-std::optional<Mask> take_mask(Distribution& values) {
+std::optional<Mask> take_mask(Distribution& values, std::span<const float> known) {
   Mask mask;
-  while (take_outermost(values, mask)) {
+  while (take_outermost(values, known, mask)) {
   }
   if (mask.count == 0) return std::nullopt;
   values.min = values.bins.front().low;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,10 @@ struct Mask {
 /// met. Masks of both signs are taken one after the other and reported as one. A tensor of zeros and a mask alone keeps
 /// it: both are exact on any grid that reaches so far, and clipped to nothing it would mask nothing. Activations that
 /// are large and real (in language models up to 2e4) fail one of these, and stay.
-std::optional<Mask> take_mask(Distribution& values);
+///
+/// `known`: magnitudes of constants that the graph may use as masks. Of values around these, 8 times as large as all
+/// others is enough, and they may differ from the constant by 1 % and what the others reach.
+std::optional<Mask> take_mask(Distribution& values, std::span<const float> known = {});
 
 /// Tensors whose values are all smaller hold no mask.
 inline constexpr float kNoMask = 9900;

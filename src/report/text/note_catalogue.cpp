@@ -234,6 +234,10 @@ constexpr NoteTemplate kNotes[] = {
      "'{output}' is constant in the output model; in the float model its values are from {min:.3g} to {max:.3g}[; "
      "{where:text}]"},
     {"output-empty", "output '{output}' is empty in every sample, so it is not compared"},
+    {"output-holds-mask",
+     "{percent:.0f} % of output '{output}' is a mask ({low:.4g} to {high:.4g}), which would hide the other values in "
+     "one "
+     "figure: these are measured too, as '{part}'"},
     {"output-measured-by-scores",
      "output '{output}' is measured by the input of its ArgMax, '{scores}', along axis {axis}"},
     {"output-measured-dequantized", "output '{output}' is measured by its dequantized values"},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +12,7 @@
 #include "analysis/hiding_pairs.h"
 #include "analysis/judged_views.h"
 #include "analysis/output_part.h"
+#include "analysis/part_groups.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "plan/simulate_typed.h"
@@ -23,9 +25,9 @@ namespace {
 
 using testing::bell;
 using testing::model_of;
+using testing::NamedTensors;
 
-std::vector<std::string> parts_of(const std::string& graph, const Sample& sample,
-                                  const testing::NamedTensors& weights = {}) {
+std::vector<std::string> parts_of(const std::string& graph, const Sample& sample, const NamedTensors& weights = {}) {
   const testing::Samples samples({sample, sample});
   Subject subject = testing::subject_of(model_of(graph, weights), samples);
   subject.class_axes = class_axes(subject.model, subject.judged);
@@ -59,6 +61,40 @@ TEST(OutputPart, IsWrittenAsNumPyWritesIt) {
   EXPECT_THROW(parse_part("y[:,:]"), Error);
 }
 
+TEST(OutputPart, MayBePlacesThatAreNoSlice) {
+  const OutputPart part = parse_part("y[:, [0, 3:6, 9]]").value();
+  EXPECT_EQ(part.output, "y");
+  EXPECT_EQ(part.axis, 1);
+  EXPECT_EQ(part.places, (std::vector<std::int64_t>{0, 3, 4, 5, 9}));
+  EXPECT_EQ(part_name(part), "y[:,[0,3:6,9]]");
+  EXPECT_EQ(parse_part("y[...,[1,2],:]")->axis, -2);
+  EXPECT_EQ(part_name(parse_part("y[[0,2]]").value()), "y[[0,2]]");
+  EXPECT_EQ(parse_part("a[:,1:][:,[2]]")->output, "a[:,1:]");
+  for (const char* text : {"y[:,[3,1]]", "y[:,[1,1]]", "y[:,[4:2]]", "y[:,[1,]]"}) {
+    EXPECT_THROW(parse_part(text), Error) << text;
+  }
+  EXPECT_FALSE(parse_part("y[:,[-1]]"));
+  EXPECT_FALSE(parse_part("y]]"));
+  EXPECT_THROW(settled(part, {1, 9}), Error);
+  EXPECT_EQ(places_of(settled(part, {1, 10}), 10), 5);
+}
+
+TEST(OutputPart, MayLeaveOutAMask) {
+  const OutputPart part = parse_part("y[abs<120]").value();
+  EXPECT_EQ(part.output, "y");
+  EXPECT_EQ(part.below, 120);
+  EXPECT_TRUE(part.all_places());
+  EXPECT_EQ(part_name(part), "y[abs<120]");
+  const OutputPart sliced = parse_part("y[:,4:][abs<1e+06]").value();
+  EXPECT_EQ(sliced.output, "y");
+  EXPECT_EQ(sliced.begin, 4);
+  EXPECT_EQ(part_name(sliced), "y[:,4:][abs<1e+06]");
+  for (const char* text : {"y[abs<]", "y[abs<-1]", "y[abs<0]", "y[abs<1x]", "[abs<1]"}) {
+    EXPECT_FALSE(parse_part(text)) << text;
+  }
+  EXPECT_EQ(settled(part, {}).below, 120) << "of a scalar, too";
+}
+
 TEST(OutputPart, IsSettledByTheShape) {
   const Shape shape{1, 3, 85};
   EXPECT_EQ(settled(parse_part("y[...,-81:]").value(), shape).begin, 4);
@@ -74,25 +110,32 @@ TEST(OutputPart, HoldsTheElementsOfItsSlice) {
   EXPECT_EQ(part.shape(), (Shape{2, 2, 2}));
   EXPECT_EQ(std::vector<float>(part.floats().begin(), part.floats().end()),
             (std::vector<float>{2, 3, 4, 5, 8, 9, 10, 11}));
+  const Tensor places = slice_of(whole, parse_part("y[:,[0,2]][abs<10]").value());
+  EXPECT_EQ(places.shape(), (Shape{2, 2, 2}));
+  EXPECT_EQ(std::vector<float>(places.floats().begin(), places.floats().end()),
+            (std::vector<float>{0, 1, 4, 5, 6, 7, 0, 0}));
 }
 
 TEST(OutputPart, IsGivenOutAndTakenBack) {
   for (const int opset : {9, 17}) {
-    const std::string graph = "g (float[1,6,4] x) => (float[1,6,4] y) { y = Relu (x) }";
-    Model model = model_of(graph, {}, opset);
-    const std::string before = model.proto.SerializeAsString();
-    const std::vector<JudgedView> views = judge_parts(model, {parse_part("y[:,4:]").value()});
-    EXPECT_EQ(measured_layers(model).size(), 1U);
-    const Tensor x = bell({1, 6, 4}, 3);
-    const std::vector<Tensor> got = evaluate_exactly(Runtime::load(), model, {{"x", x}});
-    ASSERT_EQ(got.size(), 2U);
-    EXPECT_EQ(got[1].shape(), (Shape{1, 2, 4}));
-    EXPECT_EQ(got[1].floats()[0], got[0].floats()[16]);
-    Model other = model_of(graph, {}, opset);
-    judge_alike(other, views);
-    EXPECT_EQ(other.proto.graph().output(1).name(), "y[:,4:]");
-    give_back_outputs(model, views);
-    EXPECT_EQ(model.proto.SerializeAsString(), before);
+    for (const char* text : {"y[:,4:]", "y[:,[0,2:4,5]]", "y[abs<0.5]", "y[:,:4][abs<0.5]", "y[:,[1,3]][abs<0.5]"}) {
+      const std::string graph = "g (float[1,6,4] x) => (float[1,6,4] y) { y = Relu (x) }";
+      Model model = model_of(graph, {}, opset);
+      const std::string before = model.proto.SerializeAsString();
+      const std::vector<JudgedView> views = judge_parts(model, {parse_part(text).value()});
+      EXPECT_EQ(measured_layers(model).size(), 1U) << text;
+      const Tensor x = bell({1, 6, 4}, 3);
+      const std::vector<Tensor> got = evaluate_exactly(Runtime::load(), model, {{"x", x}});
+      ASSERT_EQ(got.size(), 2U);
+      const Tensor wanted = slice_of(got[0], parse_part(text).value());
+      EXPECT_EQ(got[1].shape(), wanted.shape()) << text;
+      EXPECT_TRUE(std::ranges::equal(got[1].floats(), wanted.floats())) << text;
+      Model other = model_of(graph, {}, opset);
+      judge_alike(other, views);
+      EXPECT_EQ(other.proto.graph().output(1).name(), text);
+      give_back_outputs(model, views);
+      EXPECT_EQ(model.proto.SerializeAsString(), before) << text;
+    }
   }
 }
 
@@ -163,6 +206,9 @@ TEST(OutputParts, AreChannelsOfOneLayerThatDifferMuch) {
   // One channel of another scale among others belongs to nothing.
   const Tensor odd = testing::scaled_slice(bell({9, 3, 1, 1}, 5, 0.1F), 0, 4, 1000);
   EXPECT_EQ(parts_of(graph, sample, {{"w", odd}}), Names{});
+  Tensor mixed = bell({9, 3, 1, 1}, 5, 0.1F);
+  for (const std::int64_t channel : {1, 2, 4}) mixed = testing::scaled_slice(mixed, 0, channel, 1000);
+  EXPECT_EQ(parts_of(graph, sample, {{"w", mixed}}), (Names{"y[:,[0,3,5:9]]", "y[:,[1:3,4]]"}));
   EXPECT_EQ(parts_of(graph, sample, {{"w", bell({9, 3, 1, 1}, 5, 0.1F)}}), Names{});
 }
 
@@ -188,6 +234,31 @@ TEST(OutputParts, AreNoneOfAWholeOrOfOneScale) {
       << "joined samples are parts, too";
 }
 
+TEST(OutputParts, AreWhatAMaskLeaves) {
+  const Sample sample{{"x", bell({1, 9, 8}, 1)}};
+  const NamedTensors mask{{"m", Tensor::of({9, 1}, std::vector<float>{0, -1e4F, 0, 0, 0, 0, 0, 0, -1e4F})}};
+  const std::string network = "g (float[1,9,8] x) => (float[1,9,8] y) ";
+  EXPECT_EQ(parts_of(network + "{ y = Add (x, m) }", sample, mask).size(), 1U);
+  EXPECT_TRUE(parts_of(network + "{ y = Add (x, m) }", sample, mask).front().starts_with("y[abs<"));
+  // A Softmax, or a layer with weights, lets nothing of a mask through.
+  EXPECT_EQ(parts_of(network + "{ a = Add (x, m) y = Softmax (a) }", sample, mask), Names{});
+  // Constants of another use, and large values that are no constant.
+  EXPECT_EQ(parts_of(network + "<float s = {640}> { g = Sigmoid (x) y = Mul (g, s) }", sample), Names{});
+  EXPECT_EQ(parts_of(network + "<float s = {9}> { y = Add (x, s) }", sample), Names{});
+  EXPECT_EQ(parts_of(network + "{ y = Mul (x, s) }", sample,
+                     {{"s", Tensor::of({9, 1}, std::vector<float>{1, 1, 1, 1, 1, 1, 20000, 1, 1})}}),
+            Names{});
+  // Parts beside it are found as they would be without it.
+  const std::vector<std::string> both = parts_of(
+      "g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)"
+      "{ k = Add (b, m) y = Concat <axis = 1> (a, k) }",
+      {{"a", bell({1, 4, 8}, 1, 300)}, {"b", bell({1, 5, 8}, 2, 0.3F)}},
+      {{"m", Tensor::of({5, 1}, std::vector<float>{0, -1e9F, 0, 0, 0})}});
+  ASSERT_EQ(both.size(), 3U);
+  EXPECT_TRUE(both[0].starts_with("y[:,:4][abs<")) << both[0];
+  EXPECT_TRUE(both[1].starts_with("y[:,4:][abs<")) << both[1];
+}
+
 TEST(OutputParts, AreNoStatesOfARecurrentLayer) {
   EXPECT_EQ(parts_of("g (float[3,1,4] x) => (float[1,2,2] y)"
                      "{ s, h, c = LSTM <hidden_size = 2> (x, w, r) d = Mul (c, k) y = Concat <axis = 1> (h, c) }",
@@ -196,25 +267,38 @@ TEST(OutputParts, AreNoStatesOfARecurrentLayer) {
             Names{});
 }
 
+std::vector<SegmentSums> sums_of(const std::vector<double>& rms) {
+  std::vector<SegmentSums> sums;
+  for (const double value : rms) sums.push_back({value * value * 100, 100});
+  return sums;
+}
+
 TEST(PartStarts, MergeNeighboursOfOneScale) {
-  const auto starts = [](const std::vector<double>& rms, bool joined) {
-    std::vector<SegmentSums> sums;
-    for (const double value : rms) sums.push_back({value * value * 100, 100});
-    return part_starts(sums, joined);
-  };
+  const auto starts = [](const std::vector<double>& rms) { return part_starts(sums_of(rms)); };
   using Starts = std::vector<std::size_t>;
-  EXPECT_EQ(starts({300, 200, 1, 0.5}, true), (Starts{2}));
-  EXPECT_EQ(starts({300, 50}, true), Starts{});
-  EXPECT_EQ(starts({300, 50, 10, 2}, true), (Starts{1, 2, 3}));
-  EXPECT_EQ(starts({300, 0, 1}, true), (Starts{2}));
-  EXPECT_EQ(starts({300, 1e-9}, true), (Starts{1}));  // distances next to probabilities
-  EXPECT_EQ(starts({300, 1e-9}, false), Starts{});
-  EXPECT_EQ(starts({300, 200, 10, 0.001, 9}, false), (Starts{2}));
-  EXPECT_EQ(starts({1, 300, 1, 300, 1, 300}, false), Starts{});
+  EXPECT_EQ(starts({300, 200, 1, 0.5}), (Starts{2}));
+  EXPECT_EQ(starts({300, 50}), Starts{});
+  EXPECT_EQ(starts({300, 50, 10, 2}), (Starts{1, 2, 3}));
+  EXPECT_EQ(starts({300, 0, 1}), (Starts{2}));
+  EXPECT_EQ(starts({300, 1e-9}), (Starts{1}));  // distances next to probabilities
   std::vector<double> turns;
   for (int i = 0; i < 40; ++i) turns.push_back(i % 2 == 0 ? 1 : 30);
-  EXPECT_EQ(starts({turns.begin(), turns.begin() + 12}, true).size(), 11U);
-  EXPECT_LE(starts(turns, true).size(), 31U);
+  EXPECT_EQ(starts({turns.begin(), turns.begin() + 12}).size(), 11U);
+  EXPECT_LE(starts(turns).size(), 31U);
+}
+
+TEST(ChannelGroups, AreOfOneScaleAndNotNarrow) {
+  const auto groups = [](const std::vector<double>& rms) { return channel_groups(sums_of(rms)); };
+  using Groups = std::vector<std::vector<std::size_t>>;
+  EXPECT_EQ(groups({300, 1e-9}), Groups{});
+  EXPECT_EQ(groups({300, 200, 10, 0.001, 9}), (Groups{{0, 1}, {2, 3, 4}}));
+  EXPECT_EQ(groups({1, 300, 1, 300, 1, 300}), (Groups{{0, 2, 4}, {1, 3, 5}}));
+  EXPECT_EQ(groups({300, 1, 0.01, 300, 1, 0.01}), (Groups{{0, 3}, {1, 4}, {2, 5}}));
+  EXPECT_EQ(groups({5, 5, 0.1, 5, 5, 5}), Groups{}) << "one alone";
+  EXPECT_EQ(groups({5, 5, 0.1, 0, 5, 0, 5}), Groups{}) << "one alone, and what is never used";
+  std::vector<double> wide(64, 5);
+  for (const std::size_t dead : {3, 9, 20, 33, 50, 51, 60}) wide[dead] = 0.01;
+  EXPECT_EQ(groups(wide), Groups{}) << "seven of 64 are hardly used";
 }
 
 const Tensor kScores = bell({1, 5, 8}, 1, 0.2F);

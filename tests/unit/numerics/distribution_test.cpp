@@ -64,6 +64,21 @@ TEST(TakeMask, LeavesDataAlone) {
   EXPECT_TRUE(is_left({{-65504, -65504, 1}, {-40000, -30000, 1}, {-1, 1, 4}}));  // near the mask, and none itself
 }
 
+TEST(TakeMask, OfAConstantOfTheGraphNeedsLess) {
+  const float known[] = {100};
+  const std::vector<Bin> bins{{-104, -103, 2}, {-97, -96, 2}, {-5, 5, 9}};
+  Distribution values = of_bins(bins);
+  EXPECT_FALSE(take_mask(values));
+  const std::optional<Mask> mask = take_mask(values, known);
+  ASSERT_TRUE(mask);
+  EXPECT_EQ(mask->low, -104);
+  EXPECT_EQ(mask->ordinary, 5);
+  Distribution other = of_bins({{-140, -139, 2}, {-5, 5, 9}});
+  EXPECT_FALSE(take_mask(other, known)) << "far from the constant";
+  Distribution near = of_bins({{-104, -103, 2}, {-50, 5, 9}});
+  EXPECT_FALSE(take_mask(near, known)) << "not far from the other values";
+}
+
 TEST(LinearBins, SpreadEachBinOverThoseThatItMeets) {
   EXPECT_EQ(linear_bins(of_bins({{0, 2, 8}, {2, 4, 2}}), 0, 4, 4), (std::vector<double>{4, 4, 1, 1}));
   // What lies outside is left out; a bin that an end cuts counts by its part.
