@@ -170,3 +170,30 @@ def test_channels_of_one_scale_are_judged_wherever_they_lie(scales, parts, produ
     head(len(scales), scales, SCORE / 100, tmp_path, "file.onnx", product)
     named = verdict(tmp_path, "net.onnx", "file.onnx", "--outputs", parts[0])
     assert [output["name"] for output in named["figures"]["outputs"]] == [parts[0]]
+
+
+def boxes(step, grid, folder, name):
+    """Boxes as heads decode them: (sigmoid + grid) * stride."""
+    b = Builder(907, 17)
+    b.add("Conv", [pair(b, "x", step), b.constant("w", b.normal(2, 3, 3, 3) * np.float32(0.4))], "conv", pads=[1] * 4)
+    b.add("Sigmoid", ["conv"], "inside")
+    b.add("Add", ["inside", b.constant("grid", grid)], "moved")
+    b.add("Mul", ["moved", b.constant("stride", np.float32(16))], "y")
+    return stored(b.model([("x", FLOAT, [1, 3, 20, 20])], [("y", FLOAT, [1, 2, 20, 20])]), name, folder)
+
+
+GRID = np.stack(np.meshgrid(np.arange(20), np.arange(20)))[None].astype(np.float32)
+
+
+@pytest.mark.parametrize("grid, step, code", [
+    (GRID, 3, "output-offset-by-place"), (GRID - 10, 3, "output-offset-by-place"), (np.float32(19), 3, "output-offset"),
+    (GRID, 0.035, None), (np.float32(0), 3, None),
+])
+def test_a_grid_flatters_a_figure(grid, step, code, tmp_path):
+    np.savez(tmp_path / "net.npz", x=Builder(908).normal(20, 1, 3, 20, 20))
+    boxes(None, grid, tmp_path, "net.onnx")
+    boxes(step, grid, tmp_path, "file.onnx")
+    report = verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "25")
+    told = [note for note in report.get("warning_codes", []) if note["code"].startswith("output-offset")]
+    assert [note["code"] for note in told] == ([code] if code else []), report["warnings"]
+    assert all(note["spread_db"] < 5 for note in told), told

@@ -249,14 +249,81 @@ struct Moments {
   bool may_be_far() const { return std::min(std::abs(range.min), std::abs(range.max)) > 0.3F * range.absmax(); }
 };
 
+/// The values at each place of an output over the samples: what a network says of a sample lies around what is added
+/// at the place in all of them, as a grid is to boxes.
+struct PlaceMoments {
+  std::size_t samples = 0;
+  Shape shape;
+  std::vector<double> sums;
+  double squares = 0;
+  bool usable = true;
+
+  void add(const Tensor& tensor) {
+    constexpr std::size_t kMostPlaces = std::size_t{1} << 20;  // of more, each second, third, ...
+    const std::span<const float> values = tensor.floats();
+    if (samples++ == 0) shape = tensor.shape();
+    usable = usable && shape == tensor.shape() && !values.empty();
+    if (!usable) return;
+    const std::size_t step = (values.size() + kMostPlaces - 1) / kMostPlaces;
+    sums.resize((values.size() + step - 1) / step);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const auto value = static_cast<double>(values[i * step]);
+      if (!std::isfinite(value)) usable = false;
+      sums[i] += value;
+      squares += value * value;
+    }
+  }
+  /// Of the values around their mean at each place; as many samples as there are leave (n-1)/n of it.
+  double spread() const {
+    const auto n = static_cast<double>(samples);
+    double means = 0;
+    for (const double sum : sums) means += sum * sum / n;
+    return std::max(squares - means, 0.0) * n / (n - 1);
+  }
+  /// All energy by that of the spread; 0: not known.
+  double flattery() const {
+    const double around = samples < 2 || !usable ? 0 : spread();
+    return around > 1e-9 * squares ? squares / around : 0;
+  }
+  double size() const { return static_cast<double>(samples) * static_cast<double>(sums.size()); }
+};
+
+constexpr double kFar = 10;  // the energy of the mean, by that of the spread
+
+std::optional<Note> offset_note(const std::string& name, const Moments& moments, double db) {
+  constexpr double kFewest = 2;
+  if (moments.count < kFewest || !moments.may_be_far()) return std::nullopt;
+  const double energy = moments.mean() * moments.mean(), variance = moments.variance();
+  if (!(variance > 1e-9 * energy) || energy <= kFar * variance) return std::nullopt;
+  return Note{"output-offset",
+              {{"output", name},
+               {"mean", moments.mean()},
+               {"spread", std::sqrt(variance)},
+               {"spread_db", db - 10 * std::log10(1 + energy / variance)},
+               {"db", db}}};
+}
+
+std::optional<Note> place_offset_note(const std::string& name, const PlaceMoments& places, double db) {
+  constexpr std::size_t kFewest = 4;  // samples
+  constexpr double kTelling = 20;     // dB: a spread with more is told well enough
+  const double flattery = places.flattery();
+  const double spread_db = db - 10 * std::log10(std::max(flattery, 1.0));
+  if (places.samples < kFewest || flattery <= 1 + kFar || spread_db >= kTelling) return std::nullopt;
+  return Note{"output-offset-by-place",
+              {{"output", name},
+               {"rms", std::sqrt(places.squares / places.size())},
+               {"spread", std::sqrt(places.spread() / places.size())},
+               {"spread_db", spread_db},
+               {"db", db}}};
+}
+
 }  // namespace
 
 std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures, const KnownValues& known) {
-  constexpr double kFar = 10;  // times the variance
-  constexpr double kFewest = 2;
   std::vector<std::size_t> order = all_samples(subject);
   order.resize(std::min(order.size(), kSamplesForConstants));
   std::map<std::string, Moments> found;
+  std::map<std::string, PlaceMoments> places;
   std::vector<std::string> names = subject.judged;
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::find(figures.outputs, name, &OutputFigure::name) == figures.outputs.end();
@@ -268,24 +335,20 @@ std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figur
     for (std::size_t i = 0; i < names.size(); ++i) {
       Moments& moments = found[names[i]];
       moments.add(got[i].floats());
-      one_may_be = one_may_be || moments.may_be_far();
+      PlaceMoments& at_places = places[names[i]];
+      at_places.add(got[i]);
+      const bool grid = at_places.usable && (at_places.samples < 2 || at_places.flattery() > kFar / 2);
+      one_may_be = one_may_be || moments.may_be_far() || grid;
     }
     return one_may_be;
   });
   std::vector<Note> notes;
   for (const std::string& name : names) {
-    const Moments& moments = found.at(name);
-    if (moments.count < kFewest || !moments.may_be_far()) continue;
-    const double energy = moments.mean() * moments.mean(), variance = moments.variance();
-    if (!(variance > 1e-9 * energy) || energy <= kFar * variance) continue;
-    const OutputFigure& figure = *std::ranges::find(figures.outputs, name, &OutputFigure::name);
-    if (!std::isfinite(figure.sqnr_db)) continue;
-    notes.push_back({"output-offset",
-                     {{"output", name},
-                      {"mean", moments.mean()},
-                      {"spread", std::sqrt(variance)},
-                      {"spread_db", figure.sqnr_db - 10 * std::log10(1 + energy / variance)},
-                      {"db", figure.sqnr_db}}});
+    const double db = std::ranges::find(figures.outputs, name, &OutputFigure::name)->sqnr_db;
+    if (!std::isfinite(db)) continue;
+    std::optional<Note> note = offset_note(name, found.at(name), db);
+    if (!note) note = place_offset_note(name, places.at(name), db);
+    if (note) notes.push_back(std::move(*note));
   }
   return notes;
 }

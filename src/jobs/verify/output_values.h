@@ -33,8 +33,9 @@ std::vector<Note> constant_outputs(const Subject& subject, const SimulatedFile& 
 
 /// A note for each judged output whose values lie around one that is far larger than their spread: with m their
 /// mean over all elements and s^2 their variance, m^2 is more than 10 s^2. SQNR counts m as signal: that of the spread
-/// alone is 10 log10(1 + m^2 / s^2) dB less. Cost: one sample through the float model; at most eight where an output
-/// looks so. Nothing where outputs of the float model are known.
+/// alone is 10 log10(1 + m^2 / s^2) dB less. The same where that holds of the mean at each place over four samples or
+/// more, as of boxes behind a grid, if the spread has less than 20 dB. Cost: two samples through the float model; at
+/// most eight where an output looks so. Nothing where outputs of the float model are known.
 std::vector<Note> offset_outputs(const Subject& subject, const RunFigures& figures, const KnownValues& known = {});
 
 }  // namespace vernier

@@ -247,6 +247,10 @@ constexpr NoteTemplate kNotes[] = {
     {"output-offset",
      "'{output}' has a mean of {mean:.4g} and a spread of {spread:.2g}. SQNR counts the mean as signal: {db:.1f} dB, "
      "but {spread_db:.1f} dB for the spread alone"},
+    {"output-offset-by-place",
+     "'{output}' (rms {rms:.3g}) has at each place nearly one value in all samples, with a spread of {spread:.2g} "
+     "around "
+     "it. SQNR counts that value as signal: {db:.1f} dB, but {spread_db:.1f} dB for the spread alone"},
     {"output-shapes-as-paddings",
      "the output_shape of {nodes} written as paddings, which all engines read the same way"},
     {"output-type-without-effect",
