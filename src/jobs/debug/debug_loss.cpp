@@ -35,6 +35,7 @@
 #include "jobs/debug/exact_network.h"
 #include "jobs/debug/lost_layers.h"
 #include "jobs/debug/lost_pairs.h"
+#include "jobs/debug/not_finite.h"
 #include "jobs/debug/other_operators.h"
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/file_fault.h"
@@ -381,6 +382,12 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     merge_defects(report.defects, std::move(stored));
   }
   add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
+  const bool not_finite =
+      std::ranges::any_of(report.figures.outputs, [](const OutputFigure& output) { return output.nonfinite > 0; });
+  if (not_finite && report.defects.empty()) {
+    const auto found = first_not_finite(matches, measured.errors, simulated.model);
+    if (found) report.defects.push_back(*found);
+  }
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
   return row;
 }
 
-/// Which pairs do the damage, and what engines make of them.
+/// What does the damage: pairs, constants, layers.
 void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
   if (const Outcome outcome = outcome_of(report);
@@ -79,7 +79,13 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
       report.notes.push_back({"pairs-not-measured", {{"error", first_line(error.what())}}});
     }
   }
-  for (const Target target : kTargets) report.placements.push_back(placement_on(target, options, sinks));
+}
+
+/// Layers in FP16 or BF16, which no pair of the file says.
+bool has_halves(const VerifyReport& report) {
+  return std::ranges::any_of(report.layers, [](const LayerRow& row) {
+    return row.format == Format::Float16 || row.format == Format::BFloat16;
+  });
 }
 
 constexpr const char* kPage = "report.html";
@@ -123,7 +129,11 @@ VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sin
     }
   }
   VerifyReport report = verify(options, sinks);
-  if (options.explain && quantized) explain(options, report, sinks);
+  const bool lost_in_halves = has_halves(report) && outcome_of(report) == Outcome::FileMisses;
+  if (options.explain && (quantized || lost_in_halves)) explain(options, report, sinks);
+  if (options.explain && quantized) {
+    for (const Target target : kTargets) report.placements.push_back(placement_on(target, options, sinks));
+  }
   if (compiled) {
     report.compiled = std::move(*compiled);
     report.compiled->file = report.typed_file;

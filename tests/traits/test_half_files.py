@@ -1,0 +1,73 @@
+"""Files in FP16 and BF16, which say their precision by Casts alone: what `verify` and `debug loss` find in them."""
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, numpy_helper
+
+from networks import FLOAT, Builder
+from test_traits import vernier
+
+
+def network(half, wrong=lambda values: values, mask=None):
+    """Two products; as `half`, with weights in that type between two Casts. `mask`: (1 - seen) * never is added in between."""
+    b = Builder(951, 17)
+
+    def constant(name, values):
+        if not half:
+            return b.constant(name, values)
+        with np.errstate(over="ignore"):
+            b.initializers.append(numpy_helper.from_array(values.astype(np.float16), name) if half == TensorProto.FLOAT16 else
+                                  onnx.helper.make_tensor(name, half, values.shape, values.ravel()))
+        return name
+
+    first, second = b.normal(16, 16) * np.float32(0.3), b.normal(16, 8) * np.float32(0.3)
+    source = b.add("Cast", ["x"], "x.half", to=half) if half else "x"
+    b.add("MatMul", [source, constant("w1", first)], "first")
+    hidden = "first"
+    if mask is not None:
+        seen = np.tril(np.ones((4, 16), np.float32))
+        b.add("Sub", [constant("one", np.float32(1).reshape(1)), constant("seen", seen)], "unseen")
+        b.add("Mul", ["unseen", constant("never", np.float32(mask).reshape(1))], "mask")
+        b.add("Add", ["first", "mask"], "masked")
+        hidden = b.add("Softmax", ["masked"], "shares", axis=-1)
+    b.add("MatMul", [hidden, constant("w2", wrong(second))], "second" if half else "y")
+    if half:
+        b.add("Cast", ["second"], "y", to=FLOAT)
+    return b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 8])])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    np.savez(tmp_path / "net.npz", x=Builder(952).normal(20, 4, 16))
+    onnx.save(network(None), tmp_path / "float.onnx")
+    return tmp_path
+
+
+def judged(folder, code):
+    done = vernier("verify", "float.onnx", "half.onnx", "--data", "net.npz", "--min-sqnr", "30", "--json", folder=folder, codes=(code,))
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("half", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+@pytest.mark.parametrize("wrong", [lambda values: values * 2, lambda values: values[::-1], lambda values: np.clip(values, -0.1, 0.1), None],
+                         ids=["factor", "order", "clipped", "right"])
+def test_verify_names_what_is_wrong_in_a_half_file(half, wrong, folder):
+    onnx.save(network(half, wrong or (lambda values: values)), folder / "half.onnx")
+    report = judged(folder, 1 if wrong else 0)
+    assert report["outcome"] == ("file-misses" if wrong else "met")
+    assert [defect["node"] for defect in report.get("defects", [])] == (["second"] if wrong else []), report
+    done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "net.npz", folder=folder, codes=(1 if wrong else 0,))
+    assert ("'w2'" in done.stdout) == bool(wrong)
+
+
+@pytest.mark.parametrize("mask, finite", [(-1e9, False), (-1e4, True)])
+def test_a_mask_that_becomes_nan_is_named(mask, finite, folder):
+    onnx.save(network(None, mask=mask), folder / "float.onnx")
+    onnx.save(network(TensorProto.FLOAT16, mask=mask), folder / "half.onnx")
+    report = judged(folder, 0 if finite else 1)
+    assert [defect["kind"] for defect in report.get("defects", [])] == ([] if finite else ["not-finite"]), report.get("defects")
+    done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "net.npz", folder=folder, codes=(0 if finite else 1,))
+    if not finite:
+        assert "masked" in report["defects"][0]["text"] and "not-finite" in done.stdout
