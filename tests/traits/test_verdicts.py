@@ -2,6 +2,7 @@
 import json
 import pathlib
 import re
+import shlex
 
 import numpy as np
 import onnx
@@ -368,3 +369,35 @@ def test_a_refused_range_names_the_share_that_the_relu_of_the_network_leaves(tmp
     done = vernier("diagnose", "quantized.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path, codes=(3,))
     share = float(re.search(r"clips (\S+) % of its values", done.stderr)[1])
     assert share == pytest.approx(100 * np.mean(values > end), rel=0.2) and share < 1
+
+
+def next_command(folder, *arguments):
+    """The `vernier fix` that verify prints, as words."""
+    text = vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", *arguments, folder=folder, codes=(1,)).stdout
+    lines = text[text.index("$ vernier fix"):].split("\n\n")[0].splitlines()
+    return shlex.split(" ".join([lines[0], *(line for line in lines[1:] if line.startswith("    "))]))[2:]
+
+
+@pytest.mark.parametrize("options", [
+    ["--target", "openvino"], ["--target", "onnxruntime", "--outputs", "second.*"], ["--no-output-parts", "--top1-axis", "1"],
+    ["--margin", "1", "--samples", "6"],
+])
+def test_the_command_that_repairs_a_file_asks_for_the_same(options, folder):
+    files.write(folder, files.quantized(np.uint8, swap_four))
+    command = next_command(folder, "--min-sqnr", "20", *options)
+    assert command[:3] == ["fix", "float.onnx", "--from"]
+    assert set(options) <= set(command), command
+    vernier(*command, "--no-latency", folder=folder, codes=(0, 5))
+
+
+def test_a_file_whose_weights_are_float_is_quantized_again(folder):
+    c = files.Quantizer(72)
+    values = files.weights()
+    for name, source in (("first", "x"), ("second", "first.relu")):
+        constants = [c.constant(f"{name}.weight", values[f"{name}.weight"]), c.constant(f"{name}.bias", values[f"{name}.bias"])]
+        c.add("Conv", [c.pair(source, -40.0, 40.0, np.int8), *constants], name, pads=[1] * 4)
+        c.add("Relu", [name], f"{name}.relu")
+    files.write(folder, c.model([("x", files.FLOAT, [1, 3, 12, 12])], [("second.relu", files.FLOAT, [1, files.CHANNELS, 12, 12])]))
+    done = vernier(*next_command(folder, "--min-sqnr", "30"), "--no-latency", folder=folder, codes=(0,))
+    assert "2 layers of quantized.onnx read quantized data, and float weights" in " ".join(done.stdout.split())
+    assert verdict_of(folder, "float.onnx", "fixed/model.onnx", "x.npz", "--min-sqnr", "30")["outcome"] == "met"

@@ -284,13 +284,17 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
     has_pair(tensor);
   }
   std::size_t shared = 0, weights_alone = 0;
+  std::vector<std::string> float_weights;  // layers that read codes, and a weight that is none
+  bool weight_in_codes = false;
   for (const onnx::NodeProto& node : network->proto.graph().node()) {
     const onnx::NodeProto* twin = twins.of(node);
     if (twin == nullptr) continue;
     ++shared;
     if (left_in_float(twins, *twin, high.contains(twin->name()), precision.target)) {
       found.high.insert(node.name());
+      if (has(*twin, Trait::Weighted) && twins.dequantizer(*twin, 0) != nullptr) float_weights.push_back(node.name());
     } else {
+      weight_in_codes = weight_in_codes || has(node, Trait::Weighted) || has(*twin, Trait::ComputesOnCodes);
       precision.low_in_file.push_back(node.name());
       if (has(node, Trait::Weighted) && twins.dequantizer(*twin, 0) == nullptr) ++weights_alone;
     }
@@ -308,6 +312,12 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
                 fmt::format("{} and {} share no layer: no node has the same output or the same name in both",
                             printable(source.name()), printable(quantized.name())),
                 "‹from› reads a model that was quantized from this one");
+  }
+  // Of a file without any quantized weight its ranges are all that there is: kept in float, no layer would be left.
+  if (!weight_in_codes && !float_weights.empty()) {
+    for (const std::string& layer : float_weights) found.high.erase(layer);
+    found.notes.push_back({"float-weights-in-file", {{"file", quantized.name()}, {"layers", float_weights}}});
+    precision.low_in_file.insert(precision.low_in_file.end(), float_weights.begin(), float_weights.end());
   }
   keep_high(found.high, precision);
   found.notes.push_back({"taken-from-file",

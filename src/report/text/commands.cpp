@@ -20,21 +20,42 @@ std::vector<std::string> words_in(const std::string& command) {
   return words;
 }
 
-std::string data_options(const std::string& command) {
-  // --data-loader-script, --image-mean, ... begin like the first two.
-  static constexpr std::array<std::string_view, 7> kOptions{"--data",  "--image",       "--load-inputs", "--samples",
-                                                            "--carry", "--split-batch", "--val-range"};
+namespace {
+
+/// The options of `command` that `wanted` holds of, with their values.
+template <class Wanted>
+std::string options_of(const std::string& command, const Wanted& wanted) {
   std::string options;
   bool inside = false;
   for (const std::string& word : words_in(command)) {
     if (word.starts_with("--")) {
-      inside = std::ranges::any_of(kOptions, [&](std::string_view option) { return word.starts_with(option); });
+      inside = wanted(std::string_view(word).substr(0, word.find('=')));
     } else if (word.size() > 1 && word.front() == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.') {
       inside = false;  // -o; -1 is a value
     }
     if (inside) options += (options.empty() ? "" : " ") + word;
   }
   return options;
+}
+
+}  // namespace
+
+std::string data_options(const std::string& command) {
+  // --data-loader-script, --image-mean, ... begin like the first two.
+  static constexpr std::array<std::string_view, 7> kOptions{"--data",  "--image",       "--load-inputs", "--samples",
+                                                            "--carry", "--split-batch", "--val-range"};
+  return options_of(command, [](std::string_view given) {
+    return std::ranges::any_of(kOptions, [&](std::string_view option) { return given.starts_with(option); });
+  });
+}
+
+std::string judging_options(const std::string& command) {
+  static constexpr std::array<std::string_view, 17> kOptions{
+      "--target",     "--outputs",       "--top1-axis",    "--no-output-parts",   "--margin", "--accumulate",
+      "--tf32",       "--labels",        "--min-top1",     "--min-top5",          "--min",    "--max",
+      "--custom-ops", "--metric-script", "--label-offset", "--custom-op-library", "--plugins"};
+  return options_of(command,
+                    [](std::string_view given) { return std::ranges::find(kOptions, given) != kOptions.end(); });
 }
 
 }  // namespace vernier

@@ -13,4 +13,8 @@ std::vector<std::string> words_in(const std::string& command);
 /// letterbox:416"; empty if it has none.
 std::string data_options(const std::string& command);
 
+/// The same of those that say what is measured, for which engine, and what decides beside a limit: "--target openvino
+/// --outputs logits".
+std::string judging_options(const std::string& command);
+
 }  // namespace vernier

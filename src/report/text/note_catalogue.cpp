@@ -86,6 +86,9 @@ constexpr NoteTemplate kNotes[] = {
     {"float-layers-shielded",
      "{count:#FP32 layer} between quantized tensors {count:?has|have} a Sum of one input in front, because ONNX "
      "Runtime would quantize the weights without it"},
+    {"float-weights-in-file",
+     "{layers:#layer} of {file} {layers:?reads|read} quantized data, and float weights: this run quantizes these "
+     "weights ({layers})"},
     {"float64-layers-left",
      "{layers:#layer} in float64 {layers:?stays as it is and is|stay as they are and are} not measured ({layers})"},
     {"format-not-taken",

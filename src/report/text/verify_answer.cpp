@@ -91,9 +91,13 @@ Answer answer_of(const VerifyReport& report) {
     if (limits.empty()) limits = fmt::format(" --{}", word_of(report.requirement->metric));
     limits += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
   }
+  std::string judging = printable(judging_options(report.command));
+  if (!judging.empty()) judging.insert(0, " ");
+  const std::string options =
+      fmt::format("{} {}{}{} -o fixed", format_option(report), same_data(report), limits, judging);
   answer.then("Repair it, with the ranges and the float layers of this file:",
-              fmt::format("vernier fix {} --from {} {} {}{} -o fixed", shell_quote(report.float_file),
-                          shell_quote(report.typed_file), format_option(report), same_data(report), limits));
+              fmt::format("vernier fix {} --from {} {}", shell_quote(report.float_file), shell_quote(report.typed_file),
+                          options));
   return answer;
 }
 
