@@ -337,3 +337,30 @@ def test_where_the_high_format_is_the_worse_one_keeping_nothing_is_the_answer(tm
         assert report["kept"]["layers"] == []
         note = next(note for note in report["note_codes"] if note["code"] == "high-format-worse")
         assert note["high"] == "FP16"
+
+
+@pytest.mark.parametrize("operator, primitives", [("HardSwish", ["HardSigmoid", "Mul"]), ("Mish", ["Softplus", "Tanh", "Mul"])])
+def test_a_reference_that_went_through_onnx_runtime_has_its_names(operator, primitives, tmp_path):
+    """It writes functions as primitives with names of its own, and does so again with the other half of a comparison."""
+    def network(inlined, half):
+        b = Builder(315, 18)
+        b.conv("x", "conv", 3, 4)
+        if half:
+            b.add("Cast", [b.add("Cast", ["conv"], "conv.half", to=TensorProto.FLOAT16)], "conv.float", to=FLOAT)
+        last = "conv.float" if half else "conv"
+        if not inlined:
+            b.add(operator, [last], "y")
+        else:
+            names = {"HardSwish": ["HS_X"], "Mish": ["Softplus_X", "TanHSoftplusX"]}[operator]
+            source = last
+            for primitive, name in zip(primitives, names):
+                attributes = {"alpha": 1 / 6, "beta": 0.5} if primitive == "HardSigmoid" else {}
+                source = b.add(primitive, [source], f"_inlfunc_{operator}_{name}", **attributes)
+            b.add("Mul", [last, source], "y")
+        return b.model([("x", FLOAT, [1, 3, 6, 6])], [("y", FLOAT, [1, 4, 6, 6])])
+    np.savez(tmp_path / "net.npz", x=Builder(316).normal(12, 1, 3, 6, 6))
+    for reference, file in ((True, False), (False, True), (True, True)):
+        save(network(reference, half=False), "net.onnx", tmp_path)
+        save(network(file, half=True), "half.onnx", tmp_path)
+        report, _ = verdict(tmp_path, "net.onnx", "half.onnx", "--min-sqnr", "40")
+        assert report["outcome"] == "met"
