@@ -143,6 +143,8 @@ std::optional<Tensor> initializer(const Model& model, std::string_view name) {
   if (weight != model.weights.end()) return weight->second;
   const onnx::TensorProto* found = find_initializer(model, name);
   if (found == nullptr) return std::nullopt;
+  // Strings, such as names of classes, are constants without numbers: whoever asks sees the type, and no element.
+  if (found->data_type() == onnx::TensorProto::STRING) return Tensor(Dtype::String, {0});
   return tensor_of(*found);
 }
 

@@ -364,3 +364,24 @@ def test_a_reference_that_went_through_onnx_runtime_has_its_names(operator, prim
         save(network(file, half=True), "half.onnx", tmp_path)
         report, _ = verdict(tmp_path, "net.onnx", "half.onnx", "--min-sqnr", "40")
         assert report["outcome"] == "met"
+
+
+@pytest.mark.parametrize("as_node", [False, True])
+def test_names_of_classes_in_the_graph_end_nothing(as_node, tmp_path):
+    b = Builder(317, 17)
+    product(b, "logits", "x", 16, 10)
+    names = numpy_helper.from_array(np.array(list("abcdefghij"), dtype=object), "names")
+    if as_node:
+        b.add("Constant", [], "names", value=names)
+    else:
+        b.initializers.append(names)
+    b.add("ArgMax", ["logits"], "place", axis=1, keepdims=0)
+    b.add("Gather", ["names", "place"], "label")
+    save(b.model([("x", FLOAT, [1, 16])], [("logits", FLOAT, [1, 10]), ("label", TensorProto.STRING, [1])]), "net.onnx", tmp_path)
+    np.savez(tmp_path / "net.npz", x=b.normal(24, 1, 16))
+    for job in (["diagnose", "net.onnx", "--int8"], ["diagnose", "net.onnx", "--fp16", "--outputs", "logits"],
+                ["fix", "net.onnx", "--int8", "--min-sqnr", "20", "-o", "fixed"], ["quantize", "net.onnx", "-o", "int8.onnx"],
+                ["verify", "net.onnx", "int8.onnx", "--min-sqnr", "20"], ["run", "net.onnx", "--onnxrt"]):
+        vernier(*job, "--data", "net.npz", folder=tmp_path, codes=(0, 1, 5))
+    outputs = onnx.load(tmp_path / "fixed/model.onnx").graph.output
+    assert [output.name for output in outputs] == ["logits", "label"]

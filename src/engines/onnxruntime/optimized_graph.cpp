@@ -124,6 +124,10 @@ Model optimized_model(const std::shared_ptr<const Runtime>& runtime, const Model
   google::protobuf::RepeatedPtrField<onnx::TensorProto> initializers;
   initializers.Swap(graph.mutable_initializer());
   for (onnx::TensorProto& tensor : initializers) {
+    if (tensor.data_type() == onnx::TensorProto::STRING) {  // names of classes
+      graph.add_initializer()->Swap(&tensor);
+      continue;
+    }
     add_initializer(optimized, graph, tensor.name(), taken_from(tensor));
   }
   order_from_outputs(graph);
