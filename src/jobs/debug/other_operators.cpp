@@ -10,11 +10,13 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/quantizer_loss.h"
 #include "base/text.h"
+#include "jobs/debug/other_attributes.h"
 #include "jobs/debug/wiring.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
@@ -56,57 +58,6 @@ bool may_be_folded(const onnx::NodeProto& node) {
   return node.domain() == kDomain || kFolded.contains(node.op_type()) ||
          has(node, kFollows | Trait::Quantizes | Trait::Weighted | Trait::ComputesOnCodes | Trait::StoresCodes) ||
          has(node, Trait::ReadsShape | Trait::NeverLayer | Trait::ChangesType);
-}
-
-std::string attribute_text(const onnx::AttributeProto& attribute) {
-  switch (attribute.type()) {
-    case onnx::AttributeProto::FLOAT:
-      return fmt::format("{:g}", attribute.f());
-    case onnx::AttributeProto::INT:
-      return std::to_string(attribute.i());
-    case onnx::AttributeProto::STRING:
-      return printable(attribute.s());
-    case onnx::AttributeProto::INTS:
-      return fmt::format("[{}]", fmt::join(attribute.ints().begin(), attribute.ints().end(), ", "));
-    case onnx::AttributeProto::FLOATS:
-      return fmt::format("[{:g}]", fmt::join(attribute.floats().begin(), attribute.floats().end(), ", "));
-    default:
-      return "another value";
-  }
-}
-
-/// "alpha 0.3, in the float model 0.1"; empty: no attribute that both have differs.
-std::string other_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low) {
-  for (const onnx::AttributeProto& wanted : ref.attribute()) {
-    const onnx::AttributeProto* held = find_attribute(low, wanted.name());
-    if (held == nullptr || wanted.type() == onnx::AttributeProto::GRAPH) continue;
-    if (held->SerializeAsString() == wanted.SerializeAsString()) continue;
-    const std::string is = attribute_text(*held), was = attribute_text(wanted);
-    if (is != was) return fmt::format("{} {}, in the float model {}", printable(wanted.name()), is, was);
-  }
-  return {};
-}
-
-/// Whether what differs only says along which axes values lie: a Transpose moved to another place changes that, too.
-bool differs_in_axes_alone(const onnx::NodeProto& ref, const onnx::NodeProto& low) {
-  return std::ranges::all_of(ref.attribute(), [&](const onnx::AttributeProto& wanted) {
-    const onnx::AttributeProto* held = find_attribute(low, wanted.name());
-    const bool same = held == nullptr || held->SerializeAsString() == wanted.SerializeAsString();
-    return same || wanted.name() == "axis" || wanted.name() == "axes" || wanted.name() == "perm";
-  });
-}
-
-/// "no 'group', which the float model sets to 8", or the other way round; empty: both set the same ones.
-std::string lone_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low) {
-  for (const onnx::AttributeProto& wanted : ref.attribute()) {
-    if (find_attribute(low, wanted.name()) != nullptr) continue;
-    return fmt::format("no {}, in the float model {}", printable(wanted.name()), attribute_text(wanted));
-  }
-  for (const onnx::AttributeProto& held : low.attribute()) {
-    if (find_attribute(ref, held.name()) != nullptr) continue;
-    return fmt::format("{} {}, in the float model none", printable(held.name()), attribute_text(held));
-  }
-  return {};
 }
 
 bool values_differ(std::span<const float> wanted, std::span<const float> held) {
@@ -190,7 +141,8 @@ class Comparing {
         weights_(weights),
         wiring_(subject, file, matches),
         ref_made_(makers_in(subject.model)),
-        low_made_(makers_in(file.model)) {
+        low_made_(makers_in(file.model)),
+        opset_(default_opset(file.model.proto)) {
     for (const Match& match : matches.pairs) {
       refs_.insert(match.ref);
       lows_.insert(match.low);
@@ -224,7 +176,7 @@ class Comparing {
       lows.erase(twin);
     }
     for (const auto& [ref, low] : twins) {
-      if (const std::string other = other_attribute(*ref, *low); !other.empty()) {
+      if (const std::string other = other_attribute(*ref, *low, turned_in(*low)); !other.empty()) {
         return OtherLayer{described(*low, other), !differs_in_axes_alone(*ref, *low)};
       }
     }
@@ -248,7 +200,7 @@ class Comparing {
       if (auto found = other_nodes(moved, lows, computing(all))) return OtherLayer{*found};
     }
     for (const auto& [ref, low] : twins) {
-      if (const std::string other = lone_attribute(*ref, *low); !other.empty()) {
+      if (const std::string other = lone_attribute(*ref, *low, opset_, turned_in(*low)); !other.empty()) {
         return OtherLayer{described(*low, other), true};
       }
     }
@@ -265,6 +217,12 @@ class Comparing {
     static const std::set<std::string> kSameOrder = {"Reshape",  "Flatten", "Squeeze", "Unsqueeze",
                                                      "Identity", "Dropout", "Expand",  "Cast"};
     return has(node, kFollows) && node.domain() != kDomain && !kSameOrder.contains(node.op_type());
+  }
+
+  /// The attribute that says how a weight lies, if the file stores it in another form: its values were compared.
+  std::string_view turned_in(const onnx::NodeProto& low) const {
+    const auto weight = low.input_size() > 1 ? weights_.found.find(low.input(1)) : weights_.found.end();
+    return weight != weights_.found.end() && weight->second.other_form ? "transB" : "";
   }
 
   /// Multiplies with a constant.
@@ -447,6 +405,7 @@ class Comparing {
   const FloatWeights& weights_;
   const Wiring wiring_;
   const Makers ref_made_, low_made_;
+  const int opset_;
   std::set<std::string> refs_, lows_, stored_;
 };
 

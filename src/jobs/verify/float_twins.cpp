@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "analysis/axis_moves.h"
 #include "base/text.h"
+#include "jobs/verify/moved_constant.h"
+#include "jobs/verify/product_twins.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
@@ -82,6 +82,23 @@ bool is_swapped(const Model& model, const onnx::NodeProto& node, const Model& ot
          second == is_initializer(other, twin.input(0));
 }
 
+/// Whether one Gemm reads a square weight as its transpose, by `transB`, and the other as it is, and the constants
+/// themselves are turned as well: then both compute the same.
+bool is_turned(const onnx::NodeProto& ref, const Tensor& wanted, const onnx::NodeProto& low, const Tensor& held) {
+  if (!is_onnx(ref, "Gemm") || attribute_int(ref, "transB", 0) == attribute_int(low, "transB", 0)) return false;
+  if (wanted.shape().size() != 2 || wanted.shape()[0] != wanted.shape()[1] || held.shape() != wanted.shape()) {
+    return false;
+  }
+  const auto size = static_cast<std::size_t>(wanted.shape()[0]);
+  double as_stored = 0, turned = 0;
+  for (std::size_t i = 0; i < wanted.floats().size(); ++i) {
+    const auto value = static_cast<double>(held.floats()[i]);
+    as_stored += value * static_cast<double>(wanted.floats()[i]);
+    turned += value * static_cast<double>(wanted.floats()[i % size * size + i / size]);
+  }
+  return std::abs(turned) > std::abs(as_stored);
+}
+
 Tensor transposed(const Tensor& matrix) {
   const std::int64_t rows = matrix.shape()[1], columns = matrix.shape()[0];
   Tensor turned(Dtype::Float32, {rows, columns});
@@ -90,77 +107,6 @@ Tensor transposed(const Tensor& matrix) {
         matrix.floats()[static_cast<std::size_t>(i % columns * rows + i / columns)];
   }
   return turned;
-}
-
-/// A constant that a layer reads behind nodes that move its values or change their float type.
-struct MovedConstant {
-  std::string name;
-  Shape shape;                      // as the layer reads it
-  std::vector<std::size_t> places;  // in the constant, of each value that it reads; empty: in order
-};
-
-Tensor in_places_of(const MovedConstant& moved, const Tensor& read, const Shape& stored) {
-  if (moved.places.empty()) return Tensor::of(stored, read.floats());
-  Tensor values(Dtype::Float32, stored);
-  for (std::size_t i = 0; i < moved.places.size(); ++i) values.mutable_floats()[moved.places[i]] = read.floats()[i];
-  return values;
-}
-
-/// Puts the dimensions of `moved` in another order.
-void transpose(MovedConstant& moved, const onnx::NodeProto& node) {
-  const std::size_t rank = moved.shape.size();
-  if (moved.places.empty()) {
-    moved.places.resize(static_cast<std::size_t>(element_count(moved.shape)));
-    std::iota(moved.places.begin(), moved.places.end(), std::size_t{0});
-  }
-  std::vector<std::int64_t> order = attribute_ints(node, "perm");
-  for (std::size_t i = 0; order.size() < rank; ++i) order.push_back(static_cast<std::int64_t>(rank - 1 - i));
-  std::vector<std::size_t> strides(rank, 1);
-  for (std::size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * static_cast<std::size_t>(moved.shape[i]);
-  Shape shape(rank);
-  for (std::size_t i = 0; i < rank; ++i) shape[i] = moved.shape[static_cast<std::size_t>(order[i])];
-  std::vector<std::size_t> places(moved.places.size()), at(rank, 0);
-  for (std::size_t& place : places) {
-    std::size_t from = 0;
-    for (std::size_t i = 0; i < rank; ++i) from += at[i] * strides[static_cast<std::size_t>(order[i])];
-    place = moved.places[from];
-    for (std::size_t i = rank; i-- > 0 && ++at[i] == static_cast<std::size_t>(shape[i]);) at[i] = 0;
-  }
-  moved.shape = std::move(shape);
-  moved.places = std::move(places);
-}
-
-/// The constant of which `tensor` is made, if nothing happens to its values but that; empty: something else does.
-/// `types`: of the model, inferred where they are asked for first.
-std::optional<MovedConstant> moved_constant(const Model& model, const Makers& made_by, const std::string& tensor,
-                                            std::optional<std::map<std::string, ValueType>>& types) {
-  std::vector<const onnx::NodeProto*> nodes;  // the last one first
-  std::string source = tensor;
-  while (!is_initializer(model, source)) {
-    const auto made = made_by.find(source);
-    if (made == made_by.end() || made->second->input_size() == 0 || nodes.size() > 16) return std::nullopt;
-    nodes.push_back(made->second);
-    source = made->second->input(0);
-  }
-  const auto constant = initializer(model, source);
-  if (!constant || constant->dtype() != Dtype::Float32) return std::nullopt;
-  MovedConstant moved{source, constant->shape(), {}};
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    const onnx::NodeProto& step = **node;
-    if (is_onnx(step, "Transpose")) {
-      transpose(moved, step);
-    } else if (reshapes(step)) {
-      if (!types) types = infer_simulated_types(model);
-      const auto type = types->find(step.output(0));
-      if (type == types->end() || !type->second.rank_known) return std::nullopt;
-      const bool known = std::ranges::all_of(type->second.shape, [](std::int64_t size) { return size >= 0; });
-      if (!known || element_count(type->second.shape) != constant->count()) return std::nullopt;
-      moved.shape = type->second.shape;
-    } else if (step.op_type() != "Round" && !is_onnx(step, "Identity") && !is_onnx(step, "Cast")) {
-      return std::nullopt;
-    }
-  }
-  return moved;
 }
 
 /// The constant that a MatMul, or a Gemm without a factor, multiplies with, as [inputs, outputs].
@@ -239,6 +185,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       const auto b = initializer(simulated, held);
       const bool fits =
           a && moved && (a->shape() == moved->shape || (is_bias && same_but_for_ones(a->shape(), moved->shape)));
+      if (fits && a->dtype() == Dtype::Float32 && is_turned(*ref, *a, *low, *b)) return;
       if (fits && a->dtype() == Dtype::Float32) {
         weights.found.emplace(held, FloatWeight{wanted, in_places_of(*moved, *a, b->shape()), index});
       } else if (b) {
@@ -267,6 +214,9 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
       add(ref->input(k), low->input(swapped ? 1 - k : k), /*is_bias=*/false);
     }
   }
+  const auto is_norm = [](const onnx::NodeProto& node) { return node.op_type() == "BatchNormalization"; };
+  const bool keeps_norms = std::ranges::any_of(simulated.proto.graph().node(), is_norm);
+  add_product_twins(keeps_norms ? subject.model : folded, simulated, types, weights);
   add_weights_of_bodies(subject.model, simulated, weights);
   return weights;
 }

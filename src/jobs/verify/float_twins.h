@@ -18,6 +18,7 @@ struct FloatWeight {
   std::string name;
   Tensor values;
   std::optional<std::size_t> match{};  // of the layer that reads it, among LayerMatches::pairs; absent inside of bodies
+  bool other_form = false;             // of a product that the file writes in another form (product_twins.h)
 };
 
 struct FloatWeights {
@@ -27,7 +28,8 @@ struct FloatWeights {
 
 /// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same. A
 /// layer that the file merged with the activation behind it is in front of the matched one; its BatchNormalization is
-/// folded into its weight there. Of a MatMulNBits, whose codes stay packed, the weight as [inputs, outputs].
+/// folded into its weight there. Products in other forms are found by value. Of a MatMulNBits, whose codes stay packed,
+/// the weight as [inputs, outputs].
 FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches);
 
 /// Quantizers that stand for a Relu or Clip of the float model, which the file dropped: what these cut off is no loss.

@@ -76,19 +76,27 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
       const std::string& constant = constants.at(defect->node);
       put_float(changed, constant, weights.found.at(constant).values);
     }
-    if (!(noise.left_in(std::move(changed)) <= 1)) continue;
-    for (FoundDefect* defect : found) defect->scaled = false;
+    const bool undone = !(noise.left_in(std::move(changed)) <= 1);
+    for (FoundDefect* defect : found) {
+      if (!undone) defect->scaled = false;
+      // The other form may hold a factor that a node of the float model multiplies with.
+      defect->folded = undone && weights.found.at(constants.at(defect->node)).other_form;
+    }
   }
 }
 
 std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
                                             std::vector<Note>& notes) {
   constexpr double kAgrees = 15;  // dB
+  std::set<std::string> excused;
+  for (const FoundDefect& defect : defects) {
+    if (defect.folded) excused.insert(defect.node);
+  }
+  std::erase_if(defects, &FoundDefect::folded);
   const auto scaled = std::ranges::count_if(defects, &FoundDefect::scaled);
   const bool agrees =
       std::ranges::all_of(figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kAgrees; });
-  if (scaled == 0 || figures.outputs.empty() || !agrees) return {};
-  std::set<std::string> excused;
+  if (scaled == 0 || figures.outputs.empty() || !agrees) return excused;
   for (const FoundDefect& defect : defects) {
     if (defect.scaled) excused.insert(defect.node);
   }

@@ -17,14 +17,15 @@
 namespace vernier {
 
 /// Clears `scaled` of weights that nothing undoes: with the float model's own values in their place, a layer at a time,
-/// the outputs are no worse. `file`, `simulated` and `weights` as for find_other_values(), the simulation brought
-/// beside the subject's model. Cost: where some are scaled, at most eight samples for each of 16 layers.
+/// the outputs are no worse. Else those in another form become `folded`. `file`, `simulated` and `weights` as for
+/// find_other_values(), the simulation brought beside the subject's model. Cost: where some are scaled, at most eight
+/// samples for each of 16 layers.
 void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
                           const SimulatedFile& simulated, const FloatWeights& weights);
 
 /// Drops weights that are `scaled` where all outputs of the file agree with the float model, and says so in a note: the
 /// factors of one layer undo those of another, as equalization leaves them. A scale that is wrong would show in
-/// outputs. Returns the nodes of those that it dropped.
+/// outputs. Those that are `folded` are dropped in any case. Returns the nodes of all that it dropped.
 std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
                                             std::vector<Note>& notes);
 

@@ -1,0 +1,370 @@
+#include "jobs/verify/product_twins.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/axis_moves.h"
+#include "jobs/verify/moved_constant.h"
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
+#include "plan/round_node.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+using Types = std::optional<std::map<std::string, ValueType>>;
+
+/// A product with a constant, which is read as the matrix [rows, columns]: a row for each output.
+struct Product {
+  const onnx::NodeProto* node = nullptr;
+  MovedConstant weight;
+  std::size_t rows = 0, columns = 0;
+  std::int64_t group = 1;
+  bool by_columns = false;  // the constant is read as [columns, rows]
+  bool normalized = false;  // a BatchNormalization follows: its factors are not in the weight
+  std::optional<MovedConstant> bias{};
+
+  std::size_t place(std::size_t row, std::size_t column) const {
+    const std::size_t read = by_columns ? column * rows + row : row * columns + column;
+    return weight.places.empty() ? read : weight.places[read];
+  }
+};
+
+/// Rows of a product of the float model.
+struct Rows {
+  const Product* product = nullptr;
+  std::size_t first = 0, count = 0;
+};
+
+/// The products of one model whose weights are constants.
+class Products {
+ public:
+  Products(const Model& model, Types& types) : model_(model), types_(types), made_(makers_in(model)) {
+    for (const onnx::NodeProto& node : model.proto.graph().node()) {
+      for (const std::string& input : node.input()) readers_[input].push_back(&node);
+    }
+  }
+
+  std::vector<Product> all() const {
+    std::vector<Product> found;
+    for (const onnx::NodeProto& node : model_.proto.graph().node()) {
+      if (auto product = product_of(node)) found.push_back(*std::move(product));
+    }
+    return found;
+  }
+
+ private:
+  std::optional<Product> product_of(const onnx::NodeProto& node) const {
+    const bool gemm = is_onnx(node, "Gemm"), convolves = is_onnx(node, "Conv");
+    if ((!gemm && !convolves && !is_onnx(node, "MatMul")) || node.input_size() < 2) return std::nullopt;
+    if (gemm && (attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1)) return std::nullopt;
+    auto weight = moved_constant(model_, made_, node.input(1), types_);
+    if (!weight || (convolves ? weight->shape.size() < 3 : weight->shape.size() != 2)) return std::nullopt;
+    Product product;
+    product.node = &node;
+    product.by_columns = !convolves && (!gemm || attribute_int(node, "transB", 0) == 0);
+    product.rows = static_cast<std::size_t>(weight->shape[product.by_columns ? 1 : 0]);
+    const auto count = static_cast<std::size_t>(element_count(weight->shape));
+    if (product.rows == 0 || count == 0) return std::nullopt;
+    product.columns = count / product.rows;
+    product.group = convolves ? attribute_int(node, "group", 1) : 1;
+    product.weight = *std::move(weight);
+    add_bias(product);
+    return product;
+  }
+
+  /// The first node behind a product that does more than round or move its values, if it alone reads them.
+  const onnx::NodeProto* behind(std::string tensor) const {
+    while (true) {
+      const auto readers = readers_.find(tensor);
+      if (readers == readers_.end() || readers->second.size() != 1) return nullptr;
+      const onnx::NodeProto& reader = *readers->second.front();
+      const bool passes = reader.domain() == kDomain || reshapes(reader) || is_onnx(reader, "Identity") ||
+                          is_onnx(reader, "Cast") || is_onnx(reader, "Transpose");
+      if (!passes || reader.input(0) != tensor) return &reader;
+      tensor = reader.output(0);
+    }
+  }
+
+  /// Its own bias, or that of an Add behind it.
+  void add_bias(Product& product) const {
+    const onnx::NodeProto& node = *product.node;
+    const onnx::NodeProto* next = behind(node.output(0));
+    std::vector<std::string> added;
+    if (node.input_size() > 2) {
+      added = {node.input(2)};
+    } else if (next != nullptr && is_onnx(*next, "Add")) {
+      added.assign(next->input().begin(), next->input().end());
+      next = behind(next->output(0));
+    }
+    product.normalized = next != nullptr && next->op_type() == "BatchNormalization";
+    for (const std::string& tensor : added) {
+      auto bias = moved_constant(model_, made_, tensor, types_);
+      if (!bias || static_cast<std::size_t>(element_count(bias->shape)) != product.rows) continue;
+      product.bias = *std::move(bias);
+      return;
+    }
+  }
+
+  const Model& model_;
+  Types& types_;
+  const Makers made_;
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
+};
+
+/// A few values of each of a few rows, at places that depend on the size alone.
+class Sketch {
+ public:
+  Sketch(const Product& product, const Tensor& constant, std::size_t first, std::size_t rows) {
+    constexpr std::size_t kMostRows = 32, kMostColumns = 128;
+    const std::size_t some = std::min(rows, kMostRows), of_each = std::min(product.columns, kMostColumns);
+    for (std::size_t r = 0; r < some; ++r) {
+      const std::size_t row = first + r * rows / some;
+      for (std::size_t c = 0; c < of_each; ++c) {
+        values_.push_back(constant.floats()[product.place(row, c * product.columns / of_each)]);
+      }
+    }
+    // Rows that are too short to tell anything by themselves.
+    constexpr std::size_t kShort = 8;
+    width_ = of_each < kShort ? values_.size() : of_each;
+  }
+
+  /// The median over rows of how far one is the other times a factor, with a shift: 0 to 1.
+  double likeness(const Sketch& other) const {
+    if (values_.size() != other.values_.size() || width_ == 0) return 0;
+    std::vector<double> of_rows;
+    for (std::size_t start = 0; start + width_ <= values_.size(); start += width_) {
+      of_rows.push_back(
+          correlation(std::span(values_).subspan(start, width_), std::span(other.values_).subspan(start, width_)));
+    }
+    const auto middle = of_rows.begin() + static_cast<std::ptrdiff_t>(of_rows.size() / 2);
+    std::ranges::nth_element(of_rows, middle);
+    return *middle;
+  }
+
+ private:
+  static double correlation(std::span<const float> a, std::span<const float> b) {
+    const auto count = static_cast<double>(a.size());
+    double sum_a = 0, sum_b = 0, squares_a = 0, squares_b = 0, products = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+      sum_a += x;
+      sum_b += y;
+      squares_a += x * x;
+      squares_b += y * y;
+      products += x * y;
+    }
+    const double spread = (squares_a - sum_a * sum_a / count) * (squares_b - sum_b * sum_b / count);
+    return spread > 0 ? std::abs(products - sum_a * sum_b / count) / std::sqrt(spread) : 0;
+  }
+
+  std::vector<float> values_;
+  std::size_t width_ = 0;
+};
+
+class Pairing {
+ public:
+  Pairing(const Model& float_model, const Model& simulated, Types& types, FloatWeights& weights)
+      : float_model_(float_model),
+        simulated_(simulated),
+        weights_(weights),
+        refs_(Products(float_model, ref_types_).all()),
+        lows_(Products(simulated, types).all()) {
+    std::set<std::string> known;
+    for (const auto& [constant, weight] : weights.found) known.insert(weight.name);
+    for (const Product& ref : refs_) (known.contains(ref.weight.name) ? known_ : free_).push_back(&ref);
+    for (const Product& low : lows_) {
+      if (!weights.found.contains(low.weight.name)) open_.push_back(&low);
+    }
+  }
+
+  void run() {
+    pair_alike(free_, kAlike);
+    pair_alike(known_, kSurelyAlike);  // two products of the file may share what is one constant of the float model
+    std::erase_if(open_, [&](const Product* low) { return pair_parts(*low); });
+    pair_last_ones();
+  }
+
+ private:
+  // Of unlike rows the median lies below 0.3; quantization to four bits leaves 0.95.
+  static constexpr double kAlike = 0.6, kSurelyAlike = 0.9;
+
+  static auto size_of(const Product& product) {
+    return std::tuple(product.rows, product.columns, product.group, product.normalized);
+  }
+
+  Sketch sketch(const Model& model, const Product& product, std::size_t first, std::size_t rows) const {
+    return {product, initializer(model, product.weight.name).value(), first, rows};
+  }
+
+  void pair_alike(std::vector<const Product*>& refs, double least) {
+    std::vector<std::tuple<double, const Product*, const Product*>> alike;
+    std::map<const Product*, Sketch> sketches;
+    for (const Product* low : open_) {
+      const Sketch of_low = sketch(simulated_, *low, 0, low->rows);
+      for (const Product* ref : refs) {
+        if (size_of(*ref) != size_of(*low)) continue;
+        auto known = sketches.find(ref);
+        if (known == sketches.end()) known = sketches.emplace(ref, sketch(float_model_, *ref, 0, ref->rows)).first;
+        if (const double likeness = of_low.likeness(known->second); likeness >= least) {
+          alike.emplace_back(likeness, low, ref);
+        }
+      }
+    }
+    std::ranges::stable_sort(alike, [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
+    const bool once = &refs == &free_;
+    std::set<const Product*> done;
+    for (const auto& [likeness, low, ref] : alike) {
+      if (done.contains(low) || (once && done.contains(ref))) continue;
+      done.insert(low);
+      if (once) done.insert(ref);
+      add(*low, {{ref, 0, ref->rows}});
+    }
+    std::erase_if(open_, [&](const Product* low) { return done.contains(low); });
+    if (once) std::erase_if(refs, [&](const Product* ref) { return done.contains(ref); });
+  }
+
+  /// Several products of the float model in one of the file, or one in several.
+  bool pair_parts(const Product& low) {
+    std::vector<Rows> parts;
+    for (std::size_t row = 0; row < low.rows;) {
+      Rows best;
+      double most = kAlike;
+      for (const Product* ref : free_) {
+        if (ref->columns != low.columns || ref->group != 1 || low.group != 1 || ref->rows == low.rows) continue;
+        if (ref->normalized != low.normalized) continue;
+        const bool packed = ref->rows < low.rows;
+        if (packed ? row + ref->rows > low.rows : row > 0) continue;
+        const std::size_t count = packed ? ref->rows : low.rows;
+        const Sketch of_low = sketch(simulated_, low, row, count);
+        for (std::size_t first = 0; first + count <= ref->rows; first += count) {
+          const double likeness = of_low.likeness(sketch(float_model_, *ref, first, count));
+          if (likeness < most) continue;
+          most = likeness;
+          best = {ref, first, count};
+        }
+      }
+      if (best.product == nullptr) return false;
+      parts.push_back(best);
+      row += best.count;
+    }
+    add(low, parts);
+    std::erase_if(free_, [&](const Product* ref) {
+      return ref->rows < low.rows && std::ranges::any_of(parts, [&](const Rows& part) { return part.product == ref; });
+    });
+    return true;
+  }
+
+  /// What is like nothing is the twin of what is left, in the order of the graphs, if there is as much of it.
+  void pair_last_ones() {
+    const auto left_like = [](const std::vector<const Product*>& all, const auto& alike) {
+      std::vector<const Product*> left;
+      std::ranges::copy_if(all, std::back_inserter(left), alike);
+      return left;
+    };
+    std::set<const Product*> done;
+    for (const Product* first : open_) {
+      if (done.contains(first)) continue;
+      const auto same_size = [&](const Product* product) { return size_of(*product) == size_of(*first); };
+      const std::vector<const Product*> lows = left_like(open_, same_size), refs = left_like(free_, same_size);
+      if (lows.size() != refs.size()) continue;
+      for (std::size_t i = 0; i < lows.size(); ++i) add(*lows[i], {{refs[i], 0, refs[i]->rows}});
+      done.insert(lows.begin(), lows.end());
+      done.insert(refs.begin(), refs.end());
+    }
+    for (const Product* first : open_) {
+      const auto same_columns = [&](const Product* product) {
+        return !done.contains(product) && product->columns == first->columns && product->group == first->group &&
+               product->normalized == first->normalized;
+      };
+      const std::vector<const Product*> lows = left_like(open_, same_columns), refs = left_like(free_, same_columns);
+      if (lows.empty() || refs.empty() || (lows.size() > 1 && refs.size() > 1)) continue;
+      const auto rows_of = [](const std::vector<const Product*>& products) {
+        std::size_t rows = 0;
+        for (const Product* product : products) rows += product->rows;
+        return rows;
+      };
+      if (rows_of(lows) != rows_of(refs)) continue;
+      std::vector<Rows> parts;
+      if (lows.size() == 1) {
+        for (const Product* ref : refs) parts.push_back({ref, 0, ref->rows});
+        add(*lows.front(), parts);
+      } else {
+        std::size_t row = 0;
+        for (const Product* low : lows) {
+          add(*low, {{refs.front(), row, low->rows}});
+          row += low->rows;
+        }
+      }
+      done.insert(lows.begin(), lows.end());
+    }
+  }
+
+  void add(const Product& low, const std::vector<Rows>& parts) {
+    const Shape shape = initializer(simulated_, low.weight.name)->shape();
+    Tensor values(Dtype::Float32, shape);
+    std::vector<std::string> names, biases;
+    std::vector<float> bias;
+    for (const Rows& part : parts) {
+      const Product& ref = *part.product;
+      const Tensor wanted = initializer(float_model_, ref.weight.name).value();
+      const std::size_t start = bias.size();
+      for (std::size_t row = 0; row < part.count; ++row) {
+        for (std::size_t column = 0; column < low.columns; ++column) {
+          values.mutable_floats()[low.place(start + row, column)] =
+              wanted.floats()[ref.place(part.first + row, column)];
+        }
+      }
+      names.push_back(ref.weight.name);
+      bias.resize(start + part.count, 0);
+      const auto added = ref.bias ? initializer(float_model_, ref.bias->name) : std::nullopt;
+      if (!added) continue;
+      biases.push_back(ref.bias->name);
+      const std::vector<std::size_t>& places = ref.bias->places;
+      for (std::size_t row = 0; row < part.count; ++row) {
+        const std::size_t read = part.first + row;
+        bias[start + row] = added->floats()[places.empty() ? read : places[read]];
+      }
+    }
+    add_found(low.weight.name, names, std::move(values));
+    if (!low.bias || biases.empty() || weights_.found.contains(low.bias->name)) return;
+    const Shape stored = initializer(simulated_, low.bias->name)->shape();
+    add_found(low.bias->name, biases, in_places_of(*low.bias, Tensor::of(low.bias->shape, bias), stored));
+  }
+
+  void add_found(const std::string& constant, const std::vector<std::string>& names, Tensor values) {
+    weights_.why_not.erase(constant);
+    FloatWeight weight{fmt::format("{}", fmt::join(names, "', '")), std::move(values)};
+    weight.other_form = true;
+    weights_.found.emplace(constant, std::move(weight));
+  }
+
+  const Model& float_model_;
+  const Model& simulated_;
+  FloatWeights& weights_;
+  Types ref_types_;
+  const std::vector<Product> refs_, lows_;
+  std::vector<const Product*> free_, known_;  // of the float model
+  std::vector<const Product*> open_;          // of the file
+};
+
+}  // namespace
+
+void add_product_twins(const Model& float_model, const Model& simulated, Types& types, FloatWeights& weights) {
+  Pairing(float_model, simulated, types, weights).run();
+}
+
+}  // namespace vernier
