@@ -33,6 +33,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/debug/exact_network.h"
+#include "jobs/debug/implied_clamps.h"
 #include "jobs/debug/lost_layers.h"
 #include "jobs/debug/lost_pairs.h"
 #include "jobs/debug/not_finite.h"
@@ -228,7 +229,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   OutputNoise noise(whole, simulated.model);
   const Subject& subject = noise.subject();
   const auto& quantized = simulated.quantized;
-  const FloatValues values = float_values(file.normalized, simulated, file.weights, file.equalized, dropped);
+  FloatValues values = float_values(file.normalized, simulated, file.weights, file.equalized, dropped);
   const auto errors_with = [&](const std::vector<Match>& matches, const std::function<bool(std::size_t)>& stays) {
     return isolated_errors(subject, with_float_values(simulated, values, stays), matches);
   };
@@ -246,7 +247,9 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
       },
       [&](const std::string& constant, const Tensor& wanted) { return noise.left_with(constant, wanted); }};
   const LayerMatches all = match_everything(subject, simulated.model);
-  const auto of_all = errors_with(all.pairs, nothing);
+  auto of_all = errors_with(all.pairs, nothing);
+  if (add_implied_clamps(subject, simulated, all.pairs, of_all, dropped, values))
+    of_all = errors_with(all.pairs, nothing);
   const OtherOperators other = find_other_operators(subject, simulated, file.weights, all, of_all, skipped, asked);
   merge_defects(report.defects, other.defects);
   merge_defects(report.defects, std::move(stored));

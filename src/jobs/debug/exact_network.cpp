@@ -1,5 +1,6 @@
 #include "jobs/debug/exact_network.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
+#include "plan/normalized_file.h"
 #include "plan/pair_form.h"
 #include "plan/round_node.h"
 
@@ -31,6 +33,48 @@ onnx::NodeProto node_of(const char* op_type, const std::string& output, const st
   for (const std::string& input : inputs) node.add_input(input);
   node.add_output(output);
   return node;
+}
+
+/// Lets values through pairs that no Round stands for: 16 bits, or another scale on each side. Nodes between their
+/// halves may move or select values.
+void open_other_pairs(onnx::GraphProto& graph) {
+  std::map<std::string, std::vector<onnx::NodeProto*>> readers;
+  std::set<std::string> returned;
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (const std::string& tensor : tensors_read(node)) readers[tensor].push_back(&node);
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) returned.insert(output.name());
+  std::set<std::string> codes;  // that are values now
+  for (onnx::NodeProto& quantizer : *graph.mutable_node()) {
+    if (!is_quantization(quantizer, "QuantizeLinear")) continue;
+    std::vector<onnx::NodeProto*> halves = {&quantizer};
+    std::vector<std::string> between = {quantizer.output(0)};
+    bool closed = true;
+    for (std::size_t next = 0; next < between.size() && closed; ++next) {
+      closed = !returned.contains(between[next]) && readers.contains(between[next]);
+      if (!closed) break;
+      for (onnx::NodeProto* reader : readers.at(between[next])) {
+        const bool first = reader->input_size() > 0 && reader->input(0) == between[next];
+        if (first && is_quantization(*reader, "DequantizeLinear")) {
+          halves.push_back(reader);
+        } else if (first && reader->output_size() == 1 && has(*reader, Trait::Moves | Trait::Selects)) {
+          between.push_back(reader->output(0));
+        } else {
+          closed = false;
+        }
+      }
+    }
+    if (!closed || halves.size() == 1) continue;
+    codes.insert(between.begin(), between.end());
+    for (onnx::NodeProto* half : halves) {
+      const std::string x = half->input(0), y = half->output(0), name = half->name();
+      *half = node_of("Identity", y, {x});
+      half->set_name(name);
+    }
+  }
+  const auto stale = [&](const onnx::ValueInfoProto& value) { return codes.contains(value.name()); };
+  auto* values = graph.mutable_value_info();
+  values->erase(std::remove_if(values->begin(), values->end(), stale), values->end());
 }
 
 }  // namespace
@@ -93,6 +137,7 @@ Model with_float_values(const SimulatedFile& file, const FloatValues& values,
     replace_node(graph, i,
                  {node_of("Max", y + "/above", {x, y + "/least"}), node_of("Min", y, {y + "/above", y + "/most"})});
   }
+  open_other_pairs(graph);
   return model;
 }
 

@@ -35,7 +35,7 @@ Model with_float_constants(const SimulatedFile& file, const FloatValues& values,
                            const std::function<bool(std::size_t)>& stays);
 
 /// The same, and without the roundings of activations, except those of pairs for which `stays` holds. Pairs that are
-/// not simulated (16 bits, computed scales) stay.
+/// not simulated (16 bits, other scales on both sides) round nothing either; those with computed scales stay.
 Model with_float_values(const SimulatedFile& file, const FloatValues& values,
                         const std::function<bool(std::size_t)>& stays);
 

@@ -16,6 +16,7 @@
 
 #include "analysis/quantizer_loss.h"
 #include "base/text.h"
+#include "jobs/debug/expansions.h"
 #include "jobs/debug/other_attributes.h"
 #include "jobs/debug/wiring.h"
 #include "jobs/verify/stored_values.h"
@@ -186,7 +187,8 @@ class Comparing {
       return std::nullopt;
     }
     if (auto found = wrapping_cast(added.empty() ? Nodes{} : all)) return found;
-    if (auto found = other_nodes(lost, added, computing(all))) return OtherLayer{*found, true};
+    const auto [not_written, not_read] = without_expansions(lost, added);
+    if (auto found = other_nodes(not_written, not_read, all)) return found;
     if (is_exact(all)) {
       if (auto found = wiring_.other_sources(match, computing(all))) return OtherLayer{*found};
       if (auto found = other_reading(match, twins)) return OtherLayer{*found};
@@ -197,15 +199,17 @@ class Comparing {
       Nodes moved = folded;
       std::erase_if(moved, [](const onnx::NodeProto* ref) { return !reorders(*ref); });
       std::erase_if(lows, [](const onnx::NodeProto* low) { return !reorders(*low); });
-      if (auto found = other_nodes(moved, lows, computing(all))) return OtherLayer{*found};
+      if (auto found = other_nodes(moved, lows, all)) return OtherLayer{found->difference};
     }
+    // An operator written with others, in which nothing else differs.
+    if (auto found = other_nodes(lost, added, all)) return found;
     for (const auto& [ref, low] : twins) {
       if (const std::string other = lone_attribute(*ref, *low, opset_, turned_in(*low)); !other.empty()) {
         return OtherLayer{described(*low, other), true};
       }
     }
     std::erase_if(folded, [&](const onnx::NodeProto* ref) { return !scales(*ref); });
-    if (is_exact(all) && !folded.empty()) return OtherLayer{*other_nodes(folded, {}, computing(all))};
+    if (is_exact(all) && !folded.empty()) return OtherLayer{other_nodes(folded, {}, all)->difference};
     return std::nullopt;
   }
 
@@ -241,25 +245,53 @@ class Comparing {
     });
   }
 
-  /// `lost`: of the float model, without a twin; `added`: of the file. `nearest`: a node of the file.
-  std::optional<Difference> other_nodes(const Nodes& lost, const Nodes& added, const std::string& nearest) const {
+  /// `lost`: of the float model, without a twin; `added`: of the file. `lows`: all nodes of the file there.
+  std::optional<OtherLayer> other_nodes(const Nodes& lost, const Nodes& added, const Nodes& lows) const {
     if (!lost.empty() && !added.empty()) {
-      return Difference{added.front()->name(), fmt::format("the file has {} '{}' instead of {} '{}'",
-                                                           added.front()->op_type(), printable(added.front()->name()),
-                                                           lost.front()->op_type(), printable(lost.front()->name()))};
+      return OtherLayer{{added.front()->name(), fmt::format("the file has {} '{}' instead of {} '{}'",
+                                                            added.front()->op_type(), printable(added.front()->name()),
+                                                            lost.front()->op_type(), printable(lost.front()->name()))},
+                        true};
     }
     if (!lost.empty()) {
-      const auto source = ref_made_.find(lost.front()->input_size() > 0 ? lost.front()->input(0) : std::string());
-      return Difference{
-          nearest, fmt::format("the file has no {0} after '{1}': '{2}' of the float model is lost",
-                               printable(lost.front()->op_type()),
-                               printable(source == ref_made_.end() ? lost.front()->input(0) : source->second->name()),
-                               printable(lost.front()->name()))};
+      const onnx::NodeProto& ref = *lost.front();
+      const auto source = ref_made_.find(ref.input_size() > 0 ? ref.input(0) : std::string());
+      OtherLayer found{
+          {computing(lows),
+           fmt::format("the file has no {0} after '{1}': '{2}' of the float model is lost", printable(ref.op_type()),
+                       printable(source == ref_made_.end() ? ref.input(0) : source->second->name()),
+                       printable(ref.name()))},
+          true};
+      if (const QuantizedTensor* pair = pair_with_limits(lows); pair != nullptr && has(ref, Trait::Clips)) {
+        const auto [low, high] = ends_of(pair->params);
+        found.difference.node = pair->quantizer;
+        found.difference.text += fmt::format(
+            ", and its pair '{}' limits values to {:.3g} and {:.3g} instead of {} (scale {:.6g}, zero point "
+            "{})",
+            printable(pair->quantizer), low, high, limits_text(subject_.model, ref), pair->params.scale.front(),
+            pair->params.zero_point.empty() ? 0 : pair->params.zero_point.front());
+        found.cure =
+            "let the range end where the activation does, by its scale and zero point, or write the activation";
+      }
+      return found;
     }
     if (added.empty()) return std::nullopt;
-    return Difference{added.front()->name(),
-                      fmt::format("the float model has no {} where the file has '{}'",
-                                  printable(added.front()->op_type()), printable(added.front()->name()))};
+    return OtherLayer{
+        {added.front()->name(), fmt::format("the float model has no {} where the file has '{}'",
+                                            printable(added.front()->op_type()), printable(added.front()->name()))},
+        true};
+  }
+
+  /// The pair among these nodes that may be meant to limit values: its range is not symmetric.
+  const QuantizedTensor* pair_with_limits(const Nodes& lows) const {
+    for (const onnx::NodeProto* low : lows) {
+      for (const QuantizedTensor& pair : file_.quantized) {
+        if (pair.quantizer.empty() || pair.output != low->output(0) || pair.params.scale.size() != 1) continue;
+        const auto [least, most] = ends_of(pair.params);
+        if (is_integer(pair.params.format) && std::abs(least + most) > 2 * pair.params.scale.front()) return &pair;
+      }
+    }
+    return nullptr;
   }
 
   /// Whether a pair among these nodes cuts off what is negative, to two steps: it does the work of a Relu.

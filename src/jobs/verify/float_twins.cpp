@@ -221,6 +221,14 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
   return weights;
 }
 
+std::string limits_text(const Model& model, const onnx::NodeProto& activation) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  if (activation.op_type() != "Clip") return "0 and more";
+  const float low = bound(model, activation, 1, "min", -kMost), high = bound(model, activation, 2, "max", kMost);
+  if (high == kMost) return fmt::format("{:.3g} and more", low);
+  return low == -kMost ? fmt::format("{:.3g} and less", high) : fmt::format("{:.3g} and {:.3g}", low, high);
+}
+
 std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
                                                   const LayerMatches& matches) {
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject.model.proto.graph());

@@ -32,6 +32,9 @@ struct FloatWeights {
 /// the weight as [inputs, outputs].
 FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches);
 
+/// "0 and 6" of a Clip, "0 and more" of a Relu.
+std::string limits_text(const Model& model, const onnx::NodeProto& activation);
+
 /// Quantizers that stand for a Relu or Clip of the float model, which the file dropped: what these cut off is no loss.
 std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
                                                   const LayerMatches& matches);
