@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "analysis/crossed_matches.h"
+#include "analysis/misnamed_matches.h"
 #include "base/elements.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
@@ -426,6 +427,25 @@ void drop_renumbered(const Subject& subject, const Model& simulated, LayerMatche
   }
 }
 
+/// Their layers are matched with what has their values.
+void drop_misnamed(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  const MisnamedMatches misnamed = find_misnamed(subject, simulated, matches);
+  for (auto i = misnamed.wrong.rbegin(); i != misnamed.wrong.rend(); ++i) {
+    drop(matches, *i, "its tensor's name is another one's in the typed file");
+  }
+  for (const Match& right : misnamed.right) {
+    const auto taken = [&](const Match& match) { return match.ref == right.ref || match.low == right.low; };
+    const auto makes = [&](const Layer& layer) {
+      return std::ranges::find(layer.outputs, right.ref) != layer.outputs.end();
+    };
+    const auto layer = std::ranges::find_if(subject.layers, makes);
+    if (layer == subject.layers.end() || std::ranges::any_of(matches.pairs, taken)) continue;
+    matches.pairs.push_back(right);
+    matches.layers.push_back(&*layer);
+    std::erase_if(matches.missing, [&](const std::string& text) { return text.starts_with(layer->name + ": "); });
+  }
+}
+
 void drop_crossed(const Subject& subject, const Model& simulated, LayerMatches& matches) {
   const std::vector<std::size_t> crossed =
       crossed_matches(subject.model.proto.graph(), simulated.proto.graph(), matches.pairs);
@@ -465,6 +485,7 @@ LayerMatches match_layers(const Subject& subject, const Model& simulated, bool m
   LayerMatches matches;
   const Readers readers(simulated);
   match_by_name(subject, simulated, readers, moves, matches);
+  drop_misnamed(subject, simulated, matches);
   drop_renumbered(subject, simulated, matches);
   if (!matches.missing.empty()) StructuralMatch(subject, simulated, readers, moves, matches).run();
   drop_other_types(subject, simulated, matches);

@@ -2,6 +2,7 @@
 pair: such a layer is no defect, and what is wrong elsewhere is named alone."""
 import numpy as np
 import pytest
+from onnx import helper
 
 import quantized_files as files
 from networks import FLOAT
@@ -98,6 +99,39 @@ def test_an_operator_written_with_others_is_not_blamed_for_a_lost_bias(op_type, 
     names, report = compare(tmp_path, build, IMAGE, code=int(lost))
     texts = [defect["text"] for defect in report["defects"]]
     assert len(texts) == int(lost) and all("has no bias 'one.bias'" in text for text in texts), texts
+
+
+def norm(b):
+    if b.quantized:
+        return b.add("LayerNormalization", ["x", b.constant("size", 1 + values(16, seed=1)), b.constant("shift", values(16, seed=2))], "norm")
+    axes = b.constant("axes", np.array([-1]))
+    b.add("Sub", ["x", b.add("ReduceMean", ["x", axes], "mean")], "off")
+    b.add("ReduceMean", [b.add("Pow", ["off", b.constant("2", np.float32(2))], "square"), axes], "variance")
+    b.add("Sqrt", [b.add("Add", ["variance", b.constant("least", np.float32(1e-5))], "sum")], "root")
+    scaled = b.add("Mul", [b.add("Div", ["off", "root"], "even"), b.constant("size", 1 + values(16, seed=1))], "scaled")
+    return b.add("Add", [scaled, b.constant("shift", values(16, seed=2))], "norm")
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize("first", range(10, 20))
+def test_numbered_tensors_of_two_exports_are_matched_by_value(first, wrong, tmp_path):
+    """Numbers of the float model begin at 10, those of the file at `first`."""
+    def build(b):
+        hidden = b.read(norm(b))
+        weight = values(16, 16, seed=3)
+        product = b.add("MatMul", [hidden, b.weight("weight", weight)], "product")
+        if b.quantized and wrong:
+            step = next(t for t in b.initializers if t.name == "weight.step")
+            step.CopyFrom(helper.make_tensor("weight.step", FLOAT, [], [3 * np.abs(weight).max() / 127]))
+        last = b.add("Relu", [product], "relu")
+        number = first if b.quantized else 10
+        names = {name: str(number + k) for k, name in enumerate(name for node in b.nodes for name in node.output)}
+        for node in b.nodes:
+            node.input[:] = [names.get(name, name) for name in node.input]
+            node.output[:] = [names.get(name, name) for name in node.output]
+        return names[last]
+    names, report = compare(tmp_path, build, [4, 16], code=int(wrong))
+    assert [kind for kind, _ in names] == (["weight-scale"] if wrong else []), report["defects"]
 
 
 @pytest.mark.parametrize(("op_type", "limits", "ends", "said"), [

@@ -1,0 +1,25 @@
+// Tensors of one name that hold the values of another one: exporters number their tensors, and two exports of one
+// network number them differently.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <vector>
+
+#include "analysis/match_layers.h"
+#include "analysis/subject.h"
+
+namespace vernier {
+
+struct MisnamedMatches {
+  std::set<std::size_t> wrong;  // among the pairs
+  std::vector<Match> right;     // what their tensors of the file stand for instead
+};
+
+/// Of `matches` by name those whose tensor of the file is made by another operator, disagrees with the one of its name,
+/// and agrees with another tensor of the float model on the first sample. Where there is any, also numbered tensors
+/// that disagree. A tensor that holds what the layer of its name reads is not among them: that layer is lost. Cost:
+/// nothing without other operators, else a run of one sample.
+MisnamedMatches find_misnamed(const Subject& subject, const Model& simulated, const LayerMatches& matches);
+
+}  // namespace vernier
