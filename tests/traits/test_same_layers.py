@@ -134,6 +134,17 @@ def test_numbered_tensors_of_two_exports_are_matched_by_value(first, wrong, tmp_
     assert [kind for kind, _ in names] == (["weight-scale"] if wrong else []), report["defects"]
 
 
+def test_a_pair_of_two_scales_may_stand_for_a_relu(tmp_path):
+    def build(b):
+        b.conv(b.read("x"), "one", 1)
+        source = b.pair("one", 0, 4, np.uint8) if b.quantized else b.add("Relu", ["one"], "relu")
+        if b.quantized:
+            b.other_scale()
+        return b.conv(source, "two", 3)
+    names, report = compare(tmp_path, build, IMAGE)
+    assert names == [("other-scale", "one.values")], report["defects"]
+
+
 @pytest.mark.parametrize(("op_type", "limits", "ends", "said"), [
     ("Relu", [], (0, 4), None), ("Clip", [0.0, 2.0], (0, 2), None), ("Clip", [-1.0, 1.0], (-1, 1), None),
     ("Relu", [], (-1, 4), "limits values to -1 and 4 instead of 0 and more"),

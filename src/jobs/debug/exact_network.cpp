@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "jobs/verify/stored_values.h"
@@ -35,9 +37,17 @@ onnx::NodeProto node_of(const char* op_type, const std::string& output, const st
   return node;
 }
 
+/// Whether a quantizer cuts off what is negative, as a Relu in front of it does: an unsigned zero point of 0.
+bool starts_at_zero(const Model& model, const onnx::NodeProto& quantizer) {
+  const auto zero = quantizer.input_size() > 2 ? initializer(model, quantizer.input(2)) : std::nullopt;
+  return zero && (zero->dtype() == Dtype::UInt8 || zero->dtype() == Dtype::UInt16) &&
+         std::ranges::all_of(zero->bytes(), [](std::byte value) { return value == std::byte{0}; });
+}
+
 /// Lets values through pairs that no Round stands for: 16 bits, or another scale on each side. Nodes between their
 /// halves may move or select values.
-void open_other_pairs(onnx::GraphProto& graph) {
+void open_other_pairs(Model& model) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
   std::map<std::string, std::vector<onnx::NodeProto*>> readers;
   std::set<std::string> returned;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
@@ -68,7 +78,7 @@ void open_other_pairs(onnx::GraphProto& graph) {
     codes.insert(between.begin(), between.end());
     for (onnx::NodeProto* half : halves) {
       const std::string x = half->input(0), y = half->output(0), name = half->name();
-      *half = node_of("Identity", y, {x});
+      *half = node_of(half == &quantizer && starts_at_zero(model, quantizer) ? "Relu" : "Identity", y, {x});
       half->set_name(name);
     }
   }
@@ -137,7 +147,7 @@ Model with_float_values(const SimulatedFile& file, const FloatValues& values,
     replace_node(graph, i,
                  {node_of("Max", y + "/above", {x, y + "/least"}), node_of("Min", y, {y + "/above", y + "/most"})});
   }
-  open_other_pairs(graph);
+  open_other_pairs(model);
   return model;
 }
 

@@ -262,7 +262,7 @@ class Comparing {
                        printable(source == ref_made_.end() ? ref.input(0) : source->second->name()),
                        printable(ref.name()))},
           true};
-      if (const QuantizedTensor* pair = pair_with_limits(lows); pair != nullptr && has(ref, Trait::Clips)) {
+      if (const QuantizedTensor* pair = pair_with_limits(ref, lows); pair != nullptr && has(ref, Trait::Clips)) {
         const auto [low, high] = ends_of(pair->params);
         found.difference.node = pair->quantizer;
         found.difference.text += fmt::format(
@@ -282,11 +282,16 @@ class Comparing {
         true};
   }
 
-  /// The pair among these nodes that may be meant to limit values: its range is not symmetric.
-  const QuantizedTensor* pair_with_limits(const Nodes& lows) const {
+  /// The pair among these nodes that may be meant to limit what `ref` reads: its range is not symmetric.
+  const QuantizedTensor* pair_with_limits(const onnx::NodeProto& ref, const Nodes& lows) const {
+    const auto source = ref_made_.find(ref.input(0));
     for (const onnx::NodeProto* low : lows) {
       for (const QuantizedTensor& pair : file_.quantized) {
         if (pair.quantizer.empty() || pair.output != low->output(0) || pair.params.scale.size() != 1) continue;
+        const auto made = low_made_.find(pair.tensor);
+        const bool behind = source != ref_made_.end() && made != low_made_.end() &&
+                            made->second->op_type() == source->second->op_type();
+        if (!behind) continue;
         const auto [least, most] = ends_of(pair.params);
         if (is_integer(pair.params.format) && std::abs(least + most) > 2 * pair.params.scale.front()) return &pair;
       }
