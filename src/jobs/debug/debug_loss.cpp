@@ -192,8 +192,10 @@ void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defec
     const onnx::NodeProto* data = maker(layer.input(0));
     const onnx::NodeProto* quantizer = data == nullptr || data->input_size() == 0 ? nullptr : maker(data->input(0));
     const onnx::NodeProto* weight = maker(layer.input(1));
-    const bool wrong_data = quantizer != nullptr && (has_defect(defects, "lost-pair", quantizer->name()) ||
-                                                     has_defect(defects, "unused-levels", quantizer->name()));
+    const bool other_scale = data != nullptr && has_defect(defects, "other-scale", data->name());
+    const bool wrong_data =
+        other_scale || (quantizer != nullptr && (has_defect(defects, "lost-pair", quantizer->name()) ||
+                                                 has_defect(defects, "unused-levels", quantizer->name())));
     if (wrong_data || (weight != nullptr && has_defect(defects, "weight-scale", weight->name()))) {
       innocent.insert(bias->name());
     }
