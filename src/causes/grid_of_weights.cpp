@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -18,6 +19,11 @@ constexpr double kManyChannels = 0.05;
 
 /// Noise over signal from which on a channel is bad: 25 dB, or what is more than Gaussian weights have on such a grid.
 double bad_noise(const TensorFacts& weight) { return std::max(kBadChannel, 1.25 * weight.gaussian_noise); }
+
+bool has_eight_bits(Format format) {
+  return format == Format::Int8 || format == Format::UInt8 || format == Format::Float8E4M3FN ||
+         format == Format::Float8E5M2;
+}
 
 /// Share of the output channels whose weights keep less.
 double bad_channels(const TensorFacts& weight) {
@@ -113,16 +119,29 @@ Finding weight_outliers(const LayerFacts& layer) {
 }
 
 Finding bias_shift(const LayerFacts& layer) {
-  if (!is_scaled(layer) || layer.mean_error.empty() || layer.output_rms <= 0) return {};
+  constexpr double kLargeShare = 0.3;
+  if (!has_eight_bits(layer.format) || layer.mean_error.empty() || layer.output_rms <= 0) return {};
+  if (layer.own_noise <= usual_noise(layer.format)) return {};
   const double limit = 0.05 * layer.output_rms;
   const auto shifted = std::ranges::count_if(layer.mean_error, [&](double error) { return std::abs(error) > limit; });
   const double share = static_cast<double>(shifted) / static_cast<double>(layer.mean_error.size());
   if (share < 0.1) return {};
+  // Where the errors themselves are large, their means are too: of a random error a correction takes next to nothing.
+  const double shift = std::transform_reduce(layer.mean_error.begin(), layer.mean_error.end(), 0.0, std::plus<>(),
+                                             [](double error) { return error * error; }) /
+                       static_cast<double>(layer.mean_error.size());
+  const double error_power = layer.own_noise * layer.output_rms * layer.output_rms;
+  if (!(shift >= kLargeShare * error_power)) return {};
+  const double of_error = std::min(1.0, shift / error_power);
   const double worst = std::abs(*std::ranges::max_element(layer.mean_error, {}, [](double e) { return std::abs(e); }));
   return of(
-      layer, {}, 0.5, {{"shifted channels", 100 * share, "%"}, {"largest shift", worst, ""}},
-      fmt::format("{:.0f} % of its output channels have a mean error above 5 % of the output. It does not average out.",
-                  100 * share),
+      layer, {}, 0.5,
+      {{"shifted channels", 100 * share, "%"},
+       {"largest shift", worst, ""},
+       {"share of the error that is its mean", 100 * of_error, "%"}},
+      fmt::format("{:.0f} % of its output channels have a mean error above 5 % of the output. These means are {:.0f} % "
+                  "of its error and do not average out.",
+                  100 * share, 100 * of_error),
       {"bias-correction"});
 }
 

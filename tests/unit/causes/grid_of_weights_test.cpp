@@ -102,6 +102,22 @@ TEST(GridOfWeights, AShiftedMean) {
   EXPECT_EQ(first_cause(facts), "");
 }
 
+TEST(GridOfWeights, MeansOfALargeErrorAreNoShift) {
+  LayerFacts facts = layer("MatMul", Format::Float8E4M3FN);
+  facts.mean_error = std::vector<double>(10, 0.1);
+  facts.own_noise = 0.02;
+  EXPECT_TRUE(names(facts, "bias-shift")) << "half of the error";
+  facts.own_noise = 0.1;
+  EXPECT_FALSE(names(facts, "bias-shift")) << "a tenth of it";
+  facts.own_noise = 3e-3;
+  EXPECT_FALSE(names(facts, "bias-shift")) << "what FP8 costs anywhere";
+  facts.own_noise = 0.02;
+  for (const Format format : {Format::Int4, Format::NvFp4}) {
+    facts.format = format;
+    EXPECT_FALSE(names(facts, "bias-shift"));
+  }
+}
+
 TEST(GridOfWeights, ChannelsThatOneLargeWeightSpoils) {
   TensorFacts weight = tensor("w", ramp(1));
   weight.weight_noise = {1e-2, 1e-5, 1e-5, 1e-5};
