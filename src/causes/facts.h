@@ -51,6 +51,9 @@ struct TensorFacts {
   std::optional<float> first_half, second_half;  // largest magnitudes of the calibration samples' halves
   std::optional<QuantParams> grid;               // of a format with a scale
   std::vector<double> weight_noise;              // of a weight: noise over signal of each channel on its grid
+  /// The same over the energy of its ordinary values, at most 9 times the median magnitude of their channel: what
+  /// Gaussian values never exceed.
+  std::vector<double> ordinary_noise;
   /// The same that Gaussian weights of this size, with scales for as many, have on such a grid; 0: not known.
   double gaussian_noise = 0;
   std::size_t scales = 0;                 // of a weight

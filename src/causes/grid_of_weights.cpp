@@ -26,25 +26,33 @@ bool has_eight_bits(Format format) {
 }
 
 /// Share of the output channels whose weights keep less.
-double bad_channels(const TensorFacts& weight) {
-  if (weight.weight_noise.empty()) return 0;
+double bad_channels(const TensorFacts& weight, const std::vector<double>& noises) {
+  if (noises.empty()) return 0;
   const double limit = bad_noise(weight);
-  const auto bad = std::ranges::count_if(weight.weight_noise, [&](double noise) { return noise > limit; });
-  return static_cast<double>(bad) / static_cast<double>(weight.weight_noise.size());
+  const auto bad = std::ranges::count_if(noises, [&](double noise) { return noise > limit; });
+  return static_cast<double>(bad) / static_cast<double>(noises.size());
 }
 
 /// A few large weights, more than as many Gaussian ones have, spoil some channels, or all of them a little.
-bool heavy_tailed(const TensorFacts& weight) {
-  if (bad_channels(weight) < kManyChannels) return false;
+bool heavy_tailed(const TensorFacts& weight, const std::vector<double>& noises) {
+  if (bad_channels(weight, noises) < kManyChannels) return false;
   if (weight.gaussian_noise <= 0) return true;
   // The largest of a few values varies: of one scale by less than a factor of 3, of many on average by little.
   const double one = 3 * weight.gaussian_noise;
-  const auto channels = static_cast<double>(weight.weight_noise.size());
-  const auto spoiled = std::ranges::count_if(weight.weight_noise, [&](double noise) { return noise > one; });
+  const auto channels = static_cast<double>(noises.size());
+  const auto spoiled = std::ranges::count_if(noises, [&](double noise) { return noise > one; });
   if (static_cast<double>(spoiled) >= kManyChannels * channels) return true;
-  const double sum = std::accumulate(weight.weight_noise.begin(), weight.weight_noise.end(), 0.0);
+  const double sum = std::accumulate(noises.begin(), noises.end(), 0.0);
   const auto scales = static_cast<double>(std::max<std::size_t>(weight.scales, 1));
   return sum / channels > (1.5 + 2 / std::sqrt(scales)) * weight.gaussian_noise;
+}
+
+/// Noise of the channels that large weights spoil; empty: they do not. Noise that only ordinary weights show counts
+/// where the result shows it too: a large weight may well make most of that.
+std::vector<double> spoiled_channels(const LayerFacts& layer, const TensorFacts& weight) {
+  if (heavy_tailed(weight, weight.weight_noise)) return weight.weight_noise;
+  const bool shows = layer.weights_noise.value_or(0) >= kPoorNoise / 10;
+  return shows && heavy_tailed(weight, weight.ordinary_noise) ? weight.ordinary_noise : std::vector<double>();
 }
 
 /// The largest and the smallest channel (not zero) that share a scale, of the scale where they differ most.
@@ -76,7 +84,8 @@ Finding weight_grid(const LayerFacts& layer) {
   if (std::abs(used / *weight->lattice - 1) < 1e-4) return {};
   if (bias_clip(layer)) return {};  // which asks for that step, whatever the weights lie on
   // All channels together may look fine where only small ones are bad, which a scale behind can make large again.
-  if (layer.weights_noise && *layer.weights_noise < 1e-4 && bad_channels(*weight) < kManyChannels) return {};
+  if (layer.weights_noise && *layer.weights_noise < 1e-4 && bad_channels(*weight, weight->weight_noise) < kManyChannels)
+    return {};
   return of(layer, weight->name, 0.95, {{"scale of its weights", *weight->lattice, ""}, {"scale in use", used, ""}},
             fmt::format("its weights already are multiples of {:.5g}, as after training for quantization, and are "
                         "rounded again to multiples of {:.5g}.",
@@ -106,9 +115,10 @@ Finding weight_channel_spread(const LayerFacts& layer) {
 Finding weight_outliers(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
   if (weight == nullptr || weight->weight_noise.empty() || weight->lattice || !weights_to_blame(layer)) return {};
-  if (!heavy_tailed(*weight) || block_outliers(layer)) return {};
-  const double share = bad_channels(*weight);
-  const double worst = *std::ranges::max_element(weight->weight_noise);
+  const std::vector<double> noises = spoiled_channels(layer, *weight);
+  if (noises.empty() || block_outliers(layer)) return {};
+  const double share = bad_channels(*weight, noises);
+  const double worst = std::ranges::max(noises);
   std::vector<CauseFigure> figures{{"bad channels", 100 * share, "%"}, {"worst channel", db_of(worst), "dB"}};
   if (weight->gaussian_noise > 0) figures.push_back({"Gaussian weights", db_of(weight->gaussian_noise), "dB"});
   return of(layer, weight->name, weight->grid && weight->grid->scale.size() > 1 ? 0.85 : 0.55, std::move(figures),

@@ -46,6 +46,30 @@ double gaussian_noise(const QuantParams& params, std::int64_t count) {
   return rounding + lost * lost * causes::gaussian_peak(each) / static_cast<double>(each);
 }
 
+/// Noise of each output channel over the energy of its ordinary values; 0 for channels that are zero, by half or more.
+std::vector<double> ordinary_noise(const OutputChannels& channels, std::span<const float> values,
+                                   std::span<const float> rounded) {
+  constexpr float kOrdinary = 9;  // median magnitudes: 6 standard deviations of Gaussian values
+  std::vector<std::vector<float>> magnitudes(channels.count);
+  for (std::size_t i = 0; i < values.size(); ++i) magnitudes[channels.of(i)].push_back(std::abs(values[i]));
+  std::vector<float> limit(channels.count);
+  for (std::size_t c = 0; c < channels.count; ++c) {
+    if (magnitudes[c].empty()) continue;
+    const auto middle = magnitudes[c].begin() + static_cast<std::ptrdiff_t>(magnitudes[c].size() / 2);
+    std::ranges::nth_element(magnitudes[c], middle);
+    limit[c] = kOrdinary * *middle;
+  }
+  std::vector<double> noise(channels.count), signal(channels.count);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t c = channels.of(i);
+    if (std::abs(values[i]) > limit[c]) continue;
+    noise[c] += std::pow(static_cast<double>(values[i]) - static_cast<double>(rounded[i]), 2);
+    signal[c] += std::pow(static_cast<double>(values[i]), 2);
+  }
+  for (std::size_t c = 0; c < noise.size(); ++c) noise[c] = signal[c] > 0 ? noise[c] / signal[c] : 0;
+  return noise;
+}
+
 /// Of a weight whose blocks lie along `params.axis`.
 BlockMagnitudes block_magnitudes(const QuantParams& params, const Tensor& weight, const std::vector<float>& rounded) {
   BlockMagnitudes found;
@@ -150,6 +174,7 @@ TensorFacts constant_facts(const Model& model, const Plan& plan, const std::stri
   tensor.scales = params.scale.size();
   if (params.block > 0) tensor.blocks = block_magnitudes(params, value, rounded);
   tensor.gaussian_noise = gaussian_noise(params, value.count());
+  tensor.ordinary_noise = ordinary_noise(channels, value.floats(), rounded);
   for (std::size_t c = 0; c < noise.size(); ++c) {
     if (signal[c] > 0) tensor.weight_noise.push_back(noise[c] / signal[c]);
   }

@@ -133,6 +133,19 @@ TEST(GridOfWeights, ChannelsThatOneLargeWeightSpoils) {
   EXPECT_EQ(first_cause(facts), "weight-channel-spread");
 }
 
+TEST(GridOfWeights, OneLargeWeightDoesNotHideWhatItSpoils) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.weight_noise = std::vector<double>(8, 1e-4);  // over an energy that is the large weight's
+  weight.ordinary_noise = std::vector<double>(8, 2e-2);
+  LayerFacts facts = with_weight(weight, 1);
+  facts.inputs[0].grid->scale.assign(8, 0.01F);
+  facts.mean_error = std::vector<double>(8, 0.2);
+  EXPECT_EQ(first_cause(facts), "weight-outliers") << "and not bias-shift";
+  facts.weights_noise = 1e-4;
+  facts.activations_noise = 1e-4;
+  EXPECT_FALSE(names(facts, "weight-outliers")) << "what the large weight makes is most of the result";
+}
+
 TEST(GridOfWeights, GaussianWeightsHaveNoOutliersInAnyFormat) {
   for (const std::size_t each : {9, 32, 128, 1152}) {
     const double usual = causes::gaussian_peak(each) / (7 * 7 * 12);

@@ -112,6 +112,25 @@ TEST(Explain, PairsOfLargeWeightsBeyond16Bits) {
   EXPECT_FALSE(names(named_at(ordinary, "mm", Format::Int8, Target::OnnxRuntime), "pair-saturation"));
 }
 
+/// Ones, and one other number.
+Tensor all_but(const Shape& shape, std::size_t place, float number) {
+  Tensor tensor(Dtype::Float32, shape);
+  std::ranges::fill(tensor.mutable_floats(), 1.0F);
+  tensor.mutable_floats()[place] = number;
+  return tensor;
+}
+
+TEST(Explain, ALargeWeightInEveryChannel) {
+  for (const float large : {1.0F, 100.0F}) {  // what it multiplies is all but silent
+    const NetFiles files(
+        network("net (float[4,64] x) => (float[4,16] y) { [quiet] q = Mul(x, s)\n [mm] y = MatMul(q, w) }",
+                {{"s", all_but({64}, 5, 0.3F / (large * large))},
+                 {"w", scaled_slice(bell({64, 16}, 1, 0.125F), 0, 5, large)}}),
+        {4, 64});
+    EXPECT_EQ(names(named_at(files, "mm", Format::Int8), "weight-outliers"), large > 1);
+  }
+}
+
 NetFiles softmax_of(const Shape& scores) {
   const std::string shape = "[" + std::to_string(scores[0]) + "," + std::to_string(scores[1]) + "]";
   return NetFiles(
