@@ -172,7 +172,7 @@ Finding overflow(const LayerFacts& layer) {
 }
 
 Finding overflow_read(const LayerFacts& layer) {
-  if (!is_narrow_float(layer) || layer.overflowed == 0 || overflow(layer)) return {};
+  if (!is_narrow_float(layer) || layer.overflowed == 0 || overflow(layer) || residual_overflow(layer)) return {};
   const double limit = largest_of(layer.format);
   for (const TensorFacts& input : layer.inputs) {
     const auto most = static_cast<double>(input.values.absmax());

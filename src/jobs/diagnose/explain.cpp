@@ -64,10 +64,41 @@ std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, co
   return chosen;
 }
 
+bool is_overflow(const Cause& cause) {
+  return cause.id == "overflow" || cause.id == "overflow-read" || cause.id == "residual-overflow";
+}
+
+/// Of layers that read a tensor beyond the format: the cause that is named where it is made, or where what makes it
+/// reads one, and so on.
+std::map<std::string, std::string> explained_overflows(const std::vector<Cause>& causes, const NetworkFacts& facts) {
+  std::map<std::string, std::string> named;
+  for (const Cause& cause : causes) {
+    if (is_overflow(cause)) named.emplace(cause.layer, cause.id);
+  }
+  std::map<std::string, std::string> makers;  // of what a layer reads, where one is named
+  for (const LayerFacts& layer : facts.layers) {
+    if (!named.contains(layer.name)) continue;
+    for (const TensorFacts& input : layer.inputs) {
+      const bool beyond = !input.constant && double(input.values.absmax()) > causes::largest_of(layer.format);
+      if (beyond && named.contains(input.maker)) makers.emplace(layer.name, input.maker);
+    }
+  }
+  std::map<std::string, std::string> explained;
+  for (const auto& [layer, maker] : makers) {
+    const std::string* first = &maker;
+    while (named.at(*first) == "overflow-read" && makers.contains(*first)) first = &makers.at(*first);
+    // What is too large without what arrives is a fault of its own.
+    if (named.at(layer) == "overflow-read" || named.at(*first) == "residual-overflow")
+      explained.emplace(layer, named.at(*first));
+  }
+  return explained;
+}
+
 /// Kinds of causes that explain the most come first: confidence times the share of the damage of the layers that they
 /// stand for. What is unlikely comes last, whatever its layers do, among kinds and within each. The report, as text and
 /// as a page, has this order.
-void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked) {
+/// A layer that reads what another one made too large explains nothing: its share counts for the one that made it.
+void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked, const NetworkFacts& facts) {
   constexpr double kLikely = 0.5;
   constexpr double kNearlyAsSure = 0.1;
   struct Kind {
@@ -79,13 +110,16 @@ void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked
     shares[row.name] = row.share.value_or(infinite ? 1 : 0);
   }
   for (const Cause& cause : causes) surest[cause.layer] = std::max(surest[cause.layer], cause.confidence);
+  const std::map<std::string, std::string> explained = explained_overflows(causes, facts);
   std::map<std::string, Kind> kinds;
   for (const Cause& cause : causes) {
     Kind& kind = kinds[cause.id];
     kind.confidence = std::max(kind.confidence, cause.confidence);
     if (cause.confidence < surest[cause.layer] - kNearlyAsSure) continue;
     const auto share = shares.find(cause.layer);
-    kind.share += share == shares.end() ? 1 : share->second;  // the network as a whole, and what it picks
+    const auto by = is_overflow(cause) ? explained.find(cause.layer) : explained.end();
+    // The network as a whole, and what it picks, do all of the damage.
+    kinds[by == explained.end() ? cause.id : by->second].share += share == shares.end() ? 1 : share->second;
   }
   const auto worth = [&](const Cause& cause) {
     const Kind& kind = kinds[cause.id];
@@ -135,7 +169,7 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   }
   explanation.causes = find_causes(facts, options.own);
   leave_out_idle_repairs(explanation.causes, measured.experiment(), evidence, found, options.own);
-  order_kinds(explanation.causes, ranked);
+  order_kinds(explanation.causes, ranked, facts);
   for (Cause& cause : explanation.causes) {
     const auto row = std::ranges::find(ranked, cause.layer, &LayerRow::name);
     if (row != ranked.end()) cause.share = row->share;

@@ -120,6 +120,37 @@ Tensor all_but(const Shape& shape, std::size_t place, float number) {
   return tensor;
 }
 
+/// Two blocks on a stream of 16 channels, in front of which values are made `size` times as large.
+NetFiles stream_of(float size) {
+  return NetFiles(network("net (float[1,4,16] x) => (float[1,4,8] y) {\n"
+                          " [norm0] n0 = LayerNormalization(x, g, h)\n [up0] u0 = MatMul(n0, a0)\n"
+                          " [down0] d0 = MatMul(u0, b0)\n [x1] x1 = Add(n0, d0)\n"
+                          " [norm1] n1 = LayerNormalization(x1, g, h)\n [up1] u1 = MatMul(n1, a1)\n"
+                          " [down1] d1 = MatMul(u1, b1)\n [x2] x2 = Add(x1, d1)\n"
+                          " [norm2] n2 = LayerNormalization(x2, g, h)\n [head] y = MatMul(n2, c) }",
+                          {{"g", bell({16}, 1)},
+                           {"h", bell({16}, 2)},
+                           {"a0", bell({16, 32}, 3, 0.25F)},
+                           {"b0", bell({32, 16}, 4, 0.18F * size)},
+                           {"a1", bell({16, 32}, 5, 0.25F)},
+                           {"b1", bell({32, 16}, 6, 0.18F)},
+                           {"c", bell({16, 8}, 7, 0.25F)}}),
+                  {1, 4, 16});
+}
+
+TEST(Explain, WhatMakesAStreamTooLargeLeadsWhatReadsIt) {
+  const NetFiles files = stream_of(60000);
+  DiagnoseOptions options = files.diagnose_options({Format::Float16});
+  options.measure.requirement = at_least_db(40);
+  const DiagnoseReport report = diagnose(options);
+  const std::vector<Cause>& causes = report.explanation.value().causes;
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes.front().id, "residual-overflow");
+  const auto reads = std::ranges::find(causes, "overflow-read", &Cause::id);
+  ASSERT_NE(reads, causes.end()) << "named as well";
+  EXPECT_FALSE(names(named_at(files, "x2", Format::Float16), "overflow-read")) << "a part of the stream";
+}
+
 TEST(Explain, ALargeWeightInEveryChannel) {
   for (const float large : {1.0F, 100.0F}) {  // what it multiplies is all but silent
     const NetFiles files(
