@@ -84,6 +84,8 @@ Finding added_masks(const LayerFacts& layer) {
 
 Finding masked_scores(const LayerFacts& layer) {
   if (!is_narrow_float(layer) || !masks_rows(layer) || layer.inputs.size() != 2) return {};
+  // Rows that become -inf as a whole are NaN: no digits of theirs are left.
+  if (is_float16(layer) && becomes_infinite(static_cast<float>(layer.masked_rows->level))) return {};
   const MaskedRows& rows = *layer.masked_rows;
   const double step = step_of(rows, layer.format);
   const auto mask = std::ranges::find_if(layer.inputs, [](const TensorFacts& input) { return input.mask.has_value(); });

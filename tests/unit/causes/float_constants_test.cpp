@@ -63,6 +63,18 @@ TEST(FloatConstants, ScoresAreAbsorbedInRowsThatAMaskCovers) {
   EXPECT_FALSE(names(facts, "masked-scores")) << "no row is masked as a whole";
 }
 
+TEST(FloatConstants, AMaskThatBecomesInfiniteAbsorbsNothing) {
+  LayerFacts facts = masked("Add");
+  facts.inputs[1].constant = true;
+  facts.inputs[1].mask = Mask{-1e9F, -1e9F, 10, 0};
+  facts.masked_rows->level = 1e9;
+  facts.own_noise = INFINITY;
+  EXPECT_EQ(first_cause(facts), "mask-constant");
+  EXPECT_FALSE(names(facts, "masked-scores"));
+  facts.format = Format::BFloat16;
+  EXPECT_EQ(first_cause(facts), "masked-scores") << "which has no largest value so near";
+}
+
 TEST(FloatConstants, TheSoftmaxOfSuchRowsLosesNoSmallValues) {
   LayerFacts facts = layer("Softmax", Format::Float16);
   facts.inputs = {tensor("sum", ramp(3))};
