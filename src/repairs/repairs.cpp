@@ -15,13 +15,19 @@ namespace vernier {
 namespace {
 
 // Exact rewrites of the float model come before grids, which depend on its ranges; biases come last, because every
-// other repair changes the mean error.
+// other repair changes the mean error. A stream comes before the norms that read it: one operator for a norm in pieces
+// keeps its squares inside the format only if what it reads is inside.
 const std::vector<Repair>& table() {
   static const std::vector<Repair> kRepairs = {
       {.id = "clamp-mask",
        .text = "a mask constant beyond the format becomes a value that the Softmax still turns into 0",
        .scaled = false,
        .propose = clamp_masks},
+      {.id = "scale-stream",
+       .text = "a residual stream beyond the format is stored times a power of two, which its norms divide out",
+       .cost = "none; one Mul if a layer outside the blocks computes or reads the stream",
+       .scaled = false,
+       .propose = scale_streams},
       {.id = "fuse-norm",
        .text = "a LayerNorm or RMS norm in pieces becomes one operator, which engines compute in FP32",
        .cost = "none; often less, as one operator replaces several",
@@ -38,11 +44,6 @@ const std::vector<Repair>& table() {
        .cost = "at most three small operators for each place; less if one operator replaces several",
        .scaled = false,
        .propose = stable_forms},
-      {.id = "scale-stream",
-       .text = "a residual stream beyond the format is stored times a power of two, which its norms divide out",
-       .cost = "none; one Mul if a layer outside the blocks computes or reads the stream",
-       .scaled = false,
-       .propose = scale_streams},
       {.id = "centre-stream",
        .text = "the mean that all LayerNorms subtract from a tensor is removed from the weights that compute it",
        .scaled = false,

@@ -76,6 +76,8 @@ bool plans_scaled(const Plan& plan) {
 
 bool helps(double before, double after) { return std::isfinite(after) && before > 0 && after <= kAccepted * before; }
 
+bool lost(double noise) { return !(noise < 0.9); }
+
 bool better(const OutputError& before, const OutputError& after) {
   if (agreement_change(before.moved, after.moved).costs()) return false;
   if (!std::isfinite(before.telling)) return true;  // nothing is known of what stays infinite; the search will keep it
@@ -254,13 +256,14 @@ void RepairLadder::try_repair(const Repair& repair) {
   const OutputError before = output_error();
   const Before start = before_repair();
   before_rewrite_.reset();
+  hidden_ = false;
   for (int round = 0; round < repair.rounds; ++round) try_round(repair, round);
   const std::span<RepairTried> rows(tried_.begin() + static_cast<std::ptrdiff_t>(first), tried_.end());
   if (std::ranges::none_of(rows, &RepairTried::accepted)) return;
 
   const OutputError after = output_error();
   const AgreementChange classes = agreement_change(before.moved, after.moved);
-  if (better(before, after)) {
+  if (better(before, after) || (hidden_ && lost(before.telling))) {
     before_rewrite_.reset();  // it holds a model
     return;
   }

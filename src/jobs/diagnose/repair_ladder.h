@@ -54,6 +54,9 @@ using MeasureOutput = std::function<OutputError(const RepairState& state)>;
 /// The rule of the ladder: of the error power `before`, a fifth or more is gone. Nothing helps where there was none.
 bool helps(double before, double after);
 
+/// Of noise over signal: nothing is left. What was divided by infinity is 0, so the error has the power of the signal.
+bool lost(double noise);
+
 /// Whether a network is better for a kind of repair. On samples that taught it the worst output must be no farther off.
 /// On others the gain has to be beyond noise: the typical sample gains more than one standard error, the worst output
 /// is no farther off over all of them, and no output gets worse by more than two standard errors. Outputs that a
@@ -159,6 +162,7 @@ class RepairLadder {
   std::map<std::string, QuantParams> grids_;              // accepted, to be put back after a rewrite
   std::optional<RepairState> before_rewrite_;             // of the kind that is being tried
   std::optional<OutputError> first_error_;
+  bool hidden_ = false;  // what this kind does was measured without another fault, which leaves nothing of the output
   std::vector<RepairTried> tried_;
   std::vector<AcceptedProposal> accepted_;
   bool rewritten_ = false;

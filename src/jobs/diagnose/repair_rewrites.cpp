@@ -108,14 +108,16 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     const OutputError error = measure_output_(trial);
     double after = error.telling;
     std::string without;
-    if (!std::isfinite(before) && !std::isfinite(after)) {
+    const std::set<std::string> others = not_finite(noise);
+    const bool hidden = lost(before) && lost(after) && !others.empty();
+    if (hidden) {
       // Another fault hides what these repairs do: both are measured without it.
-      const std::set<std::string> others = not_finite(noise);
       before = output_noise_without(state_, others);
       after = output_noise_without(trial, others);
       without = fmt::format(" with {} in FP32, because of infinite or NaN results", plural(others.size(), "layer"));
     }
     const bool gains = helps(before, after);
+    hidden_ = hidden_ || (hidden && gains);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].accepted || !(gains || proposals[i].by_output)) continue;
       rows[i].accepted = gains;

@@ -387,6 +387,42 @@ TEST(Fix, ANormIsJudgedWithoutWhatIsWrongElsewhere) {
   EXPECT_EQ(report.repaired->outputs.front().sqnr_db, -INFINITY) << "which this repair does not answer";
 }
 
+/// RMS norms in pieces on a stream that reaches some 150000.
+NetFiles large_stream_with_rms_norms() {
+  const auto norm = [](const std::string& n, const std::string& x) {
+    return "[sq" + n + "] s" + n + " = Mul(" + x + ", " + x + ")\n [mean" + n + "] m" + n +
+           " = ReduceMean<axes = [-1]>(s" + n + ")\n [eps" + n + "] e" + n + " = Add(m" + n + ", e)\n [root" + n +
+           "] r" + n + " = Sqrt(e" + n + ")\n [div" + n + "] q" + n + " = Div(" + x + ", r" + n + ")\n [gain" + n +
+           "] n" + n + " = Mul(q" + n + ", g)\n ";
+  };
+  return NetFiles(
+      network("net (float[1,4,16] x) => (float[1,4,8] y) <float e = {1e-5}> { [embed] x0 = MatMul(x, t)\n " +
+                  norm("0", "x0") +
+                  "[up0] u0 = MatMul(n0, a)\n [down0] d0 = MatMul(u0, b)\n"
+                  " [x1] x1 = Add(x0, d0)\n " +
+                  norm("1", "x1") + "[head] y = MatMul(n1, c) }",
+              {{"t", bell({16, 16}, 1, 0.25F)},
+               {"g", bell({16}, 2)},
+               {"a", bell({16, 32}, 3, 0.25F)},
+               {"b", bell({32, 16}, 4, 9000)},
+               {"c", bell({16, 8}, 5, 0.25F)}}),
+      {1, 4, 16});
+}
+
+TEST(Fix, AStreamIsScaledAlthoughTheSquaresOfItsNormsHideIt) {
+  const NetFiles files = large_stream_with_rms_norms();
+  for (const char* squares : {"fuse-norm", "scale-square"}) {
+    const DiagnoseReport report =
+        fix(FixOptions{files.diagnose_options({Format::Float16}), {{"scale-stream", squares}, {}}});
+    EXPECT_LT(report.all_low.outputs.front().sqnr_db, 1);
+    for (const char* id : {"scale-stream", squares}) {
+      const std::vector<RepairTried> rows = rows_of(report, id);
+      EXPECT_TRUE(std::ranges::any_of(rows, &RepairTried::accepted)) << id;
+    }
+    EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, 45) << squares;
+  }
+}
+
 TEST(Fix, AMaskMadeInTheNetworkIsClamped) {
   const NetFiles files(network("net (float[4,8] x) => (float[4,8] y) <float zero = {0}, float one = {1},"
                                " float never = {-3.4e38}> {"
