@@ -10,12 +10,15 @@
 namespace vernier {
 namespace {
 
-/// What repairs want to know the ranges of: what calibration does, and in float16 every tensor that a layer reads.
+/// What repairs want to know the ranges of: what calibration does, and in narrow floats every tensor that a
+/// layer reads.
 std::set<std::string> tensors_of_interest(const Subject& subject, const Plan& plan) {
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(tensors_to_calibrate(subject.model, subject.layers, plan));
   for (const Layer& layer : subject.layers) {
-    if (plan.format_of(layer.name) == Format::Float16) observed.insert(layer.inputs.begin(), layer.inputs.end());
+    const Format format = plan.format_of(layer.name);
+    const bool narrow = format == Format::Float16 || format == Format::BFloat16;
+    if (narrow) observed.insert(layer.inputs.begin(), layer.inputs.end());
   }
   return observed;
 }

@@ -423,6 +423,22 @@ TEST(Fix, AStreamIsScaledAlthoughTheSquaresOfItsNormsHideIt) {
   }
 }
 
+TEST(Fix, TheMeanOfAStreamIsTakenOffInBFloat16) {
+  const NetFiles files(network("net (float[1,4,16] x) => (float[1,4,16] y) {\n [embed] e = MatMul(x, t)\n"
+                               " [shift] s = Add(e, c)\n [norm] y = LayerNormalization(s, g, h) }",
+                               {{"t", bell({16, 16}, 1, 0.25F)},
+                                {"c", filled({16}, [](int) { return 400.0F; })},
+                                {"g", bell({16}, 2)},
+                                {"h", bell({16}, 3)}}),
+                       {1, 4, 16});
+  for (const Format format : {Format::Float16, Format::BFloat16}) {
+    const DiagnoseReport report = fix(FixOptions{files.diagnose_options({format}), {{"centre-stream"}, {}}});
+    const std::vector<RepairTried> rows = rows_of(report, "centre-stream");
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  }
+}
+
 TEST(Fix, AMaskMadeInTheNetworkIsClamped) {
   const NetFiles files(network("net (float[4,8] x) => (float[4,8] y) <float zero = {0}, float one = {1},"
                                " float never = {-3.4e38}> {"
