@@ -112,6 +112,9 @@ struct LayerFacts {
   std::string angle_of;              // operator behind that takes the sine or cosine of the result; empty: none
   /// Of the angles that a sine or cosine takes behind sums and factors of the result: root of their mean square.
   std::optional<double> angle_rms;
+  /// Of the scores that a Softmax takes behind sums and factors of the result: root of their mean square, without
+  /// masks.
+  std::optional<double> scores_rms;
   std::vector<std::string> made_by;  // operator that makes each data input; empty for graph inputs
   bool gates = false;                // its result goes through a Sigmoid into a Mul with a larger tensor
   double norm_spread = 0;  // largest by smallest factor of a BatchNormalization that reads the result; 0: none

@@ -98,6 +98,21 @@ Finding block_outliers_of_data(const LayerFacts& layer) {
   return {};
 }
 
+/// Of a layer that is quantized in front of a Softmax: the error that a good figure stands for is one of scores.
+Finding quantized_logits(const LayerFacts& layer) {
+  if (!layer.scores_rms || layer.effect_noise.value_or(0) < kPoorNoise / 10 || !std::isfinite(layer.own_noise)) {
+    return {};
+  }
+  const double off = std::sqrt(layer.own_noise) * *layer.scores_rms;
+  if (off < 0.1) return {};
+  return of(layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name, off > 0.3 ? 0.9 : 0.75,
+            {{"typical score", *layer.scores_rms, ""}, {"off by", off, ""}},
+            fmt::format("its output becomes scores of about {:.3g} for a Softmax, where {:.1f} dB are an error of "
+                        "{:.2g}. A probability is a factor of {:.2g} off.",
+                        *layer.scores_rms, db_of(layer.own_noise), off, std::exp(off)),
+            {});
+}
+
 }  // namespace
 
 void count_alike_outliers(std::vector<LayerFacts>& layers) {
@@ -174,16 +189,18 @@ Finding residual_overflow(const LayerFacts& layer) {
 
 Finding large_logits(const LayerFacts& layer) {
   const TensorFacts* scores = scores_of(layer);
-  if (scores == nullptr || scores->values.empty()) return {};
+  const bool on_grid = scores != nullptr && scores->grid.has_value();
+  if (is_scaled(layer) && !on_grid) return quantized_logits(layer);
+  if (scores == nullptr || scores->values.empty() || !(is_narrow_float(layer) || is_scaled(layer))) return {};
+  const bool masked = layer.masked_rows && layer.masked_rows->noise_share >= 0.5;  // whose rows explain the error
   const double high = magnitude_at(scores->values, 0.99);
-  const double scale = scores->grid && scores->grid->scale.size() == 1 ? double(scores->grid->scale.front()) : 1;
-  if (!is_narrow_float(layer) && !(is_scaled(layer) && scores->grid)) return {};
+  const double scale = on_grid && scores->grid->scale.size() == 1 ? double(scores->grid->scale.front()) : 1;
   const Format format = is_scaled(layer) ? scores->grid->format : layer.format;
   const double step = step_at(format, scale, high);
   const double error = step / std::sqrt(12.0);  // of a score: probabilities change by that share
-  // Where one score is far above all others, it may be off by that.
+  // Where one score is far above all others, it may be off by that: few rows are wrong then, or none.
   const double wrong = is_softmax(layer.op_type) ? layer.own_noise : layer.effect_noise.value_or(0);
-  if (error < 0.05 || !(wrong > error * error / 10)) return {};
+  if (masked || error < 0.05 || !(wrong > std::min(error * error / 10, 2 * usual_noise(format)))) return {};
   return of(layer, scores->name, error > 0.1 ? 0.9 : 0.75,
             {{"99 % of the scores are below", high, ""}, {"spacing of values at that size", step, ""}},
             fmt::format("scores for a Softmax reach {:.3g}, where neighbouring {} values are {:.2g} apart. A rounded "

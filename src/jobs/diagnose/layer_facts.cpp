@@ -95,6 +95,8 @@ class FactFinder {
         quantized.insert(layer.inputs.begin(), layer.inputs.end());
         for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
         if (const auto angles = angles_behind(layer.outputs.front())) wanted.insert(*angles);
+        const auto scores = multiplies_activations(layer) ? scores_behind(layer.outputs.front()) : std::nullopt;
+        if (scores) wanted.insert(*scores);
       }
       scaled = scaled || needs_scale(row->format);
     }
@@ -289,14 +291,28 @@ class FactFinder {
     return std::nullopt;
   }
 
-  /// Root mean square of the angles of a sine or cosine behind a quantized layer.
-  std::optional<double> angle_rms(const Layer& layer) const {
-    const auto angles = angles_behind(layer.outputs.front());
-    const auto counted = angles ? reference_.histograms.find(*angles) : reference_.histograms.end();
-    if (counted == reference_.histograms.end()) return std::nullopt;
-    ValueHistogram all = counted->second[0];
-    all += counted->second[1];
-    const Distribution values = distribution_of(all);
+  /// The product of queries and keys, for one; not that of a classifier.
+  static bool multiplies_activations(const Layer& layer) {
+    return layer.op_type == "MatMul" && layer.inputs.size() == 2;
+  }
+
+  /// What the Softmax behind `tensor` reads, behind what moves, adds up, or scales it by constants.
+  std::optional<std::string> scores_behind(const std::string& tensor, int steps = 4) const {
+    for (const auto& [user, read] : walk_.uses(tensor)) {
+      if (is_onnx(*user, "Softmax") || is_onnx(*user, "LogSoftmax")) return read;
+      const bool scales = is_onnx(*user, "Mul") || is_onnx(*user, "Div");
+      const bool by_constant = std::ranges::any_of(
+          user->input(), [&](const std::string& input) { return is_initializer(subject_.model, input); });
+      if (steps == 0 || !(is_onnx(*user, "Add") || (scales && by_constant))) continue;
+      if (auto found = scores_behind(user->output(0), steps - 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+  /// Root mean square of a tensor that was counted, without a mask.
+  std::optional<double> rms_of(const std::optional<std::string>& tensor) const {
+    if (!tensor || !reference_.histograms.contains(*tensor)) return std::nullopt;
+    const Distribution values = activation(*tensor).values;
     return std::sqrt(causes::energy_of(values) / static_cast<double>(std::max<std::int64_t>(values.count, 1)));
   }
 
@@ -322,7 +338,10 @@ class FactFinder {
       facts.reads_stream = facts.reads_stream || (!input.constant && comes_from_stream(input.name, seen));
     }
     facts.angle_of = angle_of(layer.outputs.front());
-    if (needs_scale(facts.format)) facts.angle_rms = angle_rms(layer);
+    if (needs_scale(facts.format)) {
+      facts.angle_rms = rms_of(angles_behind(layer.outputs.front()));
+      if (multiplies_activations(layer)) facts.scores_rms = rms_of(scores_behind(layer.outputs.front()));
+    }
     const Shape* out = nullptr;
     if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
       out = &shape->second;

@@ -60,6 +60,32 @@ TEST(Transformers, AStepOfALargeScoreChangesItsProbability) {
   EXPECT_TRUE(names(facts, "large-logits")) << "steps of 0.25";
 }
 
+TEST(Transformers, SaturatedRowsDoNotHideWhatScoresLose) {
+  LayerFacts facts = layer("Softmax", Format::BFloat16);
+  facts.inputs = {tensor("scores", ramp(500))};  // steps of 2: 0.6 off
+  facts.own_noise = 1e-3;                        // most rows have one large score, and are right
+  EXPECT_EQ(first_cause(facts), "large-logits");
+  facts.masked_rows = MaskedRows{"layer", "scores", 6, 60, 65504, 0.9};
+  EXPECT_FALSE(names(facts, "large-logits")) << "masked rows make the error";
+  facts.masked_rows.reset();
+  facts.own_noise = 1e-4;
+  EXPECT_FALSE(names(facts, "large-logits")) << "what bfloat16 costs anywhere";
+}
+
+TEST(Transformers, QuantizedProductsBecomeScores) {
+  LayerFacts facts = layer("MatMul", Format::Int8);
+  facts.outputs = {tensor("product", ramp(800))};
+  facts.own_noise = 2e-4;
+  facts.scores_rms = 200;  // 2.8 off
+  facts.effect_noise = 1e-2;
+  EXPECT_EQ(first_cause(facts), "large-logits");
+  facts.effect_noise = 1e-5;
+  EXPECT_FALSE(names(facts, "large-logits")) << "nothing changes";
+  facts.effect_noise = 1e-2;
+  facts.scores_rms = 2;
+  EXPECT_FALSE(names(facts, "large-logits")) << "0.03 off";
+}
+
 TEST(Transformers, OneValueSetsTheScaleOfItsBlock) {
   LayerFacts facts = conv(tensor("x", ramp(1)));
   facts.format = Format::NvFp4;

@@ -151,6 +151,25 @@ TEST(Explain, WhatMakesAStreamTooLargeLeadsWhatReadsIt) {
   EXPECT_FALSE(names(named_at(files, "x2", Format::Float16), "overflow-read")) << "a part of the stream";
 }
 
+/// A product of `queries` and keys in front of a Softmax.
+NetFiles attention_of(float queries) {
+  return NetFiles(network("net (float[32,16] x) => (float[32,4] y) {\n [q] q = MatMul(x, wq)\n [k] k = MatMul(x, wk)\n"
+                          " [turn] t = Transpose<perm = [1,0]>(k)\n [qk] s = MatMul(q, t)\n [scale] z = Mul(s, c)\n"
+                          " [softmax] p = Softmax<axis = -1>(z)\n [v] v = MatMul(x, wv)\n [av] y = MatMul(p, v) }",
+                          {{"wq", bell({16, 16}, 1, 0.25F * queries)},
+                           {"wk", bell({16, 16}, 2, 0.25F)},
+                           {"wv", bell({16, 4}, 3, 0.25F)},
+                           {"c", all_but({1}, 0, 0.25F)}}),
+                  {32, 16});
+}
+
+TEST(Explain, LargeScoresOfAnAttention) {
+  EXPECT_TRUE(names(named_at(attention_of(60), "qk", Format::Int8), "large-logits"));
+  EXPECT_FALSE(names(named_at(attention_of(1), "qk", Format::Int8), "large-logits"));
+  EXPECT_TRUE(names(named_at(attention_of(200), "softmax", Format::BFloat16), "large-logits"));
+  EXPECT_FALSE(names(named_at(attention_of(1), "softmax", Format::BFloat16), "large-logits"));
+}
+
 TEST(Explain, ALargeWeightInEveryChannel) {
   for (const float large : {1.0F, 100.0F}) {  // what it multiplies is all but silent
     const NetFiles files(
