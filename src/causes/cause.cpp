@@ -11,6 +11,11 @@
 
 namespace vernier::causes {
 
+std::vector<std::string> on_stream(const LayerFacts& layer, std::vector<std::string> repairs) {
+  if (!layer.reads_stream) std::erase(repairs, "rotate-stream");
+  return repairs;
+}
+
 double largest_of(Format format) {
   const FloatGrid* grid = float_grid(format);
   return grid == nullptr ? 0 : static_cast<double>(grid->max_finite);

@@ -27,6 +27,9 @@ inline Cause of(const LayerFacts& layer, std::string tensor, double confidence, 
   return {{}, layer.name, std::move(tensor), confidence, std::move(figures), std::move(sentence), std::move(repairs)};
 }
 
+/// `repairs` of a tensor that `layer` reads, without the rotation of a stream that it does not come from.
+std::vector<std::string> on_stream(const LayerFacts& layer, std::vector<std::string> repairs);
+
 /// 20 dB: noise over signal from which on a layer, or what one of its tensors does to it, is poor.
 inline constexpr double kPoorNoise = 1e-2;
 

@@ -107,7 +107,7 @@ Finding outliers_of_channels(const LayerFacts& layer) {
                         "coarse for most channels.",
                         large, plural(sorted.size(), "channel"), printable(data->name),
                         large == 1 ? "reaches" : "reach", most, median),
-            {"smooth", "rotate-stream", "split-channels"});
+            on_stream(layer, {"smooth", "rotate-stream", "split-channels"}));
 }
 
 Finding channel_spread(const LayerFacts& layer) {
@@ -137,7 +137,7 @@ Finding channel_spread(const LayerFacts& layer) {
                         "for {} of {}: they fall below 20 dB{}.",
                         printable(data->name), least, most, step, lost, plural(all, "channel"),
                         layer.depthwise ? ". A depthwise layer cannot average that out" : ""),
-            {"equalize", "smooth", "rotate-stream"});
+            on_stream(layer, {"equalize", "smooth", "rotate-stream"}));
 }
 
 Finding concat_scales(const LayerFacts& layer) {

@@ -93,7 +93,7 @@ Finding block_outliers_of_data(const LayerFacts& layer) {
               fmt::format("in {:.0f} % of the blocks of '{}' one channel sets the scale. It reaches {:.3g}; the median "
                           "channel of {} reaches {:.2g}.",
                           100 * share, printable(input.name), largest, block, typical),
-              {"smooth", "rotate-stream"});
+              on_stream(layer, {"smooth", "rotate-stream"}));
   }
   return {};
 }
@@ -150,7 +150,7 @@ Finding place_outliers(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
   if (data == nullptr || !data->places || !activations_to_blame(layer)) return {};
   const PlaceMagnitudes& places = *data->places;
-  if (places.large == 0 || 20 * places.large > places.places) return {};
+  if (places.large == 0 || 4 * places.large > places.places) return {};
   if (ordinary_noise(*data, places.typical) < kPoorNoise / 10) return {};
   return of(
       layer, data->name, 0.93,
@@ -161,7 +161,7 @@ Finding place_outliers(const LayerFacts& layer) {
       fmt::format("{} of {} of '{}' reach {:.4g}; the median one reaches {:.3g}. A few tokens set the scale of all.",
                   places.large, plural(static_cast<std::size_t>(places.places), "place"), printable(data->name),
                   places.largest, places.typical),
-      {"smooth", "rotate-stream"});
+      on_stream(layer, {"smooth", "rotate-stream"}));
 }
 
 Finding block_outliers(const LayerFacts& layer) {

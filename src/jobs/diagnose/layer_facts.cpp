@@ -112,14 +112,24 @@ class FactFinder {
     }
   }
 
-  /// Inputs whose channels are their last dimension, where some stand out.
+  /// Three quarters of the values are far below the largest.
+  bool has_outliers(const std::string& tensor) const {
+    const auto counted = reference_.histograms.find(tensor);
+    if (counted == reference_.histograms.end()) return false;
+    ValueHistogram all = counted->second[0];
+    all += counted->second[1];
+    const Distribution values = distribution_of(all);
+    return static_cast<double>(values.absmax()) > 10 * causes::magnitude_at(values, 0.75);
+  }
+
+  /// Inputs whose channels are their last dimension, where some channels, or values of all, stand out.
   std::set<std::string> with_outliers(const Layer& layer) const {
     std::set<std::string> tensors;
     if (layer.traits.any(Trait::Convolves)) return tensors;
     for (const std::string& input : layer.inputs) {
       const auto seen = found_.tensors.find(input);
       if (seen == found_.tensors.end()) continue;
-      if (!causes::large_channels(seen->second.channels).empty()) tensors.insert(input);
+      if (!causes::large_channels(seen->second.channels).empty() || has_outliers(input)) tensors.insert(input);
     }
     return tensors;
   }
@@ -215,12 +225,18 @@ class FactFinder {
     return std::ranges::any_of(node.input(), [&](const std::string& in) { return walk_.readers(in).size() > 1; });
   }
 
+  /// What such an Add adds a block's result to, and the block reads: embeddings, for one.
+  bool starts_stream(const std::string& tensor) const {
+    const std::vector<const onnx::NodeProto*>& readers = walk_.readers(tensor);
+    return readers.size() > 1 && std::ranges::any_of(readers, [&](const auto* reader) { return adds_branch(*reader); });
+  }
+
   /// `tensor` comes from such an Add through norms and what moves values.
   bool comes_from_stream(const std::string& tensor, std::set<std::string>& seen) const {
     constexpr std::size_t kMost = 40;  // a norm in pieces has some ten
     const onnx::NodeProto* maker = walk_.maker(tensor);
     if (maker == nullptr || seen.size() > kMost || !seen.insert(maker->name()).second) return false;
-    if (adds_branch(*maker)) return true;
+    if (adds_branch(*maker) || starts_stream(tensor)) return true;
     const auto layer = layers_.find(maker->name());
     if (layer != layers_.end() && layer->second->weighted) return false;
     return std::ranges::any_of(maker->input(), [&](const std::string& in) { return comes_from_stream(in, seen); });

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,11 +21,31 @@ TEST(Transformers, OutlierChannelsThatOthersShareAreThoseOfTheStream) {
   EXPECT_FALSE(names(facts, "outlier-channels"));
 }
 
+TEST(Transformers, AStreamIsRotatedForWhatReadsIt) {
+  LayerFacts facts = with_outlier_channel();
+  const auto rotates = [&] {
+    const std::vector<std::string> repairs = causes_of(facts).front().repairs;
+    return std::ranges::find(repairs, "rotate-stream") != repairs.end();
+  };
+  EXPECT_FALSE(rotates());
+  facts.reads_stream = true;
+  EXPECT_TRUE(rotates());
+  facts.inputs[0].places = PlaceMagnitudes{200, 3, 40, 1};
+  EXPECT_TRUE(rotates());
+  facts.reads_stream = false;
+  EXPECT_FALSE(rotates());
+}
+
 TEST(Transformers, AFewPlacesSayMoreThanTheirChannels) {
   LayerFacts facts = with_outlier_channel();
   facts.inputs[0].places = PlaceMagnitudes{200, 3, 40, 1};
   EXPECT_EQ(first_cause(facts), "place-outliers");
   EXPECT_FALSE(names(facts, "outlier-channels"));
+  // One token of a sequence, however short.
+  for (const std::int64_t places : {8, 12, 16, 32}) {
+    facts.inputs[0].places = PlaceMagnitudes{places, 1, 40, 1};
+    EXPECT_EQ(first_cause(facts), "place-outliers") << places;
+  }
   facts.inputs[0].places = PlaceMagnitudes{200, 90, 40, 1};  // most places have it
   EXPECT_EQ(first_cause(facts), "outlier-channels");
 }

@@ -170,6 +170,19 @@ TEST(Explain, LargeScoresOfAnAttention) {
   EXPECT_FALSE(names(named_at(attention_of(1), "softmax", Format::BFloat16), "large-logits"));
 }
 
+TEST(Explain, AMassiveTokenInShortSequences) {
+  for (const std::int64_t tokens : {12, 16, 32}) {  // the first is 200 times as large, in all channels
+    const NetFiles files(
+        network("net (float[1," + std::to_string(tokens) + ",16] x) => (float[1," + std::to_string(tokens) +
+                    ",16] y) {\n [big] b = Mul(x, m)\n [mm] p = MatMul(b, w)\n [small] y = Mul(p, n) }",
+                {{"m", all_but({1, tokens, 1}, 0, 200)},
+                 {"n", all_but({1, tokens, 1}, 0, 0.005F)},
+                 {"w", bell({16, 16}, 1, 0.25F)}}),
+        {1, tokens, 16});
+    EXPECT_TRUE(names(named_at(files, "mm", Format::Int8), "place-outliers")) << tokens;
+  }
+}
+
 TEST(Explain, ALargeWeightInEveryChannel) {
   for (const float large : {1.0F, 100.0F}) {  // what it multiplies is all but silent
     const NetFiles files(
