@@ -87,6 +87,7 @@ const std::vector<Repair>& table() {
       {.id = "smooth",
        .text =
            "SmoothQuant: large channels of an activation are scaled down, and the weights that read them are scaled up",
+       .needs_noise = true,
        .needs_channels = true,
        .rounds = 2,
        .propose = smooth_quant},

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -262,7 +263,13 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
 
 void smooth_convolutions(const Network& network, double alpha, std::vector<Proposal>& proposals) {
   std::set<std::string> taken;
-  for (const ScalablePair& pair : scalable_pairs(network)) {
+  std::vector<ScalablePair> pairs = scalable_pairs(network);
+  // A layer has a part in one pair: those whose second layer is the worst choose first.
+  std::ranges::stable_sort(pairs, std::ranges::greater{}, [&](const ScalablePair& pair) {
+    const auto noise = network.noise.find(pair.second.layer->name);
+    return noise == network.noise.end() ? 0.0 : noise->second;
+  });
+  for (const ScalablePair& pair : pairs) {
     const auto seen = network.channel_absmax.find(pair.second.data);
     if (seen == network.channel_absmax.end() || seen->second.size() != pair.read.size()) continue;
     if (taken.contains(pair.first.layer->name) || taken.contains(pair.second.layer->name)) continue;

@@ -115,6 +115,23 @@ TEST(SmoothQuant, GoesThroughWhatLeavesTheChannelsLast) {
   EXPECT_TRUE(swapped.proposals().empty());
 }
 
+TEST(SmoothQuant, TheWorstLayerChoosesItsPairFirst) {
+  const Tensor weight = filled({4, 4, 1, 1}, [](int i) { return std::sin(1.0F + static_cast<float>(i)); });
+  Bench bench(parsed("g (float[1,4,2,2] x) => (float[1,4,2,2] y) { [a] u = Conv(x, wa)\n [b] v = Conv(u, wb)\n"
+                     " [c] w = Conv(v, wc)\n [d] y = Conv(w, wd) }",
+                     {{"wa", weight}, {"wb", weight}, {"wc", weight}, {"wd", weight}}),
+              Format::Int8);
+  for (const char* tensor : {"u", "v", "w"}) bench.channels[tensor] = {1, 16, 1, 1};
+  const auto pairs = [&] {
+    std::vector<std::vector<std::string>> layers;
+    for (const Proposal& proposal : smooth_quant(bench.network(), 0)) layers.push_back(proposal.layers);
+    return layers;
+  };
+  EXPECT_EQ(pairs(), (std::vector<std::vector<std::string>>{{"a", "b"}, {"c", "d"}}));
+  bench.noise = {{"b", 1e-3}, {"c", 0.3}, {"d", 1e-3}};
+  EXPECT_EQ(pairs(), (std::vector<std::vector<std::string>>{{"b", "c"}}));
+}
+
 TEST(SmoothQuant, ChannelsOfLikeSizeNeedNothing) {
   Norm net("[norm] n = LayerNormalization(x, g, b)\n " + std::string(kTwoReaders));
   net.bench.channels["n"] = {1, 1, 1, 1};
