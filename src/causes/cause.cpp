@@ -40,14 +40,23 @@ const TensorFacts* weight_of(const LayerFacts& layer) {
   return nullptr;
 }
 
+namespace {
+
+/// A quarter of the damage, or a tenth that makes the layer poor by itself.
+bool fair_part(double own, double other) {
+  return own >= 0.25 * (own + other) || (own >= kPoorNoise && own >= 0.1 * (own + other));
+}
+
+}  // namespace
+
 bool activations_to_blame(const LayerFacts& layer) {
   if (!layer.weights_noise || !layer.activations_noise) return true;
-  return *layer.activations_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
+  return fair_part(*layer.activations_noise, *layer.weights_noise);
 }
 
 bool weights_to_blame(const LayerFacts& layer) {
   if (!layer.weights_noise || !layer.activations_noise) return true;
-  return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
+  return fair_part(*layer.weights_noise, *layer.activations_noise);
 }
 
 const TensorFacts* quantized(const LayerFacts& layer) {

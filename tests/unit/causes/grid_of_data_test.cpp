@@ -156,5 +156,15 @@ TEST(GridOfData, ChannelsOfADepthwiseLayerThatDrown) {
   EXPECT_TRUE(names(facts, "channel-spread")) << "not so here";
 }
 
+TEST(GridOfData, ABadActivationIsNamedBesideWorseWeights) {
+  LayerFacts facts = with_outlier_channel();
+  facts.activations_noise = 0.03;
+  facts.weights_noise = 0.12;
+  EXPECT_TRUE(names(facts, "outlier-channels")) << "15 dB by itself";
+  facts.activations_noise = 0.003;
+  facts.weights_noise = 0.012;
+  EXPECT_FALSE(names(facts, "outlier-channels"));
+}
+
 }  // namespace
 }  // namespace vernier::testing
