@@ -87,7 +87,7 @@ inline constexpr auto kDiagnosis = table(
                 "version reuses them, with another limit or cost too.")
         .typed("Any", "None"),
     row(&DiagnoseOptions::latency)
-        .python("latency", kDiagnosing, "also time the models on ONNX Runtime.")
+        .python("latency", kDiagnosing, "also time the models, on ONNX Runtime or the engine of ``confirm_on``.")
         .typed("bool", "False"),
     kRank, kQuick,
     row(&DiagnoseOptions::pictures)

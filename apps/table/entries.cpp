@@ -56,6 +56,8 @@ constexpr Python python_of() {
     return {"whole", "int", ""};
   } else if constexpr (std::is_floating_point_v<Value>) {
     return {"number", "float", ""};
+  } else if constexpr (std::is_same_v<Value, std::optional<bool>>) {
+    return {"flag?", "bool | None", "None"};
   } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
     return {"number?", "float | None", "None"};
   } else if constexpr (kIsOptional<Value>) {

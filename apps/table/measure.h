@@ -82,8 +82,8 @@ inline constexpr auto kThreads =
         .python("threads", kReadingImages, "threads to compute with; 0: all usable cores.");
 inline constexpr auto kDevice =
     row(&MeasureOptions::device, "--device DEVICE",
-        "Device that runs networks: auto, cpu, cuda or cuda:N. cuda needs onnxruntime-gpu, and each rank of a "
-        "machine takes another GPU; auto uses a GPU for large jobs (default: auto)")
+        "Device that runs networks: auto, cpu, cuda or cuda:N. cuda needs onnxruntime-gpu; MPI ranks take the "
+        "GPUs of their machine in turn; auto uses a GPU for large jobs (default: auto)")
         .choices("auto cpu cuda")
         .python("device", kReadingImages, "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\": the device that runs networks.");
 inline constexpr auto kCustomOps =

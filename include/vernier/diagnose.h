@@ -32,8 +32,8 @@ struct DiagnoseOptions {
   MeasureOptions measure;
   PrecisionOptions precision;
   std::string command;  // for the record
-  /// Times the models. Absent: if they are meant for this ONNX Runtime, or for the engine of `confirm_on`: times of
-  /// another engine's placement tell nothing.
+  /// Times the models. Unset: only with Target::OnnxRuntime or `confirm_on`, as times of another engine's placement
+  /// tell nothing.
   std::optional<bool> latency;
   /// Measures sensitivities also where everything low meets the requirement. Time: about that of twelve passes more.
   bool rank = false;

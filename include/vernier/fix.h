@@ -17,8 +17,8 @@ struct RepairOptions {
   std::vector<std::string> allow;   // ids; empty: all
   std::vector<std::string> forbid;  // wins over `allow`
   std::vector<RepairMethod> own{};  // of the caller's, beside the library's
-  /// Most multiply-adds that `round-weights` may take: layers with the most `damage` for them come first, where none is
-  /// known those that need the fewest, and the others keep their nearest values. Counted, never timed: the answer is
+  /// Most multiply-adds that `round-weights` may take. Layers with the most `damage` per multiply-add come first,
+  /// without `damage` the cheapest; the others keep their nearest values. Counted, never timed: the answer is
   /// the same on every machine. 0: no limit.
   double rounding_work = 0;
   std::map<std::string, double> damage{};  // of single layers, in any unit

@@ -264,7 +264,7 @@ def diagnose(
             figure itself decides. None: 0.9, with labels 0.5.
         - ``cache=None``: a folder that keeps measurements, at most 256 MiB. Another call with the same network, samples
             and version reuses them, with another limit or cost too.
-        - ``latency=False``: also time the models on ONNX Runtime.
+        - ``latency=False``: also time the models, on ONNX Runtime or the engine of ``confirm_on``.
         - ``rank=False``: rank the layers by the error that each adds to the output, even if none has to be kept.
         - ``pictures=True``: also count how the values of the worst layers use their format, for pages and plots. Costs
             two runs of four samples.

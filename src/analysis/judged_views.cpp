@@ -167,12 +167,14 @@ class PartMaker {
   /// Of a NaN no comparison holds: it counts as 0 here, and the whole output tells it.
   void add_below(const std::string& values) {
     if (default_opset(model_.proto) < kWhereExists) {
-      throw Error(ErrorKind::Usage, fmt::format("'{}': Where exists from opset 9 on", printable(part_.name)),
+      throw Error(ErrorKind::Usage, fmt::format("'{}' needs opset 9 or newer", printable(part_.name)),
                   "raise the opset of the model");
     }
     const std::string sizes = named("/sizes"), kept = named("/kept");
-    node("Abs", {values}, sizes);
-    node("Less", {sizes, constant("/below", Tensor::of({}, std::vector<float>{part_.below}))}, kept);
+    const bool both = part_.side == MaskSide::Both, negative = part_.side == MaskSide::Negative;
+    if (both) node("Abs", {values}, sizes);
+    const Tensor limit = Tensor::of({}, std::vector<float>{negative ? -part_.below : part_.below});
+    node(negative ? "Greater" : "Less", {both ? sizes : values, constant("/below", limit)}, kept);
     node("Where", {kept, values, constant("/nothing", Tensor::of({}, std::vector<float>{0}))}, part_.name);
   }
 

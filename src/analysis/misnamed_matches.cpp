@@ -77,8 +77,10 @@ class Misnamed {
     for (std::size_t i = 0; i < matches_.pairs.size(); ++i) {
       if (!asked.contains(i) && is_number(matches_.pairs[i].ref)) numbered.insert(i);
     }
-    found_.wrong = that_disagree(numbered);
-    found_.wrong.insert(wrong.begin(), wrong.end());
+    found_.wrong.merge(that_disagree(numbered));
+    // Where numbers are names, none of those that disagree says anything; a name that a person gave does.
+    const auto numbers = [&](std::size_t i) { return is_number(matches_.pairs[i].ref); };
+    if (std::ranges::any_of(wrong, numbers)) found_.wrong.insert(wrong.begin(), wrong.end());
     return std::move(found_);
   }
 
@@ -143,6 +145,7 @@ class Misnamed {
         const bool lost = !is_misnamed(tensor) && !is_read_by(match.low, matches_.layers[i]->op_type);
         if (lost && reads(match.ref, tensor)) continue;
         found_.right.push_back({tensor, match.low});
+        found_.wrong.insert(i);
         break;
       }
     }

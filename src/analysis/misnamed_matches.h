@@ -16,10 +16,10 @@ struct MisnamedMatches {
   std::vector<Match> right;     // what their tensors of the file stand for instead
 };
 
-/// Of `matches` by name those whose tensor of the file is made by another operator, disagrees with the one of its name,
-/// and agrees with another tensor of the float model on the first sample. Where there is any, also numbered tensors
-/// that disagree. A tensor that holds what the layer of its name reads is not among them: that layer is lost. Cost:
-/// nothing without other operators, else a run of one sample.
+/// Finds the matches by name that are wrong: another operator makes the tensor of the file, it disagrees with the one
+/// of its name on the first sample, and it agrees with another tensor of the float model. If there is one, numbered
+/// tensors that disagree are wrong too. A tensor that holds what the layer of its name reads is right: that layer is
+/// lost. Cost: nothing without other operators, else a run of one sample.
 MisnamedMatches find_misnamed(const Subject& subject, const Model& simulated, const LayerMatches& matches);
 
 }  // namespace vernier

@@ -51,14 +51,22 @@ MaskSuspect mask_suspect(const Model& model, const std::string& output) {
       continue;
     }
     if (makes_scores(*maker)) continue;
+    // 100 * Softmax is a percentage, and 100 no mask.
+    const bool scales_scores = (is_onnx(*maker, "Mul") || is_onnx(*maker, "Div")) &&
+                               std::ranges::any_of(maker->input(), [&](const std::string& read) {
+                                 const onnx::NodeProto* const before = walk.maker(read);
+                                 return before != nullptr && makes_scores(*before);
+                               });
     const bool decides = is_onnx(*maker, "Where") || maker->op_type().starts_with("Scatter");
     suspect.varies = suspect.varies || (decides && !is_initializer(model, maker->input(0)));
     for (const std::string& read : maker->input()) {
+      if (scales_scores && is_initializer(model, read)) continue;
       if (!read.empty() && seen.insert(read).second) next.push_back(read);
     }
   }
   suspect.constants.assign(constants.begin(), constants.end());
-  suspect.varies = suspect.varies || (suspect.reads_inputs && !constants.empty());
+  // What decides chooses between values, of which one is a constant or an input.
+  suspect.varies = suspect.reads_inputs ? suspect.varies || !constants.empty() : suspect.varies && !constants.empty();
   return suspect;
 }
 
@@ -76,6 +84,8 @@ std::optional<OutputMask> MaskSearch::found() const {
   found.below = std::min(between, kFarBelow * mask->ordinary);
   const float digit = std::pow(10.0F, std::floor(std::log10(found.below)) - 1);
   found.below = std::ceil(found.below / digit) * digit;
+  if (mask->high < 0) found.side = MaskSide::Negative;
+  if (mask->low > 0) found.side = MaskSide::Positive;
   return found;
 }
 

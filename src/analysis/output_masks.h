@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/output_part.h"
 #include "model/model.h"
 #include "numerics/histogram.h"
 #include "vernier/tensor.h"
@@ -29,7 +30,8 @@ MaskSuspect mask_suspect(const Model& model, const std::string& output);
 struct OutputMask {
   float low = 0, high = 0;  // ends of the values of the mask
   double share = 0;         // of all finite values
-  float below = 0;          // all other values are smaller in magnitude
+  float below = 0;          // all other values are smaller in magnitude, or on the other side
+  MaskSide side = MaskSide::Both;
 };
 
 /// The values of a suspected output, and the mask among them.

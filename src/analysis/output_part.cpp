@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -75,7 +76,8 @@ std::vector<std::int64_t> listed_places(const std::string& text, const std::stri
     const auto end = colon == std::string::npos ? begin : whole_number(std::string_view(run).substr(colon + 1));
     const std::int64_t behind = end.value_or(0) + (colon == std::string::npos ? 1 : 0);
     const bool rises = begin && end && behind > *begin && (places.empty() || *begin > places.back());
-    if (!rises || behind - *begin > kMost) refuse_slice(text, fmt::format("'{}' does not list rising places", list));
+    if (!rises || behind - *begin > kMost)
+      refuse_slice(text, fmt::format("'{}' does not list places in ascending order", list));
     for (std::int64_t place = *begin; place < behind; ++place) places.push_back(place);
   }
   return places;
@@ -104,24 +106,34 @@ std::size_t opening_bracket(std::string_view text) {
   return std::string_view::npos;
 }
 
-constexpr std::string_view kBelow = "[abs<";
+constexpr std::array<std::pair<MaskSide, std::string_view>, 3> kLimits{
+    {{MaskSide::Both, "[abs<"}, {MaskSide::Negative, "[>-"}, {MaskSide::Positive, "[<"}}};
 
-/// Takes "[abs<100]" off the end of `text`: 100; 0 where it does not end so.
-float take_below(std::string& text) {
-  const std::size_t open = text.rfind(kBelow);
-  if (open == std::string::npos || open == 0 || !text.ends_with(']')) return 0;
-  const char* const last = text.data() + text.size() - 1;
-  float below = 0;
-  const auto [end, error] = std::from_chars(text.data() + open + kBelow.size(), last, below);
-  if (error != std::errc{} || end != last || !(below > 0)) return 0;
-  text.resize(open);
-  return below;
+/// Takes "[abs<100]", "[>-100]" or "[<100]" off the end of `text`: 100 and the side; 0 where it does not end so.
+std::pair<float, MaskSide> take_below(std::string& text) {
+  const std::size_t open = text.rfind('[');
+  if (open == std::string::npos || open == 0 || !text.ends_with(']')) return {};
+  for (const auto& [side, limit] : kLimits) {
+    if (!std::string_view(text).substr(open).starts_with(limit)) continue;
+    const char* const last = text.data() + text.size() - 1;
+    float below = 0;
+    const auto [end, error] = std::from_chars(text.data() + open + limit.size(), last, below);
+    if (error != std::errc{} || end != last || !(below > 0)) return {};
+    text.resize(open);
+    return {below, side};
+  }
+  return {};
+}
+
+std::string limit_text(const OutputPart& part) {
+  if (part.below <= 0) return {};
+  return fmt::format("{}{:g}]", kLimits.at(static_cast<std::size_t>(part.side)).second, part.below);
 }
 
 }  // namespace
 
 std::string part_name(const OutputPart& part) {
-  const std::string below = part.below > 0 ? fmt::format("{}{:g}]", kBelow, part.below) : "";
+  const std::string below = limit_text(part);
   if (part.all_places() && part.below > 0) return part.output + below;
   std::string text = part.output + (part.axis < 0 ? "[...," : "[");
   for (int i = 0; i < part.axis; ++i) text += ":,";
@@ -139,8 +151,8 @@ std::string part_name(const OutputPart& part) {
 
 std::optional<OutputPart> parse_part(const std::string& text) {
   std::string sliced = text;
-  const float below = take_below(sliced);
-  const OutputPart whole{text, sliced, 0, 0, std::nullopt, 1, {}, below};
+  const auto [below, side] = take_below(sliced);
+  const OutputPart whole{text, sliced, 0, 0, std::nullopt, 1, {}, below, side};
   const std::optional<OutputPart> otherwise = below > 0 ? std::optional(whole) : std::nullopt;
   if (!sliced.ends_with(']')) return otherwise;
   const std::size_t open = opening_bracket(sliced);
@@ -250,7 +262,7 @@ Tensor slice_of(const Tensor& output, const OutputPart& part) {
   Shape shape;
   std::vector<float> values = values_at(output, part, shape);
   if (part.below > 0) {
-    for (float& value : values) value = std::abs(value) < part.below ? value : 0;
+    for (float& value : values) value = is_masked(value, part.below, part.side) ? 0 : value;
   }
   return Tensor::of(shape, values);
 }

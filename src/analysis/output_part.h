@@ -5,6 +5,7 @@
 // Here: what a part is, how it is written, and its values. Which parts an output has is decided in output_parts.h.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,16 @@
 
 namespace vernier {
 
+/// On which side of the ordinary values a mask lies.
+enum class MaskSide : std::uint8_t { Both, Negative, Positive };
+
+/// Whether a value is one of the mask: `below` in magnitude or more, on that side. A NaN is.
+inline bool is_masked(float value, float below, MaskSide side) {
+  if (side == MaskSide::Negative) return !(value > -below);
+  if (side == MaskSide::Positive) return !(value < below);
+  return !(std::abs(value) < below);
+}
+
 struct OutputPart {
   std::string name;    // "output0[:,4:]", "output0[:,7::3]", as given or as part_name() makes it
   std::string output;  // "output0"
@@ -22,18 +33,19 @@ struct OutputPart {
   std::optional<std::int64_t> end;        // exclusive; absent: to the end
   std::int64_t step = 1;                  // >= 1
   std::vector<std::int64_t> places = {};  // along the axis, rising; not empty: these, and not begin, end and step
-  float below = 0;                        // above 0: values of this magnitude and more count as 0
+  float below = 0;                        // above 0: values of a mask count as 0 (is_masked())
+  MaskSide side = MaskSide::Both;
 
   bool same_values(const OutputPart& other) const {
     return output == other.output && axis == other.axis && begin == other.begin && end == other.end &&
-           step == other.step && places == other.places && below == other.below;
+           step == other.step && places == other.places && below == other.below && side == other.side;
   }
   /// No slice: the parts of such outputs leave out values alone.
   bool all_places() const { return places.empty() && begin == 0 && !end && step == 1; }
 };
 
 /// "output0[:,4:]": as NumPy writes it. Places that are no slice are "output0[:,[0,5:10]]", values that a mask leaves
-/// "output0[abs<100]".
+/// "output0[>-100]", "output0[<100]" or "output0[abs<100]".
 std::string part_name(const OutputPart& part);
 
 /// Reads "NAME[:,4:]", "NAME[...,:4]", "NAME[:,3]", "NAME[:,2::3]" and what part_name() writes; nullopt when `text`

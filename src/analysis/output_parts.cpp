@@ -244,7 +244,8 @@ struct Profile {
   PartAxis axis;
   std::vector<SegmentSums> places = {};
   bool usable = true;
-  float below = 0;  // above 0: larger magnitudes are a mask
+  float below = 0;  // above 0: of values that are no mask
+  MaskSide side = MaskSide::Both;
 
   void add(const Tensor& tensor) {
     const Shape& shape = tensor.shape();
@@ -267,7 +268,7 @@ struct Profile {
     for (std::size_t o = 0; o < outer; ++o) {
       for (SegmentSums& place : places) {
         for (std::size_t i = 0; i < inner; ++i, ++value) {
-          if (!std::isfinite(*value) || (below > 0 && std::abs(*value) >= below)) continue;
+          if (!std::isfinite(*value) || (below > 0 && is_masked(*value, below, side))) continue;
           place.energy += static_cast<double>(*value) * *value;
           place.count += 1;
         }
@@ -302,6 +303,7 @@ struct Profile {
     if (axis.rounds > 0 && !found.empty()) found = repeated(std::move(found));
     for (OutputPart& part : found) {
       part.below = below;
+      part.side = side;
       part.name = part_name(part);
     }
     return found;
@@ -407,12 +409,14 @@ class PartSearch {
         if (seen < kMostSamples) {
           for (Profile& profile : candidate.profiles) profile.add(got[i]);
         }
-        if (suspect.suspected() && !candidate.mask) {
+        if (suspect.suspected() && (!candidate.mask || seen < kMostSamples)) {
           candidate.masks.add(got[i]);
           candidate.mask = candidate.masks.found();
         }
         const bool few = seen + 1 < kMostSamples && !std::ranges::all_of(candidate.profiles, &Profile::has_enough);
-        go_on = go_on || few || (suspect.varies && !candidate.mask);
+        // Later samples may hold larger values than the first.
+        const bool grows = candidate.mask && seen + 1 < kMostSamples;
+        go_on = go_on || few || grows || (suspect.varies && !candidate.mask);
       }
       return ++seen < kFewestSamples || go_on;
     });
@@ -421,7 +425,7 @@ class PartSearch {
   void profile_beside_masks() {
     for (Candidate& candidate : candidates_) {
       for (Profile& profile : candidate.profiles) {
-        if (candidate.mask) profile = {profile.axis, {}, true, candidate.mask->below};
+        if (candidate.mask) profile = {profile.axis, {}, true, candidate.mask->below, candidate.mask->side};
       }
     }
     run_over(kMostSamples, [&](const std::vector<Tensor>& got) {
@@ -465,7 +469,7 @@ class PartSearch {
       result.notes.push_back({"output-measured-in-parts", {{"output", candidate.output}, {"parts", names}}});
     }
     if (!candidate.mask || opset < kWhere) return;
-    OutputPart rest{{}, candidate.output, 0, 0, std::nullopt, 1, {}, candidate.mask->below};
+    OutputPart rest{{}, candidate.output, 0, 0, std::nullopt, 1, {}, candidate.mask->below, candidate.mask->side};
     rest.name = part_name(rest);
     result.notes.push_back({"output-holds-mask",
                             {{"output", candidate.output},

@@ -11,10 +11,9 @@
 // Where a mask (-1e9) stands among the values, all others are a part: its energy would hide them (output_masks.h).
 // Rms is measured on a few samples, so that every part is there because of its values.
 //
-// No parts: axes that a Softmax, ArgMax or TopK compares (a row is one whole), the batch (but what a Concat joins along
-// the first axis is none), states of recurrent layers,
-// channels of many scales one among the other (x, y, z, x, ...), operands that are zero, and channels below 1e-6 of the
-// largest.
+// No parts: axes that a Softmax, ArgMax or TopK compares (a row is one whole), the batch (what a Concat joins along the
+// first axis is no batch), states of recurrent layers, channels of many scales one among the other (x, y, z, x, ...),
+// operands that are zero, and channels below 1e-6 of the largest.
 #pragma once
 
 #include <cstdint>

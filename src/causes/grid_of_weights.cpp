@@ -144,15 +144,15 @@ Finding bias_shift(const LayerFacts& layer) {
   if (!(shift >= kLargeShare * error_power)) return {};
   const double of_error = std::min(1.0, shift / error_power);
   const double worst = std::abs(*std::ranges::max_element(layer.mean_error, {}, [](double e) { return std::abs(e); }));
-  return of(
-      layer, {}, 0.5,
-      {{"shifted channels", 100 * share, "%"},
-       {"largest shift", worst, ""},
-       {"share of the error that is its mean", 100 * of_error, "%"}},
-      fmt::format("{:.0f} % of its output channels have a mean error above 5 % of the output. These means are {:.0f} % "
-                  "of its error and do not average out.",
-                  100 * share, 100 * of_error),
-      {"bias-correction"});
+  return of(layer, {}, 0.5,
+            {{"shifted channels", 100 * share, "%"},
+             {"largest shift", worst, ""},
+             {"share of mean errors", 100 * of_error, "%"}},
+            fmt::format(
+                "{:.0f} % of its output channels have a mean error above 5 % of the output. Mean errors make up {:.0f} "
+                "% of the layer's error, and do not average out.",
+                100 * share, 100 * of_error),
+            {"bias-correction"});
 }
 
 Finding bias_clip(const LayerFacts& layer) {

@@ -107,8 +107,8 @@ Finding quantized_logits(const LayerFacts& layer) {
   if (off < 0.1) return {};
   return of(layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name, off > 0.3 ? 0.9 : 0.75,
             {{"typical score", *layer.scores_rms, ""}, {"off by", off, ""}},
-            fmt::format("its output becomes scores of about {:.3g} for a Softmax, where {:.1f} dB are an error of "
-                        "{:.2g}. A probability is a factor of {:.2g} off.",
+            fmt::format("a Softmax reads its output as scores of about {:.3g}. At {:.1f} dB they are off by {:.2g}, "
+                        "which changes a probability by a factor of {:.2g}.",
                         *layer.scores_rms, db_of(layer.own_noise), off, std::exp(off)),
             {});
 }

@@ -97,7 +97,7 @@ def test_a_mask_hides_no_error_of_the_other_values(mask, tmp_path):
         assert report["outcome"] == ("file-misses" if step == 3 else "met"), (step, limit, report["figures"])
         assert any(note["code"] == "output-holds-mask" for note in report["note_codes"]), report["notes"]
         names = [output["name"] for output in report["figures"]["outputs"]]
-        assert names[0] == "y" and names[-1].startswith("y[abs<"), names
+        assert names[0] == "y" and names[-1].startswith(("y[abs<", "y[>-", "y[<")), names
     # The part can be named, and left out.
     assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", f"{names[-1]}:20")["outcome"] == "met"
     masked(mask, 3, tmp_path, "file.onnx")
@@ -197,3 +197,16 @@ def test_a_grid_flatters_a_figure(grid, step, code, tmp_path):
     told = [note for note in report.get("warning_codes", []) if note["code"].startswith("output-offset")]
     assert [note["code"] for note in told] == ([code] if code else []), report["warnings"]
     assert all(note["spread_db"] < 5 for note in told), told
+
+
+def test_later_samples_may_be_larger_than_the_first(tmp_path):
+    """The first sample has scores of about 1, the others of about 20; the file clips them at 20, beside a mask of -1e4."""
+    np.savez(tmp_path / "net.npz", x=Builder(905).normal(12, 1, 16) * np.where(np.arange(12) == 0, 1, 20)[:, None, None].astype(np.float32))
+    for name in ("net.onnx", "file.onnx"):
+        b = Builder(906, 17)
+        last = scores(b, None)
+        if name == "file.onnx":
+            last = b.add("Clip", [last, b.constant("low", np.float32(-20)), b.constant("high", np.float32(20))], "clipped")
+        b.add("Where", [b.constant("seen", SEEN), last, b.constant("never", np.float32(-1e4))], "y")
+        stored(b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 10])]), name, tmp_path)
+    assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "20")["outcome"] == "file-misses"

@@ -399,5 +399,5 @@ def test_a_file_whose_weights_are_float_is_quantized_again(folder):
         c.add("Relu", [name], f"{name}.relu")
     files.write(folder, c.model([("x", files.FLOAT, [1, 3, 12, 12])], [("second.relu", files.FLOAT, [1, files.CHANNELS, 12, 12])]))
     done = vernier(*next_command(folder, "--min-sqnr", "30"), "--no-latency", folder=folder, codes=(0,))
-    assert "2 layers of quantized.onnx read quantized data, and float weights" in " ".join(done.stdout.split())
+    assert "2 layers of quantized.onnx have quantized inputs but FP32 weights" in " ".join(done.stdout.split())
     assert verdict_of(folder, "float.onnx", "fixed/model.onnx", "x.npz", "--min-sqnr", "30")["outcome"] == "met"

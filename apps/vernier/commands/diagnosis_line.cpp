@@ -130,7 +130,8 @@ void DiagnosisLine::read_claim(MeasureOptions& measure, std::optional<LabelRequi
   if (typed.given("--claim-confidence")) {
     confidence = parse_number("--claim-confidence", typed.last("--claim-confidence"));
     if (!measure.requirement && !labels) {
-      throw Error(ErrorCode::MissingArgument, "--claim-confidence needs a requirement", "--min-sqnr DB");
+      throw Error(ErrorCode::MissingArgument, "--claim-confidence needs a requirement",
+                  "--min-sqnr DB, or --labels FILE with --min-top1 P");
     }
   }
   if (labels) labels->confidence = confidence.value_or(labels->confidence);

@@ -268,7 +268,7 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
     std::string why = choose_batch(subject);
     if (!subject.ranks->agree_on(subject.batch)) {  // other GPUs, other sums
       set_batch(subject, 1);
-      why = "ranks found different batches";
+      why = "the ranks chose different batch sizes";
     }
     const std::string text = why.empty() ? fmt::format("{} samples run as one", subject.batch)
                                          : fmt::format("samples run one by one: {}", why);

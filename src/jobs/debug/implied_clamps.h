@@ -15,10 +15,10 @@
 
 namespace vernier {
 
-/// Adds to `values.activations` each pair whose range, as a clamp that rounds nothing, lets a layer agree with the
-/// float model that without roundings does not. Those that stand for a `dropped` activation have its limits, or are
-/// wrong. `exact`: for each match the error without roundings. Returns whether any was added. Cost: nothing if all
-/// layers agree; else isolated_errors() for up to four pairs of a layer.
+/// Finds pairs whose clipping explains a mismatch: a layer that differs from the float model without roundings, but
+/// agrees once the pair clips. Adds them to `values.activations`. Those that stand for a `dropped` activation have its
+/// limits, or are wrong. `exact`: for each match the error without roundings. Returns whether any was added. Cost:
+/// nothing if all layers agree; else isolated_errors() for up to four pairs of a layer.
 bool add_implied_clamps(const Subject& subject, const SimulatedFile& file, const std::vector<Match>& matches,
                         const std::vector<std::optional<ErrorStats>>& exact,
                         const std::map<std::string, Bounds>& dropped, FloatValues& values);

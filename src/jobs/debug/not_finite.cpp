@@ -61,9 +61,9 @@ std::optional<FoundDefect> first_not_finite(const LayerMatches& matches, const s
   const ErrorStats& sums = errors[*first];
   const std::string& layer = matches.layers[*first]->name;
   const std::string constant = constant_not_finite(simulated, matches.pairs[*first].low);
-  std::string text = fmt::format("'{}' returns {} values that are not finite ({} NaN), where the float model's are",
+  std::string text = fmt::format("'{}' returns {} NaN or infinite values ({} NaN); the float model's are finite",
                                  printable(layer), sums.got_nan + sums.got_inf, sums.got_nan);
-  if (!constant.empty()) text += fmt::format(": constant '{}' in front of it is not finite", printable(constant));
+  if (!constant.empty()) text += fmt::format(". Constant '{}', which it reads, is not finite", printable(constant));
   return FoundDefect{"not-finite", layer, text,
                      constant.empty() ? "keep the layer in a higher format"
                                       : "store a constant that the format holds, such as -1e4 for a mask"};

@@ -266,12 +266,10 @@ class Comparing {
         const auto [low, high] = ends_of(pair->params);
         found.difference.node = pair->quantizer;
         found.difference.text += fmt::format(
-            ", and its pair '{}' limits values to {:.3g} and {:.3g} instead of {} (scale {:.6g}, zero point "
-            "{})",
+            ", and its pair '{}' clips to {:.3g} and {:.3g} instead of {} (scale {:.6g}, zero point {})",
             printable(pair->quantizer), low, high, limits_text(subject_.model, ref), pair->params.scale.front(),
             pair->params.zero_point.empty() ? 0 : pair->params.zero_point.front());
-        found.cure =
-            "let the range end where the activation does, by its scale and zero point, or write the activation";
+        found.cure = "choose the scale and zero point so that the range matches the activation, or add the activation";
       }
       return found;
     }

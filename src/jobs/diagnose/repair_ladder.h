@@ -54,7 +54,8 @@ using MeasureOutput = std::function<OutputError(const RepairState& state)>;
 /// The rule of the ladder: of the error power `before`, a fifth or more is gone. Nothing helps where there was none.
 bool helps(double before, double after);
 
-/// Of noise over signal: nothing is left. What was divided by infinity is 0, so the error has the power of the signal.
+/// Whether noise over signal leaves nothing. What was divided by infinity is 0, so the error has the power of the
+/// signal.
 bool lost(double noise);
 
 /// Whether a network is better for a kind of repair. On samples that taught it the worst output must be no farther off.

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/alike_samples.h"
 #include "base/text.h"
+#include "vernier/error.h"
+#include "vernier/error_code.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -27,7 +30,14 @@ LabelCheck label_check(const LabelRequirement& wanted, Sources& sources, const M
 std::unique_ptr<Objective> task_objective(const TaskRequirement& task, Sources& sources, const Model& model,
                                           const std::vector<JudgedView>& views) {
   if (task.labels) {
-    return of_whole_outputs(label_objective(*task.labels, all_samples_for(sources, model)), views);
+    const bool of_new = task.labels->confidence > 0.5;
+    if (of_new && !sources.options().carries.empty()) {
+      throw Error(ErrorCode::Contradiction,
+                  "‹claim-confidence› needs samples that do not depend on each other, and "
+                  "‹carry› hands a state from one to the next");
+    }
+    const std::size_t distinct = of_new ? count_distinct(*sources.samples(model)) : 0;
+    return of_whole_outputs(label_objective(*task.labels, all_samples_for(sources, model), distinct), views);
   }
   if (task.function) return of_given_outputs(metric_objective(*task.function), views);
   if (!task.metric) return nullptr;

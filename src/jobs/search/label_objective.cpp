@@ -49,38 +49,43 @@ std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const Sample
 }
 
 /// Whether `right` of `all` samples show the share that is wanted, as surely as it is wanted.
-bool shows(const LabelRequirement& wanted, double right, std::size_t all) {
-  const double share = right / static_cast<double>(all);
-  const double sure = wanted.confidence > 0.5 ? share_above(share, all, wanted.confidence) : share;
+bool shows(const LabelRequirement& wanted, double share, std::size_t distinct) {
+  const double sure = wanted.confidence > 0.5 ? share_above(share, distinct, wanted.confidence) : share;
   return sure >= wanted.min_share - 1e-9;
 }
 
 void require_enough(const LabelRequirement& wanted, std::size_t samples) {
   if (wanted.confidence < 0.5 || wanted.confidence >= 1) {
-    throw Error(ErrorCode::BadValue, fmt::format("‹claim-confidence›: {} is not in [0.5, 1)", wanted.confidence));
+    throw Error(ErrorCode::BadValue,
+                fmt::format("‹claim-confidence›: {} is not from 0.5 to below 1", wanted.confidence),
+                "‹claim-confidence› 0.9");
   }
-  if (wanted.confidence <= 0.5 || samples == 0 || shows(wanted, static_cast<double>(samples), samples)) return;
+  if (wanted.confidence <= 0.5 || samples == 0 || shows(wanted, 1, samples)) return;
   constexpr std::size_t kMost = 1U << 20U;
   std::size_t enough = samples;
-  while (enough < kMost && !shows(wanted, static_cast<double>(enough), enough)) ++enough;
-  throw Error(ErrorCode::BadValue,
-              fmt::format("‹min-top{}› {:g} with ‹claim-confidence› {:g} needs more samples than {}", wanted.top,
-                          wanted.min_share, wanted.confidence, samples),
-              enough < kMost ? fmt::format("at least {} samples", enough) : "a smaller share");
+  while (enough < kMost && !shows(wanted, 1, enough)) ++enough;
+  throw Error(
+      ErrorCode::BadValue,
+      fmt::format("{} labelled samples cannot show ‹min-top{}› {:g} with {:g} % confidence", samples, wanted.top,
+                  wanted.min_share, 100 * wanted.confidence),
+      enough < kMost ? fmt::format("at least {} samples, or a lower ‹claim-confidence›", enough) : "a smaller share");
 }
 
 /// How many of `all` samples may be wrong.
-double most_wrong(const LabelRequirement& wanted, std::size_t all) {
+double most_wrong(const LabelRequirement& wanted, std::size_t all, std::size_t distinct) {
   if (wanted.confidence <= 0.5) return (1 - wanted.min_share) * static_cast<double>(all);
   std::size_t wrong = 0;
-  while (wrong < all && shows(wanted, static_cast<double>(all - wrong - 1), all)) ++wrong;
+  const auto share_without = [&](std::size_t count) {
+    return static_cast<double>(all - count) / static_cast<double>(all);
+  };
+  while (wrong < all && shows(wanted, share_without(wrong + 1), distinct)) ++wrong;
   return static_cast<double>(wrong);
 }
 
 class LabelTally : public Tally {
  public:
-  LabelTally(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels)
-      : wanted_(wanted), labels_(labels), allowed_(most_wrong(wanted, labels.size())) {}
+  LabelTally(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels, std::size_t distinct)
+      : wanted_(wanted), labels_(labels), distinct_(distinct), allowed_(most_wrong(wanted, labels.size(), distinct)) {}
 
   bool add(std::size_t sample, const std::vector<Tensor>& /*ref*/, const std::vector<Tensor>& got) override {
     ++seen_;
@@ -96,22 +101,25 @@ class LabelTally : public Tally {
     trial.damage = wrong == 0 ? 0 : wrong / std::max(allowed_, 1e-9);
     if (wrong <= allowed_ * (1 + 1e-9) + 1e-9) trial.damage = std::min(trial.damage, 1.0);
     trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
+    const double sure =
+        wanted_.confidence > 0.5 ? share_above(trial.metric, distinct_, wanted_.confidence) : trial.metric;
     trial.why = fmt::format("{}‹min-top{}› {:.4g}", seen_ < labels_.size() ? "less than " : "", wanted_.top,
-                            std::floor(trial.metric * 1e4) / 1e4);
+                            std::floor(sure * 1e4) / 1e4);
     return trial;
   }
 
  private:
   const LabelRequirement& wanted_;
   const std::vector<std::int64_t>& labels_;
+  std::size_t distinct_;
   double allowed_;
   std::size_t seen_ = 0, right_ = 0;
 };
 
 class LabelObjective : public Objective {
  public:
-  LabelObjective(const LabelRequirement& wanted, std::vector<std::int64_t> labels)
-      : wanted_(wanted), labels_(std::move(labels)) {}
+  LabelObjective(const LabelRequirement& wanted, std::vector<std::int64_t> labels, std::size_t distinct)
+      : wanted_(wanted), labels_(std::move(labels)), distinct_(distinct) {}
 
   DecidedBy decided_by() const override { return DecidedBy::Labels; }
 
@@ -126,7 +134,7 @@ class LabelObjective : public Objective {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" ‹label-offset› {}", wanted_.offset);
     const std::string of = wanted_.labels.in_memory() ? "given" : "of " + printable(wanted_.labels.name());
     const std::string sure =
-        wanted_.confidence > 0.5 ? fmt::format(", {:g} % sure on new samples,", 100 * wanted_.confidence) : "";
+        wanted_.confidence > 0.5 ? fmt::format(" with {:g} % confidence on new samples", 100 * wanted_.confidence) : "";
     return fmt::format("‹min-top{}› {:g} by the labels {}{}{}", wanted_.top, wanted_.min_share, of, offset, sure);
   }
 
@@ -142,12 +150,13 @@ class LabelObjective : public Objective {
                   fmt::format("‹labels› are for one output, and there are {}", outputs.size()),
                   "‹outputs› NAME: one of " + list_some(outputs));
     }
-    return std::make_unique<LabelTally>(wanted_, labels_);
+    return std::make_unique<LabelTally>(wanted_, labels_, distinct_);
   }
 
  private:
   const LabelRequirement& wanted_;
   std::vector<std::int64_t> labels_;
+  std::size_t distinct_;
 };
 
 }  // namespace
@@ -162,10 +171,12 @@ LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& sample
   };
 }
 
-std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples) {
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples,
+                                           std::size_t distinct) {
   std::vector<std::int64_t> labels = labels_of(wanted, samples);
-  require_enough(wanted, labels.size());
-  return std::make_unique<LabelObjective>(wanted, std::move(labels));
+  if (distinct == 0) distinct = labels.size();
+  require_enough(wanted, distinct);
+  return std::make_unique<LabelObjective>(wanted, std::move(labels), distinct);
 }
 
 }  // namespace vernier

@@ -67,7 +67,9 @@ LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& sample
 /// The share of samples whose label is among the largest scores of the one judged output, read as flat. Damage is the
 /// share of the errors allowed. Samples as for label_check(). Errors: as require_labels_for(); Input when a label is no
 /// class.
-std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples);
+/// `distinct`: how many samples differ, which is what an interval of new ones rests on; 0: all of them.
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples,
+                                           std::size_t distinct = 0);
 
 /// One call of the script a trial, in one process of the user's Python, with all outputs and all references. Has a
 /// number but no damage: a search goes by its verdicts alone. Memory: the outputs of all samples. Errors: Input for

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "jobs/verify/output_noise.h"
 #include "jobs/verify/stored_values.h"
@@ -51,7 +53,9 @@ void put_float(Model& model, const std::string& constant, const Tensor& values) 
 void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
                           const SimulatedFile& simulated, const FloatWeights& weights) {
   constexpr std::size_t kMostLayers = 16;
-  if (std::ranges::none_of(defects, &FoundDefect::scaled)) return;
+  const bool other_forms =
+      std::ranges::any_of(weights.found, [](const auto& known) { return known.second.other_form; });
+  if (defects.empty() || (!other_forms && std::ranges::none_of(defects, &FoundDefect::scaled))) return;
   std::map<std::string, std::string> constants = constants_of_dequantizers(file, weights);
   std::map<std::string, std::string> layers;  // that read them, by their dequantizer
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
@@ -65,10 +69,25 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
     }
   });
   std::map<std::string, std::vector<FoundDefect*>> scaled;  // by layer: its weight and its bias have the same factors
+  // Weights in another form may also be merged, permuted or rotated ones.
+  const auto in_other_form = [&](const FoundDefect& defect) {
+    const auto constant = constants.find(defect.node);
+    return constant != constants.end() && weights.found.at(constant->second).other_form;
+  };
   for (FoundDefect& defect : defects) {
-    if (defect.scaled && layers.contains(defect.node)) scaled[layers.at(defect.node)].push_back(&defect);
+    const bool doubted = defect.scaled || in_other_form(defect);
+    if (doubted && layers.contains(defect.node)) scaled[layers.at(defect.node)].push_back(&defect);
   }
-  if (scaled.empty() || scaled.size() > kMostLayers) return;
+  if (scaled.size() > kMostLayers) {  // those in another form all at once
+    std::vector<FoundDefect*> together;
+    for (const auto& [layer, found] : scaled) {
+      std::ranges::copy_if(found, std::back_inserter(together),
+                           [&](const FoundDefect* one) { return in_other_form(*one); });
+    }
+    scaled.clear();
+    if (!together.empty()) scaled.emplace("", std::move(together));
+  }
+  if (scaled.empty()) return;
   OutputNoise noise(subject, simulated.model);
   for (const auto& [layer, found] : scaled) {
     Model changed = simulated.model;
@@ -80,7 +99,7 @@ void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, 
     for (FoundDefect* defect : found) {
       if (!undone) defect->scaled = false;
       // The other form may hold a factor that a node of the float model multiplies with.
-      defect->folded = undone && weights.found.at(constants.at(defect->node)).other_form;
+      defect->folded = undone && in_other_form(*defect);
     }
   }
 }

@@ -16,8 +16,9 @@
 
 namespace vernier {
 
-/// Clears `scaled` of weights that nothing undoes: with the float model's own values in their place, a layer at a time,
-/// the outputs are no worse. Else those in another form become `folded`. `file`, `simulated` and `weights` as for
+/// Puts the float model's own values in the place of weights that are `scaled` or in another form, a layer at a time.
+/// If the outputs are no worse, nothing undoes a factor: `scaled` is cleared. If they are worse, the weights belong to
+/// the file: those in another form become `folded`. `file`, `simulated` and `weights` as for
 /// find_other_values(), the simulation brought beside the subject's model. Cost: where some are scaled, at most eight
 /// samples for each of 16 layers.
 void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,

@@ -29,7 +29,7 @@ void say_interval(const DiagnoseReport& report, const OutputFigure& figure, Answ
   constexpr double kNothing = -6;  // dB of an output as large as the float model's, of opposite sign
   answer.sentence += fmt::format(" 95 % confidence over these {}: ", plural(samples, "sample"));
   if (!of_top1 && interval->low <= kNothing) {
-    answer.sentence += fmt::format("below {} dB. They show no lower end.", text(interval->high));
+    answer.sentence += fmt::format("at most {} dB, with no lower end.", text(interval->high));
   } else {
     answer.sentence += fmt::format("{} to {}{}.", text(interval->low), text(interval->high), of_top1 ? "" : " dB");
   }

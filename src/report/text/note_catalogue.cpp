@@ -87,7 +87,7 @@ constexpr NoteTemplate kNotes[] = {
      "{count:#FP32 layer} between quantized tensors {count:?has|have} a Sum of one input in front, because ONNX "
      "Runtime would quantize the weights without it"},
     {"float-weights-in-file",
-     "{layers:#layer} of {file} {layers:?reads|read} quantized data, and float weights: this run quantizes these "
+     "{layers:#layer} of {file} {layers:?has|have} quantized inputs but FP32 weights. This run also quantizes the "
      "weights ({layers})"},
     {"float64-layers-left",
      "{layers:#layer} in float64 {layers:?stays as it is and is|stay as they are and are} not measured ({layers})"},
@@ -238,9 +238,8 @@ constexpr NoteTemplate kNotes[] = {
      "{where:text}]"},
     {"output-empty", "output '{output}' is empty in every sample, so it is not compared"},
     {"output-holds-mask",
-     "{percent:.0f} % of output '{output}' is a mask ({low:.4g} to {high:.4g}), which would hide the other values in "
-     "one "
-     "figure: these are measured too, as '{part}'"},
+     "{percent:.0f} % of output '{output}' is a mask ({low:.4g} to {high:.4g}). It hides the other values in the "
+     "figure, so they are also measured alone, as '{part}'"},
     {"output-measured-by-scores",
      "output '{output}' is measured by the input of its ArgMax, '{scores}', along axis {axis}"},
     {"output-measured-dequantized", "output '{output}' is measured by its dequantized values"},
@@ -251,9 +250,8 @@ constexpr NoteTemplate kNotes[] = {
      "'{output}' has a mean of {mean:.4g} and a spread of {spread:.2g}. SQNR counts the mean as signal: {db:.1f} dB, "
      "but {spread_db:.1f} dB for the spread alone"},
     {"output-offset-by-place",
-     "'{output}' (rms {rms:.3g}) has at each place nearly one value in all samples, with a spread of {spread:.2g} "
-     "around "
-     "it. SQNR counts that value as signal: {db:.1f} dB, but {spread_db:.1f} dB for the spread alone"},
+     "each element of '{output}' (RMS {rms:.3g}) stays near one value in all samples: the spread is {spread:.2g}. SQNR "
+     "counts that value as signal: {db:.1f} dB, but {spread_db:.1f} dB for the spread alone"},
     {"output-shapes-as-paddings",
      "the output_shape of {nodes} written as paddings, which all engines read the same way"},
     {"output-type-without-effect",
@@ -363,7 +361,8 @@ constexpr NoteTemplate kNotes[] = {
      "sensitivity was measured for the {measured} layers with the largest local errors; {others} more rank after them "
      "by local error"},
     {"sensitivities-of-the-worst",
-     "sensitivity was measured for the {measured} layers that cost the most on one sample; {others} more rank by that "
+     "sensitivity was measured on several samples for the {measured} worst layers; the other {others} are ranked by "
+     "one "
      "sample. ‹rank› measures all"},
     {"set-not-confirmed",
      "a set of {kept} kept items reached {claimed:.3f} of the limit in the search, but {measured:.3f} when it was "

@@ -93,6 +93,15 @@ TEST(OutputPart, MayLeaveOutAMask) {
     EXPECT_FALSE(parse_part(text)) << text;
   }
   EXPECT_EQ(settled(part, {}).below, 120) << "of a scalar, too";
+  const Tensor values = Tensor::of({4}, std::vector<float>{-9, -1, 1, 9});
+  const auto kept = [&](const char* text) {
+    const Tensor rest = slice_of(values, parse_part(text).value());
+    return std::vector<float>(rest.floats().begin(), rest.floats().end());
+  };
+  EXPECT_EQ(kept("y[abs<5]"), (std::vector<float>{0, -1, 1, 0}));
+  EXPECT_EQ(kept("y[>-5]"), (std::vector<float>{0, -1, 1, 9}));
+  EXPECT_EQ(kept("y[<5]"), (std::vector<float>{-9, -1, 1, 0}));
+  EXPECT_EQ(part_name(parse_part("y[:,4:][>-5]").value()), "y[:,4:][>-5]");
 }
 
 TEST(OutputPart, IsSettledByTheShape) {
@@ -118,7 +127,8 @@ TEST(OutputPart, HoldsTheElementsOfItsSlice) {
 
 TEST(OutputPart, IsGivenOutAndTakenBack) {
   for (const int opset : {9, 17}) {
-    for (const char* text : {"y[:,4:]", "y[:,[0,2:4,5]]", "y[abs<0.5]", "y[:,:4][abs<0.5]", "y[:,[1,3]][abs<0.5]"}) {
+    for (const char* text : {"y[:,4:]", "y[:,[0,2:4,5]]", "y[abs<0.5]", "y[:,:4][abs<0.5]", "y[:,[1,3]][abs<0.5]",
+                             "y[>-0.5]", "y[<0.5]"}) {
       const std::string graph = "g (float[1,6,4] x) => (float[1,6,4] y) { y = Relu (x) }";
       Model model = model_of(graph, {}, opset);
       const std::string before = model.proto.SerializeAsString();
@@ -239,12 +249,16 @@ TEST(OutputParts, AreWhatAMaskLeaves) {
   const NamedTensors mask{{"m", Tensor::of({9, 1}, std::vector<float>{0, -1e4F, 0, 0, 0, 0, 0, 0, -1e4F})}};
   const std::string network = "g (float[1,9,8] x) => (float[1,9,8] y) ";
   EXPECT_EQ(parts_of(network + "{ y = Add (x, m) }", sample, mask).size(), 1U);
-  EXPECT_TRUE(parts_of(network + "{ y = Add (x, m) }", sample, mask).front().starts_with("y[abs<"));
+  EXPECT_TRUE(parts_of(network + "{ y = Add (x, m) }", sample, mask).front().starts_with("y[>-"));
   // A Softmax, or a layer with weights, lets nothing of a mask through.
   EXPECT_EQ(parts_of(network + "{ a = Add (x, m) y = Softmax (a) }", sample, mask), Names{});
   // Constants of another use, and large values that are no constant.
   EXPECT_EQ(parts_of(network + "<float s = {640}> { g = Sigmoid (x) y = Mul (g, s) }", sample), Names{});
   EXPECT_EQ(parts_of(network + "<float s = {9}> { y = Add (x, s) }", sample), Names{});
+  // A percentage of which most are 100.
+  EXPECT_EQ(parts_of(network + "<float s = {100}, float k = {900}> { l = Mul (x, k) g = Softmax (l) y = Mul (g, s) }",
+                     sample),
+            Names{});
   EXPECT_EQ(parts_of(network + "{ y = Mul (x, s) }", sample,
                      {{"s", Tensor::of({9, 1}, std::vector<float>{1, 1, 1, 1, 1, 1, 20000, 1, 1})}}),
             Names{});
@@ -255,8 +269,8 @@ TEST(OutputParts, AreWhatAMaskLeaves) {
       {{"a", bell({1, 4, 8}, 1, 300)}, {"b", bell({1, 5, 8}, 2, 0.3F)}},
       {{"m", Tensor::of({5, 1}, std::vector<float>{0, -1e9F, 0, 0, 0})}});
   ASSERT_EQ(both.size(), 3U);
-  EXPECT_TRUE(both[0].starts_with("y[:,:4][abs<")) << both[0];
-  EXPECT_TRUE(both[1].starts_with("y[:,4:][abs<")) << both[1];
+  EXPECT_TRUE(both[0].starts_with("y[:,:4][>-")) << both[0];
+  EXPECT_TRUE(both[1].starts_with("y[:,4:][>-")) << both[1];
 }
 
 TEST(OutputParts, AreNoStatesOfARecurrentLayer) {

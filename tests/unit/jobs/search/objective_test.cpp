@@ -127,6 +127,17 @@ TEST(Labels, AShareOfNewSamplesNeedsRoom) {
   EXPECT_EQ(verdict_with(7, 0.9), Verdict::Bad);
 }
 
+TEST(Labels, SamplesThatRepeatOthersSayNothingOfNewOnes) {
+  const std::vector<std::int64_t> classes(100, 1);
+  LabelRequirement wanted{Labels::of_values(Tensor::of_int64({100}, classes)), 0, 1, 0.9};
+  wanted.confidence = 0.9;
+  const Tensor right = scores({0, 1});
+  std::vector<std::pair<Tensor, Tensor>> samples(100, {right, right});
+  std::fill_n(samples.begin(), 5, std::pair(right, scores({1, 0})));
+  EXPECT_EQ(judged(*label_objective(wanted, 100), samples).verdict, Verdict::Good);
+  EXPECT_EQ(judged(*label_objective(wanted, 100, 20), samples).verdict, Verdict::Bad);
+}
+
 TEST(Labels, TooFewSamplesAreRefusedWithHowManyItTakes) {
   const std::vector<std::int64_t> classes(10, 1);
   LabelRequirement wanted{Labels::of_values(Tensor::of_int64({10}, classes)), 0, 1, 0.9};
