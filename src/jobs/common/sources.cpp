@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -170,8 +171,9 @@ std::shared_ptr<const Runtime> Sources::gpu_of_rank() {
     return nullptr;
   };
   if (coming_runtime_.valid()) coming_runtime_.wait();  // two libraries are not loaded side by side
-  const std::size_t before = job_ranks().rank_on_machine();
-  if (before > 0 && before >= ask_driver().gpus.size()) return on_cpu("this machine has more ranks than GPUs");
+  const std::size_t before = job_ranks().rank_on_machine(), gpus = before == 0 ? 1 : ask_driver().gpus.size();
+  const bool bound = gpus == 1 && std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;  // a launcher gives each rank its own
+  if (before >= gpus && !bound) return on_cpu("this machine has more ranks than GPUs");
   try {
     return Runtime::load({}, of_rank({DeviceKind::Cuda, {}}));
   } catch (const Error& error) {

@@ -410,7 +410,9 @@ void Diagnosis::sensitivities() {
 }
 
 void Diagnosis::note_left_out() {
-  std::erase_if(report_.notes, [](const Note& note) { return note.code.starts_with("sensitivities-"); });
+  std::erase_if(report_.notes, [](const Note& note) {
+    return note.code == "sensitivities-of-the-worst" || note.code == "sensitivities-left-out";
+  });
   if (const auto left_out = sensitivities_->left_out()) note_once(*left_out);
 }
 
