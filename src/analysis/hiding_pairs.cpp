@@ -16,6 +16,7 @@
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
+#include "plan/round_node.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -164,7 +165,7 @@ std::vector<HidingPair> pairs_hiding(const SimulatedFile& file, const OutputPart
 }
 
 std::string hiding_text(const HidingPair& hiding, const OutputPart& part) {
-  const bool masked = part.below > 0 && hiding.step > part.below / 1024;
+  const bool masked = part.mask.exists() && hiding.step > part.mask.size / 1024;
   const char* const cure = masked ? "Quantize in front of the mask"
                                   : "Quantize its parts in front of the Concat, each with a scale of its own";
   return fmt::format(

@@ -21,6 +21,8 @@
 namespace vernier {
 namespace {
 
+constexpr const char* kInTheNext = "merged into the next layer, which is compared";
+
 /// Who reads a tensor of a simulated file.
 class Readers {
  public:
@@ -174,10 +176,10 @@ void match_by_name(const Subject& subject, const Model& simulated, const Readers
     }
     if (matches.pairs.size() == before) {
       const char* why = !layer.graph.empty()    ? "inside a body"
-                        : absorbed              ? "merged into the next layer, which is compared"
+                        : absorbed              ? kInTheNext
                         : twin == by_name.end() ? "no node or tensor of this name in the typed file"
                                                 : "its node in the typed file has no such output";
-      matches.missing.push_back(fmt::format("{}: {}", layer.name, why));
+      matches.missing.push_back({layer.name, why});
       matches.inside_bodies += layer.graph.empty() ? 0 : 1;
     }
   }
@@ -235,13 +237,7 @@ class StructuralMatch {
         merged(node);
       }
     }
-    std::erase_if(matches_.missing, [&](const std::string& text) {
-      // Names may hold ": " themselves: every text in front of one is a name that may have been found.
-      for (std::size_t end = text.find(": "); end != std::string::npos; end = text.find(": ", end + 1)) {
-        if (found_.contains(text.substr(0, end))) return true;
-      }
-      return false;
-    });
+    std::erase_if(matches_.missing, [&](const MissingLayer& one) { return found_.contains(one.layer); });
     matches_.missing.insert(matches_.missing.end(), in_the_next_.begin(), in_the_next_.end());
   }
 
@@ -300,7 +296,7 @@ class StructuralMatch {
     const auto known = layers_.find(layer);
     if (known == layers_.end() || (known->second->follows && !moves_)) return;
     found_.insert(layer);
-    in_the_next_.push_back(layer + ": merged into the next layer, which is compared");
+    in_the_next_.push_back({layer, kInTheNext});
   }
 
   std::string key_of_low(const onnx::NodeProto& node) const {
@@ -352,7 +348,7 @@ class StructuralMatch {
       for (std::size_t i = matches_.pairs.size(); i-- > 0;) {
         if (matches_.pairs[i].ref != node.input(0)) continue;
         found_.erase(matches_.layers[i]->name);
-        matches_.missing.push_back(matches_.layers[i]->name + ": merged into the next layer, which is compared");
+        matches_.missing.push_back({matches_.layers[i]->name, kInTheNext});
         paired_.erase(matches_.pairs[i].low);
         matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
         matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
@@ -377,26 +373,11 @@ class StructuralMatch {
   std::set<const onnx::NodeProto*> taken_;
   std::map<std::string, std::vector<const onnx::NodeProto*>> free_;  // nodes of the file by operator and inputs
   std::set<std::string> found_;
-  std::vector<std::string> in_the_next_;
+  std::vector<MissingLayer> in_the_next_;
 };
 
-/// Types of all tensors; shape inference knows nothing of Round, which changes no shape.
-std::map<std::string, ValueType> types_behind_rounds(const Model& simulated) {
-  Model plain = simulated;
-  for (onnx::NodeProto& node : *plain.proto.mutable_graph()->mutable_node()) {
-    if (node.domain() != kDomain || node.op_type() != "Round") continue;
-    const std::string input = node.input(0);
-    const std::string output = node.output(0);
-    node.Clear();
-    node.set_op_type("Identity");
-    node.add_input(input);
-    node.add_output(output);
-  }
-  return infer_types(plain);
-}
-
 void drop(LayerMatches& matches, std::size_t i, const std::string& why) {
-  matches.missing.push_back(fmt::format("{}: {}", matches.layers[i]->name, why));
+  matches.missing.push_back({matches.layers[i]->name, why});
   matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
   matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
 }
@@ -442,7 +423,7 @@ void drop_misnamed(const Subject& subject, const Model& simulated, LayerMatches&
     if (layer == subject.layers.end() || std::ranges::any_of(matches.pairs, taken)) continue;
     matches.pairs.push_back(right);
     matches.layers.push_back(&*layer);
-    std::erase_if(matches.missing, [&](const std::string& text) { return text.starts_with(layer->name + ": "); });
+    std::erase_if(matches.missing, [&](const MissingLayer& one) { return one.layer == layer->name; });
   }
 }
 
@@ -455,7 +436,7 @@ void drop_crossed(const Subject& subject, const Model& simulated, LayerMatches& 
 /// A file may hold a layer with more channels than the float model has, compute it in float64 or on integers.
 void drop_other_types(const Subject& subject, const Model& simulated, LayerMatches& matches) {
   const std::map<std::string, ValueType> ref = infer_types(subject.model);
-  const std::map<std::string, ValueType> low = types_behind_rounds(simulated);
+  const std::map<std::string, ValueType> low = infer_simulated_types(simulated);
   for (std::size_t i = matches.pairs.size(); i-- > 0;) {
     const auto a = ref.find(matches.pairs[i].ref);
     const auto b = low.find(matches.pairs[i].low);
@@ -479,6 +460,12 @@ Makers makers_in(const Model& model) {
     for (const std::string& output : node.output()) made_by[output] = &node;
   }
   return made_by;
+}
+
+std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing) {
+  std::vector<std::string> texts;
+  for (const MissingLayer& one : missing) texts.push_back(fmt::format("{}: {}", one.layer, one.why));
+  return texts;
 }
 
 LayerMatches match_layers(const Subject& subject, const Model& simulated, bool moves) {

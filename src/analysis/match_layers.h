@@ -11,20 +11,29 @@
 
 namespace vernier {
 
+/// A layer without a match, and why.
+struct MissingLayer {
+  std::string layer;
+  std::string why;
+};
+
 /// Layer outputs of the float model that the file has too: by tensor name, else by node name and output index, else by
 /// structure: the same operator on inputs that were matched. Tensors of other shapes or of float64 are not compared.
 /// When the file keeps a low version beside the float one, the node's own output is what the layer computed.
 struct LayerMatches {
   std::vector<Match> pairs;
   std::vector<const Layer*> layers;  // parallel
-  std::vector<std::string> missing;  // layers without a match, with the reason
-  std::size_t inside_bodies = 0;     // of these
-  std::size_t by_structure = 0;      // matched though names differ
+  std::vector<MissingLayer> missing;
+  std::size_t inside_bodies = 0;  // of these
+  std::size_t by_structure = 0;   // matched though names differ
 };
 
 /// The node of the main graph that makes each tensor. Valid while `model` is.
 using Makers = std::map<std::string, const onnx::NodeProto*>;
 Makers makers_in(const Model& model);
+
+/// "conv1: inside a body", for reports.
+std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing);
 
 /// `simulated`: the typed file as simulate_typed() makes it, of the same opset as subject.model. With `moves` also
 /// those that only move or select values.

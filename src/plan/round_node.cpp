@@ -92,4 +92,19 @@ onnx::NodeProto tf32_node(const std::string& input, const std::string& output) {
   return own_node("Tf32", input, output);
 }
 
+std::map<std::string, ValueType> infer_simulated_types(Model simulated) {
+  for_each_graph(*simulated.proto.mutable_graph(), [](onnx::GraphProto& graph) {
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      if (node.domain() != kDomain || node.op_type() != "Round") continue;
+      const std::string input = node.input(0);
+      node.clear_attribute();
+      node.clear_domain();
+      node.set_op_type("Identity");
+      node.clear_input();
+      node.add_input(input);
+    }
+  });
+  return infer_types(simulated);
+}
+
 }  // namespace vernier

@@ -5,8 +5,10 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 
+#include "model/model.h"
 #include "numerics/round.h"
 #include "vernier/format.h"
 
@@ -22,6 +24,8 @@ onnx::NodeProto round_node(const std::string& input, const std::string& output, 
                            std::int64_t slot = -1);
 /// Reads the attributes back.
 QuantParams round_params(const onnx::NodeProto& node);
+/// infer_types() of a simulated graph: ONNX does not know Round, whose result has the type of what it reads.
+std::map<std::string, ValueType> infer_simulated_types(Model simulated);
 
 /// Accumulate: X (float32), the sums of a convolution's products, and B (float32, one value for each index of dimension
 /// 1; empty: none) -> Y, what a kernel gives that keeps its sums in `format`, in front of its last rounding:

@@ -491,21 +491,6 @@ SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, s
   return simulated;
 }
 
-std::map<std::string, ValueType> infer_simulated_types(Model simulated) {
-  for_each_graph(*simulated.proto.mutable_graph(), [](onnx::GraphProto& graph) {
-    for (onnx::NodeProto& node : *graph.mutable_node()) {
-      if (node.domain() != kDomain || node.op_type() != "Round") continue;
-      const std::string input = node.input(0);
-      node.clear_attribute();
-      node.clear_domain();
-      node.set_op_type("Identity");
-      node.clear_input();
-      node.add_input(input);
-    }
-  });
-  return infer_types(simulated);
-}
-
 SimulatedFile without_roundings(const Model& typed, const Clamps& clamps) {
   return TypedSimulation(typed, /*rounds=*/false, {}, kOneCopyAbove, clamps).run();
 }

@@ -45,9 +45,6 @@ struct SimulatedFile {
 SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {},
                              std::size_t most_decoded = kOneCopyAbove);
 
-/// infer_types() of such a model: ONNX does not know Round, whose result has the type of what it reads.
-std::map<std::string, ValueType> infer_simulated_types(Model simulated);
-
 /// The ends of a pair's grid that bound values of the network itself, as a converter leaves a ReLU6 to the quantizer.
 struct Clamp {
   bool low = false, high = false;

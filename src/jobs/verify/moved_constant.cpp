@@ -7,6 +7,7 @@
 
 #include "analysis/axis_moves.h"
 #include "model/operator_traits.h"
+#include "plan/round_node.h"
 #include "plan/simulate_typed.h"
 
 namespace vernier {

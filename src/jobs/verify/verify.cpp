@@ -488,7 +488,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     warn({"nonfinite-inside", {{"layers", hidden.layers}, {"first", hidden.first}, {"operator", hidden.op_type}}});
   }
   report.compared = report.layers.size();
-  report.not_compared = matches.missing;
+  report.not_compared = texts_of(matches.missing);
   return report;
 }
 
