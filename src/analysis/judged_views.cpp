@@ -112,11 +112,11 @@ class PartMaker {
   void add() {
     std::string values = part_.output;
     if (!part_.all_places()) {
-      const std::string sliced = part_.below > 0 ? named("/sliced") : part_.name;
+      const std::string sliced = part_.mask.exists() ? named("/sliced") : part_.name;
       add_slice(sliced);
       values = sliced;
     }
-    if (part_.below > 0) add_below(values);
+    if (part_.mask.exists()) leave_out_mask(values);
   }
 
  private:
@@ -165,16 +165,17 @@ class PartMaker {
   }
 
   /// Of a NaN no comparison holds: it counts as 0 here, and the whole output tells it.
-  void add_below(const std::string& values) {
+  void leave_out_mask(const std::string& values) {
     if (default_opset(model_.proto) < kWhereExists) {
       throw Error(ErrorKind::Usage, fmt::format("'{}' needs opset 9 or newer", printable(part_.name)),
                   "raise the opset of the model");
     }
     const std::string sizes = named("/sizes"), kept = named("/kept");
-    const bool both = part_.side == MaskSide::Both, negative = part_.side == MaskSide::Negative;
+    const auto [size, side] = part_.mask;
+    const bool both = side == MaskSide::Both, negative = side == MaskSide::Negative;
     if (both) node("Abs", {values}, sizes);
-    const Tensor limit = Tensor::of({}, std::vector<float>{negative ? -part_.below : part_.below});
-    node(negative ? "Greater" : "Less", {both ? sizes : values, constant("/below", limit)}, kept);
+    const Tensor limit = Tensor::of({}, std::vector<float>{negative ? -size : size});
+    node(negative ? "Greater" : "Less", {both ? sizes : values, constant("/limit", limit)}, kept);
     node("Where", {kept, values, constant("/nothing", Tensor::of({}, std::vector<float>{0}))}, part_.name);
   }
 

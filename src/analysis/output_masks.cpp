@@ -80,12 +80,12 @@ std::optional<OutputMask> MaskSearch::found() const {
   // The smallest of the mask may be of either sign: all that was taken out lies above the ordinary values.
   const float least = std::min(std::abs(mask->low), std::abs(mask->high));
   const float between = std::sqrt(mask->ordinary) * std::sqrt(least);
-  OutputMask found{mask->low, mask->high, static_cast<double>(mask->count) / static_cast<double>(all), 0};
-  found.below = std::min(between, kFarBelow * mask->ordinary);
-  const float digit = std::pow(10.0F, std::floor(std::log10(found.below)) - 1);
-  found.below = std::ceil(found.below / digit) * digit;
-  if (mask->high < 0) found.side = MaskSide::Negative;
-  if (mask->low > 0) found.side = MaskSide::Positive;
+  OutputMask found{mask->low, mask->high, static_cast<double>(mask->count) / static_cast<double>(all)};
+  const float exact = std::min(between, kFarBelow * mask->ordinary);
+  const float digit = std::pow(10.0F, std::floor(std::log10(exact)) - 1);
+  found.limit.size = std::ceil(exact / digit) * digit;
+  if (mask->high < 0) found.limit.side = MaskSide::Negative;
+  if (mask->low > 0) found.limit.side = MaskSide::Positive;
   return found;
 }
 

@@ -30,8 +30,7 @@ MaskSuspect mask_suspect(const Model& model, const std::string& output);
 struct OutputMask {
   float low = 0, high = 0;  // ends of the values of the mask
   double share = 0;         // of all finite values
-  float below = 0;          // all other values are smaller in magnitude, or on the other side
-  MaskSide side = MaskSide::Both;
+  MaskLimit limit = {};
 };
 
 /// The values of a suspected output, and the mask among them.

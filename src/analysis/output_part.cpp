@@ -109,32 +109,32 @@ std::size_t opening_bracket(std::string_view text) {
 constexpr std::array<std::pair<MaskSide, std::string_view>, 3> kLimits{
     {{MaskSide::Both, "[abs<"}, {MaskSide::Negative, "[>-"}, {MaskSide::Positive, "[<"}}};
 
-/// Takes "[abs<100]", "[>-100]" or "[<100]" off the end of `text`: 100 and the side; 0 where it does not end so.
-std::pair<float, MaskSide> take_below(std::string& text) {
+/// Takes "[abs<100]", "[>-100]" or "[<100]" off the end of `text`; no mask where it does not end so.
+MaskLimit take_limit(std::string& text) {
   const std::size_t open = text.rfind('[');
   if (open == std::string::npos || open == 0 || !text.ends_with(']')) return {};
   for (const auto& [side, limit] : kLimits) {
     if (!std::string_view(text).substr(open).starts_with(limit)) continue;
     const char* const last = text.data() + text.size() - 1;
-    float below = 0;
-    const auto [end, error] = std::from_chars(text.data() + open + limit.size(), last, below);
-    if (error != std::errc{} || end != last || !(below > 0)) return {};
+    float size = 0;
+    const auto [end, error] = std::from_chars(text.data() + open + limit.size(), last, size);
+    if (error != std::errc{} || end != last || !(size > 0)) return {};
     text.resize(open);
-    return {below, side};
+    return {size, side};
   }
   return {};
 }
 
-std::string limit_text(const OutputPart& part) {
-  if (part.below <= 0) return {};
-  return fmt::format("{}{:g}]", kLimits.at(static_cast<std::size_t>(part.side)).second, part.below);
+std::string limit_text(const MaskLimit& mask) {
+  if (!mask.exists()) return {};
+  return fmt::format("{}{:g}]", kLimits.at(static_cast<std::size_t>(mask.side)).second, mask.size);
 }
 
 }  // namespace
 
 std::string part_name(const OutputPart& part) {
-  const std::string below = limit_text(part);
-  if (part.all_places() && part.below > 0) return part.output + below;
+  const std::string limit = limit_text(part.mask);
+  if (part.all_places() && part.mask.exists()) return part.output + limit;
   std::string text = part.output + (part.axis < 0 ? "[...," : "[");
   for (int i = 0; i < part.axis; ++i) text += ":,";
   if (part.places.empty()) {
@@ -146,14 +146,14 @@ std::string part_name(const OutputPart& part) {
     text += list_of(part.places);
   }
   for (int i = part.axis; i < -1; ++i) text += ",:";
-  return text + "]" + below;
+  return text + "]" + limit;
 }
 
 std::optional<OutputPart> parse_part(const std::string& text) {
   std::string sliced = text;
-  const auto [below, side] = take_below(sliced);
-  const OutputPart whole{text, sliced, 0, 0, std::nullopt, 1, {}, below, side};
-  const std::optional<OutputPart> otherwise = below > 0 ? std::optional(whole) : std::nullopt;
+  const MaskLimit mask = take_limit(sliced);
+  const OutputPart whole{text, sliced, 0, 0, std::nullopt, 1, {}, mask};
+  const std::optional<OutputPart> otherwise = mask.exists() ? std::optional(whole) : std::nullopt;
   if (!sliced.ends_with(']')) return otherwise;
   const std::size_t open = opening_bracket(sliced);
   if (open == std::string::npos || open == 0) return otherwise;
@@ -261,8 +261,8 @@ std::vector<float> values_at(const Tensor& output, const OutputPart& part, Shape
 Tensor slice_of(const Tensor& output, const OutputPart& part) {
   Shape shape;
   std::vector<float> values = values_at(output, part, shape);
-  if (part.below > 0) {
-    for (float& value : values) value = is_masked(value, part.below, part.side) ? 0 : value;
+  if (part.mask.exists()) {
+    for (float& value : values) value = part.mask.masks(value) ? 0 : value;
   }
   return Tensor::of(shape, values);
 }

@@ -18,12 +18,20 @@ namespace vernier {
 /// On which side of the ordinary values a mask lies.
 enum class MaskSide : std::uint8_t { Both, Negative, Positive };
 
-/// Whether a value is one of the mask: `below` in magnitude or more, on that side. A NaN is.
-inline bool is_masked(float value, float below, MaskSide side) {
-  if (side == MaskSide::Negative) return !(value > -below);
-  if (side == MaskSide::Positive) return !(value < below);
-  return !(std::abs(value) < below);
-}
+/// Where a mask begins.
+struct MaskLimit {
+  float size = 0;  // 0: there is no mask
+  MaskSide side = MaskSide::Both;
+
+  bool operator==(const MaskLimit&) const = default;
+  bool exists() const { return size > 0; }
+  /// Whether a value is one of the mask: that large or larger, on that side. A NaN is.
+  bool masks(float value) const {
+    if (side == MaskSide::Negative) return !(value > -size);
+    if (side == MaskSide::Positive) return !(value < size);
+    return !(std::abs(value) < size);
+  }
+};
 
 struct OutputPart {
   std::string name;    // "output0[:,4:]", "output0[:,7::3]", as given or as part_name() makes it
@@ -33,12 +41,11 @@ struct OutputPart {
   std::optional<std::int64_t> end;        // exclusive; absent: to the end
   std::int64_t step = 1;                  // >= 1
   std::vector<std::int64_t> places = {};  // along the axis, rising; not empty: these, and not begin, end and step
-  float below = 0;                        // above 0: values of a mask count as 0 (is_masked())
-  MaskSide side = MaskSide::Both;
+  MaskLimit mask = {};                    // values of it count as 0
 
   bool same_values(const OutputPart& other) const {
     return output == other.output && axis == other.axis && begin == other.begin && end == other.end &&
-           step == other.step && places == other.places && below == other.below && side == other.side;
+           step == other.step && places == other.places && mask == other.mask;
   }
   /// No slice: the parts of such outputs leave out values alone.
   bool all_places() const { return places.empty() && begin == 0 && !end && step == 1; }

@@ -244,8 +244,7 @@ struct Profile {
   PartAxis axis;
   std::vector<SegmentSums> places = {};
   bool usable = true;
-  float below = 0;  // above 0: of values that are no mask
-  MaskSide side = MaskSide::Both;
+  MaskLimit mask = {};  // left out of the sums
 
   void add(const Tensor& tensor) {
     const Shape& shape = tensor.shape();
@@ -268,7 +267,7 @@ struct Profile {
     for (std::size_t o = 0; o < outer; ++o) {
       for (SegmentSums& place : places) {
         for (std::size_t i = 0; i < inner; ++i, ++value) {
-          if (!std::isfinite(*value) || (below > 0 && is_masked(*value, below, side))) continue;
+          if (!std::isfinite(*value) || (mask.exists() && mask.masks(*value))) continue;
           place.energy += static_cast<double>(*value) * *value;
           place.count += 1;
         }
@@ -302,8 +301,7 @@ struct Profile {
     std::vector<OutputPart> found = axis.ends.empty() ? of_channels(name) : of_operands(name);
     if (axis.rounds > 0 && !found.empty()) found = repeated(std::move(found));
     for (OutputPart& part : found) {
-      part.below = below;
-      part.side = side;
+      part.mask = mask;
       part.name = part_name(part);
     }
     return found;
@@ -425,7 +423,7 @@ class PartSearch {
   void profile_beside_masks() {
     for (Candidate& candidate : candidates_) {
       for (Profile& profile : candidate.profiles) {
-        if (candidate.mask) profile = {profile.axis, {}, true, candidate.mask->below, candidate.mask->side};
+        if (candidate.mask) profile = {profile.axis, {}, true, candidate.mask->limit};
       }
     }
     run_over(kMostSamples, [&](const std::vector<Tensor>& got) {
@@ -459,7 +457,7 @@ class PartSearch {
     const std::size_t first = result.parts.size();
     for (const Profile& profile : candidate.profiles) {
       for (OutputPart& part : profile.parts(candidate.output)) {
-        const bool can = (part.step == 1 || opset >= kSliceSteps) && (part.below <= 0 || opset >= kWhere);
+        const bool can = (part.step == 1 || opset >= kSliceSteps) && (!part.mask.exists() || opset >= kWhere);
         if (can && result.parts.size() - first < kMostOutputParts) result.parts.push_back(std::move(part));
       }
     }
@@ -469,7 +467,7 @@ class PartSearch {
       result.notes.push_back({"output-measured-in-parts", {{"output", candidate.output}, {"parts", names}}});
     }
     if (!candidate.mask || opset < kWhere) return;
-    OutputPart rest{{}, candidate.output, 0, 0, std::nullopt, 1, {}, candidate.mask->below, candidate.mask->side};
+    OutputPart rest{{}, candidate.output, 0, 0, std::nullopt, 1, {}, candidate.mask->limit};
     rest.name = part_name(rest);
     result.notes.push_back({"output-holds-mask",
                             {{"output", candidate.output},

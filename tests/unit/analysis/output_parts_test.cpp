@@ -82,7 +82,7 @@ TEST(OutputPart, MayBePlacesThatAreNoSlice) {
 TEST(OutputPart, MayLeaveOutAMask) {
   const OutputPart part = parse_part("y[abs<120]").value();
   EXPECT_EQ(part.output, "y");
-  EXPECT_EQ(part.below, 120);
+  EXPECT_EQ(part.mask.size, 120);
   EXPECT_TRUE(part.all_places());
   EXPECT_EQ(part_name(part), "y[abs<120]");
   const OutputPart sliced = parse_part("y[:,4:][abs<1e+06]").value();
@@ -92,7 +92,7 @@ TEST(OutputPart, MayLeaveOutAMask) {
   for (const char* text : {"y[abs<]", "y[abs<-1]", "y[abs<0]", "y[abs<1x]", "[abs<1]"}) {
     EXPECT_FALSE(parse_part(text)) << text;
   }
-  EXPECT_EQ(settled(part, {}).below, 120) << "of a scalar, too";
+  EXPECT_EQ(settled(part, {}).mask.size, 120) << "of a scalar, too";
   const Tensor values = Tensor::of({4}, std::vector<float>{-9, -1, 1, 9});
   const auto kept = [&](const char* text) {
     const Tensor rest = slice_of(values, parse_part(text).value());
