@@ -39,6 +39,9 @@ struct Requirement {
 /// below 0.5, or of 1 and more.
 VERNIER_API void require_valid(const Requirement& requirement);
 
+/// Errors: Usage: below 0.5, or of 1 and more.
+VERNIER_API void require_confidence(double confidence);
+
 /// The same with limits that ask for `db` more: SQNR by db, errors with the power 10^(-db / 10) of what is allowed, so
 /// max-abs by 10^(-db / 20), and of a cosine C 1 - (1 - C) 10^(-db / 10).
 /// Errors: Usage: a negative or not finite number; of agreement, which has no power.

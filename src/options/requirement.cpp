@@ -78,17 +78,19 @@ std::span<const std::string_view> words_of(Metric /*which*/) {
   return kWords;
 }
 
+void require_confidence(double confidence) {
+  if (confidence >= 0.5 && confidence < 1) return;
+  throw Error(ErrorCode::BadValue, fmt::format("‹claim-confidence›: {} is not from 0.5 to below 1", confidence),
+              "‹claim-confidence› 0.9");
+}
+
 void require_valid(const Requirement& requirement) {
   const MetricRow& row = row_of(requirement.metric);
   const auto refuse = [&row](const std::string& why, const std::string& hint = {}) {
     throw Error(ErrorCode::BadValue, fmt::format("‹{}›: {}", row.word, why), hint);
   };
   if (requirement.limits.empty()) refuse("no limit");
-  if (!(requirement.confidence >= 0.5 && requirement.confidence < 1)) {
-    throw Error(ErrorCode::BadValue,
-                fmt::format("‹claim-confidence›: {} is not from 0.5 to below 1", requirement.confidence),
-                "‹claim-confidence› 0.9");
-  }
+  require_confidence(requirement.confidence);
   std::set<std::string> seen;
   for (const Limit& limit : requirement.limits) {
     if (!(limit.value >= row.least && limit.value <= row.most)) {

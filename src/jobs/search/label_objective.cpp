@@ -18,6 +18,7 @@
 #include "tasks/ranks.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
+#include "vernier/requirement.h"
 #include "vernier/search_options.h"
 #include "vernier/tensor.h"
 
@@ -48,18 +49,14 @@ std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const Sample
   return labels;
 }
 
-/// Whether `right` of `all` samples show the share that is wanted, as surely as it is wanted.
+/// Whether this share of right samples shows the one that is wanted, as surely as it is wanted.
 bool shows(const LabelRequirement& wanted, double share, std::size_t distinct) {
   const double sure = wanted.confidence > 0.5 ? share_above(share, distinct, wanted.confidence) : share;
   return sure >= wanted.min_share - 1e-9;
 }
 
 void require_enough(const LabelRequirement& wanted, std::size_t samples) {
-  if (wanted.confidence < 0.5 || wanted.confidence >= 1) {
-    throw Error(ErrorCode::BadValue,
-                fmt::format("‹claim-confidence›: {} is not from 0.5 to below 1", wanted.confidence),
-                "‹claim-confidence› 0.9");
-  }
+  require_confidence(wanted.confidence);
   if (wanted.confidence <= 0.5 || samples == 0 || shows(wanted, 1, samples)) return;
   constexpr std::size_t kMost = 1U << 20U;
   std::size_t enough = samples;

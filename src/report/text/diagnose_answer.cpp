@@ -28,27 +28,6 @@
 namespace vernier {
 namespace {
 
-std::string kept_text(const DiagnoseReport& report) {
-  const KeptSetReport& kept = *report.kept;
-  if (kept.ladder) return raised_text(kept);
-  std::string text = fmt::format("{} of {} in {}", kept.layers.size(), plural(lowered_layers(report), "layer"),
-                                 format_title(report.high));
-  if (kept.total_macs > 0) {
-    text += fmt::format(" ({} of the multiply-accumulates)",
-                        percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
-  }
-  return text;
-}
-
-/// Below this share of the multiply-accumulates a low format is not what most of the network runs in.
-constexpr double kMostOfTheWork = 0.9;
-
-/// Whether a good part of the network stays high although everything that can be is lowered.
-bool lowers_a_part(const DiagnoseReport& report) {
-  return report.work && report.work->total_macs > 0 &&
-         static_cast<double>(report.work->macs) < kMostOfTheWork * static_cast<double>(report.work->total_macs);
-}
-
 /// How a run that was cut short goes on. `what_for`: "to get a certified set"; may be empty.
 std::string same_command(const DiagnoseReport& report, const std::string& what_for = {}) {
   const bool resumes = report.kept && !report.kept->journal.empty() && !report.kept->resumed;
@@ -457,27 +436,6 @@ void say_given_file(const DiagnoseReport& report, Answer& answer) {
 }
 
 }  // namespace
-
-std::string raised_text(const KeptSetReport& kept) {
-  std::size_t all = 0;
-  for (const RungReport& rung : kept.ladder->rungs) all += rung.layers;
-  std::vector<std::string> parts;
-  for (const RungReport& rung : kept.ladder->rungs) {
-    const auto count = std::ranges::count(kept.ladder->raised, rung.format, &RaisedLayer::format);
-    if (count == 0) continue;
-    parts.push_back(fmt::format("{}{} in {}", count, parts.empty() ? " of " + plural(all, "layer") : "",
-                                format_title(rung.format)));
-  }
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  }
-  if (kept.total_macs > 0) {
-    text += fmt::format(" ({} of the multiply-accumulates)",
-                        percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
-  }
-  return text;
-}
 
 Answer answer_of(const DiagnoseReport& report) {
   Answer answer = answer_with_sums(report);

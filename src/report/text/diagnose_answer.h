@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "vernier/report/diagnose.h"
-#include "vernier/report/kept_set.h"
 
 namespace vernier {
 
@@ -25,9 +24,6 @@ struct Answer {
   }
   void then(std::string advice, std::string command = {}) { steps.push_back({std::move(advice), std::move(command)}); }
 };
-
-/// "3 of 20 layers in uint16 and 1 in float16 (12 % of the multiply-accumulates)", of a ladder.
-std::string raised_text(const KeptSetReport& kept);
 
 Answer answer_of(const DiagnoseReport& report);
 

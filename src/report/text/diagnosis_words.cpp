@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "base/text.h"
 #include "report/text/figures.h"
@@ -12,6 +14,18 @@
 #include "vernier/requirement.h"
 
 namespace vernier {
+namespace {
+
+/// Below this share of the multiply-accumulates a low format is not what most of the network runs in.
+constexpr double kMostOfTheWork = 0.9;
+
+std::string share_of_work(const KeptSetReport& kept) {
+  if (kept.total_macs <= 0) return {};
+  return fmt::format(" ({} of the multiply-accumulates)",
+                     percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
+}
+
+}  // namespace
 
 const char* program_of(const DiagnoseReport& report) {
   return report.job == DiagnosisJob::Fix ? "vernier fix" : "vernier diagnose";
@@ -20,6 +34,11 @@ const char* program_of(const DiagnoseReport& report) {
 std::string all_low_text(const DiagnoseReport& report) {
   const std::string low = low_text(report);
   return report.excluded == 0 ? low : fmt::format("{} except {}", low, plural(report.excluded, "excluded layer"));
+}
+
+bool lowers_a_part(const DiagnoseReport& report) {
+  return report.work && report.work->total_macs > 0 &&
+         static_cast<double>(report.work->macs) < kMostOfTheWork * static_cast<double>(report.work->total_macs);
 }
 
 std::string lowered_share(const DiagnoseReport& report) {
@@ -70,6 +89,30 @@ std::string low_text(const DiagnoseReport& report) { return formats_text(report.
 
 const char* all_of_them(const DiagnoseReport& report) {
   return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
+}
+
+std::string raised_text(const KeptSetReport& kept) {
+  std::size_t all = 0;
+  for (const RungReport& rung : kept.ladder->rungs) all += rung.layers;
+  std::vector<std::string> parts;
+  for (const RungReport& rung : kept.ladder->rungs) {
+    const auto count = std::ranges::count(kept.ladder->raised, rung.format, &RaisedLayer::format);
+    if (count == 0) continue;
+    parts.push_back(fmt::format("{}{} in {}", count, parts.empty() ? " of " + plural(all, "layer") : "",
+                                format_title(rung.format)));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  return text + share_of_work(kept);
+}
+
+std::string kept_text(const DiagnoseReport& report) {
+  const KeptSetReport& kept = *report.kept;
+  if (kept.ladder) return raised_text(kept);
+  return fmt::format("{} of {} in {}{}", kept.layers.size(), plural(lowered_layers(report), "layer"),
+                     format_title(report.high), share_of_work(kept));
 }
 
 }  // namespace vernier

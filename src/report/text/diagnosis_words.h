@@ -6,6 +6,7 @@
 
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
 
 namespace vernier {
 
@@ -21,11 +22,18 @@ std::string all_low_text(const DiagnoseReport& report);
 /// "INT8", "INT8 and FP16": what all-low means in this report.
 std::string low_text(const DiagnoseReport& report);
 
+/// Whether a good part of the network stays high although everything that can be is lowered.
+bool lowers_a_part(const DiagnoseReport& report);
 /// " (0.3 % of the multiply-accumulates, 1 % of the weight bytes)": the share that everything low lowers; empty if
 /// it is most of the work.
 std::string lowered_share(const DiagnoseReport& report);
 /// "; 2 recurrent layers stay in FP32": what does the rest of the work, and what could not be lowered.
 std::string not_lowered(const DiagnoseReport& report);
+
+/// "3 of 20 layers in UINT16 and 1 in FP16 (12 % of the multiply-accumulates)", of a ladder.
+std::string raised_text(const KeptSetReport& kept);
+/// "3 of 20 layers in FP32 (12 % of the multiply-accumulates)". `report.kept` must be there.
+std::string kept_text(const DiagnoseReport& report);
 
 /// The stricter limit of a search with margin: "20.3 dB", or "93 % of the allowed error" if that is not one number.
 /// `report.kept` must be there.
