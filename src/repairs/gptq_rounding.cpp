@@ -169,22 +169,29 @@ std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& 
   return chosen;
 }
 
-/// What may be gained by a layer, for its work; one that was not ranked does less damage than those that were.
-double worth_of(const Candidate& candidate, const Network& network) {
-  if (network.damage == nullptr) return 1 / candidate.work;
-  const std::string& layer = candidate.layer.layer->name;
-  const auto damage = network.damage->find(layer);
+/// What may be gained by each layer, for its work; one that was not ranked does less damage than those that were.
+std::map<const Candidate*, double> worths_of(const std::vector<Candidate>& candidates, const Network& network) {
+  std::map<const Candidate*, double> worths;
   double least = std::numeric_limits<double>::infinity();
-  for (const auto& [name, share] : *network.damage) least = std::min(least, share);
-  return (damage == network.damage->end() ? least / 2 : damage->second) * network.weight_share.at(layer) /
-         candidate.work;
+  if (network.damage != nullptr) {
+    for (const auto& [name, share] : *network.damage) least = std::min(least, share);
+  }
+  for (const Candidate& candidate : candidates) {
+    double& worth = worths[&candidate] = 1 / candidate.work;
+    if (network.damage == nullptr) continue;
+    const std::string& layer = candidate.layer.layer->name;
+    const auto damage = network.damage->find(layer);
+    worth *= (damage == network.damage->end() ? least / 2 : damage->second) * network.weight_share.at(layer);
+  }
+  return worths;
 }
 
 /// Those that fit into the limit together, the most worthwhile first; 0: all.
 std::set<std::string> within(const std::vector<Candidate>& candidates, const Network& network, double limit) {
   std::vector<const Candidate*> order;
   for (const Candidate& candidate : candidates) order.push_back(&candidate);
-  std::ranges::stable_sort(order, std::greater(), [&](const Candidate* one) { return worth_of(*one, network); });
+  const std::map<const Candidate*, double> worths = worths_of(candidates, network);
+  std::ranges::stable_sort(order, std::greater(), [&](const Candidate* one) { return worths.at(one); });
   std::set<std::string> chosen;
   double spent = 0;
   for (const Candidate* candidate : order) {

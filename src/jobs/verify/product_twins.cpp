@@ -250,8 +250,9 @@ class Pairing {
         if (packed ? row + ref->rows > low.rows : row > 0) continue;
         const std::size_t count = packed ? ref->rows : low.rows;
         const Sketch of_low = sketch(simulated_, low, row, count);
+        const Tensor wanted = initializer(float_model_, ref->weight.name).value();
         for (std::size_t first = 0; first + count <= ref->rows; first += count) {
-          const double likeness = of_low.likeness(sketch(float_model_, *ref, first, count));
+          const double likeness = of_low.likeness({*ref, wanted, first, count});
           if (likeness < most) continue;
           most = likeness;
           best = {ref, first, count};
