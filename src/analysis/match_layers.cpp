@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <numeric>
 #include <set>
-#include <string_view>
 
 #include "analysis/crossed_matches.h"
-#include "analysis/misnamed_matches.h"
+#include "analysis/structural_match.h"
+#include "analysis/value_matches.h"
 #include "base/elements.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
@@ -20,76 +20,6 @@
 
 namespace vernier {
 namespace {
-
-constexpr const char* kInTheNext = "merged into the next layer, which is compared";
-
-/// Who reads a tensor of a simulated file.
-class Readers {
- public:
-  explicit Readers(const Model& simulated) {
-    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-      const std::set<std::string> inputs(node.input().begin(), node.input().end());
-      for (const std::string& input : inputs) of_[input].push_back(&node);
-    }
-    for (const onnx::ValueInfoProto& output : simulated.proto.graph().output()) outputs_.insert(output.name());
-  }
-
-  /// The only node that reads `tensor`; null where several do, or none.
-  const onnx::NodeProto* only_node(const std::string& tensor) const {
-    const auto found = of_.find(tensor);
-    return found == of_.end() || found->second.size() != 1 ? nullptr : found->second.front();
-  }
-  /// Null as well where it is an output of the graph.
-  const onnx::NodeProto* only(const std::string& tensor) const {
-    return outputs_.contains(tensor) ? nullptr : only_node(tensor);
-  }
-
-  /// The tensor of the file that a simulated node writes, behind the Round that simulate_typed put there.
-  std::string rounded_name(const std::string& tensor) const {
-    const auto found = tensor.ends_with("/unrounded") ? of_.find(tensor) : of_.end();
-    if (found == of_.end()) return tensor;
-    for (const onnx::NodeProto* node : found->second) {
-      if (node->domain() == kDomain && node->op_type() == "Round" && node->input(0) == tensor) return node->output(0);
-    }
-    return tensor;
-  }
-
-  bool any_of_type(const std::string& tensor, const std::string& op_type) const {
-    const auto found = of_.find(tensor);
-    return found != of_.end() &&
-           std::ranges::any_of(found->second, [&](const auto* node) { return node->op_type() == op_type; });
-  }
-
-  /// What readers of `tensor` get in the file: behind the only Round or Q/DQ pair that reads it, if nothing else does,
-  /// else the tensor. Pairs of types that Round does not know, such as uint16, are left as they are in the file.
-  std::string as_read(const std::string& tensor) const {
-    const onnx::NodeProto* reader = only(tensor);
-    if (reader == nullptr) return tensor;
-    if (reader->domain() == kDomain && reader->op_type() == "Round") return reader->output(0);
-    if (!is_quantization(*reader, "QuantizeLinear")) return tensor;
-    const onnx::NodeProto* dequantizer = only(reader->output(0));
-    if (dequantizer == nullptr || !is_quantization(*dequantizer, "DequantizeLinear")) return tensor;
-    return dequantizer->output(0);
-  }
-
- private:
-  std::map<std::string, std::vector<const onnx::NodeProto*>> of_;
-  std::set<std::string> outputs_;
-};
-
-/// Nodes that only round or rename, and a shield of ours.
-bool transparent(const onnx::NodeProto& node) {
-  return node.domain() == kDomain || is_onnx(node, "Identity") || has(node, Trait::ChangesType) ||
-         (is_onnx(node, "Sum") && node.input_size() == 1);
-}
-
-std::string base_of(const Makers& made_by, std::string tensor) {
-  for (auto made = made_by.find(tensor); made != made_by.end() && transparent(*made->second);
-       made = made_by.find(tensor)) {
-    tensor = made->second->input(0);
-  }
-  return tensor;
-}
 
 /// Nodes of one name need not be twins: names that files leave out are made from places, which differ from file to
 /// file. Then the one of the low model reads something else than what it has under the names that the other reads.
@@ -112,13 +42,13 @@ std::set<std::string> normalized(const Model& model) {
 
 /// A BatchNormalization that the file keeps behind `tensor` and the float model, whose exporter folded it, does not
 /// have: what it makes is what the float layer makes.
-std::string behind_kept_norm(const std::set<std::string>& normalized, const Readers& readers, const std::string& ref,
-                             const std::string& tensor) {
+std::string behind_kept_norm(const std::set<std::string>& normalized, const SimulatedReaders& readers,
+                             const std::string& ref, const std::string& tensor) {
   const onnx::NodeProto* only = normalized.contains(ref) ? nullptr : readers.only_node(tensor);
   return only != nullptr && only->op_type() == "BatchNormalization" ? only->output(0) : tensor;
 }
 
-void match_by_name(const Subject& subject, const Model& simulated, const Readers& readers, bool moves,
+void match_by_name(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
                    LayerMatches& matches) {
   std::map<std::string, const onnx::NodeProto*> by_name;
   std::map<std::string, std::string> produced;  // by which operator
@@ -176,7 +106,7 @@ void match_by_name(const Subject& subject, const Model& simulated, const Readers
     }
     if (matches.pairs.size() == before) {
       const char* why = !layer.graph.empty()    ? "inside a body"
-                        : absorbed              ? kInTheNext
+                        : absorbed              ? kMergedIntoNext
                         : twin == by_name.end() ? "no node or tensor of this name in the typed file"
                                                 : "its node in the typed file has no such output";
       matches.missing.push_back({layer.name, why});
@@ -185,245 +115,74 @@ void match_by_name(const Subject& subject, const Model& simulated, const Readers
   }
 }
 
-/// Matches what names do not: operator by operator, from matched inputs on.
-class StructuralMatch {
- public:
-  StructuralMatch(const Subject& subject, const Model& simulated, const Readers& readers, bool moves,
-                  LayerMatches& matches)
-      : subject_(subject),
-        simulated_(simulated),
-        simulated_readers_(readers),
-        moves_(moves),
-        matches_(matches),
-        made_by_(makers_in(simulated)) {
-    for (const onnx::TensorProto& tensor : simulated.proto.graph().initializer()) low_constants_.insert(tensor.name());
-    for (const onnx::TensorProto& tensor : subject.model.proto.graph().initializer()) constants_.insert(tensor.name());
-    for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
-      for (const std::string& input : node.input()) readers_[input].push_back(&node);
-    }
-    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-      if (transparent(node)) continue;
-      for (const std::string& input : node.input()) low_readers_[base_of(input)].push_back(&node);
-    }
-    for (const Layer& layer : subject.layers) layers_[layer.name] = &layer;
-    for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) twin_[input.name()] = input.name();
-    for (const Match& match : matches.pairs) {
-      paired_.insert(match.low);
-      twin_[match.ref] = base_of(match.low);
-      if (const auto made = made_by_.find(base_of(match.low)); made != made_by_.end()) taken_.insert(made->second);
-    }
-    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-      if (!transparent(node) && !taken_.contains(&node)) free_[key_of_low(node)].push_back(&node);
-    }
-  }
-
-  void run() {
-    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
-      if (node.output_size() == 0 || twin_.contains(node.output(0))) continue;
-      if (const onnx::NodeProto* low = holds_activation_behind(node)) {
-        twin_[node.output(0)] = low->output(0);
-        in_the_next(node.name());
-        continue;
-      }
-      const std::optional<std::string> key = key_of_ref(node);
-      if (!key) continue;
-      const auto found = free_.find(*key);
-      if (found != free_.end() && !found->second.empty()) {
-        const auto nearest = nearest_twin(node, found->second);
-        const onnx::NodeProto& low = **nearest;
-        found->second.erase(nearest);
-        for (int i = 0; i < node.output_size() && i < low.output_size(); ++i) pair(node, node.output(i), low.output(i));
-      } else {
-        merged(node);
-      }
-    }
-    std::erase_if(matches_.missing, [&](const MissingLayer& one) { return found_.contains(one.layer); });
-    matches_.missing.insert(matches_.missing.end(), in_the_next_.begin(), in_the_next_.end());
-  }
-
- private:
-  std::string base_of(const std::string& tensor) const { return vernier::base_of(made_by_, tensor); }
-
-  /// The node of the file that computes `node` and writes what the activation behind it makes: that activation was
-  /// dropped, because the quantizer behind does its work, and its tensor is matched already.
-  const onnx::NodeProto* holds_activation_behind(const onnx::NodeProto& node) const {
-    const auto readers = readers_.find(node.output(0));
-    if (readers == readers_.end() || readers->second.size() != 1) return nullptr;
-    const onnx::NodeProto& reader = *readers->second.front();
-    if (!has(reader, Trait::Clips)) return nullptr;
-    const auto twin = twin_.find(reader.output(0));
-    if (twin == twin_.end()) return nullptr;
-    const auto made = made_by_.find(twin->second);
-    return made != made_by_.end() && made->second->op_type() == node.op_type() ? made->second : nullptr;
-  }
-
-  /// Of nodes on the same inputs, such as the products for queries, keys and values, the one whose attributes and
-  /// constants are nearest to those of `node`.
-  std::vector<const onnx::NodeProto*>::const_iterator nearest_twin(
-      const onnx::NodeProto& node, const std::vector<const onnx::NodeProto*>& lows) const {
-    if (lows.size() == 1) return lows.begin();
-    std::vector<double> distances;
-    for (const onnx::NodeProto* low : lows) distances.push_back(distance(node, *low));
-    return lows.begin() + (std::ranges::min_element(distances) - distances.begin());
-  }
-
-  double distance(const onnx::NodeProto& node, const onnx::NodeProto& low) const {
-    constexpr double kOtherAttribute = 100, kOtherShape = 10, kMostOfValues = 2;
-    double sum = 0;
-    for (const onnx::AttributeProto& wanted : node.attribute()) {
-      const onnx::AttributeProto* held = find_attribute(low, wanted.name());
-      if (held != nullptr && held->SerializeAsString() != wanted.SerializeAsString()) sum += kOtherAttribute;
-    }
-    for (int i = 0; i < node.input_size() && i < low.input_size(); ++i) {
-      const auto wanted = initializer(subject_.model, node.input(i));
-      const auto held = wanted ? initializer(simulated_, base_of(low.input(i))) : std::nullopt;
-      if (!held) continue;
-      if (wanted->shape() != held->shape()) {
-        sum += kOtherShape;
-      } else if (wanted->dtype() == Dtype::Float32 && held->dtype() == Dtype::Float32) {
-        ErrorStats error;
-        accumulate_error(wanted->floats(), held->floats(), error);
-        sum += std::min(error.error_energy / std::max(error.ref_energy, 1e-30), kMostOfValues);
-      } else if (!std::ranges::equal(wanted->bytes(), held->bytes())) {
-        sum += kOtherAttribute;  // indices, axes
-      }
-    }
-    return sum;
-  }
-
-  /// Says that `layer` is not compared because the file computes it within the layer behind.
-  void in_the_next(const std::string& layer) {
-    const auto known = layers_.find(layer);
-    if (known == layers_.end() || (known->second->follows && !moves_)) return;
-    found_.insert(layer);
-    in_the_next_.push_back({layer, kInTheNext});
-  }
-
-  std::string key_of_low(const onnx::NodeProto& node) const {
-    std::string key = node.op_type();
-    for (const std::string& input : node.input()) {
-      key += '\n' + (input.empty() || low_constants_.contains(base_of(input)) ? "#" : base_of(input));
-    }
-    return key;
-  }
-
-  std::optional<std::string> key_of_ref(const onnx::NodeProto& node) const {
-    std::string key = node.op_type();
-    for (const std::string& input : node.input()) {
-      if (input.empty() || constants_.contains(input)) {
-        key += "\n#";
-        continue;
-      }
-      const auto twin = twin_.find(input);
-      if (twin == twin_.end()) return std::nullopt;
-      key += '\n' + twin->second;
-    }
-    return key;
-  }
-
-  void pair(const onnx::NodeProto& node, const std::string& ref, const std::string& low) {
-    twin_[ref] = low;
-    const auto layer = layers_.find(node.name());
-    if (layer == layers_.end() || (layer->second->follows && !moves_)) return;
-    if (std::ranges::find(layer->second->outputs, ref) == layer->second->outputs.end()) return;
-    const std::string rounded = simulated_readers_.rounded_name(low);
-    if (!paired_.insert(rounded).second) return;  // something else is compared with it
-    matches_.pairs.push_back({ref, rounded});
-    matches_.layers.push_back(layer->second);
-    matches_.by_structure += found_.insert(node.name()).second ? 1 : 0;
-  }
-
-  /// A node that the file merged into the one before it: a folded BatchNormalization moves the match of its Conv, a
-  /// dropped activation is where the Round behind it is.
-  void merged(const onnx::NodeProto& node) {
-    const bool clips = has(node, Trait::Clips);
-    if ((!clips && node.op_type() != "BatchNormalization") || readers_[node.input(0)].size() != 1) return;
-    const auto twin = twin_.find(node.input(0));
-    if (twin == twin_.end()) return;
-    const std::string low = twin->second;
-    // The file has one of its own behind, which was matched to something else.
-    const auto kept = low_readers_.find(low);
-    if (!clips && kept != low_readers_.end() && kept->second.front()->op_type() == node.op_type()) return;
-    if (!clips) {
-      for (std::size_t i = matches_.pairs.size(); i-- > 0;) {
-        if (matches_.pairs[i].ref != node.input(0)) continue;
-        found_.erase(matches_.layers[i]->name);
-        matches_.missing.push_back({matches_.layers[i]->name, kInTheNext});
-        paired_.erase(matches_.pairs[i].low);
-        matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
-        matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
-      }
-    }
-    pair(node, node.output(0), clips ? simulated_readers_.as_read(low) : low);
-    twin_[node.output(0)] = low;
-  }
-
-  const Subject& subject_;
-  const Model& simulated_;
-  const Readers& simulated_readers_;
-  const bool moves_;
-  LayerMatches& matches_;
-  Makers made_by_;                                                          // of the file
-  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;      // of the float model
-  std::map<std::string, std::vector<const onnx::NodeProto*>> low_readers_;  // of the file, through transparent nodes
-  std::map<std::string, const Layer*> layers_;
-  std::set<std::string> constants_, low_constants_;
-  std::map<std::string, std::string> twin_;  // float tensor -> what the file computes there
-  std::set<std::string> paired_;             // tensors of the file that are compared
-  std::set<const onnx::NodeProto*> taken_;
-  std::map<std::string, std::vector<const onnx::NodeProto*>> free_;  // nodes of the file by operator and inputs
-  std::set<std::string> found_;
-  std::vector<MissingLayer> in_the_next_;
-};
-
 void drop(LayerMatches& matches, std::size_t i, const std::string& why) {
   matches.missing.push_back({matches.layers[i]->name, why});
   matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
   matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
-bool gives_truths(const onnx::NodeProto& node) {
-  static const std::set<std::string_view> kOperators = {
-      "And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"};
-  return of_onnx(node) && kOperators.contains(node.op_type());
-}
+/// Whether tensors of one name may be no twins: another operator makes the one of the file, from other inputs.
+class NameCheck {
+ public:
+  NameCheck(const Subject& subject, const Model& simulated, const LayerMatches& matches)
+      : ref_made_(makers_in(subject.model)), low_made_(makers_in(simulated)), matches_(matches) {
+    for (const Match& match : matches.pairs) twins_.emplace(match.ref, base_of(low_made_, match.low));
+  }
 
-/// Exporters number tensors, each in its own order. Where that shows, names of tensors tell nothing of another
-/// operator.
-void drop_renumbered(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  bool doubtful(std::size_t i) const {
+    const auto ref = ref_made_.find(matches_.pairs[i].ref);
+    const auto low = low_made_.find(base_of(low_made_, matches_.pairs[i].low));
+    if (ref == ref_made_.end() || low == low_made_.end()) return false;
+    if (low->second->op_type() == ref->second->op_type()) return !reads_twins(*ref->second, *low->second);
+    // A product that took over what follows it in the float model.
+    return !has(*low->second, Trait::Weighted | Trait::Quantizes | Trait::ComputesOnCodes) &&
+           !matches_.layers[i]->traits.any(Trait::Clips);
+  }
+
+ private:
+  bool reads_twins(const onnx::NodeProto& ref, const onnx::NodeProto& low) const {
+    return std::ranges::all_of(ref.input(), [&](const std::string& input) {
+      const auto twin = twins_.find(input);
+      return twin == twins_.end() || std::ranges::any_of(low.input(), [&](const std::string& read) {
+               return base_of(low_made_, read) == twin->second;
+             });
+    });
+  }
+
+  const Makers ref_made_, low_made_;
+  const LayerMatches& matches_;
+  std::map<std::string, std::string> twins_;  // of the float model -> what the file computes
+};
+
+/// Takes matches by value where names may be wrong and values explain more, else drops those names that values
+/// contradict: the tensor holds what another layer makes.
+void doubt_names(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
+                 LayerMatches& matches) {
+  constexpr double kAgreesDb = 20;
+  const NameCheck check(subject, simulated, matches);
+  std::set<std::size_t> doubtful;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    if (check.doubtful(i)) doubtful.insert(i);
+  }
+  if (doubtful.empty()) return;
+  ValueMatches values(subject, simulated, readers);
+  if (!values.fits()) return;
+  LayerMatches by_value = values.matches(moves);
+  const std::vector<double> named = values.agreement(matches), valued = values.agreement(by_value);
+  const auto sum = [](const std::vector<double>& all) { return std::accumulate(all.begin(), all.end(), 0.0); };
+  if (sum(valued) > sum(named)) {
+    matches = std::move(by_value);
+    return;
+  }
   const Makers made_by = makers_in(simulated);
-  const auto maker = [&](const Match& match) {
-    const auto made = made_by.find(base_of(made_by, match.low));
-    return made == made_by.end() ? nullptr : made->second;
-  };
-  const bool truths = std::ranges::any_of(matches.pairs, [&](const Match& match) {
-    const onnx::NodeProto* const made = maker(match);
-    return made != nullptr && gives_truths(*made);
-  });
-  if (!truths && crossed_matches(subject.model.proto.graph(), simulated.proto.graph(), matches.pairs).empty()) return;
-  for (std::size_t i = matches.pairs.size(); i-- > 0;) {
-    const onnx::NodeProto* const made = maker(matches.pairs[i]);
-    if (made == nullptr || made->op_type() == matches.layers[i]->op_type) continue;
-    drop(matches, i, "its tensor's name is another operator's in the typed file");
+  std::map<std::string, std::string> held;  // by what the file computes
+  for (std::size_t i = 0; i < by_value.pairs.size(); ++i) {
+    if (valued[i] >= kAgreesDb) held.emplace(base_of(made_by, by_value.pairs[i].low), by_value.pairs[i].ref);
   }
-}
-
-/// Their layers are matched with what has their values.
-void drop_misnamed(const Subject& subject, const Model& simulated, LayerMatches& matches) {
-  const MisnamedMatches misnamed = find_misnamed(subject, simulated, matches);
-  for (auto i = misnamed.wrong.rbegin(); i != misnamed.wrong.rend(); ++i) {
+  for (auto i = doubtful.rbegin(); i != doubtful.rend(); ++i) {
+    const auto other = held.find(base_of(made_by, matches.pairs[*i].low));
+    if (named[*i] >= kAgreesDb || other == held.end() || other->second == matches.pairs[*i].ref) continue;
     drop(matches, *i, "its tensor's name is another one's in the typed file");
-  }
-  for (const Match& right : misnamed.right) {
-    const auto taken = [&](const Match& match) { return match.ref == right.ref || match.low == right.low; };
-    const auto makes = [&](const Layer& layer) {
-      return std::ranges::find(layer.outputs, right.ref) != layer.outputs.end();
-    };
-    const auto layer = std::ranges::find_if(subject.layers, makes);
-    if (layer == subject.layers.end() || std::ranges::any_of(matches.pairs, taken)) continue;
-    matches.pairs.push_back(right);
-    matches.layers.push_back(&*layer);
-    std::erase_if(matches.missing, [&](const MissingLayer& one) { return one.layer == layer->name; });
   }
 }
 
@@ -470,11 +229,10 @@ std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing) {
 
 LayerMatches match_layers(const Subject& subject, const Model& simulated, bool moves) {
   LayerMatches matches;
-  const Readers readers(simulated);
+  const SimulatedReaders readers(simulated);
   match_by_name(subject, simulated, readers, moves, matches);
-  drop_misnamed(subject, simulated, matches);
-  drop_renumbered(subject, simulated, matches);
-  if (!matches.missing.empty()) StructuralMatch(subject, simulated, readers, moves, matches).run();
+  if (!matches.missing.empty()) match_by_structure(subject, simulated, readers, moves, StructuralReach::All, matches);
+  doubt_names(subject, simulated, readers, moves, matches);
   drop_other_types(subject, simulated, matches);
   drop_crossed(subject, simulated, matches);
   return matches;

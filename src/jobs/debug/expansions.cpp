@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string>
 #include <string_view>
+
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -63,6 +68,35 @@ std::pair<std::vector<const onnx::NodeProto*>, std::vector<const onnx::NodeProto
   std::ranges::copy_if(lost, std::back_inserter(of_ref), none_of(added));
   std::ranges::copy_if(added, std::back_inserter(of_low), none_of(lost));
   return {of_ref, of_low};
+}
+
+bool is_norm(const onnx::NodeProto& node) {
+  static constexpr std::array<std::string_view, 5> kNorms = {"GroupNormalization", "InstanceNormalization",
+                                                             "LayerNormalization", "RMSNormalization",
+                                                             "SimplifiedLayerNormalization"};
+  return std::ranges::find(kNorms, node.op_type()) != kNorms.end();
+}
+
+std::optional<Epsilon> epsilon_in(const Model& model, const std::vector<const onnx::NodeProto*>& nodes) {
+  constexpr float kDefault = 1e-5F, kMost = 1;
+  const auto is_root_of = [](const std::string& tensor) {
+    return [&tensor](const onnx::NodeProto* node) {
+      return (is_onnx(*node, "Sqrt") || is_onnx(*node, "Pow")) && node->input(0) == tensor;
+    };
+  };
+  std::vector<Epsilon> found;
+  for (const onnx::NodeProto* node : nodes) {
+    if (is_norm(*node)) {
+      found.push_back({node, attribute_float(*node, "epsilon", kDefault)});
+    }
+    if (!is_onnx(*node, "Add") || std::ranges::none_of(nodes, is_root_of(node->output(0)))) continue;
+    for (const std::string& input : node->input()) {
+      const auto value = initializer(model, input);
+      if (!value || value->dtype() != Dtype::Float32 || value->count() != 1) continue;
+      if (value->floats().front() <= kMost) found.push_back({node, value->floats().front()});
+    }
+  }
+  return found.size() == 1 ? std::optional(found.front()) : std::nullopt;
 }
 
 }  // namespace vernier

@@ -3,8 +3,11 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include "model/model.h"
 
 namespace vernier {
 
@@ -12,5 +15,16 @@ namespace vernier {
 /// that one of them writes with others of the other: HardSwish, and HardSigmoid with a Mul.
 std::pair<std::vector<const onnx::NodeProto*>, std::vector<const onnx::NodeProto*>> without_expansions(
     const std::vector<const onnx::NodeProto*>& lost, const std::vector<const onnx::NodeProto*>& added);
+
+/// Normalizes over a layer, instance or group, with an epsilon; BatchNormalization is folded by exporters.
+bool is_norm(const onnx::NodeProto& node);
+
+/// What a normalization among `nodes` adds to the variance, and the node that has it: by an attribute, or as the
+/// constant of an Add in front of a root. Absent: none, or several.
+struct Epsilon {
+  const onnx::NodeProto* node = nullptr;
+  float value = 0;
+};
+std::optional<Epsilon> epsilon_in(const Model& model, const std::vector<const onnx::NodeProto*>& nodes);
 
 }  // namespace vernier

@@ -114,8 +114,8 @@ struct Bias {
 std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
   for (const onnx::NodeProto* node : nodes) {
     if (node->op_type() == "BatchNormalization") return Bias{node, {}};
-    if (has(*node, Trait::Weighted) && node->input_size() > 2 && is_initializer(model, node->input(2)))
-      return Bias{node, node->input(2)};
+    const bool adds = has(*node, Trait::Weighted) || is_norm(*node);
+    if (adds && node->input_size() > 2 && is_initializer(model, node->input(2))) return Bias{node, node->input(2)};
     if ((!is_onnx(*node, "Add") && !is_onnx(*node, "Sub")) || node->input_size() != 2) continue;
     for (const std::string& input : node->input()) {
       if (is_initializer(model, input)) return Bias{node, input};
@@ -181,6 +181,7 @@ class Comparing {
         return OtherLayer{described(*low, other), !differs_in_axes_alone(*ref, *low)};
       }
     }
+    if (auto found = other_epsilon(refs, all)) return found;
     Nodes added = lows;
     std::erase_if(added, [](const onnx::NodeProto* low) { return may_be_folded(*low); });
     if (std::ranges::any_of(lost, [](const auto* ref) { return is_onnx(*ref, "Relu"); }) && starts_at_zero(all)) {
@@ -330,6 +331,15 @@ class Comparing {
       return found;
     }
     return std::nullopt;
+  }
+
+  /// Of a normalization that both write, perhaps one of them in pieces.
+  std::optional<OtherLayer> other_epsilon(const Nodes& refs, const Nodes& lows) const {
+    constexpr float kSame = 0.01F;
+    const std::optional<Epsilon> wanted = epsilon_in(subject_.model, refs), held = epsilon_in(file_.model, lows);
+    if (!wanted || !held || std::abs(wanted->value - held->value) <= kSame * wanted->value) return std::nullopt;
+    return OtherLayer{
+        described(*held->node, fmt::format("epsilon {:g}, in the float model {:g}", held->value, wanted->value)), true};
   }
 
   /// Inputs in another order, or other integers: indices, axes, ends of slices.

@@ -1,0 +1,308 @@
+#include "analysis/value_matches.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/run_tensors.h"
+#include "analysis/some_samples.h"
+#include "analysis/structural_match.h"
+#include "model/operator_traits.h"
+#include "numerics/metrics.h"
+#include "plan/round_node.h"
+
+namespace vernier {
+namespace {
+
+/// Of tensors that the same operator makes, and of others: tanh(x) is erf(x / sqrt(2)) to 21 dB.
+constexpr double kAgreesDb = 20, kSurelyAgreesDb = 27;
+constexpr double kMostDb = 40;  // of a pair that agrees: more says no more
+constexpr int kMostBridges = 64;
+/// What computes a tensor whose readers get the float model's values.
+constexpr const char* kOwn = "/own";
+
+bool is_float(const std::map<std::string, ValueType>& types, const std::string& tensor) {
+  const auto type = types.find(tensor);
+  return type != types.end() && type->second.dtype == Dtype::Float32;
+}
+
+double agreement_db(const Tensor& ref, const Tensor& low) {
+  constexpr double kNot = -1000;
+  if (ref.shape() != low.shape() || ref.dtype() != Dtype::Float32 || low.dtype() != Dtype::Float32) return kNot;
+  ErrorStats error;
+  accumulate_error(ref.floats(), low.floats(), error);
+  return error.ref_energy > 0 ? sqnr_db(error) : kNot;
+}
+
+/// Of few values, spread over the tensor: whether it pays to look at all.
+bool may_agree(const Tensor& ref, const Tensor& low) {
+  if (ref.shape() != low.shape()) return false;
+  constexpr std::size_t kFew = 64;
+  constexpr double kShareOfNoise = 0.2;
+  const auto a = ref.floats(), b = low.floats();
+  if (a.size() <= 4 * kFew) return true;
+  double energy = 0, error = 0;
+  for (std::size_t k = 0; k < kFew; ++k) {
+    const std::size_t i = (k * a.size() + a.size() / 2) / kFew;
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    energy += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+    error += difference * difference;
+  }
+  return error <= kShareOfNoise * energy;
+}
+
+double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+}  // namespace
+
+ValueMatches::ValueMatches(const Subject& subject, const Model& simulated, const SimulatedReaders& readers)
+    : subject_(subject),
+      simulated_(simulated),
+      readers_(readers),
+      makers_(makers_in(simulated)),
+      ref_types_(infer_types(subject.model)),
+      low_types_(infer_simulated_types(simulated)) {}
+
+bool ValueMatches::fits() const {
+  constexpr std::int64_t kMostValues = 1 << 27;
+  std::int64_t values = 0;
+  for (const auto& [tensor, type] : ref_types_) {
+    std::int64_t count = 1;
+    for (const std::int64_t dim : type.shape) count *= std::clamp<std::int64_t>(dim, 1, kMostValues / count + 1);
+    values = std::min(values + count, kMostValues + 1);
+  }
+  return values <= kMostValues;
+}
+
+ValueMatches::Values ValueMatches::values_in(const Model& model, const std::vector<std::string>& tensors) const {
+  Values values;
+  const FewSamples first(subject_, 1);
+  Subject alone = subject_;
+  alone.samples = &first;
+  alone.ranks = nullptr;
+  alone.batch = 1;
+  run_tensors(alone, model, tensors, all_samples(alone), [&](std::size_t, const std::vector<Tensor>& got) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) values.emplace(tensors[i], got[i]);
+    return false;
+  });
+  return values;
+}
+
+const ValueMatches::Values& ValueMatches::of_float_model() {
+  if (!refs_.empty()) return refs_;
+  std::vector<std::string> tensors;
+  for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
+    std::ranges::copy_if(node.output(), std::back_inserter(tensors),
+                         [&](const std::string& output) { return is_float(ref_types_, output); });
+  }
+  refs_ = values_in(subject_.model, tensors);
+  return refs_;
+}
+
+/// The file with the float model's values for readers of what `pairs` matches.
+Model ValueMatches::on_float_values(const std::vector<Match>& pairs) {
+  std::map<std::string, const Tensor*> given;
+  for (const Match& match : pairs) {
+    const auto value = of_float_model().find(match.ref);
+    const auto shape = low_shapes_.find(match.low);
+    if (value == refs_.end() || shape == low_shapes_.end() || value->second.shape() != shape->second) continue;
+    given.emplace(match.low, &value->second);
+  }
+  Model model = simulated_;
+  model.index.reset();
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  std::set<std::string> outputs;
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (std::string& output : *node.mutable_output()) {
+      if (given.contains(output)) outputs.insert(std::exchange(output, output + kOwn));
+    }
+  }
+  for (const std::string& output : outputs) set_initializer(model, graph, output, *given.at(output));
+  return model;
+}
+
+void ValueMatches::add_alike(LayerMatches& matches) {
+  std::set<std::string> known_refs, known_lows;
+  for (const Match& match : matches.pairs) {
+    known_refs.insert(match.ref);
+    known_lows.insert(match.low);
+  }
+  constexpr std::size_t kAtOnce = 128;
+  const Model model = on_float_values(matches.pairs);
+  std::vector<std::tuple<double, std::string, std::string, const Layer*>> found;
+  std::vector<std::string> some;
+  const auto look = [&] {
+    if (some.empty()) return;
+    const Values lows = values_in(model, some);
+    for (const std::string& low : some) {
+      const Tensor& value = lows.at(low);
+      low_shapes_.emplace(low, value.shape());
+      const auto maker = makers_.find(base_of(makers_, low));
+      const std::string made = maker == makers_.end() ? std::string() : maker->second->op_type();
+      for (const Layer& layer : subject_.layers) {
+        for (const std::string& output : layer.outputs) {
+          const auto ref = known_refs.contains(output) ? refs_.end() : refs_.find(output);
+          if (ref == refs_.end() || !layer.graph.empty() || !may_agree(ref->second, value)) continue;
+          const double db = agreement_db(ref->second, value);
+          if (db < (made == layer.op_type ? kAgreesDb : kSurelyAgreesDb)) continue;
+          found.emplace_back(db, output, low, &layer);
+        }
+      }
+    }
+    some.clear();
+  };
+  for (const onnx::NodeProto& node : simulated_.proto.graph().node()) {
+    for (const std::string& output : node.output()) {
+      if (output.ends_with("/unrounded") || known_lows.contains(output) || !is_float(low_types_, output)) continue;
+      some.push_back(output);
+      if (some.size() == kAtOnce) look();
+    }
+  }
+  look();
+  // A tensor may look nearer once it is rounded, by chance.
+  std::set<std::pair<std::string, std::string>> agreeing;
+  for (const auto& [db, ref, low, layer] : found) agreeing.emplace(ref, low);
+  std::erase_if(found, [&](const auto& one) {
+    const std::string base = readers_.rounded_name(base_of(makers_, std::get<2>(one)));
+    return base != std::get<2>(one) && agreeing.contains({std::get<1>(one), base});
+  });
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
+  std::set<std::string> done;
+  for (const auto& [db, ref, low, layer] : found) {
+    if (known_refs.contains(ref) || known_lows.contains(low)) continue;
+    known_refs.insert(ref);
+    known_lows.insert(low);
+    matches.pairs.push_back({ref, low});
+    matches.layers.push_back(layer);
+    done.insert(layer->name);
+  }
+  matches.by_structure += done.size();
+  std::erase_if(matches.missing, [&](const MissingLayer& one) { return done.contains(one.layer); });
+}
+
+/// Tensors of the float model, unmatched, that depend on one in `sources`; the nearest first.
+std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& sources,
+                                                   const std::set<std::string>& known) const {
+  constexpr std::size_t kMost = 16;
+  std::set<std::string> reached = sources;
+  std::vector<std::string> found;
+  for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
+    const auto is_reached = [&](const std::string& input) { return reached.contains(input); };
+    if (found.size() == kMost || std::ranges::none_of(node.input(), is_reached)) continue;
+    for (const std::string& output : node.output()) {
+      if (known.contains(output) || !refs_.contains(output)) continue;
+      reached.insert(output);
+      found.push_back(output);
+    }
+  }
+  return found;
+}
+
+bool ValueMatches::add_bridge(LayerMatches& matches) {
+  std::map<std::string, std::string> twins;  // what the file computes -> tensor of the float model
+  std::set<std::string> known_refs, known_lows;
+  for (const onnx::ValueInfoProto& input : subject_.model.proto.graph().input()) twins[input.name()] = input.name();
+  for (const Match& match : matches.pairs) {
+    twins[base_of(makers_, match.low)] = match.ref;
+    known_refs.insert(match.ref);
+    known_lows.insert(match.low);
+  }
+  double most = sum_of(agreement(matches));
+  std::optional<LayerMatches> best;
+  for (const onnx::NodeProto& node : simulated_.proto.graph().node()) {
+    if (node.output_size() == 0 || is_transparent(node)) continue;
+    const std::string low = readers_.rounded_name(node.output(0));
+    const auto shape = low_shapes_.find(low);
+    if (known_lows.contains(low) || shape == low_shapes_.end()) continue;
+    std::set<std::string> sources;
+    const auto is_known = [&](const std::string& input) {
+      const auto twin = twins.find(base_of(makers_, input));
+      if (twin != twins.end()) sources.insert(twin->second);
+      return twin != twins.end() || input.empty() || is_initializer(simulated_, base_of(makers_, input));
+    };
+    if (!std::ranges::all_of(node.input(), is_known)) continue;
+    for (const std::string& ref : open_behind(sources, known_refs)) {
+      if (refs_.at(ref).shape() != shape->second || bridges_tried_ == kMostBridges) continue;
+      const auto makes = [&](const Layer& layer) {
+        return std::ranges::find(layer.outputs, ref) != layer.outputs.end();
+      };
+      const auto layer = std::ranges::find_if(subject_.layers, makes);
+      if (layer == subject_.layers.end()) continue;
+      ++bridges_tried_;
+      LayerMatches with = matches;
+      with.pairs.push_back({ref, low});
+      with.layers.push_back(&*layer);
+      std::erase_if(with.missing, [&](const MissingLayer& one) { return one.layer == layer->name; });
+      add_alike(with);
+      if (const double sum = sum_of(agreement(with)); sum > most) {
+        most = sum;
+        best = std::move(with);
+      }
+    }
+  }
+  if (best) matches = *std::move(best);
+  return best.has_value();
+}
+
+LayerMatches ValueMatches::matches(bool moves) {
+  constexpr int kMostRuns = 12;
+  LayerMatches found;
+  of_float_model();
+  for (const Layer& layer : subject_.layers) {
+    const bool inside = !layer.graph.empty();
+    found.missing.push_back({layer.name, inside ? "inside a body" : "nothing in the typed file has its values"});
+    found.inside_bodies += inside ? 1 : 0;
+  }
+  for (int run = 0; run < kMostRuns; ++run) {
+    add_alike(found);
+    const std::size_t before = found.pairs.size();
+    match_by_structure(subject_, simulated_, readers_, /*moves=*/true, StructuralReach::Next, found);
+    if (found.pairs.size() == before && !add_bridge(found)) break;
+  }
+  match_by_structure(subject_, simulated_, readers_, /*moves=*/true, StructuralReach::All, found);
+  if (moves) return found;
+  std::erase_if(found.missing, [&](const MissingLayer& one) {
+    const auto is_it = [&](const Layer& layer) { return layer.name == one.layer; };
+    const auto layer = std::ranges::find_if(subject_.layers, is_it);
+    return layer != subject_.layers.end() && layer->follows;
+  });
+  for (std::size_t i = found.pairs.size(); i-- > 0;) {
+    if (!found.layers[i]->follows) continue;
+    found.pairs.erase(found.pairs.begin() + static_cast<std::ptrdiff_t>(i));
+    found.layers.erase(found.layers.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return found;
+}
+
+std::vector<double> ValueMatches::agreement(const LayerMatches& matches) {
+  std::vector<std::string> own;
+  std::vector<std::size_t> pairs;
+  std::set<std::string> asked;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    const Match& match = matches.pairs[i];
+    const auto ref = of_float_model().find(match.ref);
+    const auto shape = low_shapes_.find(match.low);
+    if (ref == refs_.end() || shape == low_shapes_.end() || ref->second.shape() != shape->second) continue;
+    if (!asked.insert(match.low).second) continue;
+    own.push_back(match.low + kOwn);
+    pairs.push_back(i);
+  }
+  std::vector<double> found(matches.pairs.size());
+  if (own.empty()) return found;
+  const Values lows = values_in(on_float_values(matches.pairs), own);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    found[pairs[k]] = std::clamp(agreement_db(refs_.at(matches.pairs[pairs[k]].ref), lows.at(own[k])), 0.0, kMostDb);
+  }
+  return found;
+}
+
+}  // namespace vernier

@@ -1,0 +1,58 @@
+// Twins by value: what a tensor of a typed file stands for where names say nothing. Exporters number their tensors, and
+// two exports of one network number them differently.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/match_layers.h"
+#include "analysis/simulated_readers.h"
+#include "analysis/subject.h"
+#include "model/model.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+/// Looks at the first sample. The file computes each tensor from the float model's values of those that were matched
+/// before, so that an error counts where it is made and nowhere behind. All arguments must outlive it.
+class ValueMatches {
+ public:
+  ValueMatches(const Subject& subject, const Model& simulated, const SimulatedReaders& readers);
+
+  /// Whether all tensors of the float model can be held at once: 512 MiB, as far as their shapes are known.
+  bool fits() const;
+
+  /// A tensor stands for the one that it agrees with best, from 20 dB on. A layer that computes something else is found
+  /// by structure, and what is behind it by value again. Layers as in match_layers().
+  /// Cost: a run of one sample, and one for each layer in a row that computes something else, 12 at most.
+  LayerMatches matches(bool moves);
+
+  /// The SQNR of each pair in dB, cut to 0 to 40; 0 as well where the shapes differ. After matches().
+  std::vector<double> agreement(const LayerMatches& matches);
+
+ private:
+  using Values = std::map<std::string, Tensor>;
+
+  Values values_in(const Model& model, const std::vector<std::string>& tensors) const;
+  const Values& of_float_model();
+  Model on_float_values(const std::vector<Match>& pairs);
+  void add_alike(LayerMatches& matches);
+  std::vector<std::string> open_behind(const std::set<std::string>& sources, const std::set<std::string>& known) const;
+  /// Where another operator, or one that is written with others, computes something else: its twin is the tensor whose
+  /// values make those behind it agree.
+  bool add_bridge(LayerMatches& matches);
+
+  const Subject& subject_;
+  const Model& simulated_;
+  const SimulatedReaders& readers_;
+  const Makers makers_;  // of the file
+  std::map<std::string, ValueType> ref_types_, low_types_;
+  Values refs_;
+  int bridges_tried_ = 0;
+  std::map<std::string, Shape> low_shapes_;  // as the first run showed them
+};
+
+}  // namespace vernier
