@@ -131,12 +131,21 @@ class NameCheck {
 
   bool doubtful(std::size_t i) const {
     const auto ref = ref_made_.find(matches_.pairs[i].ref);
-    const auto low = low_made_.find(base_of(low_made_, matches_.pairs[i].low));
+    auto low = low_made_.find(base_of(low_made_, matches_.pairs[i].low));
     if (ref == ref_made_.end() || low == low_made_.end()) return false;
     if (low->second->op_type() == ref->second->op_type()) return !reads_twins(*ref->second, *low->second);
-    // A product that took over what follows it in the float model.
-    return !has(*low->second, Trait::Weighted | Trait::Quantizes | Trait::ComputesOnCodes) &&
-           !matches_.layers[i]->traits.any(Trait::Clips);
+    while (low != low_made_.end() && is_onnx(*low->second, "Reshape")) {
+      low = low_made_.find(base_of(low_made_, low->second->input(0)));
+    }
+    // A product that took over what follows it in the float model, between Reshapes perhaps.
+    const Traits products = Trait::Weighted | Trait::Quantizes | Trait::ComputesOnCodes;
+    return (low == low_made_.end() || !has(*low->second, products)) && !matches_.layers[i]->traits.any(Trait::Clips);
+  }
+
+  /// Whether the layer of a pair reads `tensor` of the float model: if the file holds that, the layer is lost.
+  bool reads(std::size_t i, const std::string& tensor) const {
+    const auto ref = ref_made_.find(matches_.pairs[i].ref);
+    return ref != ref_made_.end() && std::ranges::find(ref->second->input(), tensor) != ref->second->input().end();
   }
 
  private:
@@ -182,6 +191,7 @@ void doubt_names(const Subject& subject, const Model& simulated, const Simulated
   for (auto i = doubtful.rbegin(); i != doubtful.rend(); ++i) {
     const auto other = held.find(base_of(made_by, matches.pairs[*i].low));
     if (named[*i] >= kAgreesDb || other == held.end() || other->second == matches.pairs[*i].ref) continue;
+    if (check.reads(*i, other->second)) continue;
     drop(matches, *i, "its tensor's name is another one's in the typed file");
   }
 }
@@ -219,6 +229,22 @@ Makers makers_in(const Model& model) {
     for (const std::string& output : node.output()) made_by[output] = &node;
   }
   return made_by;
+}
+
+std::vector<const onnx::NodeProto*> nodes_behind(const Makers& made_by, const std::string& tensor,
+                                                 const std::set<std::string>& known) {
+  constexpr std::size_t kMostNodes = 64;
+  std::vector<const onnx::NodeProto*> nodes;
+  std::vector<std::string> open = {tensor};
+  std::set<const onnx::NodeProto*> seen;
+  for (std::size_t next = 0; next < open.size() && nodes.size() < kMostNodes; ++next) {
+    if (next > 0 && known.contains(open[next])) continue;
+    const auto made = made_by.find(open[next]);
+    if (made == made_by.end() || !seen.insert(made->second).second) continue;
+    nodes.push_back(made->second);
+    open.insert(open.end(), made->second->input().begin(), made->second->input().end());
+  }
+  return nodes;
 }
 
 std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct LayerMatches {
 /// The node of the main graph that makes each tensor. Valid while `model` is.
 using Makers = std::map<std::string, const onnx::NodeProto*>;
 Makers makers_in(const Model& model);
+
+/// The nodes that compute `tensor` from tensors in `known`, from graph inputs and constants; the nearest first, 64 at
+/// most.
+std::vector<const onnx::NodeProto*> nodes_behind(const Makers& made_by, const std::string& tensor,
+                                                 const std::set<std::string>& known);
 
 /// "conv1: inside a body", for reports.
 std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing);

@@ -197,7 +197,7 @@ def test_a_wrong_constant_of_a_layer_in_another_form_is_named(network, float_for
 
 @pytest.mark.parametrize(("wrong", "named"), [
     ("right", None), ("scale", ("weight-scale", "first.codes")), ("zero point", ("shifted-codes", "first.codes")),
-    ("sign", ("other-values", "first.codes")), ("places", ("other-values", "first.codes")), ("bias", ("lost-layer", "first"))])
+    ("sign", ("other-values", "first.codes")), ("places", ("other-values", "first.codes")), ("bias", ("other-operator", "first.channels"))])
 def test_weights_of_products_of_integers_with_a_bias_are_compared(wrong, named, tmp_path):
     write(tmp_path, dynamic, "float", "integer", wrong)
     for defects in defects_found(tmp_path, code=0 if named is None else 1):
@@ -226,3 +226,34 @@ def test_a_factor_that_the_other_form_holds_is_not_a_wrong_scale(narrow, tmp_pat
     done = vernier("verify", "float.onnx", "quantized.onnx", "--min-sqnr", "20", "--data", "x.npz", "--json", folder=tmp_path,
                    codes=(int(narrow < 1),))
     assert [defect["node"] for defect in json.loads(done.stdout).get("defects", [])] == (["relu.codes"] if narrow < 1 else [])
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("wrong", ["right", "swapped", "bias"])
+@pytest.mark.parametrize(("float_form", "form"), [("matmul", "gemm"), ("gemm", "matmul"), ("matmul", "pointwise")])
+def test_layers_of_a_residual_stream_in_another_form_have_their_own_constants(float_form, form, wrong, half, tmp_path):
+    """Two layers of one size, whose weights the file has in each other's place, or one without its bias. An Add reads what each makes."""
+    weights, biases = [values(WIDTH, WIDTH, seed=51 + k) for k in range(2)], [values(WIDTH, seed=61 + k) for k in range(2)]
+    class Plain(Form):
+        def bias(self, name, values):
+            return self.b.constant(f"{name}.bias", values)
+        def weight(self, name, values, axis):
+            return self.b.constant(f"{name}.weight", values) if half else super().weight(name, values, axis)
+    def model(quantized):
+        b = files.Quantizer(5, 17)
+        f = Plain(b, {} if quantized else None)
+        write, source = getattr(f, form if quantized else float_form), "x"
+        order, factor = ([1, 0] if quantized and wrong == "swapped" else [0, 1]), 0 if quantized and wrong == "bias" else 1
+        for k, name in enumerate(("one", "two")):
+            read = source if half else f.read(source, 8)
+            made = write(name, read, weights[order[k]], biases[k] * np.float32(factor if k == 0 else 1))
+            source = b.add("Add", [source, b.add("Identity", [made], name)], f"{name}.sum")
+        return b.model([("x", FLOAT, [1, ROWS, WIDTH])], [(source, FLOAT, [1, ROWS, WIDTH])])
+    onnx.save(model(False), tmp_path / "float.onnx")
+    onnx.save(model(True), tmp_path / "quantized.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(6).standard_normal((16, 1, ROWS, WIDTH)).astype(np.float32))
+    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(int(wrong != "right"),))
+    found = [(defect["node"], defect["text"].split(". ")[0]) for defect in json.loads(done.stdout)["defects"]]
+    assert [node.split(".")[0] for node, _ in found] == {"right": [], "swapped": ["one", "two"], "bias": ["one"]}[wrong], found
+    said = {"swapped": ["'one.weight'", "'two.weight'"], "bias": ["'one.bias'"]}.get(wrong, [])
+    assert all(name in text for name in said for _, text in found), found

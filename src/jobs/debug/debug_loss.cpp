@@ -196,7 +196,8 @@ void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defec
     const bool wrong_data =
         other_scale || (quantizer != nullptr && (has_defect(defects, "lost-pair", quantizer->name()) ||
                                                  has_defect(defects, "unused-levels", quantizer->name())));
-    if (wrong_data || (weight != nullptr && has_defect(defects, "weight-scale", weight->name()))) {
+    const bool wrong_weight = weight != nullptr && has_defect(defects, "weight-scale", weight->name());
+    if (wrong_data || wrong_weight || has_defect(defects, "other-operator", layer.name())) {
       innocent.insert(bias->name());
     }
   }

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "base/text.h"
 #include "jobs/debug/expansions.h"
 #include "jobs/debug/other_attributes.h"
+#include "jobs/debug/other_constants.h"
 #include "jobs/debug/wiring.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
@@ -30,25 +30,7 @@
 namespace vernier {
 namespace {
 
-constexpr double kSameDb = 30;
-constexpr std::size_t kMostNodes = 64;
-
 using Nodes = std::vector<const onnx::NodeProto*>;
-
-/// The nodes that compute `tensor` from tensors in `known`, from graph inputs and constants; the nearest first.
-Nodes nodes_behind(const Makers& made_by, const std::string& tensor, const std::set<std::string>& known) {
-  Nodes nodes;
-  std::vector<std::string> open = {tensor};
-  std::set<const onnx::NodeProto*> seen;
-  for (std::size_t next = 0; next < open.size() && nodes.size() < kMostNodes; ++next) {
-    if (next > 0 && known.contains(open[next])) continue;
-    const auto made = made_by.find(open[next]);
-    if (made == made_by.end() || !seen.insert(made->second).second) continue;
-    nodes.push_back(made->second);
-    open.insert(open.end(), made->second->input().begin(), made->second->input().end());
-  }
-  return nodes;
-}
 
 /// Operators that exporters and quantizers fold into a neighbour, or write in other ways that compute the same.
 bool may_be_folded(const onnx::NodeProto& node) {
@@ -59,30 +41,6 @@ bool may_be_folded(const onnx::NodeProto& node) {
   return node.domain() == kDomain || kFolded.contains(node.op_type()) ||
          has(node, kFollows | Trait::Quantizes | Trait::Weighted | Trait::ComputesOnCodes | Trait::StoresCodes) ||
          has(node, Trait::ReadsShape | Trait::NeverLayer | Trait::ChangesType);
-}
-
-bool values_differ(std::span<const float> wanted, std::span<const float> held) {
-  if (wanted.size() != held.size()) return true;
-  double energy = 0, error = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const double difference = static_cast<double>(wanted[i]) - static_cast<double>(held[i]);
-    energy += static_cast<double>(wanted[i]) * static_cast<double>(wanted[i]);
-    error += difference * difference;
-  }
-  return error > energy * std::pow(10.0, -kSameDb / 10);
-}
-
-/// The format that rounds what is wanted to what is held; nullopt: neither of these two.
-std::optional<Format> rounding_between(std::span<const float> wanted, std::span<const float> held) {
-  if (wanted.size() != held.size()) return std::nullopt;
-  for (const Format format : {Format::Float16, Format::BFloat16}) {
-    std::vector<float> rounded(wanted.size());
-    QuantParams params;
-    params.format = format;
-    round_to(params, wanted, rounded);
-    if (std::ranges::equal(rounded, held)) return format;
-  }
-  return std::nullopt;
 }
 
 /// "[2, 4, 3]" of a constant of integers; empty: it holds others.
@@ -105,35 +63,6 @@ std::string integers_text(const std::optional<Tensor>& constant) {
   return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
-/// A constant that a layer adds: of a product its own, or that of an Add behind it.
-struct Bias {
-  const onnx::NodeProto* node = nullptr;
-  std::string constant;  // empty: a BatchNormalization, which adds one as well
-};
-
-std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
-  for (const onnx::NodeProto* node : nodes) {
-    if (node->op_type() == "BatchNormalization") return Bias{node, {}};
-    const bool adds = has(*node, Trait::Weighted) || is_norm(*node);
-    if (adds && node->input_size() > 2 && is_initializer(model, node->input(2))) return Bias{node, node->input(2)};
-    if ((!is_onnx(*node, "Add") && !is_onnx(*node, "Sub")) || node->input_size() != 2) continue;
-    for (const std::string& input : node->input()) {
-      if (is_initializer(model, input)) return Bias{node, input};
-    }
-  }
-  return std::nullopt;
-}
-
-/// What was found at a layer, and what a measurement has to say first.
-struct OtherLayer {
-  Difference difference;
-  bool counts_if_undone = false;  // it is named though the outputs agree
-  std::string constant{};         // of the file: named if `values` in its place leave no more than
-  std::optional<Tensor> values{};
-  double most_left = 1;  // of the outputs' noise
-  std::string cure = "export both files from the same network, or write the layer as in the float model";
-};
-
 class Comparing {
  public:
   Comparing(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights, const LayerMatches& matches)
@@ -143,7 +72,8 @@ class Comparing {
         wiring_(subject, file, matches),
         ref_made_(makers_in(subject.model)),
         low_made_(makers_in(file.model)),
-        opset_(default_opset(file.model.proto)) {
+        opset_(default_opset(file.model.proto)),
+        constants_(subject.model, file.model, weights, stored_) {
     for (const Match& match : matches.pairs) {
       refs_.insert(match.ref);
       lows_.insert(match.low);
@@ -191,12 +121,13 @@ class Comparing {
     const auto [not_written, not_read] = without_expansions(lost, added);
     if (auto found = other_nodes(not_written, not_read, all)) return found;
     if (is_exact(all)) {
-      if (auto found = wiring_.other_sources(match, computing(all))) return OtherLayer{*found};
+      if (auto found = wiring_.other_sources(match, node_of_layer(all))) return OtherLayer{*found};
       if (auto found = other_reading(match, twins)) return OtherLayer{*found};
     }
-    if (auto found = other_constant(twins)) return found;
+    if (auto found = constants_.other_weight(all)) return found;
+    if (auto found = constants_.other_values(all)) return found;
     if (is_exact(all)) {
-      if (auto found = other_bias(refs, all)) return found;
+      if (auto found = constants_.other_bias(refs, all)) return found;
       Nodes moved = folded;
       std::erase_if(moved, [](const onnx::NodeProto* ref) { return !reorders(*ref); });
       std::erase_if(lows, [](const onnx::NodeProto* low) { return !reorders(*low); });
@@ -258,7 +189,7 @@ class Comparing {
       const onnx::NodeProto& ref = *lost.front();
       const auto source = ref_made_.find(ref.input_size() > 0 ? ref.input(0) : std::string());
       OtherLayer found{
-          {computing(lows),
+          {node_of_layer(lows),
            fmt::format("the file has no {0} after '{1}': '{2}' of the float model is lost", printable(ref.op_type()),
                        printable(source == ref_made_.end() ? ref.input(0) : source->second->name()),
                        printable(ref.name()))},
@@ -358,69 +289,6 @@ class Comparing {
     return std::nullopt;
   }
 
-  std::optional<OtherLayer> other_constant(const Twins& twins) const {
-    for (const auto& [ref, low] : twins) {
-      for (const std::string& input : low->input()) {
-        const auto wanted = weights_.found.find(input);
-        const auto held =
-            wanted == weights_.found.end() || stored_.contains(input) ? std::nullopt : initializer(file_.model, input);
-        if (!held || held->dtype() != Dtype::Float32 || !values_differ(wanted->second.values.floats(), held->floats()))
-          continue;
-        if (const auto format = rounding_between(wanted->second.values.floats(), held->floats())) {
-          if (auto beyond = constant_beyond(*low, input, wanted->second.values, *held, *format)) return beyond;
-          continue;
-        }
-        return OtherLayer{{low->name(), fmt::format("the constant '{}' of {} '{}' differs from '{}' of the float model",
-                                                    printable(input), printable(low->op_type()), printable(low->name()),
-                                                    printable(wanted->second.name))},
-                          false,
-                          input,
-                          wanted->second.values};
-      }
-    }
-    return std::nullopt;
-  }
-
-  /// A constant that its format makes infinite.
-  static std::optional<OtherLayer> constant_beyond(const onnx::NodeProto& low, const std::string& input,
-                                                   const Tensor& wanted, const Tensor& held, Format format) {
-    for (std::size_t i = 0; i < held.floats().size(); ++i) {
-      const float was = wanted.floats()[i], is = held.floats()[i];
-      if (!std::isfinite(was) || std::isfinite(is)) continue;
-      OtherLayer found{{low.name(), fmt::format("the constant {:g} of {} '{}' is beyond {} and becomes {}inf", was,
-                                                printable(low.op_type()), printable(low.name()),
-                                                format == Format::BFloat16 ? "BF16" : "FP16", is < 0 ? "-" : "")},
-                       false,
-                       input,
-                       wanted};
-      found.cure = "limit the constant to what the format holds (the repair clamp-mask does), or keep the node in FP32";
-      found.most_left = 0.9;
-      return found;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<OtherLayer> other_bias(const Nodes& refs, const Nodes& lows) const {
-    const std::optional<Bias> wanted = bias_in(subject_.model, refs), held = bias_in(file_.model, lows);
-    const auto lost = wanted && !held ? initializer(subject_.model, wanted->constant) : std::nullopt;
-    const auto is_zero = [](float value) { return value == 0; };
-    if (lost && !(lost->dtype() == Dtype::Float32 && std::ranges::all_of(lost->floats(), is_zero))) {
-      return OtherLayer{
-          {computing(lows),
-           fmt::format("the file has no bias '{}', which {} '{}' of the float model adds", printable(wanted->constant),
-                       printable(wanted->node->op_type()), printable(wanted->node->name()))}};
-    }
-    if (wanted || !held || held->constant.empty()) return std::nullopt;
-    const auto values = initializer(file_.model, held->constant);
-    if (!values || values->dtype() != Dtype::Float32) return std::nullopt;
-    return OtherLayer{{held->node->name(), fmt::format("{} '{}' adds the bias '{}', but the float model adds none",
-                                                       printable(held->node->op_type()), printable(held->node->name()),
-                                                       printable(held->constant))},
-                      false,
-                      held->constant,
-                      Tensor(Dtype::Float32, values->shape())};
-  }
-
   static bool names_moved(const onnx::NodeProto& ref, const Nodes& lows) {
     return std::ranges::none_of(lows, [&](const auto* low) { return low->op_type() == ref.op_type(); });
   }
@@ -429,7 +297,8 @@ class Comparing {
   /// of tensors moved.
   bool stands_behind(const std::string& low, const onnx::NodeProto& ref) const {
     for (const onnx::NodeProto& node : file_.model.proto.graph().node()) {
-      if (is_onnx(node, "Identity")) continue;
+      const bool matched = node.output_size() > 0 && lows_.contains(read_name(node.output(0)));
+      if (is_onnx(node, "Identity") || matched) continue;
       const bool alike = node.op_type() == ref.op_type() || (has(node, Trait::Clips) && has(ref, Trait::Clips));
       if (alike && std::ranges::find(node.input(), low) != node.input().end()) return true;
     }
@@ -440,11 +309,6 @@ class Comparing {
     return {low.name(), fmt::format("{} '{}' has {}", printable(low.op_type()), printable(low.name()), other)};
   }
 
-  static std::string computing(const Nodes& lows) {
-    const auto found = std::ranges::find_if(lows, [](const onnx::NodeProto* low) { return low->domain() != kDomain; });
-    return found == lows.end() ? lows.front()->name() : (*found)->name();
-  }
-
   const Subject& subject_;
   const SimulatedFile& file_;
   const FloatWeights& weights_;
@@ -452,6 +316,7 @@ class Comparing {
   const Makers ref_made_, low_made_;
   const int opset_;
   std::set<std::string> refs_, lows_, stored_;
+  const OtherConstants constants_;
 };
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "jobs/verify/moved_constant.h"
@@ -61,6 +63,32 @@ std::optional<Affine> affine_of(const Model& model, const Makers& made_by, const
     if (product->input_size() == 2) return Affine{product, node.input(constant)};
   }
   return std::nullopt;
+}
+
+/// By the tensor that a product of the file makes: what the product of the same layer makes in the float model. Between
+/// matched tensors there is one on both sides.
+std::map<std::string, std::string> places_of_products(const Subject& subject, const Model& simulated,
+                                                      const LayerMatches& matches) {
+  const Makers ref_made = makers_in(subject.model), low_made = makers_in(simulated);
+  std::set<std::string> refs, lows;
+  for (const Match& match : matches.pairs) {
+    refs.insert(match.ref);
+    lows.insert(match.low);
+  }
+  const auto only_product = [](const std::vector<const onnx::NodeProto*>& nodes) {
+    std::vector<const onnx::NodeProto*> products;
+    std::ranges::copy_if(nodes, std::back_inserter(products), [](const onnx::NodeProto* node) {
+      return has(*node, Trait::Weighted) && node->input_size() > 1;
+    });
+    return products.size() == 1 ? products.front() : nullptr;
+  };
+  std::map<std::string, std::string> places;
+  for (const Match& match : matches.pairs) {
+    const onnx::NodeProto* ref = only_product(nodes_behind(ref_made, match.ref, refs));
+    const onnx::NodeProto* low = only_product(nodes_behind(low_made, match.low, lows));
+    if (ref != nullptr && low != nullptr) places.emplace(low->output(0), ref->output(0));
+  }
+  return places;
 }
 
 /// Exporters give a bias the shape [C] inside of a Conv, and [1, C, 1, 1] in an Add behind it.
@@ -216,7 +244,8 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
   }
   const auto is_norm = [](const onnx::NodeProto& node) { return node.op_type() == "BatchNormalization"; };
   const bool keeps_norms = std::ranges::any_of(simulated.proto.graph().node(), is_norm);
-  add_product_twins(keeps_norms ? subject.model : folded, simulated, types, weights);
+  add_product_twins(keeps_norms ? subject.model : folded, simulated, places_of_products(subject, simulated, matches),
+                    types, weights);
   add_weights_of_bodies(subject.model, simulated, weights);
   return weights;
 }

@@ -19,6 +19,7 @@ struct FloatWeight {
   Tensor values;
   std::optional<std::size_t> match{};  // of the layer that reads it, among LayerMatches::pairs; absent inside of bodies
   bool other_form = false;             // of a product that the file writes in another form (product_twins.h)
+  std::string instead{};               // the weight that the layer has in the float model, if it is another one
 };
 
 struct FloatWeights {

@@ -177,9 +177,11 @@ class Sketch {
 
 class Pairing {
  public:
-  Pairing(const Model& float_model, const Model& simulated, Types& types, FloatWeights& weights)
+  Pairing(const Model& float_model, const Model& simulated, const std::map<std::string, std::string>& places,
+          Types& types, FloatWeights& weights)
       : float_model_(float_model),
         simulated_(simulated),
+        places_(places),
         weights_(weights),
         refs_(Products(float_model, ref_types_).all()),
         lows_(Products(simulated, types).all()) {
@@ -314,7 +316,18 @@ class Pairing {
     }
   }
 
+  /// The product of the float model in the place of `low`, where `part` is another one of as many rows; null: it is
+  /// not.
+  const Product* instead_of(const Product& low, const Product& part) const {
+    const auto place = places_.find(low.node->output(0));
+    if (place == places_.end() || place->second == part.node->output(0)) return nullptr;
+    const auto is_there = [&](const Product& ref) { return ref.node->output(0) == place->second; };
+    const auto ref = std::ranges::find_if(refs_, is_there);
+    return ref == refs_.end() || size_of(*ref) != size_of(low) ? nullptr : &*ref;
+  }
+
   void add(const Product& low, const std::vector<Rows>& parts) {
+    const Product* instead = parts.size() == 1 ? instead_of(low, *parts.front().product) : nullptr;
     const Shape shape = initializer(simulated_, low.weight.name)->shape();
     Tensor values(Dtype::Float32, shape);
     std::vector<std::string> names, biases;
@@ -331,16 +344,18 @@ class Pairing {
       }
       names.push_back(ref.weight.name);
       bias.resize(start + part.count, 0);
-      const auto added = ref.bias ? initializer(float_model_, ref.bias->name) : std::nullopt;
+      const auto& read_bias = instead != nullptr ? instead->bias : ref.bias;
+      const auto added = read_bias ? initializer(float_model_, read_bias->name) : std::nullopt;
       if (!added) continue;
-      biases.push_back(ref.bias->name);
-      const std::vector<std::size_t>& places = ref.bias->places;
+      biases.push_back(read_bias->name);
+      const std::vector<std::size_t>& places = read_bias->places;
       for (std::size_t row = 0; row < part.count; ++row) {
         const std::size_t read = part.first + row;
         bias[start + row] = added->floats()[places.empty() ? read : places[read]];
       }
     }
     add_found(low.weight.name, names, std::move(values));
+    if (instead != nullptr) weights_.found.at(low.weight.name).instead = instead->weight.name;
     if (!low.bias || biases.empty() || weights_.found.contains(low.bias->name)) return;
     const Shape stored = initializer(simulated_, low.bias->name)->shape();
     add_found(low.bias->name, biases, in_places_of(*low.bias, Tensor::of(low.bias->shape, bias), stored));
@@ -355,6 +370,7 @@ class Pairing {
 
   const Model& float_model_;
   const Model& simulated_;
+  const std::map<std::string, std::string>& places_;
   FloatWeights& weights_;
   Types ref_types_;
   const std::vector<Product> refs_, lows_;
@@ -364,8 +380,9 @@ class Pairing {
 
 }  // namespace
 
-void add_product_twins(const Model& float_model, const Model& simulated, Types& types, FloatWeights& weights) {
-  Pairing(float_model, simulated, types, weights).run();
+void add_product_twins(const Model& float_model, const Model& simulated,
+                       const std::map<std::string, std::string>& places, Types& types, FloatWeights& weights) {
+  Pairing(float_model, simulated, places, types, weights).run();
 }
 
 }  // namespace vernier

@@ -1,0 +1,149 @@
+#include "jobs/debug/other_constants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "base/text.h"
+#include "jobs/debug/expansions.h"
+#include "model/operator_traits.h"
+#include "numerics/round.h"
+#include "plan/round_node.h"
+#include "vernier/format.h"
+
+namespace vernier {
+namespace {
+
+using Nodes = OtherConstants::Nodes;
+
+bool values_differ(std::span<const float> wanted, std::span<const float> held) {
+  if (wanted.size() != held.size()) return true;
+  double energy = 0, error = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const double difference = static_cast<double>(wanted[i]) - static_cast<double>(held[i]);
+    energy += static_cast<double>(wanted[i]) * static_cast<double>(wanted[i]);
+    error += difference * difference;
+  }
+  return error > energy * std::pow(10.0, -kSameDb / 10);
+}
+
+/// The format that rounds what is wanted to what is held; nullopt: neither of these two.
+std::optional<Format> rounding_between(std::span<const float> wanted, std::span<const float> held) {
+  if (wanted.size() != held.size()) return std::nullopt;
+  for (const Format format : {Format::Float16, Format::BFloat16}) {
+    std::vector<float> rounded(wanted.size());
+    QuantParams params;
+    params.format = format;
+    round_to(params, wanted, rounded);
+    if (std::ranges::equal(rounded, held)) return format;
+  }
+  return std::nullopt;
+}
+
+/// A constant that a layer adds: of a product its own, or that of an Add behind it.
+struct Bias {
+  const onnx::NodeProto* node = nullptr;
+  std::string constant;  // empty: a BatchNormalization, which adds one as well
+};
+
+std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
+  for (const onnx::NodeProto* node : nodes) {
+    if (node->op_type() == "BatchNormalization") return Bias{node, {}};
+    const bool adds = has(*node, Trait::Weighted) || is_norm(*node);
+    if (adds && node->input_size() > 2 && is_initializer(model, node->input(2))) return Bias{node, node->input(2)};
+    if ((!is_onnx(*node, "Add") && !is_onnx(*node, "Sub")) || node->input_size() != 2) continue;
+    for (const std::string& input : node->input()) {
+      if (is_initializer(model, input)) return Bias{node, input};
+    }
+  }
+  return std::nullopt;
+}
+
+/// A constant that its format makes infinite.
+std::optional<OtherLayer> constant_beyond(const onnx::NodeProto& low, const std::string& input, const Tensor& wanted,
+                                          const Tensor& held, Format format) {
+  for (std::size_t i = 0; i < held.floats().size(); ++i) {
+    const float was = wanted.floats()[i], is = held.floats()[i];
+    if (!std::isfinite(was) || std::isfinite(is)) continue;
+    OtherLayer found{{low.name(), fmt::format("the constant {:g} of {} '{}' is beyond {} and becomes {}inf", was,
+                                              printable(low.op_type()), printable(low.name()),
+                                              format == Format::BFloat16 ? "BF16" : "FP16", is < 0 ? "-" : "")},
+                     false,
+                     input,
+                     wanted};
+    found.cure = "limit the constant to what the format holds (the repair clamp-mask does), or keep the node in FP32";
+    found.most_left = 0.9;
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string node_of_layer(const Nodes& lows) {
+  const auto computes = [](const onnx::NodeProto* low) {
+    return low->domain() != kDomain && !is_onnx(*low, "Reshape");
+  };
+  const auto found = std::ranges::find_if(lows, computes);
+  return found == lows.end() ? lows.front()->name() : (*found)->name();
+}
+
+std::optional<OtherLayer> OtherConstants::other_values(const Nodes& lows) const {
+  for (const onnx::NodeProto* low : lows) {
+    for (const std::string& input : low->input()) {
+      const auto wanted = weights_.found.find(input);
+      const auto held =
+          wanted == weights_.found.end() || stored_.contains(input) ? std::nullopt : initializer(file_, input);
+      if (!held || held->dtype() != Dtype::Float32 || !values_differ(wanted->second.values.floats(), held->floats()))
+        continue;
+      if (const auto format = rounding_between(wanted->second.values.floats(), held->floats())) {
+        if (auto beyond = constant_beyond(*low, input, wanted->second.values, *held, *format)) return beyond;
+        continue;
+      }
+      return OtherLayer{{low->name(), fmt::format("the constant '{}' of {} '{}' differs from '{}' of the float model",
+                                                  printable(input), printable(low->op_type()), printable(low->name()),
+                                                  printable(wanted->second.name))},
+                        false,
+                        input,
+                        wanted->second.values};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<OtherLayer> OtherConstants::other_bias(const Nodes& refs, const Nodes& lows) const {
+  const std::optional<Bias> wanted = bias_in(float_model_, refs), held = bias_in(file_, lows);
+  const auto lost = wanted && !held ? initializer(float_model_, wanted->constant) : std::nullopt;
+  const auto is_zero = [](float value) { return value == 0; };
+  if (lost && !(lost->dtype() == Dtype::Float32 && std::ranges::all_of(lost->floats(), is_zero))) {
+    return OtherLayer{
+        {node_of_layer(lows),
+         fmt::format("the file has no bias '{}', which {} '{}' of the float model adds", printable(wanted->constant),
+                     printable(wanted->node->op_type()), printable(wanted->node->name()))}};
+  }
+  if (wanted || !held || held->constant.empty()) return std::nullopt;
+  const auto values = initializer(file_, held->constant);
+  if (!values || values->dtype() != Dtype::Float32) return std::nullopt;
+  return OtherLayer{{held->node->name(), fmt::format("{} '{}' adds the bias '{}', but the float model adds none",
+                                                     printable(held->node->op_type()), printable(held->node->name()),
+                                                     printable(held->constant))},
+                    false,
+                    held->constant,
+                    Tensor(Dtype::Float32, values->shape())};
+}
+
+std::optional<OtherLayer> OtherConstants::other_weight(const Nodes& lows) const {
+  for (const onnx::NodeProto* low : lows) {
+    const auto held = low->input_size() > 1 ? weights_.found.find(low->input(1)) : weights_.found.end();
+    if (held == weights_.found.end() || held->second.instead.empty()) continue;
+    return OtherLayer{{low->name(), fmt::format("{} '{}' has the weight '{}', in the float model '{}'",
+                                                printable(low->op_type()), printable(low->name()),
+                                                printable(held->second.name), printable(held->second.instead))}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace vernier
