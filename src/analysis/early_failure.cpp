@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <utility>
+
+#include "analysis/quantiles.h"
 
 namespace vernier {
 namespace {
@@ -17,44 +18,7 @@ std::size_t looks(std::size_t rest) {
   return std::max<std::size_t>(count, 1);
 }
 
-/// Quantile of the normal distribution by bisection: asked a handful of times in a process.
-double normal_quantile(double p) {
-  double low = 0;
-  double high = 40;
-  for (int i = 0; i < 200; ++i) {
-    const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::numbers::sqrt2) < p ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
-
 }  // namespace
-
-double student_quantile(double p, double degrees) {
-  const double two_tails = 2 * (1 - p);
-  if (degrees < 1.5) return std::tan(std::numbers::pi * (p - 0.5));
-  if (degrees < 2.5) return std::sqrt(2 / (two_tails * (2 - two_tails)) - 2);
-  const double a = 1 / (degrees - 0.5);
-  const double b = 48 / (a * a);
-  double c = ((20700 * a / b - 98) * a - 16) * a + 96.36;
-  const double d = ((94.5 / (b + c) - 3) / b + 1) * std::sqrt(a * std::numbers::pi / 2) * degrees;
-  double x = d * two_tails;
-  double y = std::pow(x, 2 / degrees);
-  if (y > 0.05 + a) {
-    x = -normal_quantile(p);
-    y = x * x;
-    if (degrees < 5) c += 0.3 * (degrees - 4.5) * (x + 0.6);
-    c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b;
-    y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x;
-    y = std::expm1(a * y * y);
-  } else {
-    y = ((1 / (((degrees + 6) / (degrees * y) - 0.089 * d - 0.822) * (degrees + 2) * 3) + 0.5 / (degrees + 4)) * y -
-         1) *
-            (degrees + 1) / (degrees + 2) +
-        1 / y;
-  }
-  return std::sqrt(degrees * y);
-}
 
 EarlyFailure::EarlyFailure(std::vector<double> paired, std::size_t chosen, double confidence)
     : paired_(std::move(paired)), chosen_(std::min(chosen, paired_.size())), next_look_(kFirstLook) {

@@ -43,8 +43,4 @@ class EarlyFailure {
   std::size_t next_look_ = 8;
 };
 
-/// Quantile of Student's t distribution: P(T <= t) = p, for p in (0.5, 1) and `degrees` >= 1.
-/// Accuracy: four digits for degrees >= 3 and p <= 0.9999. Source: G. W. Hill, Algorithm 396, CACM 13 (1970).
-double student_quantile(double p, double degrees);
-
 }  // namespace vernier

@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "analysis/quantiles.h"
+
 namespace vernier {
 namespace {
 
@@ -97,26 +99,6 @@ std::optional<Agreement> agreement_of(std::span<const SampleSums> samples) {
   });
   if (found.draws.empty()) return std::nullopt;
   return found;
-}
-
-/// The c quantile of the normal distribution, c from 0.5 to below 1: by halves, its distribution is an erfc.
-double normal_quantile(double c) {
-  double low = 0, high = 40;
-  for (int i = 0; i < 100; ++i) {
-    const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::numbers::sqrt2) < c ? low : high) = middle;
-  }
-  return low;
-}
-
-/// Poisson's upper limit of a rate, with a confidence of c, where one event was seen: exp(-m) (1 + m) = 1 - c.
-double most_events(double c) {
-  double low = 1, high = 100;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (std::exp(-middle) * (1 + middle) > 1 - c ? low : high) = middle;
-  }
-  return low;
 }
 
 }  // namespace

@@ -55,15 +55,6 @@ std::size_t needed(const Samples& all, std::size_t chosen, double confidence) {
   return all.now.size();
 }
 
-TEST(StudentQuantile, AgreesWithTables) {
-  EXPECT_NEAR(student_quantile(0.95, 7), 1.8946, 2e-4);
-  EXPECT_NEAR(student_quantile(0.99, 7), 2.9980, 3e-4);
-  EXPECT_NEAR(student_quantile(0.995, 15), 2.9467, 3e-4);
-  EXPECT_NEAR(student_quantile(0.999, 63), 3.2251, 4e-4);
-  EXPECT_NEAR(student_quantile(0.975, 1), 12.7062, 1e-3);
-  EXPECT_NEAR(student_quantile(0.975, 2), 4.3027, 1e-3);
-}
-
 TEST(EarlyFailure, SeesAPlainFailureAtTheFirstLook) {
   EXPECT_EQ(needed(samples(200, 0.2, 3, 1), 0, 0.99), 8U);
   EXPECT_EQ(needed(samples(200, 0.2, 3, 1), 4, 0.99), 12U);
