@@ -30,7 +30,7 @@ struct DecidingFigure {
 /// Everything low, on the same samples as a network that keeps some layers; null: it is not known, or that network.
 struct LowOutput {
   OutputStats stats;
-  std::optional<SqnrSpread> spread;  // drawn once, not for each set that is compared with it
+  std::optional<SqnrSpread> spread;  // computed once, not for each set that is compared with it
 };
 using LowStats = std::map<std::string, LowOutput>;
 /// That samples repeat others, which say nothing of new ones; absent for random samples and those of a sequence.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kDraws = 1000, kTail = 25;  // 2.5 % at either end
 constexpr double kTwoSided = 0.975;               // of each end of an interval of 95 %
-constexpr double kLeastError = 0.5;               // of a draw, in that of all samples
+constexpr double kUnseen = 10;                    // of the tenth that SqnrSpread names
 constexpr double kOpposite = -6.02;               // dB of an output as large as the reference, of opposite sign
 
 /// `figure(sums)` of the sums of each draw, in ascending order; empty where there is none.
@@ -32,28 +32,6 @@ std::vector<double> drawn(std::span<const SampleSums> samples, const Figure& fig
   }
   std::ranges::sort(figures);
   return figures;
-}
-
-/// A pooled signal-to-noise ratio in dB, and its standard error.
-struct Studentized {
-  double db = 0, error = 0;
-};
-
-/// `at(i)`: the i-th of `count` samples.
-template <class At>
-Studentized studentized(std::size_t count, const At& at) {
-  double signal = 0, noise = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    signal += at(i).ref_energy;
-    noise += at(i).error_energy;
-  }
-  double squares = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double pull = at(i).ref_energy / signal - at(i).error_energy / noise;
-    squares += pull * pull;
-  }
-  const auto n = static_cast<double>(count);
-  return {10 * std::log10(signal / noise), 10 / std::numbers::ln10 * std::sqrt(squares * n / (n - 1))};
 }
 
 /// SqnrSpread::interval() says the formula. Infinite where half of the samples have no noise: it says nothing then.
@@ -105,46 +83,41 @@ std::optional<Agreement> agreement_of(std::span<const SampleSums> samples) {
 
 std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
   if (samples.size() < kFewestForInterval) return std::nullopt;
-  const Studentized all = studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[i]; });
-  if (!std::isfinite(all.db) || !std::isfinite(all.error)) return std::nullopt;
-  SqnrSpread spread;
-  spread.samples_ = samples.size();
-  spread.db_ = all.db;
-  spread.error_ = all.error;
-  spread.log_normal_low_ = std::max(log_normal_low(samples), kOpposite);
-  double noise = 0, worst = 0;
+  double signal = 0, noise = 0;
   for (const SampleSums& sample : samples) {
+    signal += sample.ref_energy;
     noise += sample.error_energy;
-    worst = std::max(worst, sample.error_energy);
   }
-  spread.worst_share_ = worst / noise;
-  std::mt19937_64 random(1);
-  std::vector<std::size_t> chosen(samples.size());
-  for (std::size_t draw = 0; draw < kDraws; ++draw) {
-    for (std::size_t& sample : chosen) sample = random() % samples.size();
-    const Studentized one =
-        studentized(samples.size(), [&](std::size_t i) -> const SampleSums& { return samples[chosen[i]]; });
-    if (!std::isfinite(one.db)) return std::nullopt;
-    const double off = one.db - all.db;
-    spread.distances_.push_back(off == 0 ? 0 : off / std::max(one.error, kLeastError * all.error));
+  SqnrSpread spread;
+  double squares = 0;
+  for (const SampleSums& sample : samples) {
+    const double pull = sample.error_energy / noise - sample.ref_energy / signal;
+    squares += pull * pull;
+    spread.worst_pull_ = std::max(spread.worst_pull_, pull);
   }
-  std::ranges::sort(spread.distances_);
+  const auto n = static_cast<double>(samples.size());
+  spread.samples_ = samples.size();
+  spread.db_ = 10 * std::log10(signal / noise);
+  spread.error_ = 10 / std::numbers::ln10 * std::sqrt(squares * n / (n - 1));
+  if (!std::isfinite(spread.db_) || !std::isfinite(spread.error_)) return std::nullopt;
+  spread.log_normal_low_ = std::max(log_normal_low(samples), kOpposite);
   return spread;
 }
 
-double SqnrSpread::low(double confidence, std::size_t draws) const {
-  const double drawn = db_ - distances_[draws] * error_;
-  const double more_like_worst = db_ - 10 * std::log10(1 + (most_events(confidence) - 1) * worst_share_);
-  return std::max(drawn, std::min(more_like_worst, log_normal_low_));
+double SqnrSpread::exceeded(double confidence) const {
+  const double by_error = error_ * student_quantile(confidence, static_cast<double>(samples_ - 1));
+  const double events = most_events(1 - (1 - confidence) / kUnseen);
+  return db_ - std::max(by_error, 10 * std::log10(1 + (events - 1) * worst_pull_));
 }
 
 SamplingInterval SqnrSpread::interval() const {
-  return {std::min(low(kTwoSided, kDraws - 1 - kTail), log_normal_low_), db_ - distances_[kTail] * error_};
+  return {std::min(exceeded(kTwoSided), log_normal_low_),
+          db_ + error_ * student_quantile(kTwoSided, static_cast<double>(samples_ - 1))};
 }
 
 std::optional<double> SqnrSpread::above(double confidence) const {
   if (samples_ < kFewestToClaim) return std::nullopt;
-  return low(std::max(confidence, kTwoSided), draws_of(confidence));
+  return exceeded(confidence);
 }
 
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {
