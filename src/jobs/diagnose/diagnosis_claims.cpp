@@ -36,6 +36,18 @@ void widen_upwards(RunFigures& unseen, const RunFigures& in_sample) {
   }
 }
 
+/// The claim of the written file's own samples, if lower: a range over all samples is wider than that of a half, and
+/// its steps are coarser.
+void claim_no_more(RunFigures& unseen, const RunFigures& in_sample) {
+  for (std::size_t i = 0; i < std::min(unseen.outputs.size(), in_sample.outputs.size()); ++i) {
+    OutputFigure& figure = unseen.outputs[i];
+    const std::optional<double>& own = in_sample.outputs[i].sqnr_above;
+    if (!figure.sqnr_above || !own) continue;
+    figure.sqnr_above = std::min(*figure.sqnr_above, *own);
+    if (figure.sqnr_interval) figure.sqnr_interval->low = std::min(figure.sqnr_interval->low, *figure.sqnr_above);
+  }
+}
+
 }  // namespace
 
 bool Diagnosis::cross_fits() const {
@@ -73,6 +85,7 @@ void Diagnosis::claim_unseen() {
   report_.in_sample = report_.final_figures;
   RunFigures unseen = on_unseen(final_plan());
   widen_upwards(unseen, *report_.in_sample);
+  claim_no_more(unseen, *report_.in_sample);
   unseen.nonfinite_inside = report_.in_sample->nonfinite_inside;
   // The written file has the last word on its own samples too: the halves are simulated from plans.
   if (unseen.damage && report_.in_sample->damage > unseen.damage) {

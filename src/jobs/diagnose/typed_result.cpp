@@ -160,8 +160,6 @@ VerifyOptions TypedResult::verify_options() const {
   VerifyOptions options;
   options.float_model = options_.model;
   options.measure = options_.measure;
-  // Of samples that taught the file the figure itself decides: what holds on others is for those that did not.
-  if (experiment_.unseen() != nullptr && options.measure.requirement) options.measure.requirement->confidence = 0.5;
   options.target = options_.precision.target;
   options.arithmetic = options_.precision.arithmetic;
   options.engine = options_.engine;
