@@ -89,7 +89,9 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
     return;
   }
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
-  answer.sentence += fmt::format(" On new samples: above {}, {:g} % sure.", text(*above), 100 * requirement.confidence);
+  constexpr double kWide = 3;  // dB: new samples may have twice the noise
+  answer.sentence += fmt::format(" On new samples: above {}, {:g} % sure", text(*above), 100 * requirement.confidence);
+  answer.sentence += !of_top1 && value - *above > kWide ? fmt::format("; {} allow no closer claim.", samples) : ".";
   if (value < limit || *above >= limit) return;
   answer.first(of_top1 && run.passed == true
                    ? fmt::format("{} cannot prove {}, whatever the result: the figure itself decided.", samples,

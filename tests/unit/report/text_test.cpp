@@ -173,6 +173,20 @@ TEST(DiagnoseText, SaysHowSureAFigureIsAndHowManySamplesWouldDecide) {
   EXPECT_EQ(unwrapped(report_to_text(report, {})).find("confidence over"), std::string::npos);
 }
 
+TEST(DiagnoseText, SaysThatSamplesAllowNoCloserClaim) {
+  DiagnoseReport report = requirement_met();  // 24 dB, 20 samples
+  report.requirement->confidence = 0.9;
+  OutputFigure& figure = report.final_figures->outputs[0];
+  figure.sqnr_db = 30.3;
+  figure.sqnr_above = 27.5;
+  std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("On new samples: above 27.5 dB, 90 % sure. "), std::string::npos) << text;
+  figure.sqnr_above = 27.2;
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("On new samples: above 27.2 dB, 90 % sure; 20 samples allow no closer claim."), std::string::npos)
+      << text;
+}
+
 TEST(DiagnoseText, AddsUpTheTimeOfAStepThatWasTakenTwice) {
   DiagnoseReport report = requirement_met();
   report.phases = {{"reference", 1}, {"search", 2}, {"verify", 0.5}, {"search", 1.5}};
