@@ -142,10 +142,13 @@ void set_batch(Subject& subject, std::size_t batch) {
   subject.taking_turns = nullptr;
 }
 
-bool small_enough_to_optimize(const Model& model) {
+bool has_few_nodes(const Model& model) {
   const onnx::GraphProto& graph = model.proto.graph();
-  return bytes_beside(model) <= kOneCopyAbove && graph.node_size() <= kMostOptimizedNodes &&
-         graph.output_size() <= kMostOptimizedOutputs;
+  return graph.node_size() <= kMostOptimizedNodes && graph.output_size() <= kMostOptimizedOutputs;
+}
+
+bool small_enough_to_optimize(const Model& model) {
+  return bytes_beside(model) <= kOneCopyAbove && has_few_nodes(model);
 }
 
 Subject on_one_thread(const Subject& subject, std::mutex& telling) {

@@ -69,6 +69,8 @@ struct Subject {
 /// Lets so many samples run as one, which each session tries first.
 void set_batch(Subject& subject, std::size_t batch);
 
+/// At most 5,000 nodes and 256 outputs: of more, the runtime and a search take too long over the whole graph.
+bool has_few_nodes(const Model& model);
 /// Whether it pays to let the runtime optimize a session of `model`.
 bool small_enough_to_optimize(const Model& model);
 

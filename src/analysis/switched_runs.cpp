@@ -24,11 +24,7 @@
 namespace vernier {
 namespace {
 
-// What the optimizer lays out is copied for each variant. Sessions of larger networks read most weights in place, and
-// are cheap to build beside their runs.
-constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
-
-// Of a GPU's memory, for the weights of such a network, some of which are there rounded, too.
+// Of a GPU's memory, for the weights of a network, some of which are there rounded, too.
 constexpr std::size_t kShareOfGpu = 8;
 
 // Beside the weights, the most that a search holds of runs that were: of MobileNetV2 those of two plans over twenty
@@ -51,11 +47,11 @@ std::size_t part_count(const onnx::GraphProto& graph, const TensorBytes& bytes_o
 }
 
 bool may_switch(const Subject& subject) {
-  const std::size_t bytes = bytes_beside(subject.model);
   // A GPU reads the weights where they lie, and rounds them in less time than a session takes.
-  if (const GpuSide* const gpu = subject.runtime->gpu()) return bytes <= gpu->gpu().about().bytes / kShareOfGpu;
-  const bool too_large_to_optimize = subject.optimize && !small_enough_to_optimize(subject.model);
-  return !too_large_to_optimize && bytes <= kMostCopied;
+  if (const GpuSide* const gpu = subject.runtime->gpu()) {
+    return bytes_beside(subject.model) <= gpu->gpu().about().bytes / kShareOfGpu;
+  }
+  return !subject.optimize || has_few_nodes(subject.model);
 }
 
 using Initializers = std::map<std::string, Tensor>;

@@ -28,9 +28,9 @@ namespace vernier {
 class SwitchedRuns {
  public:
   /// For the plans between `ends` of the subject's model. Null where one session cannot serve them: layers inside
-  /// bodies, an engine's own sums, constants that the optimizer folds together, more than 64 MiB of weights,
-  /// more nodes or outputs than are optimized (Subject::optimizes). `shapes`: of its tensors, as a reference run saw
-  /// them; there is a part for each `part_bytes` of them, twelve at most.
+  /// bodies, an engine's own sums, constants that the optimizer folds together, more nodes or outputs than are
+  /// optimized (has_few_nodes), on a GPU too many weights. `shapes`: of its tensors, as a reference run saw them; there
+  /// is a part for each `part_bytes` of them, twelve at most.
   static std::unique_ptr<SwitchedRuns> of(const Subject& subject, const std::vector<Plan>& ends,
                                           RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
                                           std::size_t part_bytes = kPartBytes);

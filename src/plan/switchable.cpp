@@ -100,13 +100,15 @@ std::optional<SwitchableModel::Difference> SwitchableModel::difference(const Mod
       if (wanted.empty()) continue;
       if (is_initializer(prepared, wanted)) {
         if (low->input(i) == wanted && !plan.constants.contains(wanted)) continue;
-        if (!is_initializer(lowered, low->input(i))) {  // a large network rounds its weights in each run
+        const bool rounds_in_run = !is_initializer(lowered, low->input(i));  // as a large network does its weights
+        if (rounds_in_run) {
           std::optional<RoundingChain> chain = chains.between(wanted, low->input(i));
-          if (!chain || plan.constants.contains(wanted)) return std::nullopt;
+          if (!chain) return std::nullopt;
           difference.in_front.emplace(Place(node.name(), i), std::move(*chain));
-          continue;
+          if (!plan.constants.contains(wanted)) continue;
         }
-        Difference::Constant constant{low->input(i), initializer(lowered, low->input(i)).value()};
+        const std::string& read = rounds_in_run ? wanted : low->input(i);
+        Difference::Constant constant{read, initializer(lowered, read).value()};
         if (constant.name != wanted || !same_value(constant.value, initializer(prepared, wanted).value())) {
           difference.constants.emplace(Place(node.name(), i), std::move(constant));
         }
@@ -182,11 +184,12 @@ void SwitchableModel::add_switches(const Model& prepared, const std::set<std::st
         add_initializer(model_, graph, name, initializer(prepared, node.input(i)).value());
         constant_readers_[name] = node.name();
         node.set_input(i, name);
-      } else if (in_front.contains(place)) {
+      }
+      if (in_front.contains(place)) {
         const std::size_t slot = slots_in_front_.emplace(place, slots_++).first->second;
         const std::string name = names.unique(node.input(i) + kSwitched);
         onnx::NodeProto made = switch_node(node.input(i), name, static_cast<std::int64_t>(slot));
-        if (is_initializer(prepared, node.input(i))) {
+        if (is_initializer(prepared, before.input(i))) {
           if (const std::string data = first_data_of(before); !data.empty()) made.add_input(data);
         }
         *graph.add_node() = std::move(made);

@@ -178,6 +178,62 @@ TEST(SwitchedRuns, RoundWeightsInEachRun) {
   }
 }
 
+/// Of a large network, a repaired weight is another constant, and each run rounds it like the others.
+TEST(SwitchedRuns, RoundRepairedWeightsInEachRun) {
+  const Samples samples = bell_samples("x", kConvNetInput, 2);
+  Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  subject.optimize = false;
+  Plan low = plan_all(subject, Format::Int8);
+  for (const PlannedLayer& layer : low.layers) {
+    const auto node = std::ranges::find(subject.model.proto.graph().node(), layer.name, &onnx::NodeProto::name);
+    if (layer.format != Format::Int8 || node->op_type() != "Conv") continue;
+    const Tensor weight = initializer(subject.model, node->input(1)).value();
+    std::vector<float> values(weight.floats().begin(), weight.floats().end());
+    std::ranges::reverse(values);
+    low.constants[node->input(1)] = {layer.name, weight.shape(), values};
+  }
+  ASSERT_GE(low.constants.size(), 2U);
+  const auto with_low = [&](const std::string& only) {
+    Plan plan = low;
+    for (PlannedLayer& layer : plan.layers) {
+      if (!only.empty() && layer.name != only) layer.format = Format::Float32;
+    }
+    return plan;
+  };
+  RoundedWeights weights(/*exact=*/false, /*most_kept=*/0);
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
+  const auto switched = SwitchedRuns::of(subject, {low, with_low("none")}, weights, reference.shapes);
+  ASSERT_NE(switched, nullptr);
+  std::vector<std::string> only{"", "none"};
+  for (const auto& [name, constant] : low.constants) only.push_back(constant.layer);
+  for (const std::string& layer : only) {
+    SCOPED_TRACE(layer);
+    const Plan plan = with_low(layer);
+    bool served = false;
+    const auto once = all_outputs([&](const VisitOutputs& visit) {
+      served = switched->run(subject, plan, weights, all_samples(subject), visit);
+    });
+    EXPECT_TRUE(served);
+    const auto own = all_outputs([&](const VisitOutputs& visit) {
+      run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), all_samples(subject), visit);
+    });
+    EXPECT_LE(largest_difference(own, once), 1e-6);
+  }
+}
+
+TEST(SwitchedRuns, ServeNetworksOfLargeWeights) {
+  const Model model = model_of("g (float[1,4500] x) => (float[1,4096] y) { [a] y = MatMul (x, w) }",
+                               {{"w", Tensor(Dtype::Float32, {4500, 4096})}}, 21);
+  const Samples samples = bell_samples("x", {1, 4500}, 1);
+  const Subject subject = subject_of(model, samples);
+  ASSERT_FALSE(small_enough_to_optimize(model));
+  RoundedWeights weights;
+  const auto switched =
+      SwitchedRuns::of(subject, {plan_all(subject, Format::Int8), plan_only(subject, Format::Int8, {})}, weights, {});
+  ASSERT_NE(switched, nullptr);
+  EXPECT_EQ(bytes_beside(switched->model()), bytes_beside(model)) << "one copy of the weights is held";
+}
+
 TEST(SwitchedRuns, LeaveAPlanBeyondTheirEndsToASessionOfItsOwn) {
   const Samples samples = bell_samples("x", kConvNetInput, 2);
   const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
