@@ -45,6 +45,22 @@ std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::s
   return chosen;
 }
 
+/// Adds sums of other samples.
+void add(const OutputStats& more, OutputStats& sums) {
+  const bool first = sums.samples == 0;
+  sums.pooled += more.pooled;
+  sums.lost_infinities += more.lost_infinities;
+  if (first || std::isnan(sums.worst_sqnr_db) || more.worst_sqnr_db < sums.worst_sqnr_db) {
+    sums.worst_sqnr_db = more.worst_sqnr_db;
+    sums.worst_sample = more.worst_sample;
+  }
+  sums.samples += more.samples;
+  sums.along_last = more.along_last;
+  sums.rows += more.rows;
+  sums.rows_agreed += more.rows_agreed;
+  sums.each.insert(sums.each.end(), more.each.begin(), more.each.end());
+}
+
 }  // namespace
 
 double SingleSensitivities::expected_sample_inferences() const {
@@ -110,20 +126,31 @@ void SingleSensitivities::measure_on(std::size_t samples, const std::vector<std:
   SensitivityOptions options;
   options.samples = chosen_samples(experiment_.all_low().sample_noise, samples);
   samples_ = options.samples.size();
+  // What was measured on the first of them alone is not measured again.
+  const std::vector<std::size_t> first{options.samples.front()};
   std::vector<std::string> unknown;
+  bool first_known = options.samples.size() > 1;
   for (const std::string& name : layers) {
     if (auto outputs = measured_.alone(name, options.samples)) {
       evidence_.alone[name] = std::move(*outputs);
-    } else {
-      unknown.push_back(name);
+      continue;
     }
+    unknown.push_back(name);
+    first_known = first_known && measured_.alone(name, first);
   }
   if (unknown.empty()) return;
+  const std::vector<std::size_t> all = options.samples;
+  if (first_known) options.samples.erase(options.samples.begin());
   // Each part is kept at once: of a large network all of them take minutes.
   options.found = [&](const std::vector<LayerSensitivity>& part) {
     for (const LayerSensitivity& sensitivity : part) {
-      evidence_.alone[sensitivity.layer] = sensitivity.outputs;
-      measured_.add_alone(sensitivity.layer, options.samples, sensitivity.outputs);
+      Measured::Outputs outputs;
+      if (first_known) outputs = *measured_.alone(sensitivity.layer, first);
+      for (const auto& [output, stats] : sensitivity.outputs) {
+        if (const auto [place, fresh] = outputs.try_emplace(output, stats); !fresh) add(stats, place->second);
+      }
+      measured_.add_alone(sensitivity.layer, all, outputs);
+      evidence_.alone[sensitivity.layer] = std::move(outputs);
     }
     measured_.keep();
   };
@@ -132,7 +159,8 @@ void SingleSensitivities::measure_on(std::size_t samples, const std::vector<std:
       measure_sensitivities(subject, experiment_.all_low_plan(), unknown, experiment_.reference, experiment_.weights,
                             options, switched.get());
   ::malloc_trim(0);  // tensors between the parts of all samples, which the C library would keep
-  sample_inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * samples_);
+  sample_inferences_ +=
+      measured.mean_suffix_share * static_cast<double>(measured.layers.size() * options.samples.size());
 }
 
 /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence instead.

@@ -93,6 +93,12 @@ TEST(Passes, OfSensitivitiesForASearchAreThoseOfTheWorstThird) {
   EXPECT_EQ(measured(searched), 12);
   EXPECT_TRUE(is_told(searched));
   EXPECT_FALSE(searched.kept.value().layers.empty());
+  for (const LayerRow& row : searched.layers) {
+    const auto same = std::ranges::find(all.layers, row.name, &LayerRow::name);
+    if (row.sensitivity_db) {
+      EXPECT_NEAR(*row.sensitivity_db, same->sensitivity_db.value(), 1e-9) << "the hardest sample ran once";
+    }
+  }
   options.rank = true;
   EXPECT_EQ(measured(diagnose(options)), 36);
 }
