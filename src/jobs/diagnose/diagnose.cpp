@@ -398,9 +398,9 @@ void Diagnosis::own_errors() {
 }
 
 void Diagnosis::sensitivities() {
-  // A search ranks by them, and measures them after all where they lead it astray. What may become the answer has its
-  // own, which its report shows.
-  if (is_option_ && repairs_ == nullptr && evidence_.presumed.empty() &&
+  // A search ranks by them, and measures them after all where they lead it astray. What becomes the answer gets its
+  // own.
+  if (is_option_ && evidence_.presumed.empty() &&
       presume(*found_first_, sensitivities_->measurable(), requirement(), evidence_))
     return;
   // Without a search the ranking is the answer. Of a repaired network little is left to keep, by layers that are alike.

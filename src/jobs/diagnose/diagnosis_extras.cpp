@@ -119,6 +119,11 @@ void Diagnosis::adopt(RepairedAnswer repaired) {
     step("local error", [&] { own_errors(); });
     rank();
   }
+  const bool shows_ranking = !repaired.report.kept->layers.empty() || options_.rank;
+  if (shows_ranking && ranks_layers() && evidence_.alone.empty() && !sinks_.is_interrupted()) {
+    step("sensitivity", [&] { sensitivities(); });
+    rank();
+  }
   report_.cross_fit = repaired.report.cross_fit;
   report_.all_low = std::move(repaired.report.all_low);
   report_.kept = std::move(repaired.report.kept);
