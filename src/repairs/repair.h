@@ -50,6 +50,7 @@ struct Network {
   double rounding_work = 0;  // most multiply-adds that GPTQ may take; 0: no limit
   /// Of single layers: those with the most of it for their work are rounded first. Null: those with the least work.
   const std::map<std::string, double>* damage = nullptr;
+  const std::set<std::string>* given = nullptr;  // tensors whose range a file gave; null: none
 
   const onnx::NodeProto* node(const std::string& layer) const;
 };

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,9 +52,23 @@ constexpr float kSameRange = 0.02F;
 /// What the error of a wider one has to fall to: a given range may clip on purpose.
 constexpr double kWorthWidening = 0.8;
 
+/// A range that a file gave may be wrong whoever reads the tensor.
+void add_readers_of_given(const Network& network, std::map<std::string, std::vector<std::string>>& readers) {
+  std::set<std::string> weighted;
+  for (const auto& [tensor, layers] : readers) weighted.insert(tensor);
+  for (const PlannedLayer& layer : network.plan.layers) {
+    const onnx::NodeProto* node = needs_scale(layer.format) ? network.node(layer.name) : nullptr;
+    if (node == nullptr) continue;
+    for (const std::string& input : node->input()) {
+      if (network.given->contains(input) && !weighted.contains(input)) readers[input].push_back(layer.name);
+    }
+  }
+}
+
 std::vector<Proposal> activations(const Network& network, const CalibrationChoice& method) {
   std::map<std::string, std::vector<std::string>> readers;  // of each activation
   for (const WeightedLayer& layer : weighted_layers(network)) readers[layer.data].push_back(layer.layer->name);
+  if (network.given != nullptr) add_readers_of_given(network, readers);
   std::vector<Proposal> proposals;
   for (const auto& [tensor, layers] : readers) {
     const auto grid = network.plan.tensors.find(tensor);

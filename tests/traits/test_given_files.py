@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 
 import networks
+import quantized_files as files
 from test_traits import vernier
 
 
@@ -552,3 +553,21 @@ def test_places_that_one_scale_makes_constant_are_told_wherever_they_lie(order, 
         done = vernier("verify", "float.onnx", "typed.onnx", "--data", "x.npz", *options, "--json", folder=tmp_path)
         told = [text for text in json.loads(done.stdout)["warnings"] if "constant in the output model" in text]
         assert len(told) == 1 and told[0].startswith(expected), told
+
+
+@pytest.mark.parametrize("tensor", ["sum.relu", "inner"])
+def test_a_range_of_the_file_that_clips_is_replaced(tensor, tmp_path):
+    """Whether a product reads the tensor or an Add alone, and before repairs that would learn all ranges again hide it."""
+    network, samples = files.residual()
+    files.write(tmp_path, network, samples, "float.onnx")
+    given, _ = files.residual(np.uint8)
+    step = next(constant for constant in given.graph.initializer if constant.name == f"{tensor}.step")
+    step.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(step) / np.float32(8), step.name))
+    files.write(tmp_path, given)
+    done = vernier("fix", "float.onnx", "--from", "quantized.onnx", "--int8", "--target", "onnxruntime", "--even-if-slower", "--data", "x.npz",
+                   "--min-sqnr", "22", "--claim-confidence", "0.5", "--no-latency", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["given"]["outputs"][0]["sqnr_db"] < 18
+    rows = [row for row in report["explanation"]["repairs"] if row["id"] == "range" and row["accepted"]]
+    assert any(f"'{tensor}'" in row["why"] for row in rows), report["explanation"]["repairs"]
+    assert report["kept"]["layers"] == [], report["kept"]

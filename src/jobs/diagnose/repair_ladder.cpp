@@ -40,7 +40,8 @@ void take(Plan& plan, const Proposal& proposal) {
 
 /// The library's, and those of the caller's (`scaled`: for the formats that the plan has) in front of what every other
 /// repair would undo: the correction of biases.
-std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scaled) {
+/// Ranges that a file gave are repaired first: what follows learns others for the layers that it changes.
+std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scaled, bool ranges_first) {
   std::vector<Repair> all(all_repairs().begin(), all_repairs().end());
   const auto place = std::ranges::find_if(all, &Repair::needs_bias_error);
   std::vector<Repair> rows;
@@ -53,6 +54,7 @@ std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scal
     row.propose = [&method](const Network& network, int /*round*/) { return own_proposals(method, network); };
   }
   all.insert(place, rows.begin(), rows.end());
+  if (ranges_first) std::ranges::stable_partition(all, [](const Repair& repair) { return repair.id == "range"; });
   return all;
 }
 
@@ -134,7 +136,9 @@ RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, Ladde
       nearness_(std::move(nearness)),
       measure_output_(std::move(measure_output)),
       no_rewrites_(std::move(no_rewrites)),
-      those_(std::move(those)) {
+      those_(std::move(those)),
+      grids_(state_.given) {
+  for (const auto& [tensor, grid] : grids_) given_.insert(tensor);
   products_ = [this](const std::vector<std::string>& layers) {
     LayerProducts products;
     // A sequence cannot be cut.
@@ -172,7 +176,8 @@ Network RepairLadder::network() {
           state_.subject.threads,
           damping_ ? &*damping_ : nullptr,
           options_.rounding_work,
-          options_.damage.empty() ? nullptr : &options_.damage};
+          options_.damage.empty() ? nullptr : &options_.damage,
+          given_.empty() ? nullptr : &given_};
 }
 
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, const std::vector<std::string>* layers,
@@ -187,7 +192,7 @@ std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, 
 
 void RepairLadder::run() {
   noise_ = own_noise(state_);
-  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan))) {
+  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan), !given_.empty())) {
     const auto named = [&](const std::vector<std::string>& ids) {
       return std::ranges::find(ids, repair.id) != ids.end();
     };
@@ -309,7 +314,7 @@ void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
   for (const AcceptedProposal& one : accepted) {
     if (one.damping > 0) damping_->emplace(one.layers.front(), one.damping);
   }
-  const std::vector<Repair> repairs = repairs_with(options_.own, plans_scaled(state_.plan));
+  const std::vector<Repair> repairs = repairs_with(options_.own, plans_scaled(state_.plan), !given_.empty());
   const bool by_noise = std::ranges::any_of(accepted, [&](const AcceptedProposal& one) {
     const auto repair = std::ranges::find(repairs, one.repair, &Repair::id);
     return repair != repairs.end() && (repair->needs_noise || repair->needs_weight_share);

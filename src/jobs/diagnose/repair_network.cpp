@@ -170,7 +170,11 @@ class NetworkRepair {
   RepairState taught_by(const std::vector<std::size_t>& samples) const {
     RepairState state{loaded_.subject, {}, {}, {}, {}};
     teach(state, samples);
+    const std::map<std::string, QuantParams> learned = state.plan.tensors;
     teacher_.keep_given_scales(state.plan, state.subject);
+    for (const auto& [tensor, grid] : state.plan.tensors) {
+      if (grid != learned.at(tensor)) state.given.emplace(tensor, grid);
+    }
     return state;
   }
 
