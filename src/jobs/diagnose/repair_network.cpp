@@ -35,16 +35,23 @@
 namespace vernier {
 namespace {
 
-/// SQNR of the worst judged output of `rewritten` on `samples` against the outputs of the float model.
-double nearness_db(const Subject& rewritten, const Reference& reference, const std::vector<std::size_t>& samples) {
+/// SQNR of the worst judged output of the rewritten float model against the outputs of the float model. `known`: its
+/// outputs on all of `samples`, where they were run already; null: they are run.
+double nearness_db(const Subject& rewritten, const Reference& reference, const std::vector<std::size_t>& samples,
+                   const OutputStore* known) {
   std::map<std::string, OutputStats> stats;
-  run_outputs(rewritten, rewritten.model, samples, [&](std::size_t sample, const std::vector<Tensor>& got) {
+  const auto take = [&](std::size_t sample, const std::vector<Tensor>& got) {
     const std::vector<Tensor> ref = reference.outputs.get(sample);
     for (std::size_t i = 0; i < got.size(); ++i) {
       stats_of(stats, rewritten, rewritten.judged[i]).add_sample(sample, ref[i], got[i]);
     }
     return true;
-  });
+  };
+  if (known == nullptr) {
+    run_outputs(rewritten, rewritten.model, samples, take);
+  } else {
+    for (const std::size_t sample : samples) take(sample, known->get(sample));
+  }
   return db_of(noise_share(stats));
 }
 
@@ -184,7 +191,9 @@ class NetworkRepair {
 
   Nearness nearness() const {
     return [this](const RepairState& state) {
-      return nearness_db(state.subject, experiment_.reference, all_samples(state.subject));
+      // What taught it ran the same samples.
+      const OutputStore* const known = measures_all() ? &state.reference.outputs : nullptr;
+      return nearness_db(state.subject, experiment_.reference, all_samples(state.subject), known);
     };
   }
 
