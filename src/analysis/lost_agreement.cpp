@@ -15,8 +15,10 @@ std::vector<std::int64_t> rows_moved(const Subject& subject, const std::map<std:
   if (!subject.carries.empty()) return moved;
   for (const std::string& name : class_scores(subject, stats, nullptr)) {
     const std::vector<SampleSums>& each = stats.at(name).each;
-    moved.resize(std::max(moved.size(), each.size()));
-    for (std::size_t i = 0; i < each.size(); ++i) moved[i] += each[i].rows - each[i].rows_agreed;
+    for (const SampleSums& sums : each) {
+      moved.resize(std::max(moved.size(), sums.sample + 1));
+      moved[sums.sample] += sums.rows - sums.rows_agreed;
+    }
   }
   return moved;
 }

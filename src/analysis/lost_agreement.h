@@ -9,23 +9,14 @@
 
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 
-/// Of each sample, in the order in which they were run: rows of class scores whose largest element is elsewhere than
+/// Of each sample, by its place among all: rows of class scores whose largest element is elsewhere than
 /// the reference's, over all outputs. Empty: no output is class scores, or samples are frames of a sequence, which
 /// depend on each other.
 std::vector<std::int64_t> rows_moved(const Subject& subject, const std::map<std::string, OutputStats>& stats);
-
-struct AgreementChange {
-  std::size_t worse = 0, better = 0;  // samples in which more rows, or fewer, have moved than before
-  /// One-sided sign test: that as many samples or more are worse if a change does either equally often,
-  ///   sum over k from `worse` to n of C(n, k) / 2^n,  n = worse + better.
-  double chance = 1;
-
-  /// At 5 %: five samples worse and none better are beyond chance, four are not.
-  bool costs() const { return worse > better && chance < 0.05; }
-};
 
 /// Of the same samples before and after a change; nothing changes where either is empty. Source: Q. McNemar, "Note on
 /// the sampling error of the difference between correlated proportions", Psychometrika 12 (1947), in its exact form.

@@ -95,7 +95,8 @@ struct DiagnoseReport {
   std::vector<LayerPicture> pictures;          // of the worst layers, when a report is written
   std::vector<SamplePicture> sample_pictures;  // of the worst samples, when they were asked for
   std::optional<KeptSetReport> kept;
-  std::optional<RunFigures> final_figures;  // the claim: cross-fitted, or `verify` of the written file
+  std::optional<RunFigures> final_figures;     // the claim: cross-fitted, or `verify` of the written file
+  std::optional<AgreementChange> top1_change;  // from all low to that claim; absent: its agreement is no lower
   std::optional<RunFigures> in_sample;  // with cross_fit: `verify` of the written file on the samples that taught it
   std::optional<OtherSums> other_sums;  // of that, or without it of all low; target tensorrt, float16 or bfloat16
   std::optional<SaturatedPairs> saturated_pairs;  // of the written file; absent: none saturates

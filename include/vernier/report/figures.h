@@ -27,6 +27,17 @@ struct SampleFigure {
   std::optional<double> top1_agreement;  // as OutputFigure's
 };
 
+/// Samples whose classes a change moves away from those of the float model, and back to them.
+struct AgreementChange {
+  std::size_t worse = 0, better = 0;  // samples in which more rows, or fewer, have moved than before
+  /// One-sided sign test: that as many samples or more are worse if a change does either equally often,
+  ///   sum over k from `worse` to n of C(n, k) / 2^n,  n = worse + better.
+  double chance = 1;
+
+  /// At 5 %: five samples worse and none better are beyond chance, four are not.
+  bool costs() const { return worse > better && chance < 0.05; }
+};
+
 /// The fewest samples that together hold more than half of an output's squared error.
 struct HeavyTail {
   std::size_t samples = 0;

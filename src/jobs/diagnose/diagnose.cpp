@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/lost_agreement.h"
 #include "analysis/own_error.h"
 #include "analysis/pictures.h"
 #include "analysis/some_samples.h"
@@ -126,6 +127,7 @@ DiagnoseReport Diagnosis::run() {
     const bool outputs_first = (options_.quick || is_option_) && searches() && repairs_ == nullptr;
     if (ranks_layers() && !options_.quick && !outputs_first) step("local error", [&] { own_errors(); });
     step("all-low comparison", [&] { report_.all_low = all_low(!outputs_first); });
+    moved_low_ = rows_moved(subject(), experiment_->all_low().outputs);
     if (options_.from) {
       report_.given_file = options_.from->name();
       if (!typed_source_.refused) optional_step("given file", [&] { report_.given = given_file(); });
@@ -180,6 +182,7 @@ DiagnoseReport Diagnosis::run() {
       optional_step("options", [&] { alternatives(); });
       if (better_ && !sinks_.is_interrupted()) adopt(std::move(*better_));
     }
+    if (!sinks_.is_interrupted()) optionally("the comparison of classes", [&] { compare_classes(); });
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
       optional_step("other accumulation", [&] { report_.other_sums = all_low_with_other_sums(); });
     }

@@ -210,6 +210,8 @@ class Diagnosis {
 
   /// All figures that stand beside the written file's are of the same samples.
   void compare_on_unseen();
+  /// Where top-1 agreement is lower than with everything low: the samples that lost it.
+  void compare_classes();
 
   /// A repair that takes most of a layer's error away can cost the output another layer. Where layers have to be kept
   /// in spite of the repairs, the network as it was is searched too, and the answer is the one that keeps less.
@@ -320,6 +322,7 @@ class Diagnosis {
   std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
   bool refused_file_ = false;                               // an output could not be written
   std::optional<RunFigures> unseen_low_, unseen_repaired_;  // everything low, judged by the halves
+  std::vector<std::int64_t> moved_low_;                     // rows_moved() of everything low, without repairs
   std::vector<Note> repair_notes_;                          // what was said of the repairs that were accepted
   bool rewritten_ = false;                                  // by these repairs
   std::optional<RepairedAnswer> better_;                    // an option that is the answer

@@ -11,6 +11,7 @@
 #include "analysis/alike_samples.h"
 #include "analysis/figures.h"
 #include "analysis/judged_tensors.h"
+#include "analysis/lost_agreement.h"
 #include "analysis/sampling_interval.h"
 #include "analysis/some_samples.h"
 #include "analysis/trials.h"
@@ -19,6 +20,7 @@
 #include "jobs/diagnose/teach.h"
 #include "jobs/diagnose/yardstick.h"
 #include "jobs/search/judge.h"
+#include "report/text/figures.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -66,7 +68,9 @@ void Diagnosis::judge_on_unseen() {
 }
 
 RunFigures Diagnosis::on_unseen(const Plan& plan) {
-  return figures_of(subject(), experiment_->outputs_on_unseen(plan), requirement(), experiment_->low_outputs());
+  const std::map<std::string, OutputStats> outputs = experiment_->outputs_on_unseen(plan);
+  if (!unseen_low_) moved_low_ = rows_moved(subject(), outputs);
+  return figures_of(subject(), outputs, requirement(), experiment_->low_outputs());
 }
 
 void Diagnosis::judge_unseen(TestRow& test, const KeptSetReport& kept) {
@@ -101,6 +105,19 @@ void Diagnosis::compare_on_unseen() {
   if (!report_.repaired) return;
   widen_upwards(*unseen_repaired_, *report_.repaired);
   report_.repaired = *unseen_repaired_;
+}
+
+void Diagnosis::compare_classes() {
+  if (!report_.final_figures) return;
+  const std::optional<double> before = same_top1(report_.all_low), after = same_top1(*report_.final_figures);
+  if (!before || !after || *after >= *before) return;
+  const Plan plan = final_plan();
+  const std::map<std::string, OutputStats> outputs =
+      halves_ ? experiment_->outputs_on_unseen(plan)
+              : run_trial(subject(), plan, experiment_->judged_against(), experiment_->weights, requirement(),
+                          all_samples(subject()), /*early_stop=*/false)
+                    .outputs;
+  report_.top1_change = agreement_change(moved_low_, rows_moved(subject(), outputs));
 }
 
 void Diagnosis::look_in_front_of_softmaxes() {

@@ -227,6 +227,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*has_given)(const R&) = [](const R& report) { return !report.given_file.empty(); };
   static constexpr bool (*from_file)(const R&) = [](const R& report) { return report.reference_from_file; };
   static constexpr bool (*has_work)(const R&) = [](const R& report) { return report.work.has_value(); };
+  static constexpr bool (*loses_top1)(const R&) = [](const R& report) { return report.top1_change.has_value(); };
   static constexpr bool (*per_tensor)(const R&) = [](const R& report) { return report.weights_per_tensor; };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
@@ -266,6 +267,7 @@ struct Fields<DiagnoseReport> {
       Field{"given", &R::given},
       Field{"kept", &R::kept},
       Field{"final_figures", &R::final_figures},
+      Field{"top1_change", &R::top1_change, loses_top1},
       Field{"in_sample", &R::in_sample, halved},
       Field{"other_sums", &R::other_sums},
       Field{"saturated_pairs", &R::saturated_pairs},

@@ -92,6 +92,13 @@ struct Fields<OutputFigure> {
 };
 
 template <>
+struct Fields<AgreementChange> {
+  using R = AgreementChange;
+  static constexpr auto list =
+      std::tuple{Field{"worse", &R::worse}, Field{"better", &R::better}, Field{"chance", &R::chance}};
+};
+
+template <>
 struct Fields<HiddenNonfinite> {
   using R = HiddenNonfinite;
   static constexpr auto list =

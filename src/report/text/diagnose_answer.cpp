@@ -87,19 +87,14 @@ void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& 
   if (!agreement || (report.requirement && report.requirement->metric == Metric::MinTop1Agreement)) return;
   answer.sentence += fmt::format(" Top-1 agreement with the float model: {}.", percent_text(agreement));
   const std::optional<double> before = same_top1(report.all_low);
-  if (!before || *agreement >= *before || deciding_sqnr_db(run) <= deciding_sqnr_db(report.all_low)) return;
-  std::string noise;
-  for (const OutputFigure& figure : run.outputs) {
-    const std::optional<SamplingInterval>& interval = figure.top1_interval;
-    if (figure.top1_agreement != agreement || !interval) continue;
-    noise =
-        fmt::format(", with 95 % confidence {} to {}: {}", percent_text(interval->low), percent_text(interval->high),
-                    *before <= interval->high ? "that may be chance" : "more than chance");
-  }
+  const bool costs = report.top1_change && report.top1_change->costs();
+  if (!before || !costs || deciding_sqnr_db(run) <= deciding_sqnr_db(report.all_low)) return;
   answer.then(fmt::format(
-      "SQNR and task disagree: compared with everything in {}, SQNR rose, but top-1 agreement fell from {} to {} over "
-      "{}{}. Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
-      low_text(report), percent_text(before), percent_text(agreement), plural(report.samples, "sample"), noise));
+      "SQNR and task disagree: compared with everything in {}, SQNR rose, but top-1 agreement fell from {} to {}. It "
+      "was lost in {} of {} and won in {}, more than chance. Let the task decide: --min-top1-agreement, or --labels "
+      "FILE --min-top1.",
+      low_text(report), percent_text(before), percent_text(agreement), report.top1_change->worse,
+      plural(report.samples, "sample"), report.top1_change->better));
 }
 
 Answer without_requirement(const DiagnoseReport& report) {

@@ -149,11 +149,14 @@ TEST(DiagnoseText, WarnsWhereSqnrAndTaskDisagree) {
   EXPECT_EQ(report_to_text(report, {}).find("disagree"), std::string::npos);
   report.all_low.outputs[0].top1_agreement = 0.99;
   report.final_figures->outputs[0].top1_agreement = 0.95;
+  report.top1_change = AgreementChange{1, 0, 0.5};  // one sample, as chance does every second time
+  EXPECT_EQ(report_to_text(report, {}).find("disagree"), std::string::npos);
+  report.top1_change = AgreementChange{5, 0, 1.0 / 32};
   const std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_NE(text.find("is met. Top-1 agreement with the float model: 95.0 %."), std::string::npos) << text;
   EXPECT_NE(
       text.find("SQNR and task disagree: compared with everything in INT8, SQNR rose, but top-1 agreement fell from "
-                "99.0 % to 95.0 % over 20 samples."),
+                "99.0 % to 95.0 %. It was lost in 5 of 20 samples and won in 0, more than chance."),
       std::string::npos)
       << text;
   report.all_low.outputs[0].top1_agreement = report.final_figures->outputs[0].top1_agreement = std::nullopt;
