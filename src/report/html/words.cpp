@@ -83,7 +83,9 @@ Json first_words(const DiagnoseReport& report) {
   Json::Array damage, why;
   const MainDamage main = main_damage(report);
   for (const LayerRow* row : main.layers) {
-    damage.push_back(Json::Object{{"share", percent_text(row->share)}, {"layer", row->name}, {"kept", row->kept}});
+    damage.push_back(Json::Object{{"share", percent_text(row->share)},
+                                  {"layer", row->name},
+                                  {"kept_in", row->kept ? format_title(kept_in(report, row->name)) : ""}});
   }
   if (main.others > 0) {
     damage.push_back(Json::Object{{"share", percent_text(main.share_of_others)}, {"others", others_text(main)}});

@@ -73,9 +73,9 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
                : fmt::format("Every layer that can run in {}{} does so with acceptable accuracy{}.", low,
                              lowered_share(report), not_lowered(report));
   } else {
-    text = "To achieve acceptable accuracy, try running " +
-           (kept.ladder ? raised_text(kept)
-                        : fmt::format("{} in {} precision", layers_text(kept, kept.layers.size()), high));
+    text = "To achieve acceptable accuracy, try " +
+           (kept.ladder ? "raising " + raised_text(kept)
+                        : fmt::format("running {} in {} precision", layers_text(kept, kept.layers.size()), high));
     if (kept.end == SearchEnd::Stopped) text += " (stopped early: fewer may do)";
     if (kept.end == SearchEnd::Unstable) text += " (the same test gave different answers: not proven)";
     if (kept.end == SearchEnd::Stopped || kept.end == SearchEnd::Unstable) paint = Paint::Bold;

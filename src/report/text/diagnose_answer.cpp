@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <string_view>
 
 #include "base/layout.h"
 #include "base/quote.h"
@@ -35,9 +34,16 @@ std::string same_command(const DiagnoseReport& report, const std::string& what_f
                      what_for.empty() ? "" : " " + what_for);
 }
 
+/// "keep 3 of 20 layers in FP32", with the verb of a ladder "raise 3 of 20 layers to FP16".
+std::string with_verb(const DiagnoseReport& report, const char* keep, const char* raise) {
+  return report.kept->ladder ? fmt::format("{} {}", raise, raised_text(*report.kept))
+                             : fmt::format("{} {}", keep, kept_text(report));
+}
+
 /// How a sentence about the kept layers begins.
-std::string_view keeps(const KeptSetReport& kept) {
-  return kept.end == SearchEnd::Stopped ? "Stopped early, so fewer layers may be enough: keep" : "Keep";
+std::string keeps(const DiagnoseReport& report) {
+  if (report.kept->end != SearchEnd::Stopped) return with_verb(report, "Keep", "Raise");
+  return "Stopped early, so fewer layers may be enough: " + with_verb(report, "keep", "raise");
 }
 
 /// Of a model that was not measured: `wanted` is known to be met by simulated trials alone.
@@ -53,7 +59,7 @@ Answer not_verified(const DiagnoseReport& report, const std::string& wanted) {
                                                       : "");
   } else {
     answer.sentence += fmt::format(
-        " In simulation, keeping {} is enough{}.", kept_text(report),
+        " In simulation, {} is enough{}.", with_verb(report, "keeping", "raising"),
         report.kept->end == SearchEnd::Stopped ? "; the search was stopped, so fewer layers may be enough" : "");
   }
   answer.then(same_command(report, "for a verified answer"));
@@ -232,7 +238,7 @@ Answer by_task(const DiagnoseReport& report) {
                                                  lowered_share(report), met, not_lowered(report))
                                    : fmt::format("No layer needs {}: everything in {}, {}.", format_title(report.high),
                                                  all_low_text(report), met))
-          : fmt::format("{} {}: {}{}.", keeps(kept), kept_text(report), met, not_lowered(report));
+          : fmt::format("{}: {}{}.", keeps(report), met, not_lowered(report));
   const TestRow* const test = kept.engine_test ? &*kept.engine_test : kept.file_test ? &*kept.file_test : nullptr;
   if (test != nullptr && test->interval && test->limit) {
     const std::string undecided =
@@ -320,7 +326,7 @@ Answer searched(const DiagnoseReport& report) {
                           layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), all_low_text(report),
                           layers == 1 ? "gives" : "give", met, not_lowered(report));
   } else {
-    answer.sentence = fmt::format("{} {}: {}{}.", keeps(kept), kept_text(report), met, not_lowered(report));
+    answer.sentence = fmt::format("{}: {}{}.", keeps(report), met, not_lowered(report));
   }
   if (kept.end == SearchEnd::Stopped) {
     answer.then(report.interrupted ? same_command(report, "to get a certified set")

@@ -91,14 +91,21 @@ const char* all_of_them(const DiagnoseReport& report) {
   return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
 }
 
-std::string raised_text(const KeptSetReport& kept) {
+Format kept_in(const DiagnoseReport& report, const std::string& layer) {
+  if (!report.kept || !report.kept->ladder) return report.high;
+  const auto& raised = report.kept->ladder->raised;
+  const auto found = std::ranges::find(raised, layer, &RaisedLayer::layer);
+  return found == raised.end() ? report.high : found->format;
+}
+
+std::string raised_text(const KeptSetReport& kept, const char* raised) {
   std::size_t all = 0;
   for (const RungReport& rung : kept.ladder->rungs) all += rung.layers;
   std::vector<std::string> parts;
   for (const RungReport& rung : kept.ladder->rungs) {
     const auto count = std::ranges::count(kept.ladder->raised, rung.format, &RaisedLayer::format);
     if (count == 0) continue;
-    parts.push_back(fmt::format("{}{} in {}", count, parts.empty() ? " of " + plural(all, "layer") : "",
+    parts.push_back(fmt::format("{}{} to {}", count, parts.empty() ? " of " + plural(all, "layer") + raised : "",
                                 format_title(rung.format)));
   }
   std::string text;
@@ -110,7 +117,7 @@ std::string raised_text(const KeptSetReport& kept) {
 
 std::string kept_text(const DiagnoseReport& report) {
   const KeptSetReport& kept = *report.kept;
-  if (kept.ladder) return raised_text(kept);
+  if (kept.ladder) return raised_text(kept, " raised");
   return fmt::format("{} of {} in {}{}", kept.layers.size(), plural(lowered_layers(report), "layer"),
                      format_title(report.high), share_of_work(kept));
 }

@@ -30,9 +30,13 @@ std::string lowered_share(const DiagnoseReport& report);
 /// "; 2 recurrent layers stay in FP32": what does the rest of the work, and what could not be lowered.
 std::string not_lowered(const DiagnoseReport& report);
 
-/// "3 of 20 layers in UINT16 and 1 in FP16 (12 % of the multiply-accumulates)", of a ladder.
-std::string raised_text(const KeptSetReport& kept);
-/// "3 of 20 layers in FP32 (12 % of the multiply-accumulates)". `report.kept` must be there.
+/// The format of a kept layer: of a ladder the one that it was raised to.
+Format kept_in(const DiagnoseReport& report, const std::string& layer);
+
+/// "3 of 20 layers to UINT16 and 1 to FP16 (12 % of the multiply-accumulates)", of a ladder. `raised` follows "layers".
+std::string raised_text(const KeptSetReport& kept, const char* raised = "");
+/// "3 of 20 layers in FP32 (12 % of the multiply-accumulates)"; of a ladder "3 of 20 layers raised to UINT16 ...".
+/// `report.kept` must be there.
 std::string kept_text(const DiagnoseReport& report);
 
 /// The stricter limit of a search with margin: "20.3 dB", or "93 % of the allowed error" if that is not one number.

@@ -61,10 +61,9 @@ std::string figure_before(const DiagnoseReport& report, const TextOptions& optio
 
 std::string damage_text(const DiagnoseReport& report, const TextOptions& options) {
   const MainDamage damage = main_damage(report);
-  const std::string kept = fmt::format(", kept in {}", format_title(report.high));
-  const std::string before = report.repaired ? ", before the repairs" : "";
   constexpr std::size_t kShare = 8;  // "99.1 %  "
-  const std::size_t taken = kLabel + kShare + std::max(kept.size(), before.size());
+  constexpr std::size_t kKept = 16;  // ", kept in UINT16"
+  const std::size_t taken = kLabel + kShare + kKept;
   const std::vector<std::string> names =
       names_of(report, options, std::max<std::size_t>(options.width, taken + 20) - taken);
   std::string text;
@@ -72,7 +71,8 @@ std::string damage_text(const DiagnoseReport& report, const TextOptions& options
     text += fmt::format("{:<{}}{:>6}  {}\n", text.empty() ? "Damage" : "", kLabel, percent_text(share), of);
   };
   for (std::size_t i = 0; i < damage.layers.size(); ++i) {
-    line(*damage.layers[i]->share, names[i] + (damage.layers[i]->kept ? kept : i == 0 ? before : ""));
+    const LayerRow& row = *damage.layers[i];
+    line(*row.share, names[i] + (row.kept ? fmt::format(", kept in {}", format_title(kept_in(report, row.name))) : ""));
   }
   if (damage.others > 0) line(damage.share_of_others, others_text(damage));
   return text;

@@ -303,6 +303,21 @@ TEST(DiagnoseText, SaysWhenNothingIsLeftInTheLowFormat) {
             std::string::npos);
 }
 
+TEST(DiagnoseText, ALadderRaisesLayersToFormats) {
+  DiagnoseReport report = requirement_met();
+  report.layers[0].kept = report.layers[1].kept = true;
+  report.kept->ladder =
+      LadderReport{{{Format::Int8, 10, 0}, {Format::Float16, 1, 0}, {Format::Float32, 1, 0}},
+                   {{report.layers[0].name, Format::Float16}, {report.layers[1].name, Format::Float32}}};
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.find("Raise 1 of 12 layers to FP16 and 1 to FP32 ("), 0U) << text;
+  EXPECT_NE(text.find(report.layers[0].name + ", kept in FP16"), std::string::npos) << text;
+  EXPECT_NE(text.find(report.layers[1].name + ", kept in FP32"), std::string::npos) << text;
+  report.kept->end = SearchEnd::Stopped;
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("may be enough: raise 1 of 12 layers to FP16"),
+            std::string::npos);
+}
+
 TEST(DiagnoseText, KeepsNamesWholeWhereNoTerminalLimitsTheLine) {
   DiagnoseReport report = requirement_met();
   report.layers[0].name = std::string(60, 'a') + std::string(60, 'b');
