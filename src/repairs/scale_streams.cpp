@@ -152,7 +152,8 @@ std::vector<Proposal> scale_streams(const Network& network, int) {
       const int power = static_cast<int>(std::ceil(std::log2(most * kHeadroom / kLargestFloat16)));
       const auto factor = static_cast<float>(std::exp2(-power));
       proposal.by_output = true;
-      proposal.what = fmt::format("the residual stream reaches {:.4g} and is stored times 2^-{}", most, power);
+      proposal.what =
+          fmt::format("the residual stream reaches {:.4g} and is stored at 1/{:g} of its size", most, 1 / factor);
       const auto kept = std::make_shared<const ResidualStream>(std::move(stream));
       proposal.rewrite = [kept, factor](Model& model) { StreamScaling(model, *kept, factor).run(); };
     }

@@ -88,10 +88,12 @@ Json first_words(const DiagnoseReport& report) {
                                   {"kept_in", row->kept ? format_title(kept_in(report, row->name)) : ""}});
   }
   if (main.others > 0) {
-    damage.push_back(Json::Object{{"share", percent_text(main.share_of_others)}, {"others", others_text(main)}});
+    damage.push_back(
+        Json::Object{{"share", percent_text(main.share_of_others)}, {"others", others_text(report, main)}});
   }
   for (const CauseGroup& group : main_causes(report)) {
-    Json row = Json::Object{{"text", cause_sentence(group)}, {"possible", group.first->confidence < kLikelyCause}};
+    Json row =
+        Json::Object{{"text", cause_sentence(report, group)}, {"possible", group.first->confidence < kLikelyCause}};
     if (!group.layers.empty()) row["layer"] = group.layers.front();
     why.push_back(std::move(row));
   }

@@ -113,7 +113,7 @@ Answer without_requirement(const DiagnoseReport& report) {
       fmt::format("Everything {}{}{}{}: {}{}.", lowers_a_part(report) ? "that can be in " : "in ", all_low_text(report),
                   lowered_share(report), report.repaired ? " with all accepted repairs" : "", named_figure(low, {}),
                   not_lowered(report));
-  if (report.repaired) {  // shares of the damage and the curve are of the network before
+  if (report.repaired) {  // fix() was asked for the repairs alone
     answer.then(kNotSearched);
     return answer;
   }

@@ -116,9 +116,10 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
     cells.emplace_back(row.kept ? "kept" : "");
     table.row(std::move(cells));
   }
-  std::string text =
-      heading(by_output ? "Layers, most damaging first" : "Layers, largest local error first", options.color) +
-      table.text(options.width, options.whole_names);
+  std::string text = heading(fmt::format("Layers{}, {} first", report.repaired ? " after the repairs" : "",
+                                         by_output ? "most damaging" : "largest local error"),
+                             options.color) +
+                     table.text(options.width, options.whole_names);
   if (rows < report.layers.size()) {
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
@@ -363,7 +364,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
 
 std::string file_meaning(const std::string& what) {
   if (what == "model") return "strongly typed ONNX model";
-  if (what == "float") return "float model with the exact rewrites, to which the plan belongs";
+  if (what == "float") return "FP32 model after the repairs; plan.json names its layers";
   if (what == "plan") return "plan: the format of every layer";
   if (what == "report") return "report with every figure";
   if (what == "page") return "report as a page for browsers";

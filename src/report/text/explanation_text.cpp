@@ -125,7 +125,8 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
 struct RepairSum {
   std::size_t accepted = 0, tried = 0, refused = 0;
   std::vector<double> before, after;
-  std::string example;
+  std::string example;  // the first accepted one, else the first
+  bool example_tried = false;
 };
 
 /// What a repair did to the layers where it was accepted.
@@ -151,9 +152,11 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
         sum.before.push_back(*row.before_db);
         sum.after.push_back(*row.after_db);
       }
-      if (sum.accepted == 1 && !row.layers.empty()) sum.example = printable(row.layers.front()) + ": " + told(row.why);
-    } else if (sum.accepted == 0 && sum.example.empty() && !row.layers.empty()) {
+    }
+    const bool first = row.accepted ? sum.accepted == 1 : sum.accepted == 0 && sum.example.empty();
+    if (first && !row.layers.empty()) {
       sum.example = printable(row.layers.front()) + ": " + told(row.why);
+      sum.example_tried = row.before_db || row.accepted;
     }
   }
   std::string text = heading("Repairs", options.color);
@@ -162,8 +165,10 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
     std::string line = fmt::format("{}: ", id);
     if (sum.tried > 0) line += fmt::format("accepted {} of {} tried", sum.accepted, sum.tried);
     if (!sum.before.empty()) line += gain_text(sum);
+    const std::string example = fmt::format(" ({})", sum.example);
+    if (sum.example_tried) line += example;
     if (sum.refused > 0) line += fmt::format("{}not applicable to {}", sum.tried > 0 ? "; " : "", sum.refused);
-    line += fmt::format(" ({})", sum.example);
+    if (!sum.example_tried) line += example;
     text += wrap(line, options.width, "  ");
   }
   return text;
@@ -190,7 +195,7 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
     add_repairs(group, cause);
     if (cause.layer.empty() || std::ranges::find(group.layers, cause.layer) != group.layers.end()) continue;
     group.layers.push_back(cause.layer);
-    group.share += cause.share.value_or(shares[cause.layer]);
+    group.share += cause.share.value_or(report.repaired ? 0 : shares[cause.layer]);
   }
   return groups;
 }

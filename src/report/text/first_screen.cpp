@@ -74,7 +74,7 @@ std::string damage_text(const DiagnoseReport& report, const TextOptions& options
     const LayerRow& row = *damage.layers[i];
     line(*row.share, names[i] + (row.kept ? fmt::format(", kept in {}", format_title(kept_in(report, row.name))) : ""));
   }
-  if (damage.others > 0) line(damage.share_of_others, others_text(damage));
+  if (damage.others > 0) line(damage.share_of_others, others_text(report, damage));
   return text;
 }
 
@@ -89,9 +89,9 @@ std::string why(const DiagnoseReport& report, const TextOptions& options) {
   for (const CauseGroup& group : main_causes(report)) {
     const bool possible = group.first->confidence < kLikelyCause;
     const std::string where = group.layers.empty() ? "The network" : name_of(group.layers.front());
-    text +=
-        labelled(text.empty() ? "Why" : "",
-                 fmt::format("{}{}: {}", where, possible ? ", possibly" : "", cause_sentence(group)), options.width);
+    text += labelled(text.empty() ? "Why" : "",
+                     fmt::format("{}{}: {}", where, possible ? ", possibly" : "", cause_sentence(report, group)),
+                     options.width);
   }
   return text;
 }
@@ -112,6 +112,7 @@ MainDamage main_damage(const DiagnoseReport& report) {
   constexpr std::size_t kMost = 3;
   constexpr double kNearlyAll = 0.95;
   MainDamage damage;
+  if (report.repaired && outcome_of(report) == Outcome::NothingNeeded) return damage;  // what it still does is allowed
   double shown = 0;
   for (const LayerRow& row : report.layers) {
     if (!row.share || damage.layers.size() == kMost || shown >= kNearlyAll) break;
@@ -124,8 +125,9 @@ MainDamage main_damage(const DiagnoseReport& report) {
   return damage;
 }
 
-std::string others_text(const MainDamage& damage) {
-  return damage.others == 1 ? "the other layer" : fmt::format("the other {} layers", damage.others);
+std::string others_text(const DiagnoseReport& report, const MainDamage& damage) {
+  const char* const after = report.repaired ? " (all shares: after the repairs)" : "";
+  return (damage.others == 1 ? "the other layer" : fmt::format("the other {} layers", damage.others)) + after;
 }
 
 std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
@@ -137,11 +139,18 @@ std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
   return groups;
 }
 
-std::string cause_sentence(const CauseGroup& group) {
+std::string cause_sentence(const DiagnoseReport& report, const CauseGroup& group) {
   std::string text = told(group.first->sentence);
-  if (group.layers.size() < 2) return text;
+  const auto repaired = std::ranges::find_if(report.explanation->repairs, [&](const RepairTried& row) {
+    return row.accepted && std::ranges::find(group.first->repairs, row.id) != group.first->repairs.end() &&
+           std::ranges::find(row.layers, group.first->layer) != row.layers.end();
+  });
+  const bool mended = repaired != report.explanation->repairs.end();
+  if (group.layers.size() < 2 && !mended) return text;
   if (!text.ends_with('.')) text += '.';  // a caller's own
+  if (mended) text += fmt::format(" Repaired by {}.", repaired->id);
   const std::size_t others = group.layers.size() - 1;
+  if (others == 0 || group.layers.empty()) return text;
   return text + fmt::format(" {} the same cause.",
                             others == 1 ? "1 more layer has" : fmt::format("{} more layers have", others));
 }

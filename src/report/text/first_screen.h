@@ -14,7 +14,8 @@
 
 namespace vernier {
 
-/// The layers that do most of the damage, three at most. Empty if shares were not measured.
+/// The layers that do most of the damage, three at most. Empty if shares were not measured, and of a repaired network
+/// that meets the requirement.
 struct MainDamage {
   std::vector<const LayerRow*> layers;
   std::size_t others = 0;
@@ -23,13 +24,13 @@ struct MainDamage {
 MainDamage main_damage(const DiagnoseReport& report);
 
 /// "the other 50 layers"
-std::string others_text(const MainDamage& damage);
+std::string others_text(const DiagnoseReport& report, const MainDamage& damage);
 
 /// The causes that explain most of the damage, two at most. Empty if nothing has to be explained.
 std::vector<CauseGroup> main_causes(const DiagnoseReport& report);
 
-/// The sentence of the group's worst layer, and how many layers share the cause.
-std::string cause_sentence(const CauseGroup& group);
+/// The sentence of the group's worst layer, what repaired it, and how many layers share the cause.
+std::string cause_sentence(const DiagnoseReport& report, const CauseGroup& group);
 
 std::string first_screen(const DiagnoseReport& report, const Answer& answer, const TextOptions& options);
 

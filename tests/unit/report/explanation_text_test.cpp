@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "cases.h"
+#include "report/text/first_screen.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/text.h"
@@ -64,6 +65,26 @@ TEST(ExplanationText, WhatRepairsCuredIsNotHarmless) {
   const std::string text = explanation_section(report, {});
   EXPECT_NE(text.find("Causes before the repairs"), std::string::npos) << text;
   EXPECT_EQ(text.find("harmless"), std::string::npos) << text;
+  EXPECT_EQ(text.find("of the damage"), std::string::npos) << "shares of layers are of the repaired network: " << text;
+}
+
+TEST(ExplanationText, NamesTheRepairOfACause) {
+  Explanation explanation;
+  explanation.examined = {"a", "b"};
+  explanation.causes = {cause_of("a"), cause_of("b")};
+  explanation.causes.front().repairs = {"weight-grid", "keep-high"};
+  RepairTried row;
+  row.id = "weight-grid";
+  row.layers = {"b", "a"};
+  row.accepted = true;
+  explanation.repairs = {row};
+  DiagnoseReport report = with(explanation);
+  const std::vector<CauseGroup> groups = cause_groups(report);
+  EXPECT_TRUE(
+      cause_sentence(report, groups.front()).ends_with(" Repaired by weight-grid. 1 more layer has the same cause."))
+      << cause_sentence(report, groups.front());
+  report.explanation->repairs.front().accepted = false;
+  EXPECT_EQ(cause_sentence(report, cause_groups(report).front()).find("Repaired"), std::string::npos);
 }
 
 TEST(ExplanationText, ACauseThatIsHardlySureSaysSo) {
@@ -147,7 +168,7 @@ TEST(ExplanationText, ShowsAnAcceptedRepairWhereThereIsOne) {
   EXPECT_NE(text.find("accepted 2 of 3 tried, median SQNR of these 20.0 dB to 35.0 dB"), std::string::npos) << text;
   EXPECT_NE(text.find("(b: moved)"), std::string::npos) << text;
   for (RepairTried& row : explanation.repairs) row.before_db = row.after_db = {};
-  EXPECT_NE(explanation_section(with(explanation), {}).find("accepted 2 of 2 tried; not applicable to 1"),
+  EXPECT_NE(explanation_section(with(explanation), {}).find("accepted 2 of 2 tried (b: moved); not applicable to 1\n"),
             std::string::npos);
 }
 

@@ -318,6 +318,18 @@ TEST(DiagnoseText, ALadderRaisesLayersToFormats) {
             std::string::npos);
 }
 
+TEST(DiagnoseText, SharesOfARepairedNetworkSaySo) {
+  DiagnoseReport report = requirement_met();
+  EXPECT_EQ(report_to_text(report, {}).find("after the repairs"), std::string::npos);
+  report.repaired = report.all_low;
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("layers (all shares: after the repairs)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Layers after the repairs, most damaging first"), std::string::npos) << text;
+  report.kept->layers.clear();
+  report.kept->end = SearchEnd::NothingNeeded;
+  EXPECT_EQ(report_to_text(report, {}).find("\nDamage"), std::string::npos) << "what is left is allowed";
+}
+
 TEST(DiagnoseText, KeepsNamesWholeWhereNoTerminalLimitsTheLine) {
   DiagnoseReport report = requirement_met();
   report.layers[0].name = std::string(60, 'a') + std::string(60, 'b');
