@@ -30,7 +30,7 @@ function keptDrawing({curve, ofDamage, value, points, asDecibels, predicted, pho
     // Two shapes, so that the eye needs no colour.
     svg.append(h("path", {d: p.passed ? `M${cx - 4.5} ${cy}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0` : `M${cx - 4} ${cy - 4}l8 8M${cx + 4} ${cy - 4}l-8 8`, class: p.passed ? "passes" : "misses"}, h("title", {}, says)));
   }
-  svg.append(textAt(left + width / 2, H - 6, "kept layers", "middle"), textAt(left, 12, ofDamage ? "share of the allowed error" : asDecibels ? "SQNR" : page.words.metric));
+  svg.append(textAt(left + width / 2, H - 6, "kept layers", "middle"), textAt(left, 12, ofDamage ? "share of the allowed error" : asDecibels ? (curve.on_new ? "SQNR on new samples" : "SQNR") : page.words.metric));
   return h("div", {}, svg, h("div", {class: "legend"},
     h("span", {}, h("span", {class: "good", "aria-hidden": "true"}, "\u25cf "), "a set that passes"), h("span", {}, h("span", {class: "bad", "aria-hidden": "true"}, "\u2715 "), "one that misses"),
     predicted.length > 1 ? h("span", {}, h("i", {class: "key dashed guess"}), "predicted from the sensitivities") : ""));

@@ -216,7 +216,8 @@ Json kept_curve(const DiagnoseReport& report) {
     if (points.size() == kMostSizes) break;
     points.push_back(curve_point(kept, *test));
   }
-  Json curve = Json::Object{{"points", std::move(points)}, {"answer", report.kept->layers.size()}};
+  Json curve = Json::Object{
+      {"points", std::move(points)}, {"answer", report.kept->layers.size()}, {"on_new", on_new_samples(report)}};
   if (report.requirement && report.requirement->limits.size() == 1) {
     curve["limit"] = report.requirement->limits.front().value;
   }

@@ -69,8 +69,9 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (report.given) runs.emplace_back("the given file", &*report.given);
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = kOutputModel;
-  if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
-  if (report.in_sample) runs.emplace_back("on its calibration samples", &*report.in_sample);
+  if (report.final_figures)
+    runs.emplace_back(last + std::string(report.in_sample ? ", on new samples" : ""), &*report.final_figures);
+  if (report.in_sample) runs.emplace_back("this file, on these samples", &*report.in_sample);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);
@@ -187,10 +188,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   Table table;
   table.flexible_column(report.kept->ladder ? "with" : "without");
   table.column("output", Align::Left);  // of several the one that decides
-  const OutputFigure* const decides =
-      deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);
-  const bool on_new = !by_task && decides != nullptr && (decides->sqnr_above || decides->top1_above);
-  table.column(on_new ? "on new samples" : "result", Align::Right);
+  table.column(on_new_samples(report) ? "on new samples" : "result", Align::Right);
   table.column("of the allowed error", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
   for (std::size_t i = 0; i < rows; ++i) {
@@ -316,10 +314,13 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
 std::string final_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.final_figures) return {};
   const auto model = report.files.find("model");
+  const std::string figure = figure_text(*report.final_figures, report.requirement);
   std::string text =
       fmt::format("verify of {}: {}",
                   model == report.files.end() ? std::string(kOutputModel) + ", not written" : printable(model->second),
-                  figure_text(*report.final_figures, report.requirement));
+                  report.in_sample ? fmt::format("{} on these samples, {} on new ones",
+                                                 figure_text(*report.in_sample, report.requirement), figure)
+                                   : figure);
   if (report.reference_from_file) {
     text += " compared with the values that the given file stores";
   } else if (report.requirement) {

@@ -75,6 +75,12 @@ std::string not_lowered(const DiagnoseReport& report) {
   return text;
 }
 
+bool on_new_samples(const DiagnoseReport& report) {
+  const OutputFigure* const decides =
+      deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);
+  return report.kept->by_requirement() && decides != nullptr && (decides->sqnr_above || decides->top1_above);
+}
+
 std::string searched_limit_text(const DiagnoseReport& report) {
   const double room = report.kept->room;
   const bool one_number = report.requirement && report.requirement->limits.size() == 1 &&

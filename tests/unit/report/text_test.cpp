@@ -330,6 +330,17 @@ TEST(DiagnoseText, SharesOfARepairedNetworkSaySo) {
   EXPECT_EQ(report_to_text(report, {}).find("\nDamage"), std::string::npos) << "what is left is allowed";
 }
 
+TEST(DiagnoseText, TellsTheFigureOnNewSamplesFromThatOfVerify) {
+  DiagnoseReport report = requirement_met();
+  report.in_sample = report.final_figures;
+  report.in_sample->outputs[0].sqnr_db = 26.1;
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find(": 26.1 dB on these samples, 24.3 dB on new ones, the required 24 dB is met"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("the output model, on new samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("this file, on these samples"), std::string::npos) << text;
+}
+
 TEST(DiagnoseText, KeepsNamesWholeWhereNoTerminalLimitsTheLine) {
   DiagnoseReport report = requirement_met();
   report.layers[0].name = std::string(60, 'a') + std::string(60, 'b');
