@@ -56,7 +56,7 @@ def judged(folder, code):
 def test_verify_names_what_is_wrong_in_a_half_file(half, wrong, folder):
     onnx.save(network(half, wrong or (lambda values: values)), folder / "half.onnx")
     report = judged(folder, 1 if wrong else 0)
-    assert report["outcome"] == ("file-misses" if wrong else "met")
+    assert report["outcome"] == ("missed" if wrong else "met")
     assert [defect["node"] for defect in report.get("defects", [])] == (["second"] if wrong else []), report
     done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "net.npz", folder=folder, codes=(1 if wrong else 0,))
     assert ("'w2'" in done.stdout) == bool(wrong)

@@ -94,14 +94,14 @@ def test_a_mask_hides_no_error_of_the_other_values(mask, tmp_path):
     for step, limit in ((3, ["--min-sqnr", "20"]), (3, ["--min-cosine", "0.99"]), (0.035, ["--min-sqnr", "20"]), (0.035, ["--min-cosine", "0.99"])):
         masked(mask, step, tmp_path, "file.onnx")
         report = verdict(tmp_path, "net.onnx", "file.onnx", *limit)
-        assert report["outcome"] == ("file-misses" if step == 3 else "met"), (step, limit, report["figures"])
+        assert report["outcome"] == ("missed" if step == 3 else "met"), (step, limit, report["figures"])
         assert any(note["code"] == "output-holds-mask" for note in report["note_codes"]), report["notes"]
         names = [output["name"] for output in report["figures"]["outputs"]]
         assert names[0] == "y" and names[-1].startswith(("y[abs<", "y[>-", "y[<")), names
     # The part can be named, and left out.
     assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", f"{names[-1]}:20")["outcome"] == "met"
     masked(mask, 3, tmp_path, "file.onnx")
-    assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", f"{names[-1]}:20", "--outputs", "y")["outcome"] == "file-misses"
+    assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", f"{names[-1]}:20", "--outputs", "y")["outcome"] == "missed"
     assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "20", "--no-output-parts")["outcome"] == "met"
 
 
@@ -165,7 +165,7 @@ def test_channels_of_one_scale_are_judged_wherever_they_lie(scales, parts, produ
     assert [output["name"] for output in report["figures"]["outputs"][1:]] == parts
     if not parts:
         return
-    assert report["outcome"] == "file-misses"
+    assert report["outcome"] == "missed"
     assert any(defect["kind"] == "hidden-part" for defect in report["defects"]), report["defects"]
     head(len(scales), scales, SCORE / 100, tmp_path, "file.onnx", product)
     named = verdict(tmp_path, "net.onnx", "file.onnx", "--outputs", parts[0])
@@ -209,4 +209,4 @@ def test_later_samples_may_be_larger_than_the_first(tmp_path):
             last = b.add("Clip", [last, b.constant("low", np.float32(-20)), b.constant("high", np.float32(20))], "clipped")
         b.add("Where", [b.constant("seen", SEEN), last, b.constant("never", np.float32(-1e4))], "y")
         stored(b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 10])]), name, tmp_path)
-    assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "20")["outcome"] == "file-misses"
+    assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "20")["outcome"] == "missed"

@@ -61,7 +61,7 @@ def test_an_infinity_that_is_lost_has_an_error_without_bound(lost, limit, tmp_pa
     files(tmp_path, float=product(1, mask_of(-np.inf)), typed=product(1, mask_of(lost)))
     report = verify(tmp_path, limit, (1,))
     figure = report["figures"]["outputs"][0]
-    assert report["outcome"] == "file-misses" and figure["sqnr_db"] == "-inf" and figure["lost_infinities"] == 48
+    assert report["outcome"] == "missed" and figure["sqnr_db"] == "-inf" and figure["lost_infinities"] == 48
     assert "reference-not-finite" in [note["code"] for note in report["warning_codes"]]
 
 

@@ -63,7 +63,7 @@ def test_what_the_target_itself_gives_decides(tmp_path):
     np.savez(tmp_path / "net.npz", x=Builder(302).normal(16, 4, 24))
     names = [save(gemm(), "net.onnx", tmp_path), save(gemm(1 / 6), "other.onnx", tmp_path), save(gemm(1), "right.onnx", tmp_path)]
     report, done = verdict(tmp_path, names[0], names[1], "--min-sqnr", "20", "--target", "onnxruntime")
-    assert done.returncode == 1 and report["outcome"] == "file-misses"
+    assert done.returncode == 1 and report["outcome"] == "missed"
     assert float(report["figures"]["outputs"][0]["sqnr_db"]) > 25 > 20 > float(report["engine"]["figures"]["outputs"][0]["sqnr_db"])
     text = vernier("verify", *names[:2], "--data", "net.npz", "--min-sqnr", "20", "--target", "onnxruntime", "-o", "out", folder=tmp_path, codes=(1,))
     assert "on ONNX Runtime" in " ".join(text.stdout.split()), text.stdout
@@ -171,7 +171,7 @@ def test_negative_scales_of_stored_values_are_for_some_engines(tmp_path):
     # Nothing asked, or missed: then debug loss looks at the pairs, too.
     for limit in ([], ["--min-sqnr", "90"]):
         report, _ = verdict(tmp_path, "float.onnx", "quantized.onnx", *limit, "--target", "onnxruntime")
-        assert report["outcome"] == ("file-misses" if limit else "no-requirement"), report["defects"]
+        assert report["outcome"] == ("missed" if limit else "no-requirement"), report["defects"]
     lint = vernier("check", "lint", "quantized.onnx", folder=tmp_path)
     assert "are negative" in lint.stdout
 

@@ -238,7 +238,7 @@ def test_the_verdict_is_written_as_a_page_and_as_json(folder):
     files.write(folder, files.quantized(wrong=shuffle))
     done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", "--min-sqnr", "30", "-o", "out", folder=folder, codes=(1,))
     report = json.loads((folder / "out/report.json").read_text())
-    assert report["outcome"] == "file-misses" and report["files"] == {"page": "out/report.html", "report": "out/report.json"}
+    assert report["outcome"] == "missed" and report["files"] == {"page": "out/report.html", "report": "out/report.json"}
     page = (folder / "out/report.html").read_text()
     assert "Requirement missed" in page and "vernier fix float.onnx --from quantized.onnx" in page
     again = vernier("report", "out/report.json", "-o", "again.html", folder=folder, codes=(1,))

@@ -22,6 +22,7 @@ enum class Outcome {
   Unstable,       // the same test gave different answers, so the kept set is not proven
   NotVerified,    // met in simulation; interrupted before the written file was measured
   FileMisses,     // the kept set meets it in simulation, and the written file does not
+  Missed,         // of verify: the file misses it
   Impossible,     // no choice of layers meets it
   NothingLeft,    // it is met with no layer in a low format, however the search ended
   NoFloatModel,   // what was measured against holds quantized values itself
@@ -29,17 +30,17 @@ enum class Outcome {
 };
 
 /// "no-requirement", "not-searched", "nothing-needed", "met", "stopped", "unstable", "not-verified", "file-misses",
-/// "impossible", "nothing-left", "no-float-model", "refused": `outcome` of report.json.
+/// "missed", "impossible", "nothing-left", "no-float-model", "refused": `outcome` of report.json.
 VERNIER_API std::span<const std::string_view> words_of(Outcome which);
 
 /// One line for people.
 VERNIER_API std::string_view text_of(Outcome outcome);
 
-/// FileMisses, Impossible or Refused.
+/// FileMisses, Missed, Impossible or Refused.
 VERNIER_API bool is_missed(Outcome outcome);
 
 VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
-/// NoRequirement, Met, FileMisses, NoFloatModel or Refused.
+/// NoRequirement, Met, Missed, NoFloatModel or Refused.
 VERNIER_API Outcome outcome_of(const VerifyReport& report);
 
 /// Where the search did not end by itself (Stopped, Unstable), or the run did not, the written file has to say so.

@@ -64,7 +64,7 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
 void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
   if (const Outcome outcome = outcome_of(report);
-      !report.reference_quantized && (outcome == Outcome::FileMisses || outcome == Outcome::NoRequirement)) {
+      !report.reference_quantized && (outcome == Outcome::Missed || outcome == Outcome::NoRequirement)) {
     DebugLossOptions loss{options.float_model, options.typed_model, options.measure,
                           options.command,     /*checked=*/true,    options.target};
     std::size_t& limit = loss.measure.data.limit;
@@ -129,7 +129,7 @@ VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sin
     }
   }
   VerifyReport report = verify(options, sinks);
-  const bool lost_in_halves = has_halves(report) && outcome_of(report) == Outcome::FileMisses;
+  const bool lost_in_halves = has_halves(report) && outcome_of(report) == Outcome::Missed;
   if (options.explain && (quantized || lost_in_halves)) explain(options, report, sinks);
   if (options.explain && quantized) {
     for (const Target target : kTargets) report.placements.push_back(placement_on(target, options, sinks));

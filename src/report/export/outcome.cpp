@@ -39,14 +39,14 @@ std::optional<bool> file_meets(const DiagnoseReport& report) {
 }  // namespace
 
 std::span<const std::string_view> words_of(Outcome /*which*/) {
-  static constexpr std::array<std::string_view, 12> kWords{
-      "no-requirement", "not-searched", "nothing-needed", "met",          "stopped",        "unstable",
-      "not-verified",   "file-misses",  "impossible",     "nothing-left", "no-float-model", "refused"};
+  static constexpr std::array<std::string_view, 13> kWords{
+      "no-requirement", "not-searched", "nothing-needed", "met",          "stopped",        "unstable", "not-verified",
+      "file-misses",    "missed",       "impossible",     "nothing-left", "no-float-model", "refused"};
   return kWords;
 }
 
 std::string_view text_of(Outcome outcome) {
-  static constexpr std::array<std::string_view, 12> kTexts{
+  static constexpr std::array<std::string_view, 13> kTexts{
       "no requirement, labels, script or check was given",
       "interrupted before the search, and the requirement is missed with every layer low",
       "the requirement is met with every layer low",
@@ -55,6 +55,7 @@ std::string_view text_of(Outcome outcome) {
       "the same test had different answers, so the kept layers are not proven",
       "met in simulation, but interrupted before the output model was measured",
       "met in simulation, but the output model misses the requirement",
+      "the file that verify measured misses the requirement",
       "no choice of layers meets the requirement",
       "met, but with no layer left in low precision: every layer is kept, or none could be lowered",
       "the reference itself is quantized, so a float model is needed",
@@ -116,7 +117,8 @@ std::size_t lowered_layers(const DiagnoseReport& report) {
 }
 
 bool is_missed(Outcome outcome) {
-  return outcome == Outcome::FileMisses || outcome == Outcome::Impossible || outcome == Outcome::Refused;
+  return outcome == Outcome::FileMisses || outcome == Outcome::Missed || outcome == Outcome::Impossible ||
+         outcome == Outcome::Refused;
 }
 
 Outcome outcome_of(const DiagnoseReport& report) {
@@ -141,7 +143,7 @@ Outcome outcome_of(const VerifyReport& report) {
   if (test == nullptr && !report.requirement) return Outcome::NoRequirement;
   if (report.reference_quantized) return Outcome::NoFloatModel;
   const bool good = test != nullptr ? test->verdict == Verdict::Good : deciding_figures(report).passed.value_or(true);
-  return good ? Outcome::Met : Outcome::FileMisses;
+  return good ? Outcome::Met : Outcome::Missed;
 }
 
 bool met(const DiagnoseReport& report) {

@@ -25,7 +25,7 @@ std::string verdict_words(const VerifyReport& report) {
     case Outcome::Met:
       if (plainly_met(report)) return "\u2713 Requirement met";
       return reservation_of(report).empty() ? "Met with FP32 accumulation" : reservation_of(report).badge;
-    case Outcome::FileMisses:
+    case Outcome::Missed:
       return "\u2715 Requirement missed";
     case Outcome::Refused:
       return "\u2715 An engine refuses it";
@@ -38,7 +38,7 @@ std::string verdict_words(const VerifyReport& report) {
 
 const char* outcome_class(const VerifyReport& report) {
   const Outcome outcome = outcome_of(report);
-  if (outcome == Outcome::FileMisses || outcome == Outcome::Refused) return "missed";
+  if (outcome == Outcome::Missed || outcome == Outcome::Refused) return "missed";
   return plainly_met(report) ? "met" : "open";
 }
 

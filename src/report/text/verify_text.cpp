@@ -31,7 +31,7 @@ namespace {
 
 std::string answer_section(const VerifyReport& report, const TextOptions& options) {
   const Outcome outcome = outcome_of(report);
-  const bool bad = outcome == Outcome::Refused || outcome == Outcome::FileMisses;
+  const bool bad = outcome == Outcome::Refused || outcome == Outcome::Missed;
   const Paint paint = bad ? Paint::Bad : plainly_met(report) ? Paint::Good : Paint::Bold;
   return painted(wrap(answer_of(report).sentence, options.width), paint, options.color) + "\n";
 }

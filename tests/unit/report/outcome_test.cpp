@@ -12,6 +12,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/gate.h"
+#include "vernier/report/verify.h"
 
 namespace vernier {
 namespace {
@@ -235,6 +236,13 @@ TEST(Outcome, WithoutAFloatModelNothingIsMet) {
     EXPECT_EQ(text.find(" met"), std::string::npos) << text;
     EXPECT_NE(text.find("vernier diagnose q.onnx --int8 --float FLOAT.onnx"), std::string::npos);
   }
+}
+
+TEST(Outcome, AFileThatVerifyMeasuredIsMissed) {
+  const VerifyReport report = verified();
+  EXPECT_EQ(outcome_of(report), Outcome::Missed);
+  EXPECT_EQ(word_of(outcome_of(report)), "missed");
+  EXPECT_EQ(exit_code_of(report), 1);
 }
 
 TEST(Outcome, WhatOverflowsInsideIsNotPlainlyMet) {
