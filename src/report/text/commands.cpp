@@ -1,8 +1,13 @@
 #include "report/text/commands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "base/quote.h"
+#include "base/text.h"
 
 namespace vernier {
 
@@ -56,6 +61,16 @@ std::string judging_options(const std::string& command) {
       "--custom-ops", "--metric-script", "--label-offset", "--custom-op-library", "--plugins"};
   return options_of(command,
                     [](std::string_view given) { return std::ranges::find(kOptions, given) != kOptions.end(); });
+}
+
+std::string same_judging(const std::string& command, const std::optional<Requirement>& requirement) {
+  std::string text;
+  for (const Limit& limit : requirement ? requirement->limits : std::vector<Limit>{}) {
+    if (text.empty()) text = fmt::format(" --{}", word_of(requirement->metric));
+    text += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
+  }
+  const std::string judging = printable(judging_options(command));
+  return text + (judging.empty() ? "" : " " + judging);
 }
 
 }  // namespace vernier

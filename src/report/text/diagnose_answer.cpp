@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "report/export/trtexec_shapes.h"
 #include "report/text/alternatives_text.h"
+#include "report/text/commands.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
 #include "report/text/how_sure.h"
@@ -433,7 +434,8 @@ void say_given_file(const DiagnoseReport& report, Answer& answer) {
                                  figure_text(*report.given, report.requirement), missed ? ", and misses it" : "");
   if (!missed) return;
   answer.first(fmt::format("To find the faults of {} itself:", printable(report.given_file)),
-               "vernier verify FLOAT " + shell_quote(report.given_file));
+               fmt::format("vernier verify {} {} {}{}", shell_quote(report.model_file), shell_quote(report.given_file),
+                           printable(data_options(report.command)), same_judging(report.command, report.requirement)));
 }
 
 }  // namespace

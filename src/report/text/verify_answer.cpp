@@ -15,6 +15,7 @@
 #include "vernier/format.h"
 #include "vernier/report/outcome.h"
 #include "vernier/requirement.h"
+#include "vernier/target.h"
 
 namespace vernier {
 namespace {
@@ -67,6 +68,17 @@ std::string same_data(const VerifyReport& report) {
   return data.empty() ? "--data DATA" : printable(data);
 }
 
+/// " --target onnxruntime": the engine that fuses all pairs of the file as it is; empty if the command names one, if
+/// the default does as well, and if none does.
+std::string best_target(const VerifyReport& report) {
+  const std::vector<std::string> given = words_in(judging_options(report.command));
+  const auto best = std::ranges::find_if(
+      report.placements, [](const EnginePlacement& row) { return row.refused.empty() && row.not_fused == 0; });
+  const bool names_one = std::ranges::find(given, "--target") != given.end();
+  if (names_one || best == report.placements.end() || best->target == Target::TensorRt) return {};
+  return fmt::format(" --target {}", word_of(best->target));
+}
+
 /// The file is repaired in the format that it has.
 const char* format_option(const VerifyReport& report) {
   const bool float8 = std::ranges::any_of(report.layers, [](const LayerRow& row) {
@@ -85,16 +97,9 @@ Answer answer_of(const VerifyReport& report) {
                 fmt::format("vernier verify FLOAT {} {}", shell_quote(report.typed_file), same_data(report)));
     return answer;
   }
-  if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::FileMisses)) return answer;
-  std::string limits;
-  for (const Limit& limit : report.requirement ? report.requirement->limits : std::vector<Limit>{}) {
-    if (limits.empty()) limits = fmt::format(" --{}", word_of(report.requirement->metric));
-    limits += " " + shell_quote((limit.output.empty() ? "" : limit.output + ":") + fmt::format("{:.12g}", limit.value));
-  }
-  std::string judging = printable(judging_options(report.command));
-  if (!judging.empty()) judging.insert(0, " ");
-  const std::string options =
-      fmt::format("{} {}{}{} -o fixed", format_option(report), same_data(report), limits, judging);
+  if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::Missed)) return answer;
+  const std::string options = fmt::format("{} {}{}{} -o fixed", format_option(report), same_data(report),
+                                          same_judging(report.command, report.requirement), best_target(report));
   answer.then("Repair it, with the ranges and the float layers of this file:",
               fmt::format("vernier fix {} --from {} {}", shell_quote(report.float_file), shell_quote(report.typed_file),
                           options));

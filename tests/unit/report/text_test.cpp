@@ -341,6 +341,17 @@ TEST(DiagnoseText, TellsTheFigureOnNewSamplesFromThatOfVerify) {
   EXPECT_NE(text.find("this file, on these samples"), std::string::npos) << text;
 }
 
+TEST(DiagnoseText, TheGivenFileIsVerifiedOnTheSameSamples) {
+  DiagnoseReport report = requirement_met();
+  report.command = "vernier fix mobilenetv2.onnx --from theirs.onnx --int8 --data photos.npy --min-sqnr 24 -o out";
+  report.given_file = "theirs.onnx";
+  report.given = report.all_low;
+  EXPECT_NE(report_to_text(report, {})
+                .find("$ vernier verify mobilenetv2.onnx theirs.onnx --data photos.npy --min-sqnr 24\n"),
+            std::string::npos)
+      << report_to_text(report, {});
+}
+
 TEST(DiagnoseText, KeepsNamesWholeWhereNoTerminalLimitsTheLine) {
   DiagnoseReport report = requirement_met();
   report.layers[0].name = std::string(60, 'a') + std::string(60, 'b');
@@ -393,6 +404,21 @@ TEST(VerifyText, TheRepairReadsTheSameSamples) {
   EXPECT_NE(text.find("can fuse all 4 pairs"), std::string::npos) << text;
   report.random_data = true;
   EXPECT_NE(report_to_text(report, {}).find("--data DATA"), std::string::npos);
+}
+
+TEST(VerifyText, TheRepairIsForAnEngineThatFusesAllPairs) {
+  VerifyReport report = verified();
+  report.placements = {
+      {Target::TensorRt, 4, 65, "", ""}, {Target::OnnxRuntime, 4, 0, "", ""}, {Target::OpenVino, 4, 2, "", ""}};
+  EXPECT_NE(report_to_text(report, {}).find(" --target onnxruntime -o fixed"), std::string::npos);
+  report.placements[0].not_fused = 0;
+  EXPECT_EQ(report_to_text(report, {}).find("--target"), std::string::npos) << "the default does as well";
+  report.placements[0].not_fused = 65;
+  report.placements[1].not_fused = 1;
+  EXPECT_EQ(report_to_text(report, {}).find("--target"), std::string::npos) << "nobody knows which is meant";
+  report.placements[1].not_fused = 0;
+  report.command += " --target tensorrt";
+  EXPECT_EQ(report_to_text(report, {}).find("onnxruntime -o"), std::string::npos) << "the user chose";
 }
 
 TEST(Text, FitsTheWidth) {
