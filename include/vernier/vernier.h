@@ -59,6 +59,7 @@
 #include "vernier/report/doctor.h"
 #include "vernier/report/engine.h"
 #include "vernier/report/eval.h"
+#include "vernier/report/failure.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/inspect.h"

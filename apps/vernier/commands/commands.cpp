@@ -19,6 +19,7 @@ void add_message_options(CLI::App& app, MessageGroup& messages) {
 
 void print_result(Console& console, const std::string& text) {
   console.end_progress();
+  console.expect_json(false);
   console.log_result(text);
   errno = 0;
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -289,3 +289,4 @@ std::vector<Command> add_help_topics(CLI::App& root) {
 }
 
 }  // namespace vernier::cli
+      topic(root, "error-schema", "Print the JSON Schema of what --json prints if a command fails", error_schema),

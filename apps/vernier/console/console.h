@@ -37,6 +37,9 @@ class Console {
 
   /// Results are for programs (--json): they stay out of the log file.
   void keep_results_out_of_log() { logs_results_ = false; }
+  /// Whether an error has to be printed as JSON too: `expected` says so until a result is printed.
+  void expect_json(bool expected) { expects_json_ = expected; }
+  bool expects_json() const { return expects_json_; }
   /// Appends what people read to the log file, line by line; nothing without --log-file.
   void log_result(const std::string& text);
   /// Errors: Input when the log file lacks a message.
@@ -65,6 +68,7 @@ class Console {
   std::shared_ptr<spdlog::logger> log_file_;  // the log file alone; null without one
   std::string log_file_name_, log_failure_;
   bool logs_results_ = true;
+  bool expects_json_ = false;
   Progress progress_;
   bool terminal_;
   bool shows_progress_ = true;

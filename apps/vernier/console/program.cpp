@@ -109,12 +109,17 @@ void check_hint(const CLI::App& root, const Error& error) {
                                                list_some(wrong), full_name(app), error.what(), error.hint()));
 }
 
+/// --json, --format json.
+bool is_json(const GivenOption& option) {
+  return option.name == "--json" || (option.name == "--format" && option.values == std::vector<std::string>{"json"});
+}
+
 /// True if JSON, CSV or a script is asked for on stdout.
 bool prints_for_programs(const CLI::App& app) {
   if (app.get_name() == "completion" || app.get_name().ends_with("-schema")) return true;
   return std::ranges::any_of(given_options(app), [](const GivenOption& option) {
     const bool other_format = option.name == "--format" && option.values != std::vector<std::string>{"table"};
-    return option.name == "--json" || option.name == "--csv" || other_format;
+    return is_json(option) || option.name == "--csv" || other_format;
   });
 }
 
@@ -128,6 +133,7 @@ int run_command(CLI::App& root, const std::vector<Command>& commands, const std:
     print_result(console, root.get_subcommand("help")->help());
     return 0;
   }
+  console.expect_json(std::ranges::find(arguments, "--json") != arguments.end());  // until options are known
   try {
     parse_arguments(root, keep_stdout_for_files(arguments));
   } catch (const CLI::CallForVersion& version) {
@@ -152,6 +158,7 @@ int run_command(CLI::App& root, const std::vector<Command>& commands, const std:
   MessageGroup messages = *found->messages;
   if (!job.first()) messages.log_file.clear();
   console.configure(messages);
+  console.expect_json(std::ranges::any_of(given_options(*chosen), is_json));
   if (prints_for_programs(*chosen)) console.keep_results_out_of_log();
   if (found->ignored) {
     for (const std::string& text : *found->ignored) console.warning(text);

@@ -31,6 +31,7 @@ enum class ReportKind {
   InspectModel,
   Doctor,
   Bundle,
+  Failure,
 };
 /// What documents begin with: "vernier diagnose", "vernier pipeline".
 VERNIER_API std::span<const std::string_view> words_of(ReportKind which);

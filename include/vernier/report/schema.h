@@ -13,5 +13,7 @@ VERNIER_API std::string report_schema();
 VERNIER_API std::string verify_schema();
 /// Of report.json of `vernier pipeline`.
 VERNIER_API std::string pipeline_schema();
+/// Of what every command prints with --json if it ends with an error.
+VERNIER_API std::string error_schema();
 
 }  // namespace vernier

@@ -16,7 +16,7 @@ namespace {
 constexpr int kVersion = 1;
 
 // In the order of the enum.
-constexpr std::array<std::string_view, 20> kKinds{"vernier diagnose",
+constexpr std::array<std::string_view, 21> kKinds{"vernier diagnose",
                                                   "vernier verify",
                                                   "vernier report --diff",
                                                   "vernier data diff",
@@ -35,7 +35,8 @@ constexpr std::array<std::string_view, 20> kKinds{"vernier diagnose",
                                                   "vernier bench",
                                                   "vernier inspect model",
                                                   "vernier doctor",
-                                                  "vernier bundle"};
+                                                  "vernier bundle",
+                                                  "vernier error"};
 
 ReportKind kind_of(const Json& json, const Place& top) {
   if (!json.is_object()) top.refuse_kind(json, "a report");

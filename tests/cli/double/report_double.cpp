@@ -11,6 +11,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/eval.h"
+#include "vernier/report/failure.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/kind.h"
 #include "vernier/report/pipeline.h"
@@ -30,6 +31,8 @@ DiagnoseReport diagnose_report_from_json(const std::string& text, const std::str
 std::string report_schema() { return "{}\n"; }
 std::string verify_schema() { return "{}\n"; }
 std::string pipeline_schema() { return "{}\n"; }
+std::string error_schema() { return "{}\n"; }
+std::string report_to_json(const FailureReport& report) { return "{\"code\": \"" + report.code + "\"}\n"; }
 std::string report_to_html(const DiagnoseReport& report) { return "page of " + report.model_file; }
 std::string report_to_html(const VerifyReport&) { return "verdict"; }
 VerifyReport verify_report_from_json(const std::string&, const std::string&) { return {}; }
