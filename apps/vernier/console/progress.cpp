@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.h"
 
 namespace vernier::cli {
@@ -46,8 +44,9 @@ std::optional<seconds> Progress::left(double share, Time now) const {
     const auto before = duration_cast<milliseconds>(*step_start_ - start_);
     const double all_ms = static_cast<double>(before.count()) / step_->behind;
     const auto within = duration_cast<milliseconds>(now - *step_start_);
-    left_ms = std::max(0.0, all_ms * step_->share - static_cast<double>(within.count())) +
-              all_ms * (1 - step_->behind - step_->share);
+    const double left_of_step = all_ms * step_->share - static_cast<double>(within.count());
+    if (left_of_step < 0) return std::nullopt;  // it takes longer than expected: nobody knows how long
+    left_ms = left_of_step + all_ms * (1 - step_->behind - step_->share);
   }
   return seconds(static_cast<long long>(left_ms / 1000) + 1);
 }
