@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <ctime>
 #include <map>
@@ -91,7 +92,8 @@ void find_harmless(std::vector<AccuracyRow>& rows, const Graph& graph) {
 ErrorRole role_of(double sqnr_db, const std::optional<double>& arriving_db, double limit) {
   if (sqnr_db >= limit) return ErrorRole::Within;
   if (!arriving_db || *arriving_db >= limit) return ErrorRole::First;
-  return sqnr_db <= *arriving_db - kOwnDb ? ErrorRole::Adds : ErrorRole::Inherits;
+  // Behind a result that is not finite nothing can get worse.
+  return std::isfinite(*arriving_db) && !(sqnr_db > *arriving_db - kOwnDb) ? ErrorRole::Adds : ErrorRole::Inherits;
 }
 
 }  // namespace

@@ -53,6 +53,20 @@ TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
   EXPECT_EQ(roles.at("after"), ErrorRole::Inherits);
 }
 
+TEST(DebugAccuracy, LayersBehindAnOverflowInherit) {
+  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {60000.0}> {
+    [half] a = Add (x, big)
+    [beyond] b = Mul (a, big)
+    [next] c = Neg (b)
+    [last] y = Mul (c, x)
+  })"),
+                       {1, 4});
+  const std::map<std::string, ErrorRole> roles = roles_of(in_float16(files));
+  EXPECT_EQ(roles.at("beyond"), ErrorRole::First);
+  EXPECT_EQ(roles.at("next"), ErrorRole::Inherits);
+  EXPECT_EQ(roles.at("last"), ErrorRole::Inherits);
+}
+
 TEST(DebugAccuracy, AnErrorThatComesBackIsNotHarmless) {
   // Beside 4096 what the first layers lose is little; once that is taken away it is all there is.
   const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {4096.0}, float minus = {-4096.0}> {
