@@ -95,6 +95,21 @@ double db_of(double noise_ratio) {
   return noise_ratio <= 0 ? std::numeric_limits<double>::infinity() : -10.0 * std::log10(noise_ratio);
 }
 
+ErrorStats without_factor(ErrorStats stats, double factor) {
+  stats.got_energy /= factor * factor;
+  stats.dot /= factor;
+  stats.error_energy = std::max(0.0, stats.ref_energy - 2 * stats.dot + stats.got_energy);
+  return stats;
+}
+
+std::optional<double> power_of_two_in(const ErrorStats& stats) {
+  constexpr double kMostLeft = 0.01;
+  if (!stats.finite() || !(stats.ref_energy > 0) || !(stats.dot > 0)) return std::nullopt;
+  const double power = std::exp2(std::round(std::log2(stats.dot / stats.ref_energy)));
+  if (power == 1 || without_factor(stats, power).error_energy > kMostLeft * stats.error_energy) return std::nullopt;
+  return power;
+}
+
 double sqnr_db(const ErrorStats& stats) {
   if (!stats.finite()) return -kInfinity;
   if (!stats.comparable()) return kNaN;

@@ -476,7 +476,11 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     row.op_type = layer.op_type;
     row.graph = layer.graph;
     if (const auto format = formats.find(&layer); format != formats.end()) row.format = format->second;
-    row.propagated_sqnr_db = sqnr_db(stats->second);
+    // A repair stores what would overflow at a power of two of its size, and undoes that behind it.
+    const bool half = row.format == Format::Float16 || row.format == Format::BFloat16;
+    if (half) row.stored_times = power_of_two_in(stats->second);
+    row.propagated_sqnr_db =
+        sqnr_db(row.stored_times ? without_factor(stats->second, *row.stored_times) : stats->second);
     row.nan = stats->second.got_nan;
     row.overflowed = stats->second.got_inf;
     row.values = stats->second.count;

@@ -116,9 +116,11 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   const std::size_t rows = options.top == 0 ? ranked.size() : std::min(options.top, ranked.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const LayerRow& row = *ranked[i];
-    std::vector<std::string> cells{std::to_string(i + 1),
-                                   printable(row.name) + (row.graph.empty() ? "" : " in " + printable(row.graph)),
-                                   shorten_middle(printable(row.op_type), 18), std::string(format_title(row.format))};
+    const std::string stored =
+        row.stored_times ? fmt::format(", stored times 2^{:g}", std::log2(*row.stored_times)) : std::string();
+    std::vector<std::string> cells{
+        std::to_string(i + 1), printable(row.name) + (row.graph.empty() ? "" : " in " + printable(row.graph)) + stored,
+        shorten_middle(printable(row.op_type), 18), std::string(format_title(row.format))};
     if (own) {
       cells.push_back(db_text(row.own_sqnr_db));
       cells.push_back(db_text(row.inherited_sqnr_db));
@@ -142,11 +144,16 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
           : "SQNR: at the layer's output, from its local error and the error of its inputs, simulated. ";
   const bool in_float = std::any_of(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(rows),
                                     [](const LayerRow* row) { return row->format == Format::Float32; });
+  const bool scaled = std::ranges::any_of(ranked, [](const LayerRow* row) { return row->stored_times.has_value(); });
+  const char* const scale_legend =
+      scaled ? "stored times 2^k: the file holds the result at that size and undoes it later; SQNR is without it. "
+             : "";
   const char* const float_legend = !own && in_float ? "Layers in FP32 pass on the error of their inputs. " : "";
   const char* const engine_legend =
       on_engine.empty() ? "" : "engine: the same on the engine, with these tensors as outputs, so that it fuses less. ";
-  return text + wrap(fmt::format("{}{}{}{}", legend, float_legend, engine_legend, event_legend(report.layers)),
-                     options.width, "  ");
+  return text +
+         wrap(fmt::format("{}{}{}{}{}", legend, scale_legend, float_legend, engine_legend, event_legend(report.layers)),
+              options.width, "  ");
 }
 
 std::string compared_section(const VerifyReport& report, const TextOptions& options) {

@@ -192,5 +192,16 @@ TEST(Metrics, EmptyTensorsAndTheSameInfinitiesAreEqual) {
   }
 }
 
+TEST(PowerOfTwo, IsFoundWhereNothingElseExplainsTheError) {
+  const std::vector<float> ref{1, -2, 3, 0.5F}, eighth{0.125F, -0.25F, 0.3751F, 0.0625F},
+      other{0.3F, -0.6F, 0.9F, 0.15F};
+  const ErrorStats scaled = stats_of(ref, eighth);
+  EXPECT_LT(sqnr_db(scaled), 1.2) << "as it is stored";
+  ASSERT_EQ(power_of_two_in(scaled), 0.125);
+  EXPECT_NEAR(sqnr_db(without_factor(scaled, 0.125)), 10 * std::log10(14.25 / 6.4e-7), 0.1);
+  EXPECT_EQ(power_of_two_in(stats_of(ref, other)), std::nullopt) << "0.3 is no power of two";
+  EXPECT_EQ(power_of_two_in(stats_of(ref, ref)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace vernier::test

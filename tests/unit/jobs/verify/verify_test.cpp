@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "analysis/requirement.h"
@@ -77,6 +78,28 @@ TEST(Verify, MeasuresHandMadeCastsAsTheFileSaysThem) {
   EXPECT_TRUE(report.not_compared.empty());
   EXPECT_EQ(row_named(report.layers, "dense").format, Format::Float16);
   EXPECT_EQ(row_named(report.layers, "shift").format, Format::Float32);
+}
+
+TEST(Verify, UndoesThePowerOfTwoAtWhichARepairStoresAResult) {
+  const NetFiles files(network(kFloat, dense_weights()), {1, 6});
+  NamedTensors eighths = dense_weights();
+  for (float& weight : eighths[0].second.mutable_floats()) weight /= 8;
+  const Model scaled = model_of(R"(g (float[1,6] x) => (float[1,3] y) <float eight = {8.0}> {
+    [to_half] xh = Cast <to = 10> (x)
+    [w_half] wh = Cast <to = 10> (w)
+    [dense] dh = MatMul (xh, wh)
+    [from_half] ds = Cast <to = 1> (dh)
+    [back] d8 = Mul (ds, eight)
+    [shift] y = Add (d8, b)
+  })",
+                                eighths);
+  write_model(scaled, files / "scaled.onnx");
+  const VerifyReport report = verify(files.verify_options(files / "scaled.onnx"));
+  const auto dense = std::ranges::find(report.layers, "dense", &LayerRow::name);
+  ASSERT_NE(dense, report.layers.end());
+  EXPECT_EQ(dense->stored_times, 0.125);
+  EXPECT_GT(dense->propagated_sqnr_db.value(), 40);
+  EXPECT_NE(report_to_text(report, {}).find("dense, stored times 2^-3"), std::string::npos);
 }
 
 TEST(Verify, OfTheFloatModelItselfFindsNoDifference) {
