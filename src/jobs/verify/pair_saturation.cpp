@@ -126,6 +126,11 @@ Note saturation_note(const SaturatedPairs& found, const RunFigures& exact,
              {"elsewhere", there == elsewhere ? "" : elsewhere}}};
   if (found.layers.size() > 1) note.fields.emplace_back("more", found.layers.size() - 1);
   if (found.reduced) {
+    const auto badness = [&](const RunFigures& run) {
+      const OutputFigure* const figure = deciding_output(run, requirement);
+      return run.damage ? *run.damage : figure != nullptr ? -figure->sqnr_db : 0;
+    };
+    note.fields.emplace_back("helps", badness(*found.reduced) < badness(found.figures));
     note.fields.emplace_back("reduced", figure_text(*found.reduced, requirement));
   } else {
     note.fields.emplace_back("needs_target", any_signed && found.runtime == Target::OnnxRuntime);

@@ -269,8 +269,8 @@ constexpr NoteTemplate kNotes[] = {
      "'{layer}', {saturated} of {pairs} pairs saturate[, and pairs in {more:#more layer}]. The result{in_sample:? on "
      "its calibration samples|} on such a CPU is {there:text}, {alike:?as on other CPUs|not }[{elsewhere:text}] "
      "(simulated)[. {needs_target:?Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime|‹reduce-range› "
-     "avoids it with weights in 7 bits}][. ‹reduce-range› avoids it: weights in 7 bits measure {reduced:text} on every "
-     "CPU]"},
+     "avoids it with weights in 7 bits}][. ‹reduce-range› {helps:?avoids it|does not help}: weights in 7 bits measure "
+     "{reduced:text} on every CPU]"},
     {"pairs-without-place", "target {target} has no place for {pairs:#pair} of the file: {pairs}"},
     {"part-data-not-written", "its inputs and outputs are not written: {error:text}"},
     {"part-input-type-unknown", "the type of tensor '{tensor}' is not known, so it is an FP32 input of its part"},

@@ -28,6 +28,23 @@ TEST(NoteText, PutsFieldsInPlace) {
             "the ranking is poor: after 7 guided tests the measured damage is 12.3 times ");
 }
 
+TEST(NoteText, ReduceRangeThatDoesNotHelpIsNoCure) {
+  Note note{"pairs-saturate",
+            {{"runtime", "ONNX Runtime"},
+             {"signed", false},
+             {"layer", "a"},
+             {"saturated", 3},
+             {"pairs", 9},
+             {"in_sample", false},
+             {"there", "19.7 dB"},
+             {"alike", false},
+             {"elsewhere", "21.4 dB"},
+             {"helps", false},
+             {"reduced", "16.6 dB"}}};
+  EXPECT_TRUE(note_text(note).ends_with("‹reduce-range› does not help: weights in 7 bits measure 16.6 dB on every CPU"))
+      << note_text(note);
+}
+
 TEST(NoteText, BearsFieldsOfOtherTypesInAFile) {
   EXPECT_EQ(note_text({"everything-costs-no-more", {{"cost", 12}, {"found", "inf"}}}),
             "keeping everything costs no more than the set that was found: 12, not inf");
