@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/counts.h"
 #include "base/runner_name.h"
 #include "base/text.h"
 #include "options/compare_function.h"

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counts.h"
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/numbers.h"

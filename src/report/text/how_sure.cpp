@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/counts.h"
 #include "base/text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"

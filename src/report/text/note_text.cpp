@@ -12,6 +12,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/counts.h"
 #include "base/text.h"
 #include "report/text/note_catalogue.h"
 #include "vernier/format.h"
@@ -39,7 +40,7 @@ std::string one_of_two(std::string_view choices, const NoteValue& value) {
   const std::size_t bar = choices.find('|');
   std::string chosen(is_one(value) ? choices.substr(0, bar) : choices.substr(bar + 1));
   if (const std::size_t at = chosen.find('#'); at != std::string::npos) {
-    chosen.replace(at, 1, std::to_string(count_of(value)));
+    chosen.replace(at, 1, count_text(static_cast<std::int64_t>(count_of(value))));
   }
   return chosen;
 }
@@ -73,7 +74,7 @@ std::string value_text(const NoteValue& value, std::string_view how) {
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return list_text(*list, how);
   if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
   const auto* count = std::get_if<std::int64_t>(&value);
-  if (count != nullptr && how.empty()) return std::to_string(*count);
+  if (count != nullptr && how.empty()) return count_text(*count);
   // A figure that is a whole number may come from a file as an integer.
   const double figure = count != nullptr ? static_cast<double>(*count) : std::get<double>(value);
   // A file may have a number where a text belongs.

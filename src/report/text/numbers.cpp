@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
+
+#include "base/counts.h"
 
 namespace vernier {
 namespace {
@@ -31,23 +32,6 @@ std::string with_digits(Metric metric, double value, int extra) {
 
 const char* unit_of(Metric metric) {
   return metric == Metric::MinSqnrDb ? " dB" : metric == Metric::MinTop1Agreement ? " %" : "";
-}
-
-struct Scaled {
-  double value;
-  const char* unit;
-};
-
-/// A count of at least 1000 in the largest unit that leaves at least 1 before the point after rounding.
-Scaled scaled(std::int64_t count) {
-  constexpr std::array<const char*, 6> kUnits{"k", "M", "G", "T", "P", "E"};
-  double value = static_cast<double>(count) / 1000;
-  std::size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  return {value, kUnits[unit]};
 }
 
 }  // namespace
@@ -91,23 +75,16 @@ std::string percent_text(std::optional<double> share) {
   return fmt::format("{:.1f} %", percent);
 }
 
-std::string count_text(std::int64_t count) {
-  if (count < 1000) return std::to_string(count);
-  if (count < 100'000) return fmt::format("{},{:03}", count / 1000, count % 1000);
-  const auto [value, unit] = scaled(count);
-  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
-}
-
 std::string short_count_text(std::int64_t count) {
   if (count < 1000) return std::to_string(count);
   if (count < 10'000) return fmt::format("{},{:03}", count / 1000, count % 1000);
-  const auto [value, unit] = scaled(count);
+  const auto [value, unit] = scaled_count(count);
   return fmt::format("{:.{}f}{}", value, value < 9.95 ? 1 : 0, unit);
 }
 
 std::string bytes_text(std::int64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
-  const auto [value, unit] = scaled(bytes);
+  const auto [value, unit] = scaled_count(bytes);
   return fmt::format("{:.{}f} {}B", value, value < 99.95 ? 1 : 0, unit);
 }
 

@@ -25,9 +25,6 @@ std::string limit_text(Metric metric, double limit);
 /// Share 0..1 as "7.4 %", "<0.1 %" when positive but below; "-" when not measured.
 std::string percent_text(std::optional<double> share);
 
-/// "812", "12,345", "1.23 M", "45.6 G": at most seven columns.
-std::string count_text(std::int64_t count);
-
 /// "812", "9,999", "12k", "1.2M": at most five columns, for tables.
 std::string short_count_text(std::int64_t count);
 

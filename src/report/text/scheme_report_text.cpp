@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counts.h"
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/numbers.h"

@@ -28,6 +28,11 @@ TEST(NoteText, PutsFieldsInPlace) {
             "the ranking is poor: after 7 guided tests the measured damage is 12.3 times ");
 }
 
+TEST(NoteText, WritesLargeCountsLikeTables) {
+  EXPECT_EQ(note_text({"values-not-finite", {{"tensor", "x"}, {"count", 78219}, {"of", 96337920}}}),
+            "tensor 'x': 78,219 of 96.3 M values are infinite or NaN and were left out of its range");
+}
+
 TEST(NoteText, ReduceRangeThatDoesNotHelpIsNoCure) {
   Note note{"pairs-saturate",
             {{"runtime", "ONNX Runtime"},

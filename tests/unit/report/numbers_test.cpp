@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/counts.h"
 #include "vernier/format.h"
 #include "vernier/requirement.h"
 
