@@ -75,7 +75,7 @@ std::string report_to_text(const EvalReport& report, const TextOptions& options)
     text +=
         wrap(fmt::format("largest difference of any output value: {:.4g}", *report.max_abs_error), options.width, "  ");
   }
-  if (report.preset) {
+  if (report.preset && (!report.required || !report.missed.empty())) {
     text += wrap(fmt::format("A usual starting point is a largest error of {} for {} (--max-abs-error of diagnose). It "
                              "is a suggestion: the figures above decide.",
                              *report.preset, report.task),
