@@ -140,12 +140,22 @@ constexpr std::array kWords{
     ReportColumn{"local-error", "SQNR of a layer on exact inputs; own_sqnr_db in report.json"},
     ReportColumn{"propagated-error",
                  "SQNR of the inputs of a layer with everything low; inherited_sqnr_db in report.json"},
-    ReportColumn{"damage",
-                 "How much of the allowed error is used: 1 is the limit. On the first screen, the share that "
-                 "each layer has of the damage of all layers"},
-    ReportColumn{"certified,1-minimal",
+    ReportColumn{"damage", "The error that layers make at the output. A share is a layer's part of that of all layers"},
+    ReportColumn{"of-the-allowed-error", "The error over the one that the requirement allows: 1 is the limit"},
+    ReportColumn{"certified,1-minimal,certified-1-minimal",
                  "Vernier dropped every kept layer alone, and each time the requirement was missed. "
                  "No single kept layer can be dropped"},
+    ReportColumn{"ladder,rung",
+                 "Formats among which each layer may take any, lowest first: --ladder int8,float16. A rung is one of "
+                 "them"},
+    ReportColumn{"trt-sim,sim-onnxruntime,sim-openvino",
+                 "The simulation of an engine on the CPU, by its documented rules. The engine itself did not run"},
+    ReportColumn{"vnni",
+                 "Instructions of x86 CPUs that add products of INT8 in 32 bits. CPUs without them add pairs in 16 "
+                 "bits, which can saturate"},
+    ReportColumn{"placement",
+                 "The places of Q/DQ pairs in a file. An engine runs a layer in INT8 only if it can fuse them with it: "
+                 "vernier check placement"},
     ReportColumn{"kept-set", "The layers that stay in the high format, FP32 unless -p names another"},
     ReportColumn{"cross-fitted",
                  "Each half of the samples is measured on a network that the other half calibrated. "
@@ -284,9 +294,9 @@ std::vector<Command> add_help_topics(CLI::App& root) {
       topic(root, "report-schema", "Print the JSON Schema of report.json of diagnose and fix", report_schema),
       topic(root, "verify-schema", "Print the JSON Schema of report.json of verify", verify_schema),
       topic(root, "pipeline-schema", "Print the JSON Schema of report.json of pipeline", pipeline_schema),
+      topic(root, "error-schema", "Print the JSON Schema of what --json prints if a command fails", error_schema),
       topic(root, "plan-schema", "Print the JSON Schema of plan.json", plan_schema),
   };
 }
 
 }  // namespace vernier::cli
-      topic(root, "error-schema", "Print the JSON Schema of what --json prints if a command fails", error_schema),
