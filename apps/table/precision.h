@@ -33,7 +33,8 @@ inline constexpr auto kPrecision = table(
     row<PrecisionOptions>("--bf16", "Try BF16: casts").python("low=\"bfloat16\""),
     row(&PrecisionOptions::low, "--low FORMAT",
         "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4 uint4 int16 uint16 nvfp4 mxfp8 "
-        "mxfp8e5m2 mxfp4 dynamic-int8. With several, each layer gets the lowest that it supports")
+        "mxfp8e5m2 mxfp4 dynamic-int8. With several, each layer gets the lowest that it supports. Kept layers take the "
+        "format of -p, not the next one; --ladder does that")
         .choices("float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4 uint4 int16 uint16 nvfp4 mxfp8 mxfp8e5m2 "
                  "mxfp4 dynamic-int8")
         .by_hand()
@@ -43,7 +44,8 @@ inline constexpr auto kPrecision = table(
         .common()
         .typed("", "\"int8\""),
     row(&PrecisionOptions::high, "-p,--precision,--high,--high-precision-dtype FORMAT",
-        "Format of kept layers: float32, float16 or bfloat16 (default: float32)")
+        "Format of kept layers: float32, float16 or bfloat16. --int8 -p float16: INT8, and the rest in FP16 (default: "
+        "float32)")
         .choices("float32 float16 bfloat16")
         .python("high", kLowering, "the format of kept layers.")
         .common(),
