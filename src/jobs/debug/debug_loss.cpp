@@ -41,6 +41,7 @@
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
+#include "jobs/verify/layer_formats.h"
 #include "jobs/verify/output_noise.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/scaled_weights.h"
@@ -326,8 +327,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     report.warnings.push_back(saturation_note(*report.saturated_pairs, report.figures, std::nullopt));
     sinks.warn(report.warnings.back());
   }
-  std::map<std::string, Format> formats;
-  for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
+  const std::map<const Layer*, Format> formats = formats_of(simulated, matches);
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     if (measured.errors[i].count == 0) continue;
     TensorLoss row;
@@ -335,7 +335,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     row.op_type = matches.layers[i]->op_type;
     row.tensor = matches.pairs[i].ref;
     row.quantized_tensor = matches.pairs[i].low;
-    if (const auto format = formats.find(row.layer); format != formats.end()) row.format = format->second;
+    if (const auto format = formats.find(matches.layers[i]); format != formats.end()) row.format = format->second;
     row.sqnr_db = sqnr_db(measured.errors[i]);
     if (own[i] && own[i]->count > 0) {
       row.own_sqnr_db = sqnr_db(*own[i]);

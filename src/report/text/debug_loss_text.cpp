@@ -100,7 +100,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   table.column("SQNR dB", Align::Right);
   table.column("clipping", Align::Right);
   table.column("coverage", Align::Right);
-  table.column("values used", Align::Right, "codes");
+  table.column("values used", Align::Right, "used");
   for (const QuantizerLoss* row : ranked) {
     table.row({printable(row->tensor), std::string(format_title(row->format)), scales_text(*row),
                std::to_string(row->zero_point), layout_text(*row), db_text(row->sqnr_db), percent_text(row->clip_share),
