@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/parallel.h"
+#include "base/text.h"
 
 namespace vernier {
 
@@ -27,6 +28,6 @@ std::string cpu_or_board() {
 
 }  // namespace
 
-std::string machine_text() { return fmt::format("{}, {} usable cores", cpu_or_board(), usable_cores()); }
+std::string machine_text() { return fmt::format("{}, {}", cpu_or_board(), plural(usable_cores(), "usable core")); }
 
 }  // namespace vernier

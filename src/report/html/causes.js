@@ -90,7 +90,7 @@ function repairSummary(repairs) {
   const order = ids.map((id, i) => [id, i]).sort((a, b) => (accepted(b[0]).length > 0) - (accepted(a[0]).length > 0) || a[1] - b[1]).map(pair => pair[0]);
   // Its rows are made when it is opened: there may be thousands.
   const all = h("details", {class: "attempts", ontoggle: () => { if (all.open && all.childElementCount === 1) all.append(repairTable(repairs, true)); }},
-    h("summary", {}, `Each of the ${many(repairs.length, "attempt")}, layer by layer`));
+    h("summary", {}, repairs.length === 1 ? "The attempt" : `All ${many(repairs.length, "attempt")}, layer by layer`));
   return h("div", {}, tableOf("Repairs in sum", columns, order), line, all);
 }
 

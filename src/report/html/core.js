@@ -114,6 +114,7 @@ function scrolling(label, ...children) { return h("div", {class: "scroll", tabin
 function tableOf(label, columns, rows, {atFirst = Infinity, rowClass = () => null} = {}) {
   const body = h("tbody", {});
   const add = some => body.append(...some.map(row => h("tr", {class: rowClass(row)}, columns.map(column => h("td", {class: column.kind, "data-title": column.title}, column.cell(row))))));
+  if (rows.length === atFirst + 1) atFirst = rows.length;  // a button is no shorter than a row
   add(rows.slice(0, atFirst));
   const more = rows.length > atFirst ? h("button", {type: "button", onclick: () => all()}, `Show all ${count(rows.length)}`) : null;
   const all = () => { if (more.isConnected) { add(rows.slice(atFirst)); more.remove(); } };

@@ -87,5 +87,5 @@ function networkDrawing(select) {
         h("span", {}, h("i", {class: "key keeps"}), "kept"),
         h("span", {}, h("i", {class: "key idle"}), "only moves data, or not lowered"))),
     view.frame,
-    h("p", {class: "small"}, `${many(network.length, "layer")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Move between boxes with the arrow keys; Enter opens the worst layer of one. Zoom with + and \u2212 or Ctrl and the wheel; 0 fits. Drag to move.`));
+    h("p", {class: "small"}, `${many(network.length, "node")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Move between boxes with the arrow keys; Enter opens the worst layer of one. Zoom with + and \u2212 or Ctrl and the wheel; 0 fits. Drag to move.`));
 }

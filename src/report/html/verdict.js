@@ -34,7 +34,7 @@ function finding(defect) {
   if (!rows.length) return;
   section("placement", "How engines handle it", page.words.placement_evidence,
     scrolling("Engines", h("table", {}, h("thead", {}, h("tr", {}, ["engine", "its Q/DQ pairs"].map(t => h("th", {scope: "col"}, t)))),
-      h("tbody", {}, rows.map(row => h("tr", {}, h("td", {class: "whole"}, row.target), h("td", {}, h("span", {class: row.fused ? "good" : null}, row.fused ? "\u2713 " : ""), shown(row.text))))))));
+      h("tbody", {}, rows.map(row => h("tr", {}, h("td", {class: "whole"}, row.target), h("td", {class: "breaks"}, h("span", {class: row.fused ? "good" : null}, row.fused ? "\u2713 " : ""), shown(row.text))))))));
 })();
 engineSection(report.compiled);
 
