@@ -46,7 +46,7 @@ std::string scaled_text(Format format, const PrecisionOptions& precision, const 
   std::string text = fmt::format(
       "{}: {} of {}{}, {}, weights {} symmetric {}, ", definition.name,
       scheme.integer_kernels ? "inputs and outputs" : "inputs",
-      operators_text(scheme) + (only_where_faster(precision) ? " where that saves time" : ""),
+      operators_text(scheme) + (only_where_faster(precision) ? ", if that saves time" : ""),
       names_add(precision) && precision.target == Target::TensorRt ? ", and skip branches of residual Adds" : "",
       definition.dynamic ? scales_of_runs(definition, ranges)
                          : fmt::format("{} per tensor ({})", asymmetric ? "asymmetric" : "symmetric", ranges),

@@ -84,8 +84,9 @@ constexpr NoteTemplate kNotes[] = {
     {"file-defect", "'{node}': {text:text}"},
     {"file-does-not-run", "not measured, because the file does not run: {error:text}"},
     {"float-layers-shielded",
-     "{count:#FP32 layer} between quantized tensors {count:?has|have} a Sum of one input in front, because ONNX "
-     "Runtime would quantize the weights without it"},
+     "ONNX Runtime would quantize the weights of {count:#FP32 layer} between quantized tensors. A Sum with one input "
+     "in "
+     "front of {count:?it|each} prevents that"},
     {"float-weights-in-file",
      "{layers:#layer} of {file} {layers:?has|have} quantized inputs but FP32 weights. This run also quantizes the "
      "weights ({layers})"},
@@ -206,7 +207,7 @@ constexpr NoteTemplate kNotes[] = {
      "{layers:#layer} of the low precision network {layers:?returns|return} infinite or NaN values, first '{first}' "
      "({operator}). Later layers turn these into finite values; other engines may not"},
     {"not-compared-without-weights", "not compared on these samples: the model has no weights"},
-    {"not-monotone", "not monotone: a set of {kept} kept items failed although a part of it passed"},
+    {"not-monotone", "keeping more layers once gave a worse result ({kept} kept), so a cheaper set may exist"},
     {"not-proven-by-running", "not proven by running both: {error:text}"},
     {"not-taken-from-file",
      "not read from {file}: {layers:#layer} {quantized_operators:?of quantized operators, with their ranges and "

@@ -101,9 +101,9 @@ std::string weights_text(const TypedReport& typed) {
       fmt::format("{}, were {}", bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes));
   if (typed.quantize_pairs == 0) return text;
   for (const LargeFloatWeight& weight : typed.float_weights) {
-    text += fmt::format("; {} of it stays in {}: {}", bytes_text(weight.bytes), scheme_words(weight.dtype),
-                        printable(weight.name));
-    if (!weight.read_by.empty()) text += fmt::format(", read by {}", fmt::join(weight.read_by, ", "));
+    text += fmt::format("; large {} weight: '{}'", scheme_words(weight.dtype), printable(weight.name));
+    if (!weight.read_by.empty()) text += fmt::format(" of {}", fmt::join(weight.read_by, ", "));
+    text += ", " + bytes_text(weight.bytes);
   }
   return text;
 }
