@@ -107,7 +107,7 @@ inline constexpr auto kRunning = table(
 
 inline constexpr auto kCalibrationCache =
     row(&MeasureOptions::calibration_cache, "--calibration-cache,--calib FILE",
-        "File of ranges: read if it exists, otherwise calibrated and written. It may be in the format of TensorRT, "
+        "File of ranges, read if it exists; otherwise calibrated and written. It may be in the format of TensorRT, "
         "ONNX Runtime or Vernier; a new file is JSON under *.json, otherwise TensorRT's text (default: none)")
         .writes()
         .python("calibration_cache", kQuantizing,
