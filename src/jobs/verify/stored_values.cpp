@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -21,6 +20,7 @@
 #include "analysis/quantizer_loss.h"
 #include "analysis/some_samples.h"
 #include "base/text.h"
+#include "jobs/verify/stored_biases.h"
 #include "jobs/verify/stored_channel.h"
 #include "model/graph_edit.h"
 #include "numerics/grid.h"
@@ -33,9 +33,6 @@
 
 namespace vernier {
 namespace {
-
-/// Of the largest bias: what exporters that fold other constants into it may change.
-constexpr float kBiasShare = 1e-3F;
 
 /// The weight with a positive factor for each index of its first two dimensions, or of one of them, nearest to `held`
 /// by least squares; empty where factors would fit anything, or one is not positive.
@@ -80,11 +77,12 @@ class Comparison {
       : file_(file), simulated_(simulated.model), weights_(weights) {
     for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
       for (const onnx::NodeProto& node : graph.node()) {
-        if (is_quantization(node, "DequantizeLinear")) dequantizers_[node.output(0)] = &node;
+        if (is_quantization(node, "DequantizeLinear")) grids_.dequantizers[node.output(0)] = &node;
         if (node.op_type() == "MatMulNBits" && node.input_size() > 1) packed_[node.input(1)] = &node;
       }
     });
-    for (const QuantizedTensor& quantized : simulated.quantized) params_[quantized.dequantizer] = quantized.params;
+    for (const QuantizedTensor& quantized : simulated.quantized)
+      grids_.params[quantized.dequantizer] = quantized.params;
   }
 
   std::vector<FoundDefect> run() {
@@ -96,13 +94,17 @@ class Comparison {
         }
         continue;
       }
-      const auto dequantizer = dequantizers_.find(read_name(constant));
+      const auto dequantizer = grids_.dequantizers.find(read_name(constant));
       const auto stored = initializer(simulated_, constant);
-      if (dequantizer == dequantizers_.end() || !stored || stored->dtype() != Dtype::Float32) continue;
+      if (dequantizer == grids_.dequantizers.end() || !stored || stored->dtype() != Dtype::Float32) continue;
       if (const auto codes = initializer(file_, dequantizer->second->input(0));
           codes && codes->dtype() == Dtype::Int32) {
-        compare_bias(*dequantizer->second, *codes, *stored, weight);
-      } else if (const auto params = params_.find(dequantizer->second->name()); params != params_.end()) {
+        std::optional<FoundDefect> bias = compare_bias(file_, grids_, *dequantizer->second, *codes, *stored, weight);
+        if (bias && bias->kind == "other-values" && !bias->moved) {
+          other_biases_.emplace_back(defects_.size(), readers_of(file_, dequantizer->second->output(0)));
+        }
+        if (bias) defects_.push_back(*std::move(bias));
+      } else if (const auto params = grids_.params.find(dequantizer->second->name()); params != grids_.params.end()) {
         compare_weight(*dequantizer->second, params->second, *stored, weight);
       }
     }
@@ -112,100 +114,6 @@ class Comparison {
   }
 
  private:
-  void compare_bias(const onnx::NodeProto& node, const Tensor& codes, const Tensor& stored, const FloatWeight& weight) {
-    const auto scale = initializer(file_, node.input(1));
-    const std::vector<float> scales = scale ? scales_of(*scale) : std::vector<float>();
-    const auto count = static_cast<std::size_t>(stored.count());
-    if (scales.empty() || (scales.size() != 1 && scales.size() != count)) return;
-    std::size_t clipped = 0;
-    std::string first;
-    StoredChannel all;
-    FarCodes far(far_steps(Format::Int8));
-    float largest = 0;
-    for (const float value : weight.values.floats()) largest = std::max(largest, std::abs(value));
-    for (std::size_t c = 0; c < count; ++c) {
-      const float step = scales[scales.size() == 1 ? 0 : c];
-      const float wanted = weight.values.floats()[c];
-      const float held = stored.floats()[c];
-      all.add(wanted, held, step);
-      far.add(c, wanted, held, std::max(step, largest * kBiasShare));
-      if (!(std::abs(wanted / step) > 2147483648.0F)) continue;
-      if (clipped++ > 0) continue;
-      std::int32_t code = 0;
-      std::memcpy(&code, codes.bytes().data() + c * sizeof code, sizeof code);
-      first = fmt::format(
-          "channel {} is {:g} in the float model and {:g} in the file. {:g} is {:.3g} times the scale of {:.3g}, but "
-          "int32 ends at 2^31 (stored: {})",
-          c, wanted, held, wanted, std::abs(wanted / step), step, code);
-    }
-    const std::string where = fmt::format("bias '{}' of {}", printable(weight.name), readers_of(file_, node.output(0)));
-    if (clipped > 0) {
-      defects_.push_back({"clipped-bias", node.name(),
-                          fmt::format("{} of {} values of {} did not fit: {}", clipped, count, where, first),
-                          "widen the weight scale of these channels until the bias fits, or keep the bias in float. "
-                          "ONNX Runtime's quantizer widens it unless QDQDisableWeightAdjustForInt32Bias is set"});
-    } else if (all.wrong()) {
-      other_biases_.emplace_back(defects_.size(), readers_of(file_, node.output(0)));
-      defects_.push_back(
-          {"other-values", node.name(),
-           fmt::format("{} of {} values of {} are off by more than a step: {:g} in the float model, {:g} "
-                       "in the file",
-                       all.off, all.values, where, all.reference, all.stored),
-           kCure});
-    } else if (all.noticed() && fits_product_of_scales(node, codes, weight)) {
-      defects_.push_back(
-          {"bias-scale", node.name(),
-           fmt::format("{} of {} values of {} are off by more than their scale: {:g} in the float model, {:g} in the "
-                       "file. With input scale times weight scale they are right, but they have another scale",
-                       all.off, all.values, where, all.reference, all.stored),
-           "use input scale times weight scale as the scale of the bias, for each channel"});
-    } else if (far.any()) {
-      add_wrong_codes(node, far, where, weight.values, stored, fmt::format("channel {}", far.worst_index()));
-    } else if (far.count() > 0) {
-      FoundDefect moved{"other-values", node.name(),
-                        fmt::format("{} of {} values of {} differ: {:g} in the float model, {:g} in the file",
-                                    far.count(), far.values(), where, all.reference, all.stored),
-                        kCure};
-      moved.moved = true;
-      defects_.push_back(std::move(moved));
-    }
-  }
-
-  /// Whether the quantized values of a bias, times the scales of its layer's input and weight, are the float ones.
-  bool fits_product_of_scales(const onnx::NodeProto& node, const Tensor& codes, const FloatWeight& weight) const {
-    const auto params_of = [&](const std::string& tensor) -> const QuantParams* {
-      const auto made = dequantizers_.find(tensor);
-      const auto found = made == dequantizers_.end() ? params_.end() : params_.find(made->second->name());
-      return found == params_.end() ? nullptr : &found->second;
-    };
-    const auto count = static_cast<std::size_t>(codes.count());
-    for (const onnx::NodeProto& layer : file_.proto.graph().node()) {
-      if (layer.input_size() < 3 || layer.input(2) != node.output(0)) continue;
-      const QuantParams* data = params_of(layer.input(0));
-      const QuantParams* kernel = params_of(layer.input(1));
-      if (data == nullptr || kernel == nullptr || data->scale.size() != 1 || kernel->block > 0) return false;
-      if (kernel->scale.size() != 1 && kernel->scale.size() != count) return false;
-      for (std::size_t c = 0; c < count; ++c) {
-        std::int32_t code = 0;
-        std::memcpy(&code, codes.bytes().data() + c * sizeof code, sizeof code);
-        const float step = data->scale.front() * kernel->scale[kernel->scale.size() == 1 ? 0 : c];
-        if (std::abs(static_cast<float>(code) * step - weight.values.floats()[c]) > step) return false;
-      }
-      return true;
-    }
-    return false;
-  }
-
-  void add_wrong_codes(const onnx::NodeProto& node, const FarCodes& far, const std::string& where, const Tensor& wanted,
-                       const Tensor& stored, const std::string& place) {
-    defects_.push_back({"wrong-codes", node.name(),
-                        fmt::format("{} of {} quantized values of {} are wrong, all others are rounded correctly. The "
-                                    "worst, {}, stands for {:g}, but the float model has {:g}",
-                                    far.count(), far.values(), where, place, stored.floats()[far.worst_index()],
-                                    wanted.floats()[far.worst_index()]),
-                        "quantize the float model again: these values were changed or damaged afterwards"});
-  }
-
   /// `node`: a DequantizeLinear, or the layer itself.
   void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
                       const FloatWeight& weight) {
@@ -268,14 +176,15 @@ class Comparison {
           {"weight-scale", node.name(),
            fmt::format("{} of {} are {:.3g} times those of the float model: {:g} in the float model, {:g} in the file",
                        what, where, other->factor(), other->reference, other->stored),
-           kCure, /*refused=*/false, scaled});
+           kQuantizeAgain, /*refused=*/false, scaled});
       return;
     }
     if (wrong == 0) {
       if (far.any()) {
-        add_wrong_codes(node, far, where, weight.values, stored,
-                        channels.size() == 1 ? fmt::format("value {}", far.worst_index())
-                                             : fmt::format("in {} {}", part, channel_of(far.worst_index())));
+        defects_.push_back(wrong_codes(node, far, where, weight.values, stored,
+                                       channels.size() == 1
+                                           ? fmt::format("value {}", far.worst_index())
+                                           : fmt::format("in {} {}", part, channel_of(far.worst_index()))));
       }
       return;
     }
@@ -291,7 +200,7 @@ class Comparison {
                                           : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", unlike_rounding,
                                                         channels.size(), part, named),
                      where, first->off, first->values, params.scale[index], first->reference, first->stored),
-         kCure});
+         kQuantizeAgain});
   }
 
   /// Whether a factor for each channel or block leaves what rounding does, and less than there is without.
@@ -388,16 +297,11 @@ class Comparison {
     return true;
   }
 
-  static constexpr const char* kCure =
-      "quantize the float model again. If the quantizer changed it on purpose (equalization), compare with the float "
-      "model that it wrote";
-
   const Model& file_;
   const Model& simulated_;
   const FloatWeights& weights_;
-  std::map<std::string, const onnx::NodeProto*> dequantizers_;  // by what they make
-  std::map<std::string, QuantParams> params_;                   // by dequantizer
-  std::map<std::string, const onnx::NodeProto*> packed_;        // MatMulNBits, by its weight
+  StoredGrids grids_;
+  std::map<std::string, const onnx::NodeProto*> packed_;  // MatMulNBits, by its weight
   std::vector<FoundDefect> defects_;
   std::set<std::string> scaled_layers_;                            // as readers_of()
   std::vector<std::pair<std::size_t, std::string>> other_biases_;  // place in defects_, and readers_of()
