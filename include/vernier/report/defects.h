@@ -12,6 +12,9 @@ struct FoundDefect {
   bool scaled = false;   // other-values: those of the float model times a factor for each channel
   bool folded = false;   // other-values: of a layer in another form, with which the outputs of the file are right
   bool moved = false;    // other-values: a bias that bias correction may have moved, until a measurement says otherwise
+  // Of a bias whose scale is input scale times weight scale:
+  bool of_weight_scale = false;  // it is right with the right scale of the weight, which another defect names
+  bool common_factor = false;    // its values are right times one factor, as a wrong scale of the input leaves them
 };
 
 }  // namespace vernier

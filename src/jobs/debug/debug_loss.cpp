@@ -178,8 +178,8 @@ bool has_defect(const std::vector<FoundDefect>& defects, std::string_view kind, 
                              [&](const FoundDefect& defect) { return defect.kind == kind && defect.node == node; });
 }
 
-/// Drops "bias-scale" of biases whose values are right, if the scale of the layer's input or weight is what is wrong:
-/// that one was changed, and the bias was not.
+/// Drops what was found of biases whose quantized values are right, if the scale of the layer's input or weight is what
+/// is wrong: that one was changed, and the bias was not.
 void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defects) {
   const Makers made_by = makers_in(file.normalized);
   const auto maker = [&](const std::string& tensor) {
@@ -205,7 +205,8 @@ void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defec
   std::map<std::string, std::size_t> count;
   for (const FoundDefect& defect : defects) ++count[defect.node];
   std::erase_if(defects, [&](const FoundDefect& defect) {
-    return defect.kind == "bias-scale" && innocent.contains(defect.node) && count.at(defect.node) == 1;
+    return (defect.kind == "bias-scale" || defect.common_factor) && innocent.contains(defect.node) &&
+           count.at(defect.node) == 1;
   });
 }
 

@@ -115,12 +115,14 @@ std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, c
   const auto scaled = std::ranges::count_if(defects, &FoundDefect::scaled);
   const bool agrees =
       std::ranges::all_of(figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kAgrees; });
-  if (scaled == 0 || figures.outputs.empty() || !agrees) return excused;
-  for (const FoundDefect& defect : defects) {
-    if (defect.scaled) excused.insert(defect.node);
+  if (scaled > 0 && !figures.outputs.empty() && agrees) {
+    for (const FoundDefect& defect : defects) {
+      if (defect.scaled) excused.insert(defect.node);
+    }
+    std::erase_if(defects, &FoundDefect::scaled);
+    notes.push_back({"weights-equalized", {{"count", scaled}}});
   }
-  std::erase_if(defects, &FoundDefect::scaled);
-  notes.push_back({"weights-equalized", {{"count", scaled}}});
+  std::erase_if(defects, &FoundDefect::of_weight_scale);  // their weights are what is wrong
   return excused;
 }
 

@@ -15,6 +15,12 @@ inline constexpr double kNoticedEnergy = 0.01;
 /// Quantizers that learn how to round take the next step, never the one behind it.
 inline constexpr double kNextStep = 1.5;
 
+/// What the values of a channel are off by.
+struct ScaleFactor {
+  double factor = 1;
+  double deviation = 0;  // of it, relative, from rounding
+};
+
 /// One channel of a constant, counted: how far its stored values are off.
 struct StoredChannel {
   double energy = 0, error = 0, product = 0;
@@ -80,9 +86,9 @@ struct StoredChannel {
   /// Whether that is not `expected`, beyond what rounding makes of it.
   bool rescaled(double expected = 1) const {
     constexpr double kSure = 4, kLeast = 0.01;
-    const double deviation = std::abs(static_cast<double>(step)) / std::sqrt(12 * energy);
-    return energy > 0 && std::abs(factor() - expected) > std::max(kSure * deviation, kLeast);
+    return energy > 0 && std::abs(factor() - expected) > std::max(kSure * deviation_of_factor(), kLeast);
   }
+  ScaleFactor scale_factor() const { return {factor(), std::abs(deviation_of_factor() / factor())}; }
   /// What a factor leaves of the differences, as a sum of squares.
   double error_with_factor() const {
     const double squares = error - energy + 2 * product;
@@ -90,6 +96,8 @@ struct StoredChannel {
   }
 
  private:
+  /// What rounding makes of it.
+  double deviation_of_factor() const { return std::abs(static_cast<double>(step)) / std::sqrt(12 * energy); }
   bool nearer_than_factor() const {
     const double with_shift = all.variance() * static_cast<double>(values);
     return 2 * with_shift < error_with_factor() / (static_cast<double>(step) * static_cast<double>(step));

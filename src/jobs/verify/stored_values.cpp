@@ -8,7 +8,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -86,6 +85,7 @@ class Comparison {
   }
 
   std::vector<FoundDefect> run() {
+    std::vector<StoredBias> biases;  // their scales may be those of weights
     for (const auto& [constant, weight] : weights_.found) {
       if (const auto layer = packed_.find(constant); layer != packed_.end()) {
         const auto held = nbits_weight(file_, *layer->second);
@@ -97,23 +97,34 @@ class Comparison {
       const auto dequantizer = grids_.dequantizers.find(read_name(constant));
       const auto stored = initializer(simulated_, constant);
       if (dequantizer == grids_.dequantizers.end() || !stored || stored->dtype() != Dtype::Float32) continue;
-      if (const auto codes = initializer(file_, dequantizer->second->input(0));
-          codes && codes->dtype() == Dtype::Int32) {
-        std::optional<FoundDefect> bias = compare_bias(file_, grids_, *dequantizer->second, *codes, *stored, weight);
-        if (bias && bias->kind == "other-values" && !bias->moved) {
-          other_biases_.emplace_back(defects_.size(), readers_of(file_, dequantizer->second->output(0)));
-        }
-        if (bias) defects_.push_back(*std::move(bias));
+      auto codes = initializer(file_, dequantizer->second->input(0));
+      if (codes && codes->dtype() == Dtype::Int32) {
+        biases.push_back({dequantizer->second, *std::move(codes), *stored, &weight});
       } else if (const auto params = grids_.params.find(dequantizer->second->name()); params != grids_.params.end()) {
         compare_weight(*dequantizer->second, params->second, *stored, weight);
       }
     }
-    // A layer's factors are in its bias too.
-    for (const auto& [place, layers] : other_biases_) defects_[place].scaled = scaled_layers_.contains(layers);
+    for (const StoredBias& bias : biases) add_bias(bias);
     return std::move(defects_);
   }
 
  private:
+  struct StoredBias {
+    const onnx::NodeProto* dequantizer;
+    Tensor codes, stored;
+    const FloatWeight* weight;
+  };
+
+  void add_bias(const StoredBias& bias) {
+    auto found = compare_bias(file_, grids_, *bias.dequantizer, bias.codes, bias.stored, *bias.weight, wrong_scales_);
+    if (!found) return;
+    // A layer's factors are in its bias too.
+    const bool factors = found->of_weight_scale || (found->kind == "other-values" && !found->moved);
+    found->scaled = factors && scaled_layers_.contains(readers_of(file_, bias.dequantizer->output(0)));
+    if (found->scaled) found->moved = false;
+    defects_.push_back(*std::move(found));
+  }
+
   /// `node`: a DequantizeLinear, or the layer itself.
   void compare_weight(const onnx::NodeProto& node, const QuantParams& params, const Tensor& stored,
                       const FloatWeight& weight) {
@@ -168,6 +179,9 @@ class Comparison {
         return together || channel.noticed() || (even && channel.rescaled());
       };
       const auto off = std::ranges::count_if(channels, is_off);
+      for (const StoredChannel& channel : channels) {
+        wrong_scales_[node.name()].push_back(is_off(channel) ? channel.scale_factor() : ScaleFactor{});
+      }
       const auto other = off > 0 ? std::ranges::find_if(channels, is_off) : channels.begin();
       const std::string what = channels.size() == 1 ? std::string("values")
                                                     : fmt::format("{0} of {1} {2}s, first {2} {3},", off,
@@ -303,8 +317,8 @@ class Comparison {
   StoredGrids grids_;
   std::map<std::string, const onnx::NodeProto*> packed_;  // MatMulNBits, by its weight
   std::vector<FoundDefect> defects_;
-  std::set<std::string> scaled_layers_;                            // as readers_of()
-  std::vector<std::pair<std::size_t, std::string>> other_biases_;  // place in defects_, and readers_of()
+  std::set<std::string> scaled_layers_;  // as readers_of()
+  ScaleFactors wrong_scales_;
 };
 
 }  // namespace
