@@ -85,7 +85,7 @@ void match_by_name(const Subject& subject, const Model& simulated, const Simulat
         const bool clips = layer.traits.any(Trait::Clips);
         const bool dropped =
             clips && made->second != layer.op_type && made->second != "Round" && made->second != "DequantizeLinear";
-        add(layer, output, dropped ? readers.as_read(output) : output);
+        add(layer, output, dropped ? readers.as_read_widest(output) : output);
         continue;
       }
       if (twin == by_name.end() || node == nodes.end()) continue;
@@ -132,7 +132,7 @@ class NameCheck {
   bool doubtful(std::size_t i) const {
     const auto ref = ref_made_.find(matches_.pairs[i].ref);
     auto low = low_made_.find(base_of(low_made_, matches_.pairs[i].low));
-    if (ref == ref_made_.end() || low == low_made_.end()) return false;
+    if (ref == ref_made_.end() || low == low_made_.end() || is_transparent(*ref->second)) return false;
     if (low->second->op_type() == ref->second->op_type()) return !reads_twins(*ref->second, *low->second);
     while (low != low_made_.end() && is_onnx(*low->second, "Reshape")) {
       low = low_made_.find(base_of(low_made_, low->second->input(0)));

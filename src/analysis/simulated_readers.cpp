@@ -1,7 +1,9 @@
 #include "analysis/simulated_readers.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "analysis/quantizer_loss.h"
 #include "model/operator_traits.h"
 #include "plan/normalized_file.h"
 #include "plan/round_node.h"
@@ -53,14 +55,39 @@ bool SimulatedReaders::any_of_type(const std::string& tensor, const std::string&
          std::ranges::any_of(found->second, [&](const auto* node) { return node->op_type() == op_type; });
 }
 
+std::string SimulatedReaders::behind_pair(const onnx::NodeProto& reader) const {
+  if (reader.domain() == kDomain && reader.op_type() == "Round") return reader.output(0);
+  if (!is_quantization(reader, "QuantizeLinear")) return {};
+  const onnx::NodeProto* dequantizer = only(reader.output(0));
+  const bool pair = dequantizer != nullptr && is_quantization(*dequantizer, "DequantizeLinear");
+  return pair ? dequantizer->output(0) : std::string();
+}
+
 std::string SimulatedReaders::as_read(const std::string& tensor) const {
   const onnx::NodeProto* reader = only(tensor);
-  if (reader == nullptr) return tensor;
-  if (reader->domain() == kDomain && reader->op_type() == "Round") return reader->output(0);
-  if (!is_quantization(*reader, "QuantizeLinear")) return tensor;
-  const onnx::NodeProto* dequantizer = only(reader->output(0));
-  if (dequantizer == nullptr || !is_quantization(*dequantizer, "DequantizeLinear")) return tensor;
-  return dequantizer->output(0);
+  const std::string made = reader == nullptr ? std::string() : behind_pair(*reader);
+  return made.empty() ? tensor : made;
+}
+
+std::string SimulatedReaders::as_read_widest(const std::string& tensor) const {
+  const auto found = outputs_.contains(tensor) ? of_.end() : of_.find(tensor);
+  if (found == of_.end()) return tensor;
+  std::string widest = tensor;
+  std::pair<float, float> most;
+  for (const onnx::NodeProto* reader : found->second) {
+    const std::string made = behind_pair(*reader);
+    if (made.empty()) return tensor;
+    std::pair<float, float> ends;
+    if (reader->domain() == kDomain) {
+      const QuantParams params = round_params(*reader);
+      if (params.scale.size() == 1) ends = ends_of(params);
+    }
+    const bool wider = ends.first < most.first || (ends.first == most.first && ends.second > most.second);
+    if (widest != tensor && !wider) continue;
+    widest = made;
+    most = ends;
+  }
+  return widest;
 }
 
 }  // namespace vernier

@@ -36,7 +36,14 @@ class SimulatedReaders {
   /// else the tensor. Pairs of types that Round does not know, such as uint16, are left as they are in the file.
   std::string as_read(const std::string& tensor) const;
 
+  /// Of several Rounds or pairs that read `tensor`, and nothing else does, what the one with the widest range makes; of
+  /// one alone, as as_read(). It shows whether all of them clip to the same limits.
+  std::string as_read_widest(const std::string& tensor) const;
+
  private:
+  /// What a Round, or the pair of a quantizer, makes; empty for other nodes.
+  std::string behind_pair(const onnx::NodeProto& reader) const;
+
   std::map<std::string, std::vector<const onnx::NodeProto*>> of_;
   std::set<std::string> outputs_;
 };

@@ -185,7 +185,7 @@ class StructuralMatch {
         matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
-    pair(node, node.output(0), clips ? simulated_readers_.as_read(low) : low);
+    pair(node, node.output(0), clips ? simulated_readers_.as_read_widest(low) : low);
     twin_[node.output(0)] = low;
   }
 

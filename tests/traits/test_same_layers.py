@@ -174,3 +174,22 @@ def test_a_pair_that_clamps_inside_of_a_hard_sigmoid_does_its_work(narrow, tmp_p
         return b.conv(b.read("gate", 0, narrow), "two", 3)
     names, report = compare(tmp_path, build, IMAGE, code=int(narrow < 1))
     assert names == ([("lost-pair", "gate.codes")] if narrow < 1 else []), report["defects"]
+
+
+LIMITS = {"Relu": ((0.0, 6.0), (-6.0, 6.0)), "Clip": ((0.0, 2.0), (0.0, 6.0))}
+
+
+@pytest.mark.parametrize("op_type", LIMITS)
+@pytest.mark.parametrize("wide", [None, 0, 1, 2])
+def test_several_pairs_do_the_work_of_an_activation_that_several_layers_read(op_type, wide, tmp_path):
+    """As ONNX Runtime's DedicatedQDQPair leaves them. Of three pairs, one may have a range that does not clip."""
+    def build(b):
+        b.conv(b.read("x"), "made" if b.quantized else "made.all", 1, pads=[1] * 4)
+        limits = [b.constant("least", np.float32(0)), b.constant("most", np.float32(2))] if op_type == "Clip" else []
+        made = "made" if b.quantized else b.add(op_type, ["made.all", *limits], "made")
+        ends = [LIMITS[op_type][int(reader == wide)] for reader in range(3)]
+        reads = [b.pair(made, *ends[i], np.uint8, f"pair{i}") if b.quantized else made for i in range(3)]
+        first, second = (b.conv(reads[i], f"reader{i}", 3 + i, pads=[1] * 4) for i in range(2))
+        return b.add("Add", [b.add("Add", [first, second], "both"), reads[2]], "sum")
+    names, report = compare(tmp_path, build, IMAGE, code=int(wide is not None))
+    assert names == ([] if wide is None else [("other-operator", f"pair{wide}.codes")]), report["defects"]

@@ -193,10 +193,12 @@ void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defec
     const onnx::NodeProto* data = maker(layer.input(0));
     const onnx::NodeProto* quantizer = data == nullptr || data->input_size() == 0 ? nullptr : maker(data->input(0));
     const onnx::NodeProto* weight = maker(layer.input(1));
-    const bool other_scale = data != nullptr && has_defect(defects, "other-scale", data->name());
-    const bool wrong_data =
-        other_scale || (quantizer != nullptr && (has_defect(defects, "lost-pair", quantizer->name()) ||
-                                                 has_defect(defects, "unused-levels", quantizer->name())));
+    const auto quantizer_has = [&](std::string_view kind) {
+      return quantizer != nullptr && has_defect(defects, kind, quantizer->name());
+    };
+    const bool wrong_data = (data != nullptr && has_defect(defects, "other-scale", data->name())) ||
+                            quantizer_has("lost-pair") || quantizer_has("unused-levels") ||
+                            quantizer_has("other-operator");
     const bool wrong_weight = weight != nullptr && has_defect(defects, "weight-scale", weight->name());
     if (wrong_data || wrong_weight || has_defect(defects, "other-operator", layer.name())) {
       innocent.insert(bias->name());

@@ -16,6 +16,7 @@
 #include "analysis/quantizer_loss.h"
 #include "base/text.h"
 #include "jobs/debug/expansions.h"
+#include "jobs/debug/limiting_pair.h"
 #include "jobs/debug/other_attributes.h"
 #include "jobs/debug/other_constants.h"
 #include "jobs/debug/wiring.h"
@@ -194,7 +195,7 @@ class Comparing {
                        printable(source == ref_made_.end() ? ref.input(0) : source->second->name()),
                        printable(ref.name()))},
           true};
-      if (const QuantizedTensor* pair = pair_with_limits(ref, lows); pair != nullptr && has(ref, Trait::Clips)) {
+      if (const QuantizedTensor* pair = limits_of(ref, lows); pair != nullptr) {
         const auto [low, high] = ends_of(pair->params);
         found.difference.node = pair->quantizer;
         found.difference.text += fmt::format(
@@ -212,21 +213,11 @@ class Comparing {
         true};
   }
 
-  /// The pair among these nodes that may be meant to limit what `ref` reads: its range is not symmetric.
-  const QuantizedTensor* pair_with_limits(const onnx::NodeProto& ref, const Nodes& lows) const {
-    const auto source = ref_made_.find(ref.input(0));
-    for (const onnx::NodeProto* low : lows) {
-      for (const QuantizedTensor& pair : file_.quantized) {
-        if (pair.quantizer.empty() || pair.output != low->output(0) || pair.params.scale.size() != 1) continue;
-        const auto made = low_made_.find(pair.tensor);
-        const bool behind = source != ref_made_.end() && made != low_made_.end() &&
-                            made->second->op_type() == source->second->op_type();
-        if (!behind) continue;
-        const auto [least, most] = ends_of(pair.params);
-        if (is_integer(pair.params.format) && std::abs(least + most) > 2 * pair.params.scale.front()) return &pair;
-      }
-    }
-    return nullptr;
+  /// The pair that stands for a Relu or Clip of the float model.
+  const QuantizedTensor* limits_of(const onnx::NodeProto& ref, const Nodes& lows) const {
+    const auto source = ref_made_.find(ref.input_size() > 0 ? ref.input(0) : std::string());
+    if (source == ref_made_.end() || !has(ref, Trait::Clips)) return nullptr;
+    return pair_with_limits(file_, low_made_, *source->second, lows);
   }
 
   /// Whether a pair among these nodes cuts off what is negative, to two steps: it does the work of a Relu.

@@ -270,7 +270,8 @@ std::map<std::string, Bounds> dropped_activations(const Subject& subject, const 
     activations[rounded] = {bound(subject.model, node, 1, "min", -kLargest),
                             bound(subject.model, node, 2, "max", kLargest)};
   };
-  std::map<std::string, std::string> twins;  // by the tensor of the float model
+  std::map<std::string, std::string> twins;               // by the tensor of the float model
+  std::map<std::string, const onnx::NodeProto*> dropped;  // by what pairs read that do its work
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     twins.emplace(matches.pairs[i].ref, matches.pairs[i].low);
     const auto node = nodes.find(matches.layers[i]->name);
@@ -278,17 +279,16 @@ std::map<std::string, Bounds> dropped_activations(const Subject& subject, const 
     if (node == nodes.end() || round == made_by.end() || round->second->op_type() != "Round") continue;
     const auto source = made_by.find(round->second->input(0));
     if (source == made_by.end() || source->second->op_type() == node->second->op_type()) continue;
-    add(matches.pairs[i].low, *node->second);
+    dropped[round->second->input(0)] = node->second;
   }
   // One whose result is matched with nothing: pairs behind what it reads do its work.
-  std::map<std::string, const onnx::NodeProto*> lost;  // by the twin of what it reads
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
     if (!has(node, Trait::Clips) || twins.contains(node.output(0))) continue;
-    if (const auto twin = twins.find(node.input(0)); twin != twins.end()) lost[twin->second] = &node;
+    if (const auto twin = twins.find(node.input(0)); twin != twins.end()) dropped.emplace(twin->second, &node);
   }
   for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
     if (node.op_type() != "Round") continue;
-    if (const auto found = lost.find(node.input(0)); found != lost.end()) add(node.output(0), *found->second);
+    if (const auto found = dropped.find(node.input(0)); found != dropped.end()) add(node.output(0), *found->second);
   }
   return activations;
 }
