@@ -276,9 +276,14 @@ class Finder {
                          "one scale for each block");
     }
     if (length % block == 0) return;
-    add_perhaps_meant(
-        "wrong-blocks", node,
-        fmt::format("blocks of {} do not divide the {} values along axis {} of {}", block, length, axis, tensor));
+    defects_.push_back({"short-block", node.name(),
+                        fmt::format("blocks of {} do not divide the {} values along axis {} of {}: ONNX allows a last "
+                                    "block that is shorter, TensorRT wants whole blocks",
+                                    block, length, axis, tensor),
+                        "a block size that divides the axis, or padding of the axis",
+                        /*refused=*/false,
+                        /*may_be_meant=*/true,
+                        /*refused_by_tensorrt=*/true});
   }
 
   void zero_point(const onnx::NodeProto& node) {

@@ -35,7 +35,8 @@ struct QdqDefect {
 ///   parameter-shape    a zero point of another shape than its scale
 ///   bad-scale          a scale that is zero, negative, subnormal or not finite
 ///   negative-scale     of stored values, as ONNX Runtime's 4-bit quantizer writes them
-///   wrong-blocks       scales that do not lie on the tensor in its blocks, or blocks that do not divide it
+///   wrong-blocks       scales that do not lie on the tensor in its blocks
+///   short-block        blocks that do not divide it: the last one is shorter, which ONNX allows and TensorRT refuses
 ///   scale-type         a scale of another float type than what it quantizes, or than what its reader reads beside it
 ///   newer-opset        a type or attribute that the operators do not have in the opset of the file
 ///   bias-scale         an int32 bias whose scale is not input scale times weight scale (of a Gemm times alpha / beta)

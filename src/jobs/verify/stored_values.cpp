@@ -327,7 +327,8 @@ std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant,
   std::vector<FoundDefect> found;
   for (QdqDefect& defect : find_qdq_defects(file)) {
     const bool refused = defect.refused_on(target);
-    if (defect.kind == "missing-quantizer") continue;  // its layer runs in float: that takes time, and loses nothing
+    // The layer of the one runs in float, the other is valid: neither loses anything.
+    if (defect.kind == "missing-quantizer" || defect.kind == "short-block") continue;
     if (defect.may_be_meant && !perhaps_meant && !refused) continue;
     found.push_back(
         {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure), refused});

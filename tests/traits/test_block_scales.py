@@ -1,0 +1,56 @@
+"""`vernier debug loss FLOAT QUANTIZED` on weights in four bits with a scale for each block: what is wrong with all blocks or with
+one of many is named, and what lies together by chance, or a quantizer does on purpose, is not."""
+import json
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+import networks
+import quantized_files as files
+from networks import FLOAT
+from test_pair_defects import found
+from test_traits import vernier
+
+
+def product(inputs=256, outputs=64, block=16, seed=0, scale=lambda step: step, clip=lambda step: step, shift=lambda codes: codes,
+            noise=0.0, bits=4):
+    """A MatMul and its file. `clip` gives the scales that values are rounded with, `scale` those that are stored; `noise`: of
+    the values in front of the rounding, in steps."""
+    random = np.random.default_rng(seed)
+    weight = random.normal(0, 0.09, (inputs, outputs)).astype(np.float32)
+    most = 2 ** (bits - 1) - 1
+    starts = range(0, inputs, block)
+    step = clip(np.stack([np.abs(weight[i:i + block]).max(0) for i in starts]).astype(np.float32) / most).astype(np.float32)
+    steps = np.repeat(step, block, 0)[:inputs]
+    codes = np.clip(np.rint(weight / steps + random.normal(0, noise, weight.shape)), -most - 1, most).astype(int)
+    codes = np.clip(shift(codes), -most - 1, most)
+    def model(quantized):
+        b = networks.Builder(1, 21)
+        source = None
+        if quantized:
+            kind = TensorProto.INT4 if bits == 4 else TensorProto.INT8
+            b.initializers.append(helper.make_tensor("codes", kind, codes.shape, codes.ravel().tolist()))
+            b.constant("step", scale(step).astype(np.float32))
+            source = b.add("DequantizeLinear", ["codes", "step"], "values", axis=0, block_size=block)
+        b.add("MatMul", ["x", source or b.constant("weight", weight)], "y")
+        return b.model([("x", FLOAT, [4, inputs])], [("y", FLOAT, [4, outputs])])
+    return model(False), model(True), {"x": random.standard_normal((8, 4, inputs)).astype(np.float32)}
+
+
+def defects(folder, code, **how):
+    float_model, quantized, samples = product(**how)
+    files.write(folder, float_model, samples, "float.onnx")
+    names, report = found(folder, quantized, code)
+    return [kind for kind, _ in names], [defect["text"] for defect in report["defects"]]
+
+
+@pytest.mark.parametrize("inputs, block, short", [(232, 16, True), (240, 16, False)])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_a_shorter_last_block_is_valid_and_tensorrt_refuses_it(tmp_path, inputs, block, short, bits):
+    assert defects(tmp_path, 0, inputs=inputs, block=block, bits=bits) == ([], [])
+    for target, refuses in (("tensorrt", short), ("onnxruntime", False)):
+        done = vernier("check", "placement", "quantized.onnx", "--target", target, "--json", folder=tmp_path, codes=(0, 1))
+        assert ("short-block" in [finding["rule"] for finding in json.loads(done.stdout)["findings"]]) == refuses, done.stdout
+    done = vernier("check", "lint", "quantized.onnx", folder=tmp_path, codes=(0,))
+    assert ("TensorRT wants whole blocks" in done.stdout) == short, done.stdout
