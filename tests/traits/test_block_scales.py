@@ -45,6 +45,58 @@ def defects(folder, code, **how):
     return [kind for kind, _ in names], [defect["text"] for defect in report["defects"]]
 
 
+@pytest.mark.parametrize("factor", [1 / 4, 1 / 2, 4])
+@pytest.mark.parametrize("inputs, block", [(256, 16), (256, 32), (232, 16)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_factor_of_all_blocks_is_a_wrong_scale_whatever_lies_together_by_chance(tmp_path, factor, inputs, block, seed):
+    """Of a thousand blocks whose values are all far off, some are off by nearly the same."""
+    kinds, texts = defects(tmp_path, 1, inputs=inputs, block=block, seed=seed, scale=lambda step: step * factor)
+    blocks = -(-inputs // block) * 64
+    assert kinds == ["weight-scale"] and f"{blocks} of {blocks} blocks" in texts[0], texts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_that_are_off_by_much_share_no_zero_point_by_chance(tmp_path, seed):
+    """What a quantizer leaves that changed the weight: no block among many is off by the same, beyond chance."""
+    kinds, texts = defects(tmp_path, (0, 1), seed=seed, noise=2.0)
+    assert "shifted-codes" not in kinds, texts
+
+
+def in_place(change):
+    def changed(values):
+        values = values.copy()
+        change(values)
+        return values
+    return changed
+
+
+def one_block(codes):
+    codes[32:48, 5] += 3
+
+
+def one_scale(step):
+    step[2, 5] *= 4
+
+
+@pytest.mark.parametrize("how, named, text", [
+    ({"shift": in_place(one_block)}, "shifted-codes", "all values in 1 of 1024 blocks, first block 133,"),
+    ({"scale": in_place(one_scale)}, "weight-scale", "1 of 1024 blocks, first block 133,")])
+def test_one_block_of_many_that_is_wrong_is_named(tmp_path, how, named, text):
+    kinds, texts = defects(tmp_path, 1, **how)
+    assert kinds == [named] and text in texts[0], texts
+
+
+@pytest.mark.parametrize("blocks", [1, 8, 64])
+@pytest.mark.parametrize("ratio", [0.8, 0.6, 0.5])
+def test_clipping_the_largest_values_of_a_block_is_no_wrong_scale(tmp_path, ratio, blocks):
+    """As the search of AWQ for the best range does in some blocks."""
+    def clip(step):
+        step[:, :blocks] *= ratio
+    assert defects(tmp_path, 0, clip=in_place(clip)) == ([], [])
+    kinds, texts = defects(tmp_path, 1, clip=in_place(clip), scale=lambda step: step * 2)
+    assert kinds in (["weight-scale"], ["other-values"]), texts
+
+
 @pytest.mark.parametrize("inputs, block, short", [(232, 16, True), (240, 16, False)])
 @pytest.mark.parametrize("bits", [4, 8])
 def test_a_shorter_last_block_is_valid_and_tensorrt_refuses_it(tmp_path, inputs, block, short, bits):

@@ -34,11 +34,18 @@ struct StoredChannel {
       squares += steps * steps;
       ++values;
     }
+    void join(const Steps& others) {
+      sum += others.sum;
+      squares += others.squares;
+      values += others.values;
+    }
+    double mean_square() const { return values == 0 ? 0 : squares / static_cast<double>(values); }
     double mean() const { return values == 0 ? 0 : sum / static_cast<double>(values); }
-    double variance() const { return values == 0 ? 0 : squares / static_cast<double>(values) - mean() * mean(); }
+    double variance() const { return mean_square() - mean() * mean(); }
   };
   Steps all, inside;  // inside: of those that the grid reaches
-  float step = 0;     // the last one
+  double inside_energy = 0, inside_product = 0;
+  float step = 0;  // the last one
   /// `reached`: the grid does not end in front of `a`.
   void add(float a, float b, float step_there, bool reached = true) {
     const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
@@ -48,7 +55,11 @@ struct StoredChannel {
     step = step_there;
     const double steps = (static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step);
     all.add(steps);
-    if (reached) inside.add(steps);
+    if (reached) {
+      inside.add(steps);
+      inside_energy += static_cast<double>(a) * static_cast<double>(a);
+      inside_product += static_cast<double>(a) * static_cast<double>(b);
+    }
     ++values;
     if (difference > kNextStep * static_cast<double>(step)) ++off;
     if (static_cast<float>(difference) >= worst) {
@@ -60,9 +71,8 @@ struct StoredChannel {
   /// By how many steps all values are off together; 0: they are not. Rounding leaves a mean of 0, to step / sqrt(12 n)
   /// of n values, and a variance of 1 / 12; what learns how to round, one of 1 / 3.
   double shift() const {
-    constexpr std::size_t kFewest = 4;
     for (const Steps& some : {all, inside}) {
-      if (some.values < kFewest) continue;
+      if (some.values < kFewestToJudge) continue;
       if (std::abs(some.mean()) > kNextStep && some.variance() < 0.5) return some.mean();
       if (std::abs(std::abs(some.mean()) - 1) < 0.25 && some.variance() < 0.2 && nearer_than_factor()) {
         return some.mean();
@@ -85,10 +95,22 @@ struct StoredChannel {
   double factor() const { return energy > 0 ? product / energy : 1; }
   /// Whether that is not `expected`, beyond what rounding makes of it.
   bool rescaled(double expected = 1) const {
-    constexpr double kSure = 4, kLeast = 0.01;
-    return energy > 0 && std::abs(factor() - expected) > std::max(kSure * deviation_of_factor(), kLeast);
+    return energy > 0 && differ(factor(), expected, deviation_of_factor(energy));
   }
-  ScaleFactor scale_factor() const { return {factor(), std::abs(deviation_of_factor() / factor())}; }
+  /// Whether the grid ends in front of some values, and the others have no other factor: those were cut off.
+  bool only_clipped() const {
+    if (inside.values < kFewestToJudge || inside.values == values || inside_energy <= 0) return false;
+    return !differ(inside_product / inside_energy, 1, deviation_of_factor(inside_energy));
+  }
+  /// Whether this channel alone has another factor, which leaves what rounding does.
+  bool surely_rescaled() const {
+    constexpr std::size_t kFewest = 16;
+    constexpr double kRounded = 0.12, kLeast = 0.25;
+    const double squares = static_cast<double>(step) * static_cast<double>(step) * static_cast<double>(values);
+    return values >= kFewest && noticed() && rescaled() && factor() > 0 && std::abs(factor() - 1) > kLeast &&
+           error_with_factor() < kRounded * squares;
+  }
+  ScaleFactor scale_factor() const { return {factor(), std::abs(deviation_of_factor(energy) / factor())}; }
   /// What a factor leaves of the differences, as a sum of squares.
   double error_with_factor() const {
     const double squares = error - energy + 2 * product;
@@ -96,8 +118,14 @@ struct StoredChannel {
   }
 
  private:
-  /// What rounding makes of it.
-  double deviation_of_factor() const { return std::abs(static_cast<double>(step)) / std::sqrt(12 * energy); }
+  static constexpr std::size_t kFewestToJudge = 4;  // values
+
+  /// What rounding makes of a factor that is fitted to values of this energy.
+  double deviation_of_factor(double of) const { return std::abs(static_cast<double>(step)) / std::sqrt(12 * of); }
+  static bool differ(double factor, double expected, double deviation) {
+    constexpr double kSure = 4, kLeast = 0.01;
+    return std::abs(factor - expected) > std::max(kSure * deviation, kLeast);
+  }
   bool nearer_than_factor() const {
     const double with_shift = all.variance() * static_cast<double>(values);
     return 2 * with_shift < error_with_factor() / (static_cast<double>(step) * static_cast<double>(step));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -131,7 +132,7 @@ class Comparison {
     if (!scales_fit(params, stored.shape())) return;
     const char* const part = params.block > 0 ? "block" : "channel";
     std::vector<StoredChannel> channels(params.scale.size());
-    const std::span<const float> wanted = weight.values.floats();
+    std::vector<float> wanted(weight.values.floats().begin(), weight.values.floats().end());
     const std::span<const float> held = stored.floats();
     const auto channel_of = [&](std::size_t i) { return scale_index(params, stored.shape(), i); };
     FarCodes far(far_steps(params.format));
@@ -153,11 +154,15 @@ class Comparison {
       if (reached) truncation.add(wanted[i], held[i], step);
       far.add(i, std::clamp(wanted[i], ends[c].first, ends[c].second), held[i], step);
     }
+    if (is_integer(params.format) && bits_of(params.format) == 4)
+      leave_clipped(params, channels, wanted, held, channel_of);
     const auto wrong = static_cast<std::size_t>(std::ranges::count_if(channels, &StoredChannel::wrong));
     const bool is_layer = node.op_type() == "MatMulNBits";
     const std::string where = fmt::format("'{}' of {}", printable(weight.name),
                                           is_layer ? printable(node.name()) : readers_of(file_, node.output(0)));
-    if (is_integer(params.format) && add_shifted(node, channels, truncation, where, part)) return;
+    const bool even = is_integer(params.format);
+    const bool of_blocks = even && fits_factor_of_each(channels);
+    if (even && !of_blocks && add_shifted(node, channels, truncation, where, part)) return;
     if (add_cut_off(node, params, stored, weight, where, part)) return;
     const auto noticed = std::ranges::count_if(channels, &StoredChannel::noticed);
     const auto fits_with = [&](bool of_rows, bool of_columns) {
@@ -168,10 +173,9 @@ class Comparison {
       }
       return !factored.empty() && std::ranges::none_of(with, &StoredChannel::noticed);
     };
-    const bool even = is_integer(params.format);
-    const bool of_blocks = even && fits_factor_of_each(channels);
-    const bool scaled = (noticed > 0 || of_blocks) &&
-                        (fits_with(true, false) || fits_with(false, true) || fits_with(true, true) || of_blocks);
+    const bool of_some = even && noticed > 0 && fits_factor_of_some(channels);
+    const bool scaled = of_blocks || of_some ||
+                        (noticed > 0 && (fits_with(true, false) || fits_with(false, true) || fits_with(true, true)));
     if (scaled && !is_layer) scaled_layers_.insert(readers_of(file_, node.output(0)));
     if (scaled) {
       const bool together = even && of_blocks && share_one_factor(channels);
@@ -217,16 +221,39 @@ class Comparison {
          kQuantizeAgain});
   }
 
+  /// Clipping the largest values of four bits on purpose is no other scale: puts the ends of the grid in their place.
+  static void leave_clipped(const QuantParams& params, std::vector<StoredChannel>& channels, std::vector<float>& wanted,
+                            std::span<const float> held, const std::function<std::size_t(std::size_t)>& channel_of) {
+    std::vector<bool> clipped;
+    for (StoredChannel& channel : channels) {
+      clipped.push_back(channel.only_clipped());
+      if (clipped.back()) channel = {};
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::size_t c = channel_of(i);
+      if (!clipped[c]) continue;
+      const auto [low, high] = ends_of(params, c);
+      wanted[i] = std::clamp(wanted[i], low, high);
+      channels[c].add(wanted[i], held[i], params.scale[c]);
+    }
+  }
+
+  /// Whether some channels or blocks have another factor, and nothing is wrong with the others.
+  static bool fits_factor_of_some(const std::vector<StoredChannel>& channels) {
+    return std::ranges::all_of(
+        channels, [](const StoredChannel& channel) { return channel.surely_rescaled() || !channel.unlike_rounding(); });
+  }
+
   /// Whether a factor for each channel or block leaves what rounding does, and less than there is without.
   static bool fits_factor_of_each(const std::vector<StoredChannel>& channels) {
-    constexpr std::size_t kFewest = 16;  // values that one factor is fitted to
-    constexpr double kRounded = 0.12;    // of rounding 1 / 12
+    constexpr std::size_t kFewest = 8;  // values that one factor is fitted to, on average: a last block may be shorter
+    constexpr double kRounded = 0.12;   // of rounding 1 / 12
     constexpr double kOften = 1.5;
     constexpr double kShareOfEnergy = 0.005;
     StoredChannel::Steps given;
     double left = 0, energy = 0, gained = 0;
     for (const StoredChannel& channel : channels) {
-      if (channel.values < kFewest || !(channel.factor() > 0)) return false;
+      if (!(channel.factor() > 0)) return false;
       const double step = static_cast<double>(channel.step);
       given.squares += channel.all.squares;
       given.values += channel.values;
@@ -235,6 +262,7 @@ class Comparison {
       gained += channel.error - channel.error_with_factor();
     }
     const double values = static_cast<double>(given.values);
+    if (given.values < kFewest * channels.size()) return false;
     return left < kRounded * values && given.squares > kOften * left && gained > kShareOfEnergy * energy;
   }
 
@@ -254,8 +282,16 @@ class Comparison {
                    const Truncation& truncation, const std::string& where, const char* part) {
     constexpr std::size_t kSureValues = 16;  // fewer may lie together by chance, unless channels do so together
     const auto is_shifted = [](const StoredChannel& channel) { return channel.shift() != 0; };
+    StoredChannel::Steps others;  // of those that are not
+    for (const StoredChannel& channel : channels) {
+      if (!is_shifted(channel)) others.join(channel.all);
+    }
+    // By chance the farthest of n means lies sqrt(2 ln n) deviations away.
+    const double farthest = 2 * std::log(static_cast<double>(channels.size())) + 16;
     const auto is_sure = [&](const StoredChannel& channel) {
-      return is_shifted(channel) && (std::abs(channel.shift()) > kNextStep || channel.values >= kSureValues);
+      const double shift = channel.shift(), values = static_cast<double>(channel.values);
+      return shift != 0 && (std::abs(shift) > kNextStep || channel.values >= kSureValues) &&
+             shift * shift * values > farthest * others.mean_square();
     };
     const auto shifted = static_cast<std::size_t>(std::ranges::count_if(channels, is_shifted));
     if (std::ranges::any_of(channels, is_sure) || 2 * shifted > channels.size()) {
