@@ -19,6 +19,10 @@ bool is_built_engine(const OnnxModel& model);
 /// Errors: Input: missing, empty, above 2 GB, not ONNX, truncated.
 onnx::ModelProto read_raw_proto(const OnnxModel& model, std::string* sha256 = nullptr);
 
+/// Puts nodes behind those that make what they read, in bodies too: ONNX Runtime takes them in any order.
+/// Errors: Input: a cycle, a tensor that nothing or several nodes make.
+void sort_nodes(onnx::GraphProto& graph);
+
 /// read_model() for those who only look: `sha256` stays empty, for which weights outside the file would have to be
 /// read.
 Model read_model_unhashed(const OnnxModel& source, const std::filesystem::path& external_data_dir = {});

@@ -96,7 +96,7 @@ void move_weights_out(Model& model, ExternalData& external) {
   });
 }
 
-void sort_nodes(onnx::GraphProto& graph, std::unordered_set<std::string> known, const std::string& where) {
+void sort_graph(onnx::GraphProto& graph, std::unordered_set<std::string> known, const std::string& where) {
   for (const onnx::ValueInfoProto& value : graph.input()) known.insert(value.name());
   for (const onnx::TensorProto& tensor : graph.initializer()) known.insert(tensor.name());
   for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) known.insert(tensor.values().name());
@@ -162,7 +162,7 @@ void sort_nodes(onnx::GraphProto& graph, std::unordered_set<std::string> known, 
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.has_g()) {
-        sort_nodes(*attribute.mutable_g(), known, fmt::format("{}body of '{}': ", where, printable(node.name())));
+        sort_graph(*attribute.mutable_g(), known, fmt::format("{}body of '{}': ", where, printable(node.name())));
       }
     }
   }
@@ -260,7 +260,7 @@ Model adopt(onnx::ModelProto proto, ExternalData external, Sha256* hash, const P
   if (hash != nullptr) external.add_to(*hash, progress);
   for_each_graph(*model.proto.mutable_graph(), drop_types_of_strangers);
   strip_initializers_from_inputs(*model.proto.mutable_graph());
-  sort_nodes(*model.proto.mutable_graph(), {}, "");
+  sort_graph(*model.proto.mutable_graph(), {}, "");
   give_outputs_a_shape(model);
   return model;
 }
@@ -345,6 +345,8 @@ bool is_built_engine(const OnnxModel& model) {
   in.read(reinterpret_cast<char*>(mark.data()), mark.size());
   return in.gcount() == 4 && is_engine(mark);
 }
+
+void sort_nodes(onnx::GraphProto& graph) { sort_graph(graph, {}, ""); }
 
 onnx::ModelProto read_raw_proto(const OnnxModel& model, std::string* sha256) {
   if (model.model() != nullptr) {

@@ -71,3 +71,37 @@ def test_a_mask_that_becomes_nan_is_named(mask, finite, folder):
     done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "net.npz", folder=folder, codes=(0 if finite else 1,))
     if not finite:
         assert "masked" in report["defects"][0]["text"] and "not-finite" in done.stdout
+
+
+def lint(folder, *options, code=0):
+    return vernier("check", "lint", "half.onnx", *options, folder=folder, codes=(code,)).stdout
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_nodes_in_another_order_have_types_too(wrong, folder):
+    """The converter of ONNX Runtime writes the Cast of an input behind all other nodes."""
+    model = network(TensorProto.FLOAT16)
+    nodes = list(model.graph.node)
+    if wrong:
+        nodes[-1].op_type = "Concat"
+        del nodes[-1].attribute[:]
+    del model.graph.node[:]
+    model.graph.node.extend(reversed(nodes))
+    onnx.save(model, folder / "half.onnx")
+    text = lint(folder, code=int(wrong))
+    assert "instead is null" not in text and "topologically sorted" in text and ("FAILED" in text) == wrong, text
+
+
+@pytest.mark.parametrize("half", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+def test_samples_of_the_float_model_are_those_of_its_half_file(half, folder):
+    model = network(half)
+    for value, made in ((model.graph.input[0], "x.half"), (model.graph.output[0], "second")):
+        value.type.tensor_type.elem_type = half
+        value.name = made
+    del model.graph.node[-1], model.graph.node[0]
+    model.graph.input[0].name = model.graph.node[0].input[0] = "x"
+    model.graph.output[0].name = model.graph.node[-1].output[0] = "y"
+    onnx.save(model, folder / "half.onnx")
+    judged(folder, 0)
+    ran = lint(folder, "--data", "net.npz", code=0 if half == TensorProto.FLOAT16 else 1)
+    assert half != TensorProto.FLOAT16 or "PASSED" in ran, ran

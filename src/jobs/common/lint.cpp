@@ -29,6 +29,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/fixed_nodes.h"
+#include "jobs/common/half_inputs.h"
 #include "jobs/common/lint_graph.h"
 #include "jobs/common/lint_log.h"
 #include "jobs/common/lint_nodes.h"
@@ -144,6 +145,7 @@ class Linter {
       graph.clear_value_info();
       for (onnx::TensorProto& tensor : *graph.mutable_initializer()) bring_in(tensor);
     });
+    if (model_) sort_nodes(*inferred.mutable_graph());  // what is read behind another node has a type, too
     try {
       const onnx::ShapeInferenceOptions options(/*check_type_val=*/true, /*strict_mode_val=*/1, /*data_prop_val=*/true);
       onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
@@ -318,7 +320,8 @@ class Linter {
   std::shared_ptr<const SampleSource> samples_of(const Model& model) const {
     const SourceOptions source = like_the_peer(options_.measure.data);
     try {
-      return samples_for(model, source, JobSinks());
+      return source.is_random() ? samples_for(model, source, JobSinks())
+                                : samples_for_halves(model, source, JobSinks());
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Interrupted || !source.is_random()) throw;
       return nullptr;
