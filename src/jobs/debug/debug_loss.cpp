@@ -39,6 +39,7 @@
 #include "jobs/debug/not_finite.h"
 #include "jobs/debug/other_operators.h"
 #include "jobs/debug/pair_reasons.h"
+#include "jobs/verify/constant_twins.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/layer_formats.h"
@@ -351,7 +352,8 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
 
   const std::map<std::string, Bounds> dropped = dropped_activations(subject, simulated.model, matches);
   const std::vector<GridLoss> grids = measure_grids(subject, simulated, dropped);
-  const FloatWeights weights = float_weights(subject, simulated.model, matches);
+  FloatWeights weights = float_weights(subject, simulated.model, matches);
+  add_constant_twins(*loaded.original, simulated, weights);
   const Model normalized = normalized_pairs(typed);
   std::vector<FoundDefect> stored = find_wrong_constants(normalized, subject, simulated, weights, matches);
   const std::set<std::string> equalized = excuse_scaled_weights(stored, report.figures, report.notes);

@@ -35,6 +35,7 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/chosen_objective.h"
+#include "jobs/verify/constant_twins.h"
 #include "jobs/verify/default_optimizations.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
@@ -348,7 +349,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const bool stores_codes = !simulated.quantized.empty() || has_nbits_weights(simulated.model);
   if (known == nullptr && stores_codes) {
     const Model normalized = normalized_pairs(typed);
-    const FloatWeights weights = float_weights(subject, simulated.model, matches);
+    FloatWeights weights = float_weights(subject, simulated.model, matches);
+    add_constant_twins(*loaded.original, simulated, weights);
     report.defects = find_wrong_constants(normalized, subject, simulated, weights, matches);
   }
   std::optional<OutputStore> typed_outputs;
