@@ -1,5 +1,5 @@
 """`vernier debug loss FLOAT QUANTIZED` on quantized constants that no weighted layer reads: of normalizations that the file writes as
-one operator, of sums that are constant in the float model."""
+one operator, of sums that are constant in the float model. And values that several pairs see one after the other."""
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -91,3 +91,11 @@ def test_a_constant_of_a_sum_that_the_float_model_folds_is_compared(tmp_path, fa
     files.write(tmp_path, tokens(False), SAMPLES, "float.onnx")
     names, report = found(tmp_path, tokens(True, factor), code=int(factor != 1))
     assert names == ([] if factor == 1 else [("weight-scale", "token.values")]), report["defects"]
+
+
+@pytest.mark.parametrize("only, named", [(None, 0), (0, 0), (2, 2)])
+def test_values_that_several_pairs_cut_off_are_one_finding(tmp_path, only, named):
+    files.write(tmp_path, tokens(False), SAMPLES, "float.onnx")
+    names, report = found(tmp_path, tokens(True, narrow=0.15, only=only))
+    assert names == [("lost-pair", f"pair{named}.codes")], report["defects"]
+    assert ("3 more pairs" in report["defects"][0]["text"]) == (only is None), report["defects"]

@@ -11,10 +11,13 @@
 
 #include "analysis/beside_known.h"
 #include "analysis/figures.h"
+#include "analysis/match_layers.h"
 #include "analysis/output_store.h"
 #include "analysis/run_tensors.h"
+#include "analysis/simulated_readers.h"
 #include "base/text.h"
 #include "jobs/debug/pair_reasons.h"
+#include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/metrics.h"
 #include "numerics/tensor_grid.h"
@@ -136,6 +139,49 @@ const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, c
   return worst;
 }
 
+/// Whether what the first range leaves stays in the second.
+bool covers(const QuantParams& first, const QuantParams& second) {
+  constexpr float kNearly = 0.9F;
+  if (first.scale.size() != 1 || second.scale.size() != 1) return false;
+  const auto [low, high] = ends_of(first);
+  const auto [then_low, then_high] = ends_of(second);
+  return then_low <= kNearly * low && then_high >= kNearly * high;
+}
+
+/// Of pairs that cut off the same values, on both sides of nodes that move them, the first one alone.
+std::vector<FoundDefect> without_followers(const SimulatedFile& file, std::map<std::size_t, FoundDefect> found) {
+  const Makers made_by = makers_in(file.model);
+  std::map<std::string, std::size_t> pairs;  // by what they make
+  for (const auto& [pair, defect] : found) pairs[file.quantized[pair].output] = pair;
+  std::map<std::size_t, std::vector<std::string>> followers;  // by the first
+  std::map<std::size_t, std::size_t> leaders;
+  for (const auto& [pair, defect] : found) {
+    std::string tensor = file.quantized[pair].tensor;
+    for (auto made = made_by.find(tensor); made != made_by.end(); made = made_by.find(tensor)) {
+      const auto before = pairs.find(tensor);
+      if (before != pairs.end() && covers(file.quantized[before->second].params, file.quantized[pair].params)) {
+        const auto known = leaders.find(before->second);
+        const std::size_t first = known == leaders.end() ? before->second : known->second;
+        leaders[pair] = first;
+        followers[first].push_back(printable(defect.node));
+        break;
+      }
+      if (!is_transparent(*made->second) && !has(*made->second, Trait::Moves | Trait::Quantizes)) break;
+      tensor = made->second->input(0);
+    }
+  }
+  std::vector<FoundDefect> defects;
+  for (auto& [pair, defect] : found) {
+    if (leaders.contains(pair)) continue;
+    if (const auto behind = followers.find(pair); behind != followers.end()) {
+      defect.text += fmt::format(". Its values go on through {} more pair{} with that range: {}", behind->second.size(),
+                                 behind->second.size() == 1 ? "" : "s", list_some(behind->second));
+    }
+    defects.push_back(std::move(defect));
+  }
+  return defects;
+}
+
 }  // namespace
 
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
@@ -180,9 +226,7 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
                       printable(own.tensor), db, reason.why, printable(output->first), sqnr_db(output->second.pooled)),
                   reason.cure});
   }
-  std::vector<FoundDefect> defects;
-  for (auto& [pair, defect] : found) defects.push_back(std::move(defect));
-  return defects;
+  return without_followers(file, std::move(found));
 }
 
 }  // namespace vernier
