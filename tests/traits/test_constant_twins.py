@@ -99,3 +99,31 @@ def test_values_that_several_pairs_cut_off_are_one_finding(tmp_path, only, named
     names, report = found(tmp_path, tokens(True, narrow=0.15, only=only))
     assert names == [("lost-pair", f"pair{named}.codes")], report["defects"]
     assert ("3 more pairs" in report["defects"][0]["text"]) == (only is None), report["defects"]
+
+
+def embedding(quantized, factor=1.0, zero=0):
+    """Rows of a table, which no layer multiplies with, and a constant that Where fills in."""
+    b = files.Quantizer(221, 17)
+    random = np.random.default_rng(222)
+    table, filled, head = (random.normal(0, size, shape).astype(np.float32) for size, shape in ((1, (40, WIDTH)), (1, (ROWS, WIDTH)), (0.3, (WIDTH, 5))))
+    def stored(name, values, factor=1.0, zero=0):
+        if not quantized:
+            return b.constant(name, values)
+        step = np.abs(values).max() / 100
+        b.stored(name, np.rint(values / step).astype(np.int8) + np.int8(zero), np.float32(step * factor))
+        return f"{name}.values"
+    rows = b.add("Gather", [stored("table", table, factor), "ids"], "rows", axis=0)
+    kept = b.add("Less", ["ids", b.constant("most", np.int64(30))], "few")
+    mask = b.add("Unsqueeze", [kept, b.constant("last", np.int64([-1]))], "mask")
+    b.add("Where", [mask, rows, stored("filled", filled, zero=zero)], "joined")
+    b.add("MatMul", [b.pair("joined", -4.0, 4.0, np.int8) if quantized else "joined", stored("head", head)], "y")
+    return b.model([("ids", TensorProto.INT64, [ROWS])], [("y", FLOAT, [ROWS, 5])])
+
+
+@pytest.mark.parametrize("wrong, named", [({}, []), ({"factor": 0.25}, [("weight-scale", "table.values")]),
+                                          ({"zero": 20}, [("shifted-codes", "filled.values")])])
+def test_tables_and_constants_that_are_selected_are_compared(tmp_path, wrong, named):
+    samples = {"ids": np.random.default_rng(223).integers(0, 40, (16, ROWS))}
+    files.write(tmp_path, embedding(False), samples, "float.onnx")
+    names, report = found(tmp_path, embedding(True, **wrong), code=int(bool(named)))
+    assert names == named, report["defects"]
