@@ -41,6 +41,9 @@ std::map<std::string, std::string> constants_of_dequantizers(const Model& file, 
 ///   clipped-weight   values are cut off in front of where the float model's end, with a hundredth of the energy
 ///   wrong-codes      a few codes are many steps off, and nearly all others are what rounding gives
 ///
+/// Values of four bits that are right up to the ends of the grid, and cut off there, are right: quantizers clip on
+/// purpose. A bias that is right with the right scale of its weight has `of_weight_scale`.
+///
 /// Each names the layer, the channel, and both values. `file`, as normalized_file() gives it, and `simulated` are one
 /// file; `weights`: what float_weights() found behind its constants.
 std::vector<FoundDefect> find_other_values(const Model& file, const SimulatedFile& simulated,
