@@ -79,6 +79,20 @@ def test_a_wrong_scale_of_a_weight_is_no_fault_of_the_bias_that_has_it_too(scale
     assert "second.weight" in report["defects"][0]["text"]
 
 
+def test_a_channel_that_a_scale_makes_zero_is_named_though_the_output_agrees(tmp_path):
+    """No layer behind it can undo that: it is no equalization."""
+    def small(model):
+        for name in ("second.weight", "second.bias"):
+            changed(model, name, lambda values: values * np.where(np.arange(len(values)) == 5, 0.05, 1).reshape(-1, *[1] * (values.ndim - 1)))
+        return model
+    model, samples = files.float_network()
+    files.write(tmp_path, small(model), samples, "float.onnx")
+    for factor, named in ((1, []), (1e-6, ["weight-scale"])):
+        files.write(tmp_path, changed(in_operators(files.quantized()), "second.weight.step", of_one_channel(0.05 * factor)))
+        report = report_of(tmp_path, "debug", "loss", "float.onnx", "quantized.onnx", codes=(int(bool(named)),))
+        assert report["outputs"][0]["sqnr_db"] > 20 and [defect["kind"] for defect in report["defects"]] == named, report["defects"]
+
+
 @pytest.mark.parametrize("scale", [1, 2, 1 / 8])
 def test_a_wrong_scale_of_the_input_is_no_fault_of_the_bias_that_has_it_too(scale, tmp_path):
     model, samples = files.float_network()

@@ -194,7 +194,7 @@ class Comparison {
           {"weight-scale", node.name(),
            fmt::format("{} of {} are {:.3g} times those of the float model: {:g} in the float model, {:g} in the file",
                        what, where, other->factor(), other->reference, other->stored),
-           kQuantizeAgain, /*refused=*/false, scaled});
+           kQuantizeAgain, /*refused=*/false, may_be_undone(channels, is_off)});
       return;
     }
     if (wrong == 0) {
@@ -236,6 +236,15 @@ class Comparison {
       wanted[i] = std::clamp(wanted[i], low, high);
       channels[c].add(wanted[i], held[i], params.scale[c]);
     }
+  }
+
+  /// Whether another layer may hold the inverse factors, as equalization leaves them: not where a channel is all but
+  /// zero.
+  static bool may_be_undone(const std::vector<StoredChannel>& channels,
+                            const std::function<bool(const StoredChannel&)>& is_off) {
+    constexpr double kLeast = 1e-4;
+    return std::ranges::none_of(
+        channels, [&](const StoredChannel& channel) { return is_off(channel) && channel.factor() < kLeast; });
   }
 
   /// Whether some channels or blocks have another factor, and nothing is wrong with the others.
