@@ -125,7 +125,7 @@ void drop(LayerMatches& matches, std::size_t i, const std::string& why) {
 class NameCheck {
  public:
   NameCheck(const Subject& subject, const Model& simulated, const LayerMatches& matches)
-      : ref_made_(makers_in(subject.model)), low_made_(makers_in(simulated)), matches_(matches) {
+      : simulated_(simulated), ref_made_(makers_in(subject.model)), low_made_(makers_in(simulated)), matches_(matches) {
     for (const Match& match : matches.pairs) twins_.emplace(match.ref, base_of(low_made_, match.low));
   }
 
@@ -153,11 +153,24 @@ class NameCheck {
     return std::ranges::all_of(ref.input(), [&](const std::string& input) {
       const auto twin = twins_.find(input);
       return twin == twins_.end() || std::ranges::any_of(low.input(), [&](const std::string& read) {
-               return base_of(low_made_, read) == twin->second;
+               return base_of(low_made_, read) == twin->second || unscaled(read) == twin->second;
              });
     });
   }
 
+  /// What is behind nodes that round, rename, or multiply with a constant: a repair may store a result at an eighth.
+  std::string unscaled(std::string tensor) const {
+    while (true) {
+      tensor = base_of(low_made_, tensor);
+      const auto made = low_made_.find(tensor);
+      if (made == low_made_.end() || !is_onnx(*made->second, "Mul")) return tensor;
+      const bool first = is_initializer(simulated_, made->second->input(0));
+      if (!first && !is_initializer(simulated_, made->second->input(1))) return tensor;
+      tensor = made->second->input(first ? 1 : 0);
+    }
+  }
+
+  const Model& simulated_;
   const Makers ref_made_, low_made_;
   const LayerMatches& matches_;
   std::map<std::string, std::string> twins_;  // of the float model -> what the file computes
