@@ -1,5 +1,6 @@
 #include "jobs/verify/layer_formats.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -35,13 +36,42 @@ std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const 
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     const Layer& layer = *matches.layers[i];
     const auto named = nodes.find(layer.name);
-    const onnx::NodeProto* node = named == nodes.end() ? nullptr : named->second;
-    if (!stands_for(node, layer)) node = made_by(matches.pairs[i].low);
+    const onnx::NodeProto* node = made_by(matches.pairs[i].low);
+    // Names of nodes may be others after another export; a product may stand between Reshapes.
+    const bool is_it = node != nullptr && node->op_type() == layer.op_type;
+    if (!is_it && named != nodes.end() && stands_for(named->second, layer)) node = named->second;
     if (!stands_for(node, layer)) continue;
     if (const auto format = by_node.find(node->name()); format != by_node.end())
       formats.emplace(&layer, format->second);
   }
   return formats;
+}
+
+std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile& simulated,
+                                     const LayerMatches& matches, const Lockstep& measured) {
+  const std::map<const Layer*, Format> formats = formats_of(simulated, matches);
+  std::map<const Layer*, ErrorStats> by_layer;
+  for (std::size_t i = 0; i < measured.errors.size(); ++i) by_layer[matches.layers[i]] += measured.errors[i];
+  std::vector<LayerRow> rows;
+  for (const Layer& layer : subject.layers) {
+    const auto stats = by_layer.find(&layer);
+    if (stats == by_layer.end() || stats->second.count == 0) continue;
+    LayerRow row;
+    row.name = layer.name;
+    row.op_type = layer.op_type;
+    row.graph = layer.graph;
+    if (const auto format = formats.find(&layer); format != formats.end()) row.format = format->second;
+    // A repair stores what would overflow at a power of two of its size, and undoes that behind it.
+    const bool half = row.format == Format::Float16 || row.format == Format::BFloat16;
+    if (half) row.stored_times = power_of_two_in(stats->second);
+    row.propagated_sqnr_db =
+        sqnr_db(row.stored_times ? without_factor(stats->second, *row.stored_times) : stats->second);
+    row.nan = stats->second.got_nan;
+    row.overflowed = stats->second.got_inf;
+    row.values = stats->second.count;
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace vernier

@@ -1,15 +1,24 @@
-// In which format a typed file computes each layer of its float model.
+// In which format a typed file computes each layer of its float model, and how that compares.
 #pragma once
 
 #include <map>
+#include <vector>
 
+#include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
+#include "analysis/subject.h"
 #include "plan/simulate_typed.h"
 #include "vernier/format.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 
-/// By matched layer, by the node of its name, else the one that makes its tensor. Absent: there is none.
+/// By matched layer: of the node of its operator that makes its tensor, else of the node of its name, else of the one
+/// that makes its tensor. Absent: there is none.
 std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const LayerMatches& matches);
+
+/// A row for each layer that was compared, in graph order. `measured`: by lockstep(), of the pairs of `matches`.
+std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile& simulated,
+                                     const LayerMatches& matches, const Lockstep& measured);
 
 }  // namespace vernier

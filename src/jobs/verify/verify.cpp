@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -467,27 +466,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   for (const Note& note : offset_outputs(subject, report.figures, values)) warn(note);
   watch.stop();
 
-  const std::map<const Layer*, Format> formats = formats_of(simulated, matches);
-  std::map<const Layer*, ErrorStats> by_layer;
-  for (std::size_t i = 0; i < measured.errors.size(); ++i) by_layer[matches.layers[i]] += measured.errors[i];
-  for (const Layer& layer : subject.layers) {
-    const auto stats = by_layer.find(&layer);
-    if (stats == by_layer.end() || stats->second.count == 0) continue;
-    LayerRow row;
-    row.name = layer.name;
-    row.op_type = layer.op_type;
-    row.graph = layer.graph;
-    if (const auto format = formats.find(&layer); format != formats.end()) row.format = format->second;
-    // A repair stores what would overflow at a power of two of its size, and undoes that behind it.
-    const bool half = row.format == Format::Float16 || row.format == Format::BFloat16;
-    if (half) row.stored_times = power_of_two_in(stats->second);
-    row.propagated_sqnr_db =
-        sqnr_db(row.stored_times ? without_factor(stats->second, *row.stored_times) : stats->second);
-    row.nan = stats->second.got_nan;
-    row.overflowed = stats->second.got_inf;
-    row.values = stats->second.count;
-    report.layers.push_back(std::move(row));
-  }
+  report.layers = rows_of_layers(subject, simulated, matches, measured);
   report.figures.nonfinite_inside = hidden_nonfinite(report, subject, typed, simulated.model);
   if (report.figures.nonfinite_inside) {
     const HiddenNonfinite& hidden = *report.figures.nonfinite_inside;
