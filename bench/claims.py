@@ -240,7 +240,7 @@ def render():
                 cells += [f"{mean(rows, rule, 'hundred'):.0f} %, {mean(rows, rule, 'as many'):.0f} %", f"{mean(rows, rule, 'below'):.1f}"]
             lines.append(f"| {words} | " + " | ".join(cells) + " |")
         lines.append("")
-    lines += [filled("The last row was added when the second table was known. The others were not changed after it."), "", "## Each network", "", "Held on a hundred new samples, before and now, and how far below the figure in dB.", "",
+    lines += [filled("The last row was chosen with both tables known, so the second does not confirm it."), "", "## Each network", "", "Held on a hundred new samples, before and now, and how far below the figure in dB.", "",
               "| network | " + " | ".join(f"{count} samples" for count in COUNTS) + " |", "|---|" + "---:|" * len(COUNTS)]
     for name in dict.fromkeys(row["network"] for row in nets):
         found = {row["samples"]: row["rules"] for row in nets if row["network"] == name}
@@ -268,7 +268,7 @@ def render():
               filled("- Bootstrap-t and Student's t know nothing of samples worse than the worst. From few samples, both claim too much of skewed noise."), "",
               filled("- Log-normal noise holds for log-normal noise, but neither for three bad samples in a hundred nor for inputs of different size."), "",
               filled(f"- Refusing a claim if few samples hold the error makes it worse. Such sets have seen the bad samples: those without them would still "
-                     f"claim. Of log-normal noise with 1.5 and 10 samples, {less['claimed']} % of the sets have {FEWEST_EFFECTIVE} effective samples (the inverse of "
+                     f"claim. Of log-normal noise with 1.5 and 10 samples, {less['claimed']} % of the sets have at least {FEWEST_EFFECTIVE} effective samples (the inverse of "
                      f"the sum of squared shares). Claims hold in {less['held']} % of them, and in {all_sets['held']} % of all sets. So the headline adds words, "
                      "and the claim stays."), "",
               filled("- Nothing in 10 samples shows that one new sample in 30 saturates a range. A set without such a sample claims too much, whatever the rule. "

@@ -255,6 +255,8 @@ def page(record):
         *("| " + " | ".join(cells) + " |" for cells in (
             ["SQNR, dB", *(f"{db:.1f}" for db, _ in yolox)], ["---", *["---:"] * len(yolox)],
             ["mAP, %", *(percent(figure) for _, figure in yolox)])), "",
+        filled("These figures are of the whole output. A requirement applies to [each part](../outputs.md), boxes and scores, and the "
+               "worst part decides. So a limit from this table is stricter than it looks."), "",
         filled(f"**The format** counts as much as the dB. rfb320-face in BF16 has {faces['BF16']['sqnr_db']:.0f} dB and an mAP of "
                f"{percent(faces['BF16']['figure'])} %, in INT8 {faces['INT8']['sqnr_db']:.0f} dB and {percent(faces['INT8']['figure'])} %. "
                "INT8 leaves the arithmetic of boxes in FP32, BF16 does not. Corners are parts of the image, and BF16 resolves 1.25 pixels in "

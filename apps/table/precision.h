@@ -34,7 +34,7 @@ inline constexpr auto kPrecision = table(
     row(&PrecisionOptions::low, "--low FORMAT",
         "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4 uint4 int16 uint16 nvfp4 mxfp8 "
         "mxfp8e5m2 mxfp4 dynamic-int8. With several, each layer gets the lowest that it supports. Kept layers take the "
-        "format of -p, not the next one; --ladder does that")
+        "format of -p. With --ladder, they take the next format")
         .choices("float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4 uint4 int16 uint16 nvfp4 mxfp8 mxfp8e5m2 "
                  "mxfp4 dynamic-int8")
         .by_hand()

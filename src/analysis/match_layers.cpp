@@ -121,7 +121,7 @@ void drop(LayerMatches& matches, std::size_t i, const std::string& why) {
   matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
-/// Whether tensors of one name may be no twins: another operator makes the one of the file, from other inputs.
+/// Whether tensors of one name may not be twins: another operator makes the one of the file, from other inputs.
 class NameCheck {
  public:
   NameCheck(const Subject& subject, const Model& simulated, const LayerMatches& matches)

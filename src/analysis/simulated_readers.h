@@ -11,7 +11,7 @@
 
 namespace vernier {
 
-/// Nodes that only round or rename, and a shield of ours.
+/// Nodes that only round or rename, or the Sum of one input that Vernier inserts.
 bool is_transparent(const onnx::NodeProto& node);
 
 /// The tensor behind nodes that only round or rename it.

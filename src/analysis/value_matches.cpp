@@ -25,7 +25,7 @@ namespace {
 
 /// Of tensors that the same operator makes, and of others: tanh(x) is erf(x / sqrt(2)) to 21 dB.
 constexpr double kAgreesDb = 20, kSurelyAgreesDb = 27;
-constexpr double kMostDb = 40;  // of a pair that agrees: more says no more
+constexpr double kMostDb = 40;  // of a pair that agrees: higher values are not more certain
 constexpr int kMostBridges = 64;
 /// What computes a tensor whose readers get the float model's values.
 constexpr const char* kOwn = "/own";

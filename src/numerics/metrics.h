@@ -42,7 +42,7 @@ void accumulate_error(std::span<const float> ref, std::span<const float> got, Er
 /// 10*log10(sum ref^2 / sum (ref-got)^2), dB. +inf when equal, empty tensors and equal infinities too; -inf when got is
 /// not finite where ref is, or when ref is all zero and got is not; NaN when nothing is comparable().
 double sqnr_db(const ErrorStats& stats);
-/// The power of two other than 1 that got is of ref, if taking it away leaves at most a hundredth of the error energy.
+/// The power of two p, not 1, with got near p times ref, if dividing by p leaves at most 1/100 of the error energy.
 std::optional<double> power_of_two_in(const ErrorStats& stats);
 /// As if got had been divided by `factor`: the energies alone.
 ErrorStats without_factor(ErrorStats stats, double factor);

@@ -280,7 +280,7 @@ class Finder {
                         fmt::format("blocks of {} do not divide the {} values along axis {} of {}: ONNX allows a last "
                                     "block that is shorter, TensorRT wants whole blocks",
                                     block, length, axis, tensor),
-                        "a block size that divides the axis, or padding of the axis",
+                        "use a block size that divides the axis, or pad the axis",
                         /*refused=*/false,
                         /*may_be_meant=*/true,
                         /*refused_by_tensorrt=*/true});

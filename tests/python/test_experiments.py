@@ -119,7 +119,7 @@ def test_a_repair_that_rewrites(model, images):
         weights["w2"].CopyFrom(numpy_helper.from_array(second, "w2"))
         return [{"layers": ["first", "second"], "model": whole, "what": "channel 3 by 1/1024"}]
 
-    report = vernier.fix(model, images, allow=["scale-back"], repairs=[scale_back], min_sqnr=30)
+    report = vernier.fix(model, images, allow=["scale-back"], repairs=[scale_back], min_sqnr=27)
     (row,) = [row for row in report.explanation.repairs if row.id == "scale-back"]
     assert row.accepted and row.neutral_db > 60
     assert report.passed and report.kept_layers == []

@@ -47,7 +47,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   CLI::App& app = add_command(
       root, "diagnose",
       "Find the layers that low precision breaks, and the layers to keep in high precision to meet a requirement. If "
-      "repairs keep fewer layers, the answer has them (--no-options: never)");
+      "repairs cost less than keeping layers, the answer uses them (--no-options: never)");
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(app);
   line->add_per_tensor(app);

@@ -140,7 +140,7 @@ constexpr std::array kWords{
     ReportColumn{"local-error", "SQNR of a layer on exact inputs; own_sqnr_db in report.json"},
     ReportColumn{"propagated-error",
                  "SQNR of the inputs of a layer with everything low; inherited_sqnr_db in report.json"},
-    ReportColumn{"damage", "The error that layers make at the output. A share is a layer's part of that of all layers"},
+    ReportColumn{"damage", "The error that layers make at the output. A share is a layer's part of the total"},
     ReportColumn{"of-the-allowed-error", "The error over the one that the requirement allows: 1 is the limit"},
     ReportColumn{"certified,1-minimal,certified-1-minimal",
                  "Vernier dropped every kept layer alone, and each time the requirement was missed. "
@@ -154,7 +154,7 @@ constexpr std::array kWords{
                  "Instructions of x86 CPUs that add products of INT8 in 32 bits. CPUs without them add pairs in 16 "
                  "bits, which can saturate"},
     ReportColumn{"placement",
-                 "The places of Q/DQ pairs in a file. An engine runs a layer in INT8 only if it can fuse them with it: "
+                 "The places of Q/DQ pairs in a file. An engine runs a layer in INT8 only if it fuses its pairs with it: "
                  "vernier check placement"},
     ReportColumn{"kept-set", "The layers that stay in the high format, FP32 unless -p names another"},
     ReportColumn{"cross-fitted",
@@ -294,7 +294,7 @@ std::vector<Command> add_help_topics(CLI::App& root) {
       topic(root, "report-schema", "Print the JSON Schema of report.json of diagnose and fix", report_schema),
       topic(root, "verify-schema", "Print the JSON Schema of report.json of verify", verify_schema),
       topic(root, "pipeline-schema", "Print the JSON Schema of report.json of pipeline", pipeline_schema),
-      topic(root, "error-schema", "Print the JSON Schema of what --json prints if a command fails", error_schema),
+      topic(root, "error-schema", "Print the JSON Schema of an error with --json", error_schema),
       topic(root, "plan-schema", "Print the JSON Schema of plan.json", plan_schema),
   };
 }

@@ -1,4 +1,4 @@
-// A job that ended with an error, for programs: what `--json` prints in the place of a report.
+// A job that ended with an error, for programs: what `--json` prints instead of a report.
 #pragma once
 
 #include <string>

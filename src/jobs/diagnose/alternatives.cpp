@@ -221,7 +221,7 @@ Alternative left_out(const Candidate& candidate) {
   row.change = candidate.change;
   row.target = candidate.target;
   row.low = candidate.options.precision.low;
-  row.why = "not needed: the repaired network keeps less";
+  row.why = "not needed: the repaired network is the answer";
   return row;
 }
 

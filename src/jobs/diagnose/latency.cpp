@@ -83,7 +83,7 @@ std::string what_keeping_cost(const LatencyReport& latency) {
   if (!latency.float_ms || !latency.low_ms) return {};
   const double gain = *latency.float_ms - *latency.low_ms;
   if (gain <= 0) {
-    return "all layers in low precision were not faster than FP32 in this measurement. On a busy machine, compare "
+    return "low precision was not faster than FP32 in this measurement. On a busy machine, compare "
            "with ‹vernier bench›, which runs both in turns";
   }
   if (!latency.repaired_ms) return {};

@@ -13,8 +13,8 @@
 
 namespace vernier {
 
-/// By matched layer: of the node of its operator that makes its tensor, else of the node of its name, else of the one
-/// that makes its tensor. Absent: there is none.
+/// By matched layer, as the node that makes its tensor computes it, if that has the same operator; else as the node of
+/// its name does, else as any node that makes its tensor.
 std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const LayerMatches& matches);
 
 /// A row for each layer that was compared, in graph order. `measured`: by lockstep(), of the pairs of `matches`.

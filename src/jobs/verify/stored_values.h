@@ -17,7 +17,7 @@
 namespace vernier {
 
 /// Mistakes that the file alone shows and that change its values. `file`: as normalized_file() gives it. With
-/// `perhaps_meant` also what a quantizer may do on purpose: other scales of biases, negative ones.
+/// `perhaps_meant` also what a quantizer may do on purpose: other scales of biases, negative scales.
 std::vector<FoundDefect> defects_of_pairs(const Model& file, bool perhaps_meant, Target target);
 
 /// Layers of the file that read `tensor`, behind nodes that move its values perhaps, in words.

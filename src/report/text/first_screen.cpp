@@ -126,7 +126,7 @@ MainDamage main_damage(const DiagnoseReport& report) {
 }
 
 std::string others_text(const DiagnoseReport& report, const MainDamage& damage) {
-  const char* const after = report.repaired ? " (all shares: after the repairs)" : "";
+  const char* const after = report.repaired ? " (shares after the repairs)" : "";
   return (damage.others == 1 ? "the other layer" : fmt::format("the other {} layers", damage.others)) + after;
 }
 

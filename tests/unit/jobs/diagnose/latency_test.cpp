@@ -27,7 +27,7 @@ TEST(WhatKeepingCost, SaysHowMuchOfTheGainIsTakenBack) {
 TEST(WhatKeepingCost, IsSilentWhereMostOfTheGainIsLeft) { EXPECT_EQ(note(10, 6, 7.9), ""); }
 
 TEST(WhatKeepingCost, BlamesNoLayerWhereLowPrecisionGainsNothing) {
-  EXPECT_NE(note(10, 11, 12).find("were not faster than FP32 in this measurement"), std::string::npos);
+  EXPECT_NE(note(10, 11, 12).find("was not faster than FP32 in this measurement"), std::string::npos);
 }
 
 TEST(WhatKeepingCost, IsSilentAboutWhatWasNotMeasured) {
