@@ -40,7 +40,7 @@ void take(Plan& plan, const Proposal& proposal) {
 
 /// The library's, and those of the caller's (`scaled`: for the formats that the plan has) in front of what every other
 /// repair would undo: the correction of biases.
-/// Ranges that a file gave are repaired first: what follows learns others for the layers that it changes.
+/// Ranges that a file gave are repaired first: a rewrite learns all of them again, and would look good for that alone.
 std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scaled, bool ranges_first) {
   std::vector<Repair> all(all_repairs().begin(), all_repairs().end());
   const auto place = std::ranges::find_if(all, &Repair::needs_bias_error);
@@ -136,9 +136,7 @@ RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, Ladde
       nearness_(std::move(nearness)),
       measure_output_(std::move(measure_output)),
       no_rewrites_(std::move(no_rewrites)),
-      those_(std::move(those)),
-      grids_(state_.given) {
-  for (const auto& [tensor, grid] : grids_) given_.insert(tensor);
+      those_(std::move(those)) {
   products_ = [this](const std::vector<std::string>& layers) {
     LayerProducts products;
     // A sequence cannot be cut.
@@ -177,7 +175,7 @@ Network RepairLadder::network() {
           damping_ ? &*damping_ : nullptr,
           options_.rounding_work,
           options_.damage.empty() ? nullptr : &options_.damage,
-          given_.empty() ? nullptr : &given_};
+          state_.given.empty() ? nullptr : &state_.given};
 }
 
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, const std::vector<std::string>* layers,
@@ -192,7 +190,7 @@ std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, 
 
 void RepairLadder::run() {
   noise_ = own_noise(state_);
-  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan), !given_.empty())) {
+  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan), !state_.given.empty())) {
     const auto named = [&](const std::vector<std::string>& ids) {
       return std::ranges::find(ids, repair.id) != ids.end();
     };
@@ -314,7 +312,7 @@ void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
   for (const AcceptedProposal& one : accepted) {
     if (one.damping > 0) damping_->emplace(one.layers.front(), one.damping);
   }
-  const std::vector<Repair> repairs = repairs_with(options_.own, plans_scaled(state_.plan), !given_.empty());
+  const std::vector<Repair> repairs = repairs_with(options_.own, plans_scaled(state_.plan), !state_.given.empty());
   const bool by_noise = std::ranges::any_of(accepted, [&](const AcceptedProposal& one) {
     const auto repair = std::ranges::find(repairs, one.repair, &Repair::id);
     return repair != repairs.end() && (repair->needs_noise || repair->needs_weight_share);

@@ -39,8 +39,8 @@ struct RepairState {
   /// Of a run over the calibration samples: ranges, histograms, shapes. Its outputs are of the evaluation samples only
   /// where both are the same.
   Reference reference;
-  std::optional<OutputError> output_error;     // of this plan, where it was measured: see MeasureOutput
-  std::map<std::string, QuantParams> given{};  // of the plan's grids those that a file gave, and no sample
+  std::optional<OutputError> output_error;  // of this plan, where it was measured: see MeasureOutput
+  std::set<std::string> given{};            // tensors of the plan whose grid a file gave, and no sample
 };
 
 /// Makes the plan of a rewritten model: formats of its layers, and scales from a new run over the samples.
@@ -162,7 +162,7 @@ class RepairLadder {
   std::function<LayerProducts(const std::vector<std::string>&)> products_;
   std::optional<std::map<std::string, double>> damping_;  // of what is learned again
   std::set<std::string> given_;                           // tensors whose range a file gave
-  std::map<std::string, QuantParams> grids_;              // accepted or given, to be put back after a rewrite
+  std::map<std::string, QuantParams> grids_;              // accepted, to be put back after a rewrite
   std::optional<RepairState> before_rewrite_;             // of the kind that is being tried
   std::optional<OutputError> first_error_;
   bool hidden_ = false;  // what this kind does was measured without another fault, which leaves nothing of the output

@@ -180,7 +180,7 @@ class NetworkRepair {
     const std::map<std::string, QuantParams> learned = state.plan.tensors;
     teacher_.keep_given_scales(state.plan, state.subject);
     for (const auto& [tensor, grid] : state.plan.tensors) {
-      if (grid != learned.at(tensor)) state.given.emplace(tensor, grid);
+      if (grid != learned.at(tensor)) state.given.insert(tensor);
     }
     return state;
   }
