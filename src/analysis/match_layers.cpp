@@ -109,7 +109,7 @@ void match_by_name(const Subject& subject, const Model& simulated, const Simulat
                         : absorbed              ? kMergedIntoNext
                         : twin == by_name.end() ? "no node or tensor of this name in the typed file"
                                                 : "its node in the typed file has no such output";
-      matches.missing.push_back({layer.name, why});
+      matches.missing.push_back({layer.name, why, layer.graph.empty() && absorbed});
       matches.inside_bodies += layer.graph.empty() ? 0 : 1;
     }
   }
@@ -126,6 +126,9 @@ class NameCheck {
  public:
   NameCheck(const Subject& subject, const Model& simulated, const LayerMatches& matches)
       : simulated_(simulated), ref_made_(makers_in(subject.model)), low_made_(makers_in(simulated)), matches_(matches) {
+    for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) {
+      twins_.emplace(input.name(), input.name());
+    }
     for (const Match& match : matches.pairs) twins_.emplace(match.ref, base_of(low_made_, match.low));
   }
 
@@ -137,9 +140,14 @@ class NameCheck {
     while (low != low_made_.end() && is_onnx(*low->second, "Reshape")) {
       low = low_made_.find(base_of(low_made_, low->second->input(0)));
     }
+    if (low == low_made_.end()) return !matches_.layers[i]->traits.any(Trait::Clips);
     // A product that took over what follows it in the float model, between Reshapes perhaps.
-    const Traits products = Trait::Weighted | Trait::Quantizes | Trait::ComputesOnCodes;
-    return (low == low_made_.end() || !has(*low->second, products)) && !matches_.layers[i]->traits.any(Trait::Clips);
+    if (has(*low->second, Trait::Weighted)) {
+      const onnx::NodeProto* product = product_before(*ref->second);
+      return product != nullptr && !reads_twins(*product, *low->second);
+    }
+    return !has(*low->second, Trait::Quantizes | Trait::ComputesOnCodes) &&
+           !matches_.layers[i]->traits.any(Trait::Clips);
   }
 
   /// Whether the layer of a pair reads `tensor` of the float model: if the file holds that, the layer is lost.
@@ -149,6 +157,19 @@ class NameCheck {
   }
 
  private:
+  /// The product of the float model that a few nodes behind it end in `node`; null: there is none.
+  const onnx::NodeProto* product_before(const onnx::NodeProto& node) const {
+    constexpr int kMostBehind = 4;
+    const onnx::NodeProto* before = &node;
+    for (int i = 0; i < kMostBehind && before->input_size() > 0; ++i) {
+      const auto made = ref_made_.find(before->input(0));
+      if (made == ref_made_.end()) return nullptr;
+      before = made->second;
+      if (has(*before, Trait::Weighted)) return before;
+    }
+    return nullptr;
+  }
+
   bool reads_twins(const onnx::NodeProto& ref, const onnx::NodeProto& low) const {
     return std::ranges::all_of(ref.input(), [&](const std::string& input) {
       const auto twin = twins_.find(input);
@@ -176,6 +197,14 @@ class NameCheck {
   std::map<std::string, std::string> twins_;  // of the float model -> what the file computes
 };
 
+/// Whether names say nothing of a good part of the layers.
+bool lacks_many(const Subject& subject, const LayerMatches& matches) {
+  constexpr std::size_t kFew = 2, kPart = 5;
+  const auto merged = static_cast<std::size_t>(std::ranges::count_if(matches.missing, &MissingLayer::merged));
+  const std::size_t lacking = matches.missing.size() - merged - matches.inside_bodies;
+  return lacking > kFew && lacking * kPart > subject.layers.size();
+}
+
 /// Takes matches by value where names may be wrong and values explain more, else drops those names that values
 /// contradict: the tensor holds what another layer makes.
 void doubt_names(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
@@ -186,7 +215,8 @@ void doubt_names(const Subject& subject, const Model& simulated, const Simulated
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     if (check.doubtful(i)) doubtful.insert(i);
   }
-  if (doubtful.empty()) return;
+  const bool crossed = !crossed_matches(subject.model.proto.graph(), simulated.proto.graph(), matches.pairs).empty();
+  if (doubtful.empty() && !crossed && !lacks_many(subject, matches)) return;
   ValueMatches values(subject, simulated, readers);
   if (!values.fits()) return;
   LayerMatches by_value = values.matches(moves);

@@ -16,6 +16,7 @@ namespace vernier {
 struct MissingLayer {
   std::string layer;
   std::string why;
+  bool merged = false;  // into the next layer, which is compared
 };
 
 /// Layer outputs of the float model that the file has too: by tensor name, else by node name and output index, else by

@@ -126,7 +126,7 @@ class StructuralMatch {
     const auto known = layers_.find(layer);
     if (known == layers_.end() || (known->second->follows && !moves_)) return;
     found_.insert(layer);
-    in_the_next_.push_back({layer, kMergedIntoNext});
+    in_the_next_.push_back({layer, kMergedIntoNext, true});
   }
 
   std::string key_of_low(const onnx::NodeProto& node) const {
@@ -164,6 +164,18 @@ class StructuralMatch {
     matches_.by_structure += found_.insert(node.name()).second ? 1 : 0;
   }
 
+  /// Whether the file has such an operator behind nodes that only move the values of `low`, in another layout.
+  bool stands_behind_moves(std::string low, const std::string& op_type) const {
+    while (true) {
+      const auto readers = low_readers_.find(low);
+      if (readers == low_readers_.end() || readers->second.size() != 1) return false;
+      const onnx::NodeProto& reader = *readers->second.front();
+      if (reader.op_type() == op_type) return true;
+      if (!has(reader, Trait::Moves) || reader.output_size() == 0) return false;
+      low = reader.output(0);
+    }
+  }
+
   /// A node that the file merged into the one before it: a folded BatchNormalization moves the match of its Conv, a
   /// dropped activation is where the Round behind it is.
   void merged(const onnx::NodeProto& node) {
@@ -175,11 +187,12 @@ class StructuralMatch {
     // The file has one of its own behind, which was matched to something else.
     const auto kept = low_readers_.find(low);
     if (!clips && kept != low_readers_.end() && kept->second.front()->op_type() == node.op_type()) return;
+    if (clips && stands_behind_moves(low, node.op_type())) return;
     if (!clips) {
       for (std::size_t i = matches_.pairs.size(); i-- > 0;) {
         if (matches_.pairs[i].ref != node.input(0)) continue;
         found_.erase(matches_.layers[i]->name);
-        matches_.missing.push_back({matches_.layers[i]->name, kMergedIntoNext});
+        matches_.missing.push_back({matches_.layers[i]->name, kMergedIntoNext, true});
         paired_.erase(matches_.pairs[i].low);
         matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
         matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));

@@ -23,8 +23,8 @@
 namespace vernier {
 namespace {
 
-/// Of tensors that the same operator makes, and of others: tanh(x) is erf(x / sqrt(2)) to 21 dB.
-constexpr double kAgreesDb = 20, kSurelyAgreesDb = 27;
+/// tanh(x) is erf(x / sqrt(2)) to 21 dB, and x + 0.0447 x^3 of a GELU is x to 23.
+constexpr double kAgreesDb = 25;
 constexpr double kMostDb = 40;  // of a pair that agrees: higher values are not more certain
 constexpr int kMostBridges = 64;
 /// What computes a tensor whose readers get the float model's values.
@@ -146,15 +146,12 @@ void ValueMatches::add_alike(LayerMatches& matches) {
     for (const std::string& low : some) {
       const Tensor& value = lows.at(low);
       low_shapes_.emplace(low, value.shape());
-      const auto maker = makers_.find(base_of(makers_, low));
-      const std::string made = maker == makers_.end() ? std::string() : maker->second->op_type();
       for (const Layer& layer : subject_.layers) {
         for (const std::string& output : layer.outputs) {
           const auto ref = known_refs.contains(output) ? refs_.end() : refs_.find(output);
           if (ref == refs_.end() || !layer.graph.empty() || !may_agree(ref->second, value)) continue;
           const double db = agreement_db(ref->second, value);
-          if (db < (made == layer.op_type ? kAgreesDb : kSurelyAgreesDb)) continue;
-          found.emplace_back(db, output, low, &layer);
+          if (db >= kAgreesDb) found.emplace_back(db, output, low, &layer);
         }
       }
     }
@@ -175,7 +172,14 @@ void ValueMatches::add_alike(LayerMatches& matches) {
     const std::string base = readers_.rounded_name(base_of(makers_, std::get<2>(one)));
     return base != std::get<2>(one) && agreeing.contains({std::get<1>(one), base});
   });
-  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
+  // A Relu that cuts nothing off has the values of what it reads: then the operator tells, else the last one has them.
+  std::ranges::reverse(found);
+  const auto rank = [&](const auto& one) {
+    const auto& [db, ref, low, layer] = one;
+    const auto made = makers_.find(base_of(makers_, low));
+    return std::pair(db, made != makers_.end() && made->second->op_type() == layer->op_type);
+  };
+  std::ranges::stable_sort(found, [&](const auto& a, const auto& b) { return rank(a) > rank(b); });
   std::set<std::string> done;
   for (const auto& [db, ref, low, layer] : found) {
     if (known_refs.contains(ref) || known_lows.contains(low)) continue;
@@ -208,6 +212,9 @@ std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& 
 }
 
 bool ValueMatches::add_bridge(LayerMatches& matches) {
+  const std::size_t before = matches.pairs.size();
+  add_alike(matches);  // what the last step by structure lets agree is no gain of a bridge
+  if (matches.pairs.size() > before) return true;
   std::map<std::string, std::string> twins;  // what the file computes -> tensor of the float model
   std::set<std::string> known_refs, known_lows;
   for (const onnx::ValueInfoProto& input : subject_.model.proto.graph().input()) twins[input.name()] = input.name();

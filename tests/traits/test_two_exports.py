@@ -123,3 +123,66 @@ def test_only_what_is_wrong_is_named(kind, name, first, tmp_path):
     names, report = found(tmp_path, quantized, code=int(kind is not None))
     assert len(names) == (kind is not None), report["defects"]
     assert kind is None or FAULTS[kind] in report["defects"][0]["node"] + " " + report["defects"][0]["text"], report["defects"]
+
+
+class Chain(files.Quantizer):
+    """Four convolutions with Relus, numbered by `numbers`; quantizers leave the work of a Relu to the pair behind it."""
+
+    def __init__(self, numbers, quantized, layout=False):
+        super().__init__(9, 17)
+        self.numbers, self.quantized, self.layout = iter(numbers), quantized, layout
+
+    def read(self, source, low, high):
+        return self.pair(source, low, high, np.uint8) if self.quantized else source
+
+    def network(self):
+        source = self.read("x", -4.0, 4.0)
+        for layer in range(4):
+            weight = self.random.normal(0, 0.15, (6, 6, 3, 3)).astype(np.float32)
+            if self.quantized:
+                step = np.abs(weight).max() / 127
+                weight = self.stored(f"w{layer}", np.round(weight / step).astype(np.int8), step)
+            else:
+                weight = self.constant(f"w{layer}", weight)
+            made = self.add("Conv", [source, weight], str(next(self.numbers)), pads=[1 if layer != 2 else 0] * 4)
+            if layer == 3:
+                break
+            result = str(next(self.numbers))
+            if self.layout:
+                turned = self.add("Transpose", [self.read(made, -4.0, 4.0)], f"turned{layer}", perm=[0, 2, 3, 1])
+                source = self.add("Transpose", [self.add("Relu", [turned], f"relu{layer}")], result, perm=[0, 3, 1, 2])
+            elif self.quantized:
+                source = self.read(made, 0.0, 3.0)
+            else:
+                source = self.add("Relu", [made], result)
+        self.add("Identity", [made], "y")
+        model = self.model([("x", FLOAT, [1, 6, 8, 8])], [("y", FLOAT, [1, 6, 6, 6])])
+        for node in model.graph.node:
+            node.name = ""
+        return model
+
+
+@pytest.mark.parametrize("layout", [False, True])
+@pytest.mark.parametrize("numbering", range(6))
+def test_numbers_that_collide_and_relus_that_pairs_do_are_no_defects(numbering, layout, tmp_path):
+    """The other file drops each Relu, or has it behind a Transpose."""
+    samples = np.random.default_rng(3).standard_normal((SAMPLES, 1, 6, 8, 8)).astype(np.float32)
+    files.write(tmp_path, Chain(range(1, 9), False).network(), {"x": samples}, "float.onnx")
+    numbers = np.random.default_rng(numbering).permutation(range(1, 9))
+    names, report = found(tmp_path, Chain(numbers, True, layout).network(), code=0)
+    assert names == [] and len(report["tensors"]) >= 4, report["defects"]
+
+
+def test_a_relu_that_cuts_nothing_off_is_told_by_its_operator(tmp_path):
+    """On the first sample it has the values of what it reads, and a norm behind it is written otherwise."""
+    def model(names):
+        b = files.Quantizer(9, 17)
+        b.add("MatMul", ["x", b.constant("w", np.eye(8, dtype=np.float32))], names[0])
+        b.add("Relu", [names[0]], names[1])
+        b.add("MatMul", [names[1], b.constant("v", b.random.normal(0, 0.5, (8, 8)).astype(np.float32))], names[2])
+        b.add("Identity", [names[2]], "y")
+        return b.model([("x", FLOAT, [1, 8])], [("y", FLOAT, [1, 8])])
+    samples = np.random.default_rng(3).standard_normal((SAMPLES, 1, 8)).astype(np.float32)
+    samples[0] = np.abs(samples[0])
+    files.write(tmp_path, model(["1", "2", "3"]), {"x": samples}, "float.onnx")
+    assert found(tmp_path, model(["2", "3", "1"]), code=0)[0] == []

@@ -153,9 +153,10 @@ constexpr std::array kWords{
     ReportColumn{"vnni",
                  "Instructions of x86 CPUs that add products of INT8 in 32 bits. CPUs without them add pairs in 16 "
                  "bits, which can saturate"},
-    ReportColumn{"placement",
-                 "The places of Q/DQ pairs in a file. An engine runs a layer in INT8 only if it fuses its pairs with it: "
-                 "vernier check placement"},
+    ReportColumn{
+        "placement",
+        "The places of Q/DQ pairs in a file. An engine runs a layer in INT8 only if it fuses its pairs with it: "
+        "vernier check placement"},
     ReportColumn{"kept-set", "The layers that stay in the high format, FP32 unless -p names another"},
     ReportColumn{"cross-fitted",
                  "Each half of the samples is measured on a network that the other half calibrated. "

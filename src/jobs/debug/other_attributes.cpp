@@ -58,6 +58,7 @@ bool is_default(const onnx::NodeProto& node, const onnx::AttributeProto& attribu
   if (name == "strides" || name == "dilations") return all(1);
   if (name == "pads" || name == "output_padding") return all(0);
   if (name == "kernel_shape") return has(node, Trait::Weighted);  // the weight has it
+  if (name == "allowzero") return true;                           // shapes of exporters hold no 0 that is meant
   if (is_onnx(node, "Transpose") && name == "perm") {
     const int last = attribute.ints_size() - 1;
     for (int i = 0; i <= last; ++i) {
