@@ -85,7 +85,9 @@ void match_by_name(const Subject& subject, const Model& simulated, const Simulat
         const bool clips = layer.traits.any(Trait::Clips);
         const bool dropped =
             clips && made->second != layer.op_type && made->second != "Round" && made->second != "DequantizeLinear";
-        add(layer, output, dropped ? readers.as_read_widest(output) : output);
+        // The pair's tensor may have the name of another layer's, which it then stands for.
+        const std::string wide = dropped ? readers.as_read_widest(output) : output;
+        add(layer, output, wide == output || taken.insert(wide).second ? wide : output);
         continue;
       }
       if (twin == by_name.end() || node == nodes.end()) continue;

@@ -26,7 +26,7 @@ namespace {
 /// tanh(x) is erf(x / sqrt(2)) to 21 dB, and x + 0.0447 x^3 of a GELU is x to 23.
 constexpr double kAgreesDb = 25;
 constexpr double kMostDb = 40;  // of a pair that agrees: higher values are not more certain
-constexpr int kMostBridges = 64;
+constexpr int kMostSessions = 32;
 /// What computes a tensor whose readers get the float model's values.
 constexpr const char* kOwn = "/own";
 
@@ -60,6 +60,20 @@ bool may_agree(const Tensor& ref, const Tensor& low) {
   return error <= kShareOfNoise * energy;
 }
 
+/// The float model with the shapes of the first sample's inputs.
+Model with_shapes_of(const Subject& subject) {
+  Model model = subject.model;
+  const Sample sample = subject.samples->at(0);
+  for (onnx::ValueInfoProto& input : *model.proto.mutable_graph()->mutable_input()) {
+    const auto given = sample.find(input.name());
+    if (given == sample.end()) continue;
+    onnx::TensorShapeProto& shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape.clear_dim();
+    for (const std::int64_t dim : given->second.shape()) shape.add_dim()->set_dim_value(dim);
+  }
+  return model;
+}
+
 double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 }  // namespace
@@ -69,7 +83,7 @@ ValueMatches::ValueMatches(const Subject& subject, const Model& simulated, const
       simulated_(simulated),
       readers_(readers),
       makers_(makers_in(simulated)),
-      ref_types_(infer_types(subject.model)),
+      ref_types_(infer_types(with_shapes_of(subject))),
       low_types_(infer_simulated_types(simulated)) {}
 
 bool ValueMatches::fits() const {
@@ -83,7 +97,8 @@ bool ValueMatches::fits() const {
   return values <= kMostValues;
 }
 
-ValueMatches::Values ValueMatches::values_in(const Model& model, const std::vector<std::string>& tensors) const {
+ValueMatches::Values ValueMatches::values_in(const Model& model, const std::vector<std::string>& tensors) {
+  ++sessions_;
   Values values;
   const FewSamples first(subject_, 1);
   Subject alone = subject_;
@@ -238,13 +253,12 @@ bool ValueMatches::add_bridge(LayerMatches& matches) {
     };
     if (!std::ranges::all_of(node.input(), is_known)) continue;
     for (const std::string& ref : open_behind(sources, known_refs)) {
-      if (refs_.at(ref).shape() != shape->second || bridges_tried_ == kMostBridges) continue;
+      if (refs_.at(ref).shape() != shape->second || sessions_ >= kMostSessions) continue;
       const auto makes = [&](const Layer& layer) {
         return std::ranges::find(layer.outputs, ref) != layer.outputs.end();
       };
       const auto layer = std::ranges::find_if(subject_.layers, makes);
       if (layer == subject_.layers.end()) continue;
-      ++bridges_tried_;
       LayerMatches with = matches;
       with.pairs.push_back({ref, low});
       with.layers.push_back(&*layer);
@@ -269,7 +283,7 @@ LayerMatches ValueMatches::matches(bool moves) {
     found.missing.push_back({layer.name, inside ? "inside a body" : "nothing in the typed file has its values"});
     found.inside_bodies += inside ? 1 : 0;
   }
-  for (int run = 0; run < kMostRuns; ++run) {
+  for (int run = 0; run < kMostRuns && sessions_ < kMostSessions; ++run) {
     add_alike(found);
     const std::size_t before = found.pairs.size();
     match_by_structure(subject_, simulated_, readers_, /*moves=*/true, StructuralReach::Next, found);

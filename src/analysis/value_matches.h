@@ -22,12 +22,13 @@ class ValueMatches {
  public:
   ValueMatches(const Subject& subject, const Model& simulated, const SimulatedReaders& readers);
 
-  /// Whether all tensors of the float model can be held at once: 512 MiB, as far as their shapes are known.
+  /// Whether all tensors of the float model can be held at once: 512 MiB, as far as shapes follow from the inputs'.
   bool fits() const;
 
   /// A tensor stands for the one that it agrees with best, from 20 dB on. A layer that computes something else is found
   /// by structure, and what is behind it by value again. Layers as in match_layers().
-  /// Cost: a run of one sample, and one for each layer in a row that computes something else, 12 at most.
+  /// Cost: runs of one sample, each in a session of its own: one, one for each layer in a row that computes something
+  /// else, and those that try bridges; 32 sessions or little more, then what is left is matched by structure.
   LayerMatches matches(bool moves);
 
   /// The SQNR of each pair in dB, cut to 0 to 40; 0 as well where the shapes differ. After matches().
@@ -36,7 +37,7 @@ class ValueMatches {
  private:
   using Values = std::map<std::string, Tensor>;
 
-  Values values_in(const Model& model, const std::vector<std::string>& tensors) const;
+  Values values_in(const Model& model, const std::vector<std::string>& tensors);
   const Values& of_float_model();
   Model on_float_values(const std::vector<Match>& pairs);
   void add_alike(LayerMatches& matches);
@@ -51,7 +52,7 @@ class ValueMatches {
   const Makers makers_;  // of the file
   std::map<std::string, ValueType> ref_types_, low_types_;
   Values refs_;
-  int bridges_tried_ = 0;
+  int sessions_ = 0;
   std::map<std::string, Shape> low_shapes_;  // as the first run showed them
 };
 

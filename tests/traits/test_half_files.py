@@ -104,4 +104,5 @@ def test_samples_of_the_float_model_are_those_of_its_half_file(half, folder):
     onnx.save(model, folder / "half.onnx")
     judged(folder, 0)
     ran = lint(folder, "--data", "net.npz", code=0 if half == TensorProto.FLOAT16 else 1)
-    assert half != TensorProto.FLOAT16 or "PASSED" in ran, ran
+    # ONNX Runtime has no kernel for a MatMul in BF16, which it says once it took the samples.
+    assert ("PASSED" if half == TensorProto.FLOAT16 else "MatMul") in ran and "the array is" not in ran, ran

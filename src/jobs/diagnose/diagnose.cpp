@@ -182,7 +182,7 @@ DiagnoseReport Diagnosis::run() {
       optional_step("options", [&] { alternatives(); });
       if (better_ && !sinks_.is_interrupted()) adopt(std::move(*better_));
     }
-    if (!sinks_.is_interrupted()) optionally("the comparison of classes", [&] { compare_classes(); });
+    if (!sinks_.is_interrupted() && !is_option_) optionally("the comparison of classes", [&] { compare_classes(); });
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
       optional_step("other accumulation", [&] { report_.other_sums = all_low_with_other_sums(); });
     }

@@ -105,11 +105,14 @@ void add_constant_twins(const Model& float_model, const SimulatedFile& simulated
   for (const auto& [constant, held] : alone) {
     const auto fits = [&held = held](const Tensor& value) { return value.shape() == held.shape(); };
     const auto named = constants.find(plain_name(read_name(constant)));
-    if (named != constants.end() && fits(named->second) && same_direction(named->second.floats(), held.floats())) {
+    const bool few = std::cmp_less(held.count(), kFewestToMatch);
+    // Factors of norms are all near 1: they point into one direction, whosever they are.
+    if (named != constants.end() && fits(named->second) && same_direction(named->second.floats(), held.floats()) &&
+        (few || correlation(named->second.floats(), held.floats()) >= kAlike)) {
       weights.found.emplace(constant, FloatWeight{named->first, named->second});
       continue;
     }
-    if (std::cmp_less(held.count(), kFewestToMatch)) continue;
+    if (few) continue;
     std::vector<std::pair<double, const std::pair<const std::string, Tensor>*>> alike;
     for (const auto& known : constants) {
       if (!fits(known.second) || taken.contains(known.first)) continue;
@@ -118,7 +121,9 @@ void add_constant_twins(const Model& float_model, const SimulatedFile& simulated
     std::ranges::sort(alike, std::ranges::greater{}, [](const auto& one) { return one.first; });
     if (alike.empty() || alike[0].first < kAlike || (alike.size() > 1 && alike[1].first > kUnlike)) continue;
     const auto& [name, values] = *alike[0].second;
-    if (same_direction(values.floats(), held.floats())) weights.found.emplace(constant, FloatWeight{name, values});
+    if (!same_direction(values.floats(), held.floats())) continue;
+    weights.found.emplace(constant, FloatWeight{name, values});
+    taken.insert(name);
   }
 }
 

@@ -323,7 +323,11 @@ class Pairing {
     if (place == places_.end() || place->second == part.node->output(0)) return nullptr;
     const auto is_there = [&](const Product& ref) { return ref.node->output(0) == place->second; };
     const auto ref = std::ranges::find_if(refs_, is_there);
-    return ref == refs_.end() || size_of(*ref) != size_of(low) ? nullptr : &*ref;
+    if (ref == refs_.end() || size_of(*ref) != size_of(low) || size_of(part) != size_of(low)) return nullptr;
+    // Of two layers with equal weights either has its own.
+    const Tensor there = initializer(float_model_, ref->weight.name).value();
+    const Tensor held = initializer(float_model_, part.weight.name).value();
+    return std::ranges::equal(there.bytes(), held.bytes()) ? nullptr : &*ref;
   }
 
   void add(const Product& low, const std::vector<Rows>& parts) {
@@ -350,7 +354,7 @@ class Pairing {
       biases.push_back(read_bias->name);
       const std::vector<std::size_t>& places = read_bias->places;
       for (std::size_t row = 0; row < part.count; ++row) {
-        const std::size_t read = part.first + row;
+        const std::size_t read = instead != nullptr ? row : part.first + row;
         bias[start + row] = added->floats()[places.empty() ? read : places[read]];
       }
     }

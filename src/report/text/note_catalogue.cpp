@@ -267,7 +267,8 @@ constexpr NoteTemplate kNotes[] = {
     {"pairs-not-measured", "the loss of its pairs was not measured: {error:text}"},
     {"pairs-saturate",
      "on x86 CPUs without VNNI, {runtime} {signed:?converts INT8 data to UINT8 and |}sums two products in 16 bits. In "
-     "'{layer}', {saturated} of {pairs} pairs saturate[, and pairs in {more:#more layer}]. The result{in_sample:? on "
+     "'{layer}', {saturated:count} of {pairs:count} pairs saturate[, and pairs in {more:#more layer}]. The "
+     "result{in_sample:? on "
      "its calibration samples|} on such a CPU is {there:text}, {alike:?as on other CPUs|not }[{elsewhere:text}] "
      "(simulated)[. {needs_target:?Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime|‹reduce-range› "
      "avoids it with weights in 7 bits}][. ‹reduce-range› {helps:?avoids it|does not help}: weights in 7 bits measure "
@@ -428,7 +429,7 @@ constexpr NoteTemplate kNotes[] = {
      "the ONNX checker refuses the model with and without low precision, so it could not check the types of the "
      "output model: {error}"},
     {"values-not-finite",
-     "tensor '{tensor}': {count} of {of} values are infinite or NaN and were left out of its range"},
+     "tensor '{tensor}': {count:count} of {of:count} values are infinite or NaN and were left out of its range"},
     {"weakly-typed-without-effect",
      "‹weakly-typed› has no effect in simulation: the options set the format of each layer"},
     {"weight-overflows",

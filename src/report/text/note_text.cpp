@@ -74,7 +74,8 @@ std::string value_text(const NoteValue& value, std::string_view how) {
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return list_text(*list, how);
   if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
   const auto* count = std::get_if<std::int64_t>(&value);
-  if (count != nullptr && how.empty()) return count_text(*count);
+  if (count != nullptr && how == "count") return count_text(*count);
+  if (count != nullptr && how.empty()) return std::to_string(*count);
   // A figure that is a whole number may come from a file as an integer.
   const double figure = count != nullptr ? static_cast<double>(*count) : std::get<double>(value);
   // A file may have a number where a text belongs.
