@@ -21,7 +21,7 @@ struct Fields<FailureReport> {
 
 std::string error_schema() {
   return json_text(kind_schema<FailureReport>(ReportKind::Failure,
-                                              "Printed with --json by every command that ends with an error."),
+                                              "Printed with --json by every command that ends with an error.", "error"),
                    kPrettyJson) +
          "\n";
 }

@@ -11,8 +11,8 @@
 namespace vernier {
 
 template <class Report>
-Json kind_schema(ReportKind kind, std::string_view description) {
-  Json schema = SchemaWriter::document<Report>("report.json", description);
+Json kind_schema(ReportKind kind, std::string_view description, std::string_view title = "report.json") {
+  Json schema = SchemaWriter::document<Report>(title, description);
   Json constant = Json::object();
   constant.add("const", word_of(kind));
   Json::Object& properties = schema.at("properties").members();

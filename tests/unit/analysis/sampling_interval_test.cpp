@@ -185,7 +185,6 @@ TEST(SamplingInterval, WhatIsExceededOnNewSamplesHoldsAsOftenAsItSays) {
   }
 }
 
-// In brackets what the bootstrap-t gave, from 10, 30 and 100 samples.
 TEST(SamplingInterval, WhatIsExceededOnNewSamplesHoldsOfHeavyTails) {
   EXPECT_GE(coverage(log_normal_noise(1.5), 10).percent, 78);
   for (const std::size_t count : {30U, 100U}) EXPECT_GE(coverage(log_normal_noise(1.5), count).percent, 87) << count;
