@@ -46,8 +46,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<DiagnoseLine>();
   CLI::App& app = add_command(
       root, "diagnose",
-      "Find the layers that low precision breaks, and the layers to keep in high precision to meet a requirement. If "
-      "repairs cost less than keeping layers, the answer uses them (--no-options: never)");
+      "Find the layers that low precision breaks, and the layers to keep in high precision to meet a requirement. It "
+      "uses repairs if they cost less (--no-options: never)");
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(app);
   line->add_per_tensor(app);
