@@ -41,7 +41,7 @@ TEST(ScaleStreams, WritersGetAPowerOfTwoAndEpsilonsItsSquare) {
   const auto proposals = net.proposals();
   ASSERT_EQ(proposals.size(), 1U);
   ASSERT_EQ(proposals[0].why_not, "");
-  EXPECT_EQ(proposals[0].what, "the residual stream reaches 2e+05 and is stored times 2^-4");
+  EXPECT_EQ(proposals[0].what, "the residual stream reaches 2e+05 and is stored at 1/16 of its size");
   Model after = net.bench.model;
   proposals[0].rewrite(after);
   for (const char* written : {"table", "b"}) {

@@ -323,7 +323,7 @@ TEST(DiagnoseText, SharesOfARepairedNetworkSaySo) {
   EXPECT_EQ(report_to_text(report, {}).find("after the repairs"), std::string::npos);
   report.repaired = report.all_low;
   const std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("layers (all shares: after the repairs)"), std::string::npos) << text;
+  EXPECT_NE(text.find("layers (shares after the repairs)"), std::string::npos) << text;
   EXPECT_NE(text.find("Layers after the repairs, most damaging first"), std::string::npos) << text;
   report.kept->layers.clear();
   report.kept->end = SearchEnd::NothingNeeded;
