@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "analysis/crossed_matches.h"
@@ -23,10 +22,11 @@ namespace {
 
 /// Nodes of one name need not be twins: names that files leave out are made from places, which differ from file to
 /// file. Then the one of the low model reads something else than what it has under the names that the other reads.
-bool reads_the_same(const Makers& low_made, const onnx::NodeProto& ref, const onnx::NodeProto& low) {
+bool reads_the_same(const SimulatedGraph& graph, const onnx::NodeProto& ref, const onnx::NodeProto& low) {
   for (int i = 0; i < ref.input_size() && i < low.input_size(); ++i) {
-    if (!low_made.contains(ref.input(i)) || is_quantization(*low_made.at(ref.input(i)), "DequantizeLinear")) continue;
-    if (base_of(low_made, ref.input(i)) != base_of(low_made, low.input(i))) return false;
+    const onnx::NodeProto* made = graph.maker(ref.input(i));
+    if (made == nullptr || is_quantization(*made, "DequantizeLinear")) continue;
+    if (graph.base_of(ref.input(i)) != graph.base_of(low.input(i))) return false;
   }
   return true;
 }
@@ -42,21 +42,19 @@ std::set<std::string> normalized(const Model& model) {
 
 /// A BatchNormalization that the file keeps behind `tensor` and the float model, whose exporter folded it, does not
 /// have: what it makes is what the float layer makes.
-std::string behind_kept_norm(const std::set<std::string>& normalized, const SimulatedReaders& readers,
+std::string behind_kept_norm(const std::set<std::string>& normalized, const SimulatedGraph& graph,
                              const std::string& ref, const std::string& tensor) {
-  const onnx::NodeProto* only = normalized.contains(ref) ? nullptr : readers.only_node(tensor);
+  const onnx::NodeProto* only = normalized.contains(ref) ? nullptr : graph.only_node(tensor);
   return only != nullptr && only->op_type() == "BatchNormalization" ? only->output(0) : tensor;
 }
 
-void match_by_name(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
-                   LayerMatches& matches) {
+void match_by_name(const Subject& subject, const SimulatedGraph& graph, bool moves, LayerMatches& matches) {
   std::map<std::string, const onnx::NodeProto*> by_name;
   std::map<std::string, std::string> produced;  // by which operator
-  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+  for (const onnx::NodeProto& node : graph.model().proto.graph().node()) {
     by_name[node.name()] = &node;
     for (const std::string& output : node.output()) produced[output] = node.op_type();
   }
-  const Makers low_made = makers_in(simulated);
   const std::set<std::string> norms = normalized(subject.model);
   std::map<std::string, const onnx::NodeProto*> nodes;
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
@@ -70,8 +68,7 @@ void match_by_name(const Subject& subject, const Model& simulated, const Simulat
     }
   }
   const auto add = [&](const Layer& layer, const std::string& ref, const std::string& low) {
-    matches.pairs.push_back({ref, behind_kept_norm(norms, readers, ref, low)});
-    matches.layers.push_back(&layer);
+    matches.add({ref, behind_kept_norm(norms, graph, ref, low)}, layer);
   };
   for (const Layer& layer : subject.layers) {
     if (layer.follows && !moves) continue;
@@ -86,19 +83,19 @@ void match_by_name(const Subject& subject, const Model& simulated, const Simulat
         const bool dropped =
             clips && made->second != layer.op_type && made->second != "Round" && made->second != "DequantizeLinear";
         // The pair's tensor may have the name of another layer's, which it then stands for.
-        const std::string wide = dropped ? readers.as_read_widest(output) : output;
+        const std::string wide = dropped ? graph.as_read_widest(output) : output;
         add(layer, output, wide == output || taken.insert(wide).second ? wide : output);
         continue;
       }
       if (twin == by_name.end() || node == nodes.end()) continue;
-      if (!reads_the_same(low_made, *node->second, *twin->second)) continue;
+      if (!reads_the_same(graph, *node->second, *twin->second)) continue;
       for (int i = 0; i < node->second->output_size() && i < twin->second->output_size(); ++i) {
         if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
         // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
-        const std::string low = readers.rounded_name(twin->second->output(i));
+        const std::string low = graph.rounded_name(twin->second->output(i));
         // What a folded BatchNormalization makes has that one's name, or that of what follows it, behind a pair.
-        const bool folded = norms.contains(output) && !readers.any_of_type(low, "BatchNormalization") &&
-                            !readers.any_of_type(readers.as_read(low), "BatchNormalization");
+        const bool folded = norms.contains(output) && !graph.any_of_type(low, "BatchNormalization") &&
+                            !graph.any_of_type(graph.as_read(low), "BatchNormalization");
         if (!folded && taken.insert(low).second) {
           add(layer, output, low);
         } else {
@@ -119,37 +116,33 @@ void match_by_name(const Subject& subject, const Model& simulated, const Simulat
 
 void drop(LayerMatches& matches, std::size_t i, const std::string& why) {
   matches.missing.push_back({matches.layers[i]->name, why});
-  matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
-  matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
+  matches.remove(i);
 }
 
 /// Whether tensors of one name may not be twins: another operator makes the one of the file, from other inputs.
 class NameCheck {
  public:
-  NameCheck(const Subject& subject, const Model& simulated, const LayerMatches& matches)
-      : simulated_(simulated), ref_made_(makers_in(subject.model)), low_made_(makers_in(simulated)), matches_(matches) {
+  NameCheck(const Subject& subject, const SimulatedGraph& graph, const LayerMatches& matches)
+      : ref_made_(makers_in(subject.model)), graph_(graph), matches_(matches) {
     for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) {
       twins_.emplace(input.name(), input.name());
     }
-    for (const Match& match : matches.pairs) twins_.emplace(match.ref, base_of(low_made_, match.low));
+    for (const Match& match : matches.pairs) twins_.emplace(match.ref, graph.base_of(match.low));
   }
 
   bool doubtful(std::size_t i) const {
     const auto ref = ref_made_.find(matches_.pairs[i].ref);
-    auto low = low_made_.find(base_of(low_made_, matches_.pairs[i].low));
-    if (ref == ref_made_.end() || low == low_made_.end() || is_transparent(*ref->second)) return false;
-    if (low->second->op_type() == ref->second->op_type()) return !reads_twins(*ref->second, *low->second);
-    while (low != low_made_.end() && is_onnx(*low->second, "Reshape")) {
-      low = low_made_.find(base_of(low_made_, low->second->input(0)));
-    }
-    if (low == low_made_.end()) return !matches_.layers[i]->traits.any(Trait::Clips);
+    const onnx::NodeProto* low = graph_.maker(graph_.base_of(matches_.pairs[i].low));
+    if (ref == ref_made_.end() || low == nullptr || is_transparent(*ref->second)) return false;
+    if (low->op_type() == ref->second->op_type()) return !reads_twins(*ref->second, *low);
+    while (low != nullptr && is_onnx(*low, "Reshape")) low = graph_.maker(graph_.base_of(low->input(0)));
     // A product that took over what follows it in the float model, between Reshapes perhaps.
-    if (has(*low->second, Trait::Weighted)) {
+    if (low != nullptr && has(*low, Trait::Weighted)) {
       const onnx::NodeProto* product = product_before(*ref->second);
-      return product != nullptr && !reads_twins(*product, *low->second);
+      return product != nullptr && !reads_twins(*product, *low);
     }
-    return !has(*low->second, Trait::Quantizes | Trait::ComputesOnCodes) &&
-           !matches_.layers[i]->traits.any(Trait::Clips);
+    const bool of_codes = low != nullptr && has(*low, Trait::Quantizes | Trait::ComputesOnCodes);
+    return !of_codes && !matches_.layers[i]->traits.any(Trait::Clips);
   }
 
   /// Whether the layer of a pair reads `tensor` of the float model: if the file holds that, the layer is lost.
@@ -176,7 +169,7 @@ class NameCheck {
     return std::ranges::all_of(ref.input(), [&](const std::string& input) {
       const auto twin = twins_.find(input);
       return twin == twins_.end() || std::ranges::any_of(low.input(), [&](const std::string& read) {
-               return base_of(low_made_, read) == twin->second || unscaled(read) == twin->second;
+               return graph_.base_of(read) == twin->second || unscaled(read) == twin->second;
              });
     });
   }
@@ -184,17 +177,17 @@ class NameCheck {
   /// What is behind nodes that round, rename, or multiply with a constant: a repair may store a result at an eighth.
   std::string unscaled(std::string tensor) const {
     while (true) {
-      tensor = base_of(low_made_, tensor);
-      const auto made = low_made_.find(tensor);
-      if (made == low_made_.end() || !is_onnx(*made->second, "Mul")) return tensor;
-      const bool first = is_initializer(simulated_, made->second->input(0));
-      if (!first && !is_initializer(simulated_, made->second->input(1))) return tensor;
-      tensor = made->second->input(first ? 1 : 0);
+      tensor = graph_.base_of(tensor);
+      const onnx::NodeProto* made = graph_.maker(tensor);
+      if (made == nullptr || !is_onnx(*made, "Mul")) return tensor;
+      const bool first = is_initializer(graph_.model(), made->input(0));
+      if (!first && !is_initializer(graph_.model(), made->input(1))) return tensor;
+      tensor = made->input(first ? 1 : 0);
     }
   }
 
-  const Model& simulated_;
-  const Makers ref_made_, low_made_;
+  const Makers ref_made_;
+  const SimulatedGraph& graph_;
   const LayerMatches& matches_;
   std::map<std::string, std::string> twins_;  // of the float model -> what the file computes
 };
@@ -209,33 +202,31 @@ bool lacks_many(const Subject& subject, const LayerMatches& matches) {
 
 /// Takes matches by value where names may be wrong and values explain more, else drops those names that values
 /// contradict: the tensor holds what another layer makes.
-void doubt_names(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
-                 LayerMatches& matches) {
-  constexpr double kAgreesDb = 20;
-  const NameCheck check(subject, simulated, matches);
+void doubt_names(const Subject& subject, const SimulatedGraph& graph, bool moves, LayerMatches& matches) {
+  constexpr double kRightDb = 20;
+  const NameCheck check(subject, graph, matches);
   std::set<std::size_t> doubtful;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     if (check.doubtful(i)) doubtful.insert(i);
   }
-  const bool crossed = !crossed_matches(subject.model.proto.graph(), simulated.proto.graph(), matches.pairs).empty();
+  const bool crossed =
+      !crossed_matches(subject.model.proto.graph(), graph.model().proto.graph(), matches.pairs).empty();
   if (doubtful.empty() && !crossed && !lacks_many(subject, matches)) return;
-  ValueMatches values(subject, simulated, readers);
+  ValueMatches values(subject, graph);
   if (!values.fits()) return;
   LayerMatches by_value = values.matches(moves);
   const std::vector<double> named = values.agreement(matches), valued = values.agreement(by_value);
-  const auto sum = [](const std::vector<double>& all) { return std::accumulate(all.begin(), all.end(), 0.0); };
-  if (sum(valued) > sum(named)) {
+  if (total(valued) > total(named)) {
     matches = std::move(by_value);
     return;
   }
-  const Makers made_by = makers_in(simulated);
   std::map<std::string, std::string> held;  // by what the file computes
   for (std::size_t i = 0; i < by_value.pairs.size(); ++i) {
-    if (valued[i] >= kAgreesDb) held.emplace(base_of(made_by, by_value.pairs[i].low), by_value.pairs[i].ref);
+    if (valued[i] >= kRightDb) held.emplace(graph.base_of(by_value.pairs[i].low), by_value.pairs[i].ref);
   }
   for (auto i = doubtful.rbegin(); i != doubtful.rend(); ++i) {
-    const auto other = held.find(base_of(made_by, matches.pairs[*i].low));
-    if (named[*i] >= kAgreesDb || other == held.end() || other->second == matches.pairs[*i].ref) continue;
+    const auto other = held.find(graph.base_of(matches.pairs[*i].low));
+    if (named[*i] >= kRightDb || other == held.end() || other->second == matches.pairs[*i].ref) continue;
     if (check.reads(*i, other->second)) continue;
     drop(matches, *i, "its tensor's name is another one's in the typed file");
   }
@@ -267,6 +258,16 @@ void drop_other_types(const Subject& subject, const Model& simulated, LayerMatch
 }
 
 }  // namespace
+
+void LayerMatches::add(Match match, const Layer& layer) {
+  pairs.push_back(std::move(match));
+  layers.push_back(&layer);
+}
+
+void LayerMatches::remove(std::size_t pair) {
+  pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(pair));
+  layers.erase(layers.begin() + static_cast<std::ptrdiff_t>(pair));
+}
 
 Makers makers_in(const Model& model) {
   Makers made_by;
@@ -300,10 +301,10 @@ std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing) {
 
 LayerMatches match_layers(const Subject& subject, const Model& simulated, bool moves) {
   LayerMatches matches;
-  const SimulatedReaders readers(simulated);
-  match_by_name(subject, simulated, readers, moves, matches);
-  if (!matches.missing.empty()) match_by_structure(subject, simulated, readers, moves, StructuralReach::All, matches);
-  doubt_names(subject, simulated, readers, moves, matches);
+  const SimulatedGraph graph(simulated);
+  match_by_name(subject, graph, moves, matches);
+  if (!matches.missing.empty()) match_by_structure(subject, graph, moves, StructuralReach::All, matches);
+  doubt_names(subject, graph, moves, matches);
   drop_other_types(subject, simulated, matches);
   drop_crossed(subject, simulated, matches);
   return matches;

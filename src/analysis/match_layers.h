@@ -20,7 +20,8 @@ struct MissingLayer {
 };
 
 /// Layer outputs of the float model that the file has too: by tensor name, else by node name and output index, else by
-/// structure: the same operator on inputs that were matched. Tensors of other shapes or of float64 are not compared.
+/// structure: the same operator on inputs that were matched. Where names are doubtful and values explain more, by value
+/// (value_matches.h). Tensors of other shapes or of float64 are not compared.
 /// When the file keeps a low version beside the float one, the node's own output is what the layer computed.
 struct LayerMatches {
   std::vector<Match> pairs;
@@ -28,6 +29,10 @@ struct LayerMatches {
   std::vector<MissingLayer> missing;
   std::size_t inside_bodies = 0;  // of these
   std::size_t by_structure = 0;   // matched though names differ
+
+  void add(Match match, const Layer& layer);
+  /// The caller says why the layer is missing then.
+  void remove(std::size_t pair);
 };
 
 /// The node of the main graph that makes each tensor. Valid while `model` is.

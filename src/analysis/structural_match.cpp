@@ -17,15 +17,10 @@ namespace {
 /// Matches what names do not: operator by operator, from matched inputs on.
 class StructuralMatch {
  public:
-  StructuralMatch(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
-                  StructuralReach reach, LayerMatches& matches)
-      : subject_(subject),
-        simulated_(simulated),
-        simulated_readers_(readers),
-        moves_(moves),
-        reach_(reach),
-        matches_(matches),
-        made_by_(makers_in(simulated)) {
+  StructuralMatch(const Subject& subject, const SimulatedGraph& graph, bool moves, StructuralReach reach,
+                  LayerMatches& matches)
+      : subject_(subject), graph_(graph), moves_(moves), reach_(reach), matches_(matches) {
+    const Model& simulated = graph.model();
     for (const onnx::TensorProto& tensor : simulated.proto.graph().initializer()) low_constants_.insert(tensor.name());
     for (const onnx::TensorProto& tensor : subject.model.proto.graph().initializer()) constants_.insert(tensor.name());
     for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
@@ -33,14 +28,14 @@ class StructuralMatch {
     }
     for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
       if (is_transparent(node)) continue;
-      for (const std::string& input : node.input()) low_readers_[base_of(input)].push_back(&node);
+      for (const std::string& input : node.input()) low_readers_[graph_.base_of(input)].push_back(&node);
     }
     for (const Layer& layer : subject.layers) layers_[layer.name] = &layer;
     for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) twin_[input.name()] = input.name();
     for (const Match& match : matches.pairs) {
       paired_.insert(match.low);
-      twin_[match.ref] = base_of(match.low);
-      if (const auto made = made_by_.find(base_of(match.low)); made != made_by_.end()) taken_.insert(made->second);
+      twin_[match.ref] = graph_.base_of(match.low);
+      if (const onnx::NodeProto* made = graph.maker(twin_[match.ref])) taken_.insert(made);
     }
     for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
       if (!is_transparent(node) && !taken_.contains(&node)) free_[key_of_low(node)].push_back(&node);
@@ -72,8 +67,6 @@ class StructuralMatch {
   }
 
  private:
-  std::string base_of(const std::string& tensor) const { return vernier::base_of(made_by_, tensor); }
-
   /// The node of the file that computes `node` and writes what the activation behind it makes: that activation was
   /// dropped, because the quantizer behind does its work, and its tensor is matched already.
   const onnx::NodeProto* holds_activation_behind(const onnx::NodeProto& node) const {
@@ -82,9 +75,8 @@ class StructuralMatch {
     const onnx::NodeProto& reader = *readers->second.front();
     if (!has(reader, Trait::Clips)) return nullptr;
     const auto twin = twin_.find(reader.output(0));
-    if (twin == twin_.end()) return nullptr;
-    const auto made = made_by_.find(twin->second);
-    return made != made_by_.end() && made->second->op_type() == node.op_type() ? made->second : nullptr;
+    const onnx::NodeProto* made = twin == twin_.end() ? nullptr : graph_.maker(twin->second);
+    return made != nullptr && made->op_type() == node.op_type() ? made : nullptr;
   }
 
   /// Of nodes on the same inputs, such as the products for queries, keys and values, the one whose attributes and
@@ -106,7 +98,7 @@ class StructuralMatch {
     }
     for (int i = 0; i < node.input_size() && i < low.input_size(); ++i) {
       const auto wanted = initializer(subject_.model, node.input(i));
-      const auto held = wanted ? initializer(simulated_, base_of(low.input(i))) : std::nullopt;
+      const auto held = wanted ? initializer(graph_.model(), graph_.base_of(low.input(i))) : std::nullopt;
       if (!held) continue;
       if (wanted->shape() != held->shape()) {
         sum += kOtherShape;
@@ -132,7 +124,7 @@ class StructuralMatch {
   std::string key_of_low(const onnx::NodeProto& node) const {
     std::string key = node.op_type();
     for (const std::string& input : node.input()) {
-      key += '\n' + (input.empty() || low_constants_.contains(base_of(input)) ? "#" : base_of(input));
+      key += '\n' + (input.empty() || low_constants_.contains(graph_.base_of(input)) ? "#" : graph_.base_of(input));
     }
     return key;
   }
@@ -157,10 +149,9 @@ class StructuralMatch {
     const auto layer = layers_.find(node.name());
     if (layer == layers_.end() || (layer->second->follows && !moves_)) return;
     if (std::ranges::find(layer->second->outputs, ref) == layer->second->outputs.end()) return;
-    const std::string rounded = simulated_readers_.rounded_name(low);
+    const std::string rounded = graph_.rounded_name(low);
     if (!paired_.insert(rounded).second) return;  // something else is compared with it
-    matches_.pairs.push_back({ref, rounded});
-    matches_.layers.push_back(layer->second);
+    matches_.add({ref, rounded}, *layer->second);
     matches_.by_structure += found_.insert(node.name()).second ? 1 : 0;
   }
 
@@ -194,21 +185,18 @@ class StructuralMatch {
         found_.erase(matches_.layers[i]->name);
         matches_.missing.push_back({matches_.layers[i]->name, kMergedIntoNext, true});
         paired_.erase(matches_.pairs[i].low);
-        matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
-        matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
+        matches_.remove(i);
       }
     }
-    pair(node, node.output(0), clips ? simulated_readers_.as_read_widest(low) : low);
+    pair(node, node.output(0), clips ? graph_.as_read_widest(low) : low);
     twin_[node.output(0)] = low;
   }
 
   const Subject& subject_;
-  const Model& simulated_;
-  const SimulatedReaders& simulated_readers_;
+  const SimulatedGraph& graph_;
   const bool moves_;
   const StructuralReach reach_;
   LayerMatches& matches_;
-  Makers made_by_;                                                          // of the file
   std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;      // of the float model
   std::map<std::string, std::vector<const onnx::NodeProto*>> low_readers_;  // of the file, through transparent nodes
   std::map<std::string, const Layer*> layers_;
@@ -224,9 +212,9 @@ class StructuralMatch {
 
 }  // namespace
 
-void match_by_structure(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
-                        StructuralReach reach, LayerMatches& matches) {
-  StructuralMatch(subject, simulated, readers, moves, reach, matches).run();
+void match_by_structure(const Subject& subject, const SimulatedGraph& graph, bool moves, StructuralReach reach,
+                        LayerMatches& matches) {
+  StructuralMatch(subject, graph, moves, reach, matches).run();
 }
 
 }  // namespace vernier

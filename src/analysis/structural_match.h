@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/match_layers.h"
-#include "analysis/simulated_readers.h"
+#include "analysis/simulated_graph.h"
 #include "analysis/subject.h"
 
 namespace vernier {
@@ -13,8 +13,8 @@ enum class StructuralReach { All, Next };
 /// Adds to `matches` what its pairs lead to, operator by operator. Of several nodes on the same inputs, such as the
 /// products for queries, keys and values, the one with the nearest attributes and constants is the twin. A node that
 /// the file merged into the one before it, a folded BatchNormalization or a dropped activation, takes its match over.
-void match_by_structure(const Subject& subject, const Model& simulated, const SimulatedReaders& readers, bool moves,
-                        StructuralReach reach, LayerMatches& matches);
+void match_by_structure(const Subject& subject, const SimulatedGraph& graph, bool moves, StructuralReach reach,
+                        LayerMatches& matches);
 
 /// Why such a layer has no match.
 inline constexpr const char* kMergedIntoNext = "merged into the next layer, which is compared";

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,9 +42,8 @@ double agreement_db(const Tensor& ref, const Tensor& low) {
   return error.ref_energy > 0 ? sqnr_db(error) : kNot;
 }
 
-/// Of few values, spread over the tensor: whether it pays to look at all.
+/// Of few values, spread over tensors of one shape: whether it pays to look at all.
 bool may_agree(const Tensor& ref, const Tensor& low) {
-  if (ref.shape() != low.shape()) return false;
   constexpr std::size_t kFew = 64;
   constexpr double kShareOfNoise = 0.2;
   const auto a = ref.floats(), b = low.floats();
@@ -74,17 +72,18 @@ Model with_shapes_of(const Subject& subject) {
   return model;
 }
 
-double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
-
 }  // namespace
 
-ValueMatches::ValueMatches(const Subject& subject, const Model& simulated, const SimulatedReaders& readers)
+ValueMatches::ValueMatches(const Subject& subject, const SimulatedGraph& graph)
     : subject_(subject),
-      simulated_(simulated),
-      readers_(readers),
-      makers_(makers_in(simulated)),
+      graph_(graph),
       ref_types_(infer_types(with_shapes_of(subject))),
-      low_types_(infer_simulated_types(simulated)) {}
+      low_types_(infer_simulated_types(graph.model())) {
+  for (const Layer& layer : subject.layers) {
+    if (!layer.graph.empty()) continue;
+    for (const std::string& output : layer.outputs) layers_.emplace(output, &layer);
+  }
+}
 
 bool ValueMatches::fits() const {
   constexpr std::int64_t kMostValues = 1 << 27;
@@ -132,7 +131,7 @@ Model ValueMatches::on_float_values(const std::vector<Match>& pairs) {
     if (value == refs_.end() || shape == low_shapes_.end() || value->second.shape() != shape->second) continue;
     given.emplace(match.low, &value->second);
   }
-  Model model = simulated_;
+  Model model = graph_.model();
   model.index.reset();
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   std::set<std::string> outputs;
@@ -151,9 +150,20 @@ void ValueMatches::add_alike(LayerMatches& matches) {
     known_refs.insert(match.ref);
     known_lows.insert(match.low);
   }
+  std::map<Shape, std::vector<std::pair<std::string, const Tensor*>>> open;
+  for (const Layer& layer : subject_.layers) {
+    for (const std::string& output : layer.outputs) {
+      const auto value = known_refs.contains(output) || !layer.graph.empty() ? refs_.end() : refs_.find(output);
+      if (value != refs_.end()) open[value->second.shape()].emplace_back(output, &value->second);
+    }
+  }
   constexpr std::size_t kAtOnce = 128;
   const Model model = on_float_values(matches.pairs);
-  std::vector<std::tuple<double, std::string, std::string, const Layer*>> found;
+  struct Alike {
+    double db;
+    std::string ref, low;
+  };
+  std::vector<Alike> found;
   std::vector<std::string> some;
   const auto look = [&] {
     if (some.empty()) return;
@@ -161,18 +171,14 @@ void ValueMatches::add_alike(LayerMatches& matches) {
     for (const std::string& low : some) {
       const Tensor& value = lows.at(low);
       low_shapes_.emplace(low, value.shape());
-      for (const Layer& layer : subject_.layers) {
-        for (const std::string& output : layer.outputs) {
-          const auto ref = known_refs.contains(output) ? refs_.end() : refs_.find(output);
-          if (ref == refs_.end() || !layer.graph.empty() || !may_agree(ref->second, value)) continue;
-          const double db = agreement_db(ref->second, value);
-          if (db >= kAgreesDb) found.emplace_back(db, output, low, &layer);
-        }
+      for (const auto& [ref, wanted] : open[value.shape()]) {
+        if (!may_agree(*wanted, value)) continue;
+        if (const double db = agreement_db(*wanted, value); db >= kAgreesDb) found.push_back({db, ref, low});
       }
     }
     some.clear();
   };
-  for (const onnx::NodeProto& node : simulated_.proto.graph().node()) {
+  for (const onnx::NodeProto& node : graph_.model().proto.graph().node()) {
     for (const std::string& output : node.output()) {
       if (output.ends_with("/unrounded") || known_lows.contains(output) || !is_float(low_types_, output)) continue;
       some.push_back(output);
@@ -182,27 +188,26 @@ void ValueMatches::add_alike(LayerMatches& matches) {
   look();
   // A tensor may look nearer once it is rounded, by chance.
   std::set<std::pair<std::string, std::string>> agreeing;
-  for (const auto& [db, ref, low, layer] : found) agreeing.emplace(ref, low);
-  std::erase_if(found, [&](const auto& one) {
-    const std::string base = readers_.rounded_name(base_of(makers_, std::get<2>(one)));
-    return base != std::get<2>(one) && agreeing.contains({std::get<1>(one), base});
+  for (const Alike& one : found) agreeing.emplace(one.ref, one.low);
+  std::erase_if(found, [&](const Alike& one) {
+    const std::string base = graph_.rounded_name(graph_.base_of(one.low));
+    return base != one.low && agreeing.contains({one.ref, base});
   });
-  // A Relu that cuts nothing off has the values of what it reads: then the operator tells, else the last one has them.
+  // A Relu that cuts nothing off has the values of what it reads: then the operator tells, else the graph's last one.
   std::ranges::reverse(found);
-  const auto rank = [&](const auto& one) {
-    const auto& [db, ref, low, layer] = one;
-    const auto made = makers_.find(base_of(makers_, low));
-    return std::pair(db, made != makers_.end() && made->second->op_type() == layer->op_type);
+  const auto rank = [&](const Alike& one) {
+    const onnx::NodeProto* made = graph_.maker(graph_.base_of(one.low));
+    return std::pair(one.db, made != nullptr && made->op_type() == layers_.at(one.ref)->op_type);
   };
-  std::ranges::stable_sort(found, [&](const auto& a, const auto& b) { return rank(a) > rank(b); });
+  std::ranges::stable_sort(found, [&](const Alike& a, const Alike& b) { return rank(a) > rank(b); });
   std::set<std::string> done;
-  for (const auto& [db, ref, low, layer] : found) {
-    if (known_refs.contains(ref) || known_lows.contains(low)) continue;
-    known_refs.insert(ref);
-    known_lows.insert(low);
-    matches.pairs.push_back({ref, low});
-    matches.layers.push_back(layer);
-    done.insert(layer->name);
+  for (const Alike& one : found) {
+    if (known_refs.contains(one.ref) || known_lows.contains(one.low)) continue;
+    known_refs.insert(one.ref);
+    known_lows.insert(one.low);
+    const Layer& layer = *layers_.at(one.ref);
+    matches.add({one.ref, one.low}, layer);
+    done.insert(layer.name);
   }
   matches.by_structure += done.size();
   std::erase_if(matches.missing, [&](const MissingLayer& one) { return done.contains(one.layer); });
@@ -234,37 +239,32 @@ bool ValueMatches::add_bridge(LayerMatches& matches) {
   std::set<std::string> known_refs, known_lows;
   for (const onnx::ValueInfoProto& input : subject_.model.proto.graph().input()) twins[input.name()] = input.name();
   for (const Match& match : matches.pairs) {
-    twins[base_of(makers_, match.low)] = match.ref;
+    twins[graph_.base_of(match.low)] = match.ref;
     known_refs.insert(match.ref);
     known_lows.insert(match.low);
   }
-  double most = sum_of(agreement(matches));
+  double most = total(agreement(matches));
   std::optional<LayerMatches> best;
-  for (const onnx::NodeProto& node : simulated_.proto.graph().node()) {
+  for (const onnx::NodeProto& node : graph_.model().proto.graph().node()) {
     if (node.output_size() == 0 || is_transparent(node)) continue;
-    const std::string low = readers_.rounded_name(node.output(0));
+    const std::string low = graph_.rounded_name(node.output(0));
     const auto shape = low_shapes_.find(low);
     if (known_lows.contains(low) || shape == low_shapes_.end()) continue;
     std::set<std::string> sources;
     const auto is_known = [&](const std::string& input) {
-      const auto twin = twins.find(base_of(makers_, input));
+      const auto twin = twins.find(graph_.base_of(input));
       if (twin != twins.end()) sources.insert(twin->second);
-      return twin != twins.end() || input.empty() || is_initializer(simulated_, base_of(makers_, input));
+      return twin != twins.end() || input.empty() || is_initializer(graph_.model(), graph_.base_of(input));
     };
     if (!std::ranges::all_of(node.input(), is_known)) continue;
     for (const std::string& ref : open_behind(sources, known_refs)) {
-      if (refs_.at(ref).shape() != shape->second || sessions_ >= kMostSessions) continue;
-      const auto makes = [&](const Layer& layer) {
-        return std::ranges::find(layer.outputs, ref) != layer.outputs.end();
-      };
-      const auto layer = std::ranges::find_if(subject_.layers, makes);
-      if (layer == subject_.layers.end()) continue;
+      const auto layer = layers_.find(ref);
+      if (layer == layers_.end() || refs_.at(ref).shape() != shape->second || sessions_ >= kMostSessions) continue;
       LayerMatches with = matches;
-      with.pairs.push_back({ref, low});
-      with.layers.push_back(&*layer);
-      std::erase_if(with.missing, [&](const MissingLayer& one) { return one.layer == layer->name; });
+      with.add({ref, low}, *layer->second);
+      std::erase_if(with.missing, [&](const MissingLayer& one) { return one.layer == layer->second->name; });
       add_alike(with);
-      if (const double sum = sum_of(agreement(with)); sum > most) {
+      if (const double sum = total(agreement(with)); sum > most) {
         most = sum;
         best = std::move(with);
       }
@@ -286,20 +286,18 @@ LayerMatches ValueMatches::matches(bool moves) {
   for (int run = 0; run < kMostRuns && sessions_ < kMostSessions; ++run) {
     add_alike(found);
     const std::size_t before = found.pairs.size();
-    match_by_structure(subject_, simulated_, readers_, /*moves=*/true, StructuralReach::Next, found);
+    match_by_structure(subject_, graph_, /*moves=*/true, StructuralReach::Next, found);
     if (found.pairs.size() == before && !add_bridge(found)) break;
   }
-  match_by_structure(subject_, simulated_, readers_, /*moves=*/true, StructuralReach::All, found);
+  match_by_structure(subject_, graph_, /*moves=*/true, StructuralReach::All, found);
   if (moves) return found;
-  std::erase_if(found.missing, [&](const MissingLayer& one) {
-    const auto is_it = [&](const Layer& layer) { return layer.name == one.layer; };
-    const auto layer = std::ranges::find_if(subject_.layers, is_it);
-    return layer != subject_.layers.end() && layer->follows;
-  });
+  std::set<std::string> followers;
+  for (const Layer& layer : subject_.layers) {
+    if (layer.follows) followers.insert(layer.name);
+  }
+  std::erase_if(found.missing, [&](const MissingLayer& one) { return followers.contains(one.layer); });
   for (std::size_t i = found.pairs.size(); i-- > 0;) {
-    if (!found.layers[i]->follows) continue;
-    found.pairs.erase(found.pairs.begin() + static_cast<std::ptrdiff_t>(i));
-    found.layers.erase(found.layers.begin() + static_cast<std::ptrdiff_t>(i));
+    if (found.layers[i]->follows) found.remove(i);
   }
   return found;
 }
@@ -325,5 +323,7 @@ std::vector<double> ValueMatches::agreement(const LayerMatches& matches) {
   }
   return found;
 }
+
+double total(const std::vector<double>& agreement) { return std::accumulate(agreement.begin(), agreement.end(), 0.0); }
 
 }  // namespace vernier

@@ -14,7 +14,7 @@
 #include "analysis/match_layers.h"
 #include "analysis/output_store.h"
 #include "analysis/run_tensors.h"
-#include "analysis/simulated_readers.h"
+#include "analysis/simulated_graph.h"
 #include "base/text.h"
 #include "jobs/debug/pair_reasons.h"
 #include "model/operator_traits.h"

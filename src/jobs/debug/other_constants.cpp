@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "jobs/debug/expansions.h"
 #include "model/operator_traits.h"
+#include "numerics/metrics.h"
 #include "numerics/round.h"
 #include "plan/round_node.h"
 #include "vernier/format.h"
@@ -21,13 +22,9 @@ using Nodes = OtherConstants::Nodes;
 
 bool values_differ(std::span<const float> wanted, std::span<const float> held) {
   if (wanted.size() != held.size()) return true;
-  double energy = 0, error = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const double difference = static_cast<double>(wanted[i]) - static_cast<double>(held[i]);
-    energy += static_cast<double>(wanted[i]) * static_cast<double>(wanted[i]);
-    error += difference * difference;
-  }
-  return error > energy * std::pow(10.0, -kSameDb / 10);
+  ErrorStats error;
+  accumulate_error(wanted, held, error);
+  return sqnr_db(error) < kSameDb;
 }
 
 /// The format that rounds what is wanted to what is held; nullopt: neither of these two.
@@ -69,8 +66,8 @@ std::optional<OtherLayer> constant_beyond(const onnx::NodeProto& low, const std:
     const float was = wanted.floats()[i], is = held.floats()[i];
     if (!std::isfinite(was) || std::isfinite(is)) continue;
     OtherLayer found{{low.name(), fmt::format("the constant {:g} of {} '{}' is beyond {} and becomes {}inf", was,
-                                              printable(low.op_type()), printable(low.name()),
-                                              format == Format::BFloat16 ? "BF16" : "FP16", is < 0 ? "-" : "")},
+                                              printable(low.op_type()), printable(low.name()), format_title(format),
+                                              is < 0 ? "-" : "")},
                      false,
                      input,
                      wanted};

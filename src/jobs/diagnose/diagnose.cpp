@@ -132,7 +132,7 @@ DiagnoseReport Diagnosis::run() {
       report_.given_file = options_.from->name();
       if (!typed_source_.refused) optional_step("given file", [&] { report_.given = given_file(); });
     }
-    if (halves_) step("unseen samples", [&] { unseen_low_ = on_unseen(all_low_plan()); });
+    if (halves_) step("unseen samples", [&] { all_low_on_unseen(); });
     const bool needless = nothing_needed();
     const bool ranks = ranks_layers() && (!options_.quick || (searches() && !needless));
     if (ranks && (options_.quick || (outputs_first && !needless))) step("local error", [&] { own_errors(); });

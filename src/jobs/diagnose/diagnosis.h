@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -144,6 +145,9 @@ class Diagnosis {
   void judge_on_unseen();
   /// The figures of a network that keeps what `plan` says, on samples that have not taught it.
   RunFigures on_unseen(const Plan& plan);
+  RunFigures unseen_figures(const std::map<std::string, OutputStats>& outputs);
+  /// Everything low, without repairs: what others are compared with.
+  void all_low_on_unseen();
   /// The same judged by labels.
   void judge_unseen(TestRow& test, const KeptSetReport& kept);
 

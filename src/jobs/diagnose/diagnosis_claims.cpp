@@ -67,10 +67,16 @@ void Diagnosis::judge_on_unseen() {
   experiment_->judge_on_unseen(halves_ ? halves_->networks(subject(), all_low_plan()) : std::vector<JudgedNetwork>());
 }
 
-RunFigures Diagnosis::on_unseen(const Plan& plan) {
-  const std::map<std::string, OutputStats> outputs = experiment_->outputs_on_unseen(plan);
-  if (!unseen_low_) moved_low_ = rows_moved(subject(), outputs);
+RunFigures Diagnosis::on_unseen(const Plan& plan) { return unseen_figures(experiment_->outputs_on_unseen(plan)); }
+
+RunFigures Diagnosis::unseen_figures(const std::map<std::string, OutputStats>& outputs) {
   return figures_of(subject(), outputs, requirement(), experiment_->low_outputs());
+}
+
+void Diagnosis::all_low_on_unseen() {
+  const std::map<std::string, OutputStats> outputs = experiment_->outputs_on_unseen(all_low_plan());
+  moved_low_ = rows_moved(subject(), outputs);
+  unseen_low_ = unseen_figures(outputs);
 }
 
 void Diagnosis::judge_unseen(TestRow& test, const KeptSetReport& kept) {

@@ -91,7 +91,7 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
   }
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
   constexpr double kWide = 3;              // dB: new samples may have twice the noise
-  constexpr std::size_t kFewSamples = 30;  // of more than these, heavy tails are the reason, which are told
+  constexpr std::size_t kFewSamples = 30;  // with more, heavy tails are the reason, and the text names them
   const bool too_few = report.samples < kFewSamples && !of_top1 && value - *above > kWide;
   answer.sentence += fmt::format(" On new samples: above {}, {:g} % sure", text(*above), 100 * requirement.confidence);
   answer.sentence += too_few ? fmt::format("; {} allow no closer claim.", samples) : ".";

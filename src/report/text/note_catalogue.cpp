@@ -85,8 +85,7 @@ constexpr NoteTemplate kNotes[] = {
     {"file-does-not-run", "not measured, because the file does not run: {error:text}"},
     {"float-layers-shielded",
      "ONNX Runtime would quantize the weights of {count:#FP32 layer} between quantized tensors. A Sum with one input "
-     "in "
-     "front of {count:?it|each} prevents that"},
+     "in front of {count:?it|each} prevents that"},
     {"float-weights-in-file",
      "{layers:#layer} of {file} {layers:?has|have} quantized inputs but FP32 weights. This run also quantizes the "
      "weights ({layers})"},
@@ -364,8 +363,7 @@ constexpr NoteTemplate kNotes[] = {
      "by local error"},
     {"sensitivities-of-the-worst",
      "sensitivity was measured on several samples for the {measured} worst layers; the other {others} are ranked by "
-     "one "
-     "sample. ‹rank› measures all"},
+     "one sample. ‹rank› measures all"},
     {"set-not-confirmed",
      "a set of {kept} kept items reached {claimed:.3f} of the limit in the search, but {measured:.3f} when it was "
      "confirmed. The search ran again with a stricter limit"},

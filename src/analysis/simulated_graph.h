@@ -14,13 +14,17 @@ namespace vernier {
 /// Nodes that only round or rename, or the Sum of one input that Vernier inserts.
 bool is_transparent(const onnx::NodeProto& node);
 
-/// The tensor behind nodes that only round or rename it.
-std::string base_of(const Makers& made_by, std::string tensor);
-
-/// Who reads a tensor of a simulated file. Valid while the model is.
-class SimulatedReaders {
+/// The main graph of a simulated file. Valid while the model is.
+class SimulatedGraph {
  public:
-  explicit SimulatedReaders(const Model& simulated);
+  explicit SimulatedGraph(const Model& simulated);
+
+  const Model& model() const { return model_; }
+
+  /// The node that makes `tensor`; null: it is an input or a constant.
+  const onnx::NodeProto* maker(const std::string& tensor) const;
+  /// The tensor behind nodes that only round or rename it.
+  std::string base_of(std::string tensor) const;
 
   /// The only node that reads `tensor`; null where several do, or none.
   const onnx::NodeProto* only_node(const std::string& tensor) const;
@@ -44,7 +48,9 @@ class SimulatedReaders {
   /// What a Round, or the pair of a quantizer, makes; empty for other nodes.
   std::string behind_pair(const onnx::NodeProto& reader) const;
 
-  std::map<std::string, std::vector<const onnx::NodeProto*>> of_;
+  const Model& model_;
+  const Makers made_by_;
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
   std::set<std::string> outputs_;
 };
 
