@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "vernier/error.h"
@@ -60,19 +61,27 @@ OrtStatusPtr tell_whether_known(const OrtApi& api, const OrtTensorTypeAndShapeIn
   return nullptr;
 }
 
+/// How many outputs the node has: the second one of Compare may be absent. ONNX Runtime before 1.28 writes beyond its
+/// memory where a shape is set for an output that the node has not.
+std::size_t outputs_of_node(const OrtApi& api, const OrtShapeInferContext* context, std::size_t most) {
+  if (most < 2) return most;
+  const OrtOpAttr* second = nullptr;
+  OrtStatus* status = api.ShapeInferContext_GetAttribute(context, kSecondOutput, &second);
+  if (status != nullptr) api.ReleaseStatus(status);
+  return status == nullptr && second != nullptr ? most : 1;
+}
+
 OrtStatusPtr keep_shapes(const OrtCustomOp* op, OrtShapeInferContext* context) {
   const auto* self = static_cast<const Operator*>(op);
   const OrtApi& api = *self->shapes;
-  for (std::size_t i = 0; i < self->outputs; ++i) {
+  const std::size_t outputs = outputs_of_node(api, context, self->outputs);
+  for (std::size_t i = 0; i < outputs; ++i) {
     OrtTensorTypeAndShapeInfo* info = nullptr;
     if (OrtStatus* status = api.ShapeInferContext_GetInputTypeShape(context, i, &info)) return status;
     bool known = false;
     if (OrtStatus* status = tell_whether_known(api, info, known)) return status;
     if (!known) continue;
-    // The second output of Compare may be absent: not being able to set it is no failure.
-    OrtStatus* status = api.ShapeInferContext_SetOutputTypeShape(context, i, info);
-    if (status != nullptr && i == 0) return status;
-    if (status != nullptr) api.ReleaseStatus(status);
+    if (OrtStatus* status = api.ShapeInferContext_SetOutputTypeShape(context, i, info)) return status;
   }
   return nullptr;
 }

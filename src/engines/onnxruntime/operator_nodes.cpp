@@ -33,7 +33,10 @@ onnx::NodeProto compare_node(const std::string& ref, const std::string& got, con
   onnx::NodeProto node = slot_node("Compare", ref_output, slot);
   node.add_input(ref);
   node.add_input(got);
-  if (!got_output.empty()) node.add_output(got_output);
+  if (!got_output.empty()) {
+    node.add_output(got_output);
+    set_attribute(node, kSecondOutput, std::int64_t{1});
+  }
   return node;
 }
 

@@ -22,6 +22,10 @@ namespace vernier {
 
 class Runtime;
 
+/// Attribute of a Compare that has its second output: where shapes are inferred, ONNX Runtime does not tell how many
+/// outputs a node has.
+inline constexpr const char* kSecondOutput = "second_output";
+
 /// Adds the domain to the options of one session. The operators live as long as the process.
 void register_operators(const Runtime& runtime, OrtSessionOptions* options);
 
