@@ -148,10 +148,12 @@ void EngineSums::read_tf32(Model& model, const Model& source, onnx::GraphProto& 
         round_to_tf32(constant->floats(), values.mutable_floats());
         add_initializer(model, *model.proto.mutable_graph(), rounded, values);
       }
-    } else if (names.emplace(name, rounded).second) {
-      *graph.add_node() = tf32_node(name, rounded);
+      node.set_input(i, rounded);
+      continue;
     }
-    node.set_input(i, rounded);
+    const auto [known, added] = names.of_tensor.emplace(name, rounded + names.place);
+    if (added) *graph.add_node() = tf32_node(name, known->second);
+    node.set_input(i, known->second);
   }
 }
 

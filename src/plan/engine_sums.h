@@ -62,15 +62,19 @@ class EngineSums {
   /// scale that is rounded, plus a shift that is rounded. Its constants come from `model`.
   void round_norm(Model& model, onnx::GraphProto& graph, onnx::NodeProto& node, Format format) const;
 
-  /// Tensors of one graph by name, as TF32.
-  using Tf32Names = std::map<std::string, std::string>;
+  /// Tensors of one graph by name, as TF32. A body sees the names around it and may make none of them again: what it
+  /// adds has `place` behind its name.
+  struct Tf32Names {
+    std::string place;
+    std::map<std::string, std::string> of_tensor;
+  };
   /// Lets `node`, a layer in float32 that is about to be added to `graph`, read TF32 where such layers do. Constants
   /// are rounded here; they come from `model` or, where that has none of that name, from `source`.
   void read_tf32(Model& model, const Model& source, onnx::GraphProto& graph, onnx::NodeProto& node, Tf32Names& names);
 
  private:
   Arithmetic arithmetic_;
-  Tf32Names constants_;
+  std::map<std::string, std::string> constants_;
 };
 
 }  // namespace vernier

@@ -41,18 +41,21 @@ class GraphLowering {
         formats_(plan),
         sums_(plan.arithmetic) {}
 
-  void lower(onnx::GraphProto& graph, const Model& source) {
+  void lower(onnx::GraphProto& graph, const Model& source, const std::string& place = "") {
     const Placement placement(source, graph, layers_, plan_, runs_on_codes_);
     if (plan_.arithmetic != Arithmetic{} && readers_.empty()) note_readers(source);
-    std::map<std::string, Format> format_of_tensor;
-    std::map<std::pair<std::string, std::string>, std::string> rounded;  // (tensor, grid) -> its rounded name
-    EngineSums::Tf32Names tf32;
+    Added added;
+    added.place = added.tf32.place = place;
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
     nodes.Swap(graph.mutable_node());
+    int index = 0;
     for (onnx::NodeProto& node : nodes) {
       for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-        if (attribute.has_g()) lower(*attribute.mutable_g(), source);
+        if (attribute.has_g()) {
+          lower(*attribute.mutable_g(), source, fmt::format("{}/{}{}", place, attribute.name(), index));
+        }
       }
+      ++index;
       const auto found = layers_.find(node.name());
       if (found == layers_.end()) {
         *graph.add_node() = std::move(node);
@@ -62,16 +65,25 @@ class GraphLowering {
       if (placement.passes_codes(node.name())) {
         *graph.add_node() = std::move(node);
       } else if (found->second->follows) {
-        follow(*found->second, node, source, format_of_tensor);
+        follow(*found->second, node, source, added.format_of_tensor);
         *graph.add_node() = std::move(node);
       } else {
-        lower_layer(graph, *found->second, std::move(node), source, placement, format_of_tensor, rounded, tf32);
+        lower_layer(graph, *found->second, std::move(node), source, placement, added);
       }
       for (onnx::NodeProto& round : quantizers) *graph.add_node() = std::move(round);
     }
   }
 
  private:
+  /// What one graph, the main one or a body, has added to itself. A body sees the names around it and may make none of
+  /// them again: its own have its place in the network behind them.
+  struct Added {
+    std::string place;
+    std::map<std::string, Format> format_of_tensor;
+    std::map<std::pair<std::string, std::string>, std::string> rounded;  // (tensor, grid) -> its rounded name
+    EngineSums::Tf32Names tf32;
+  };
+
   void note_readers(const Model& source) {
     for_each_graph(source.proto.graph(), [&](const onnx::GraphProto& graph) {
       for (const onnx::NodeProto& node : graph.node()) {
@@ -150,8 +162,7 @@ class GraphLowering {
   }
 
   void lower_layer(onnx::GraphProto& graph, const Layer& layer, onnx::NodeProto node, const Model& source,
-                   const Placement& placement, std::map<std::string, Format>& format_of_tensor,
-                   std::map<std::pair<std::string, std::string>, std::string>& rounded, EngineSums::Tf32Names& tf32) {
+                   const Placement& placement, Added& added) {
     const Format format = formats_.of(node.name());
     const LayerRounding rounding = rounding_of(source, layer, node, format, plan_);
     const SumShapes shapes = sum_shapes(source, node);
@@ -159,11 +170,11 @@ class GraphLowering {
       const std::string name = node.input(index);
       const QuantParams& params = rounding.input_params.at(index);
       if (placement.quantized(name) && needs_scale(params.format)) continue;  // where it was made
-      const auto known = format_of_tensor.find(name);
-      if (known != format_of_tensor.end() && known->second == params.format) continue;  // already on that grid
-      auto& low_name = rounded[{name, std::string(format_name(params.format))}];
+      const auto known = added.format_of_tensor.find(name);
+      if (known != added.format_of_tensor.end() && known->second == params.format) continue;  // already on that grid
+      auto& low_name = added.rounded[{name, std::string(format_name(params.format))}];
       if (low_name.empty()) {
-        low_name = fmt::format("{}/{}", name, format_name(params.format));
+        low_name = fmt::format("{}/{}{}", name, format_name(params.format), added.place);
         *graph.add_node() = round_node(name, low_name, params);
       }
       node.set_input(index, low_name);
@@ -179,7 +190,7 @@ class GraphLowering {
       node.set_input(rounding.bias->input, low_name);
     }
     sums_.round_norm(model_, graph, node, rounding.format);
-    if (computes_in_float32(plan_, format)) sums_.read_tf32(model_, source, graph, node, tf32);
+    if (computes_in_float32(plan_, format)) sums_.read_tf32(model_, source, graph, node, added.tf32);
     std::vector<onnx::NodeProto> behind;
     for (const int index : rounding.rounded_outputs) {
       const std::string name = node.output(index);
@@ -189,7 +200,7 @@ class GraphLowering {
                [&](const onnx::NodeProto& reader) { return reads_float32(reader); })) {
         unrounded_.insert(std::move(tensor));
       }
-      format_of_tensor[name] = rounding.format;
+      added.format_of_tensor[name] = rounding.format;
       if (unrounded_.contains(name)) continue;
       const std::string raw = name + "/unrounded";
       node.set_output(index, raw);

@@ -101,7 +101,8 @@ class TypedSimulation {
     widen_initializers(graph);
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
     nodes.Swap(graph.mutable_node());
-    tf32_.push_back({});
+    tf32_.push_back({graphs_ == 0 ? "" : fmt::format("/body{}", graphs_), {}});
+    ++graphs_;
     widen_interface(graph);
     for (onnx::NodeProto& node : nodes) {
       for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
@@ -469,6 +470,7 @@ class TypedSimulation {
   std::map<std::string, Format> grids_;                           // DequantizeLinear output -> grid of its values
   EngineSums sums_;
   std::set<std::string> unrounded_;
+  int graphs_ = 0;
   std::vector<EngineSums::Tf32Names> tf32_;  // of the graph that is rewritten, and of those around it
 };
 

@@ -385,3 +385,42 @@ def test_names_of_classes_in_the_graph_end_nothing(as_node, tmp_path):
         vernier(*job, "--data", "net.npz", folder=tmp_path, codes=(0, 1, 5))
     outputs = onnx.load(tmp_path / "fixed/model.onnx").graph.output
     assert [output.name for output in outputs] == ["logits", "label"]
+
+
+def read_inside_and_outside(kind):
+    """'h' is read by a product in a body and by another one around it."""
+    b = Builder(331, 17)
+    weight = b.constant("w", b.normal(12, 12) / np.float32(4))
+    hidden = product(b, "first", "x", 12, 12)
+
+    def body(name, inputs, outputs, *more):
+        inner = helper.make_node("MatMul", [hidden, weight], [f"{name}.out"], name=f"{name}.product")
+        return helper.make_graph([inner, *more], name, inputs, [*outputs, helper.make_tensor_value_info(f"{name}.out", FLOAT, [1, 12])])
+
+    if kind == "If":
+        b.add("ReduceMean", ["x"], "mean", keepdims=0)
+        b.add("Greater", ["mean", b.constant("zero", np.float32(0))], "positive")
+        b.add("If", ["positive"], "y", then_branch=body("then", [], []), else_branch=body("else", [], []))
+    else:
+        given = [helper.make_tensor_value_info(name, type, shape) for name, type, shape in
+                 (("i", TensorProto.INT64, []), ("goes_on", TensorProto.BOOL, []), ("carried", FLOAT, [1, 12]))]
+        goes_on = helper.make_tensor_value_info("goes_on.out", TensorProto.BOOL, [])
+        b.add("Loop", [b.constant("three", np.array(3)), b.constant("true", np.array(True)), "x"], "y",
+              body=body("loop", given, [goes_on], helper.make_node("Identity", ["goes_on"], ["goes_on.out"])))
+    b.add("MatMul", [hidden, weight], "side")
+    return b.model([("x", FLOAT, [1, 12])], [("y", FLOAT, [1, 12]), ("side", FLOAT, [1, 12])])
+
+
+@pytest.mark.parametrize("options", ("--int8", "--fp8", "--bf16", "--fp16 --accumulate float16"))
+@pytest.mark.parametrize("kind", ("If", "Loop"))
+def test_a_tensor_is_read_in_a_body_and_around_it(tmp_path, kind, options):
+    name = save(read_inside_and_outside(kind), "net.onnx", tmp_path)
+    np.savez(tmp_path / "net.npz", x=Builder(332).normal(8, 1, 12))
+    options = [*options.split(), "--data", "net.npz"]
+    report = json.loads(vernier("diagnose", name, *options, "-o", "out", "--json", folder=tmp_path).stdout)
+    assert all(20 < output["sqnr_db"] < 90 for output in report["all_low"]["outputs"])
+    assert not any("failed" in warning for warning in report["warnings"]), report["warnings"]
+    written = json.loads(vernier("verify", name, "out/model.onnx", "--data", "net.npz", "--json", folder=tmp_path).stdout)
+    for one, other in zip(report["all_low"]["outputs"], written["figures"]["outputs"]):
+        assert one["sqnr_db"] == pytest.approx(other["sqnr_db"], abs=1 if "--accumulate" in options else 0.3)
+    vernier("debug", "precision", name, *options, "--min-sqnr", "20", folder=tmp_path)
