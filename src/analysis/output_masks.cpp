@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostTensors = 256;  // behind the last layers with weights
 constexpr float kSmallestMask = 8;         // smaller constants are parts of formulas
+constexpr float kSmallestFactor = 1000;    // so are smaller factors
 constexpr float kFarBelow = 64;            // times the ordinary values: a mask that a format moves is still beyond it
 
 /// Scores are made here, and what lies in front is hidden in them.
@@ -23,13 +24,13 @@ bool makes_scores(const onnx::NodeProto& node) {
                        Trait::UnitRange | Trait::ReadsShape);
 }
 
-void add_constants(const Tensor& tensor, std::set<float>& found) {
+void add_constants(const Tensor& tensor, float smallest, std::set<float>& found) {
   if (tensor.dtype() != Dtype::Float32) return;
   RangeStats range;
   accumulate_range(tensor.floats(), range);
   if (range.empty()) return;
   for (const float end : {range.min, range.max}) {
-    if (std::abs(end) >= kSmallestMask) found.insert(std::abs(end));
+    if (std::abs(end) >= smallest) found.insert(std::abs(end));
   }
 }
 
@@ -47,20 +48,22 @@ MaskSuspect mask_suspect(const Model& model, const std::string& output) {
     const onnx::NodeProto* maker = walk.maker(next[i]);
     if (maker == nullptr) {
       suspect.reads_inputs = suspect.reads_inputs || inputs.contains(next[i]);
-      if (const std::optional<Tensor> value = initializer(model, next[i])) add_constants(*value, constants);
       continue;
     }
     if (makes_scores(*maker)) continue;
     // 100 * Softmax is a percentage, and 100 no mask.
-    const bool scales_scores = (is_onnx(*maker, "Mul") || is_onnx(*maker, "Div")) &&
-                               std::ranges::any_of(maker->input(), [&](const std::string& read) {
+    const bool scales = is_onnx(*maker, "Mul") || is_onnx(*maker, "Div");
+    const bool scales_scores = scales && std::ranges::any_of(maker->input(), [&](const std::string& read) {
                                  const onnx::NodeProto* const before = walk.maker(read);
                                  return before != nullptr && makes_scores(*before);
                                });
     const bool decides = is_onnx(*maker, "Where") || maker->op_type().starts_with("Scatter");
     suspect.varies = suspect.varies || (decides && !is_initializer(model, maker->input(0)));
     for (const std::string& read : maker->input()) {
-      if (scales_scores && is_initializer(model, read)) continue;
+      if (const std::optional<Tensor> value = initializer(model, read)) {
+        if (!scales_scores) add_constants(*value, scales ? kSmallestFactor : kSmallestMask, constants);
+        continue;
+      }
       if (!read.empty() && seen.insert(read).second) next.push_back(read);
     }
   }
@@ -75,7 +78,7 @@ void MaskSearch::add(const Tensor& values) { seen_.add(values.floats()); }
 std::optional<OutputMask> MaskSearch::found() const {
   Distribution values = distribution_of(seen_);
   const std::int64_t all = values.count;
-  const std::optional<Mask> mask = take_mask(values, suspect_.constants);
+  const std::optional<Mask> mask = take_mask(values, suspect_.constants, /*only_known=*/!suspect_.reads_inputs);
   if (!mask) return std::nullopt;
   // The smallest of the mask may be of either sign: all that was taken out lies above the ordinary values.
   const float least = std::min(std::abs(mask->low), std::abs(mask->high));

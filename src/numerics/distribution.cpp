@@ -43,7 +43,7 @@ double part_below(const Bin& bin, double at) {
 }
 
 /// Takes the bins of the outermost mask out, if there is one.
-bool take_outermost(Distribution& values, std::span<const float> known, Mask& mask) {
+bool take_outermost(Distribution& values, std::span<const float> known, bool only_known, Mask& mask) {
   if (values.bins.size() < 2) return false;
   const bool negative = magnitude(values.bins.front()) > magnitude(values.bins.back());
   const float top = negative ? magnitude(values.bins.front()) : magnitude(values.bins.back());
@@ -55,7 +55,7 @@ bool take_outermost(Distribution& values, std::span<const float> known, Mask& ma
     if (!near_top(bin)) rest = std::max({rest, std::abs(bin.low), std::abs(bin.high)});
   }
   if (rest == 0 || rest * kKnownMaskGap > top) return false;
-  const bool far = rest * kMaskGap <= top;
+  const bool far = !only_known && rest * kMaskGap <= top;
   for (const Bin& bin : values.bins) {
     const bool is_mask = (far && is_mask_value(bin.middle())) || is_known_mask(bin.middle(), rest, known);
     if (near_top(bin) && !is_mask) return false;
@@ -124,9 +124,9 @@ Distribution magnitudes(const Distribution& values) {
   return folded;
 }
 
-std::optional<Mask> take_mask(Distribution& values, std::span<const float> known) {
+std::optional<Mask> take_mask(Distribution& values, std::span<const float> known, bool only_known) {
   Mask mask;
-  while (take_outermost(values, known, mask)) {
+  while (take_outermost(values, known, only_known, mask)) {
   }
   if (mask.count == 0) return std::nullopt;
   values.min = values.bins.front().low;

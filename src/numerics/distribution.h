@@ -47,8 +47,9 @@ struct Mask {
 /// are large and real (in language models up to 2e4) fail one of these, and stay.
 ///
 /// `known`: magnitudes of constants that the graph may use as masks. Of values around these, 8 times as large as all
-/// others is enough, and they may differ from the constant by 1 % and what the others reach.
-std::optional<Mask> take_mask(Distribution& values, std::span<const float> known = {});
+/// others is enough, and they may differ from the constant by 1 % and what the others reach. `only_known`: no other
+/// values are a mask.
+std::optional<Mask> take_mask(Distribution& values, std::span<const float> known = {}, bool only_known = false);
 
 /// Tensors whose values are all smaller hold no mask.
 inline constexpr float kNoMask = 9900;

@@ -262,6 +262,16 @@ TEST(OutputParts, AreWhatAMaskLeaves) {
   EXPECT_EQ(parts_of(network + "{ y = Mul (x, s) }", sample,
                      {{"s", Tensor::of({9, 1}, std::vector<float>{1, 1, 1, 1, 1, 1, 20000, 1, 1})}}),
             Names{});
+  // Large values that the network computes.
+  Tensor rates = bell({1, 9, 8}, 1);
+  rates.mutable_floats()[3] = 20;
+  rates.mutable_floats()[10] = 12.5F;
+  Tensor same(Dtype::Float32, {8, 8});
+  for (std::size_t i = 0; i < 8; ++i) same.mutable_floats()[9 * i] = 1;
+  for (const std::string& part : parts_of(network + "<float s = {50}> { h = MatMul (x, w) e = Exp (h) y = Mul (e, s) }",
+                                          {{"x", rates}}, {{"w", same}})) {
+    EXPECT_EQ(part.find_first_of("<>"), std::string::npos) << part;
+  }
   // Parts beside it are found as they would be without it.
   const std::vector<std::string> both = parts_of(
       "g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y)"

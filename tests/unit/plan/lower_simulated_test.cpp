@@ -155,7 +155,7 @@ TEST(LowerSimulated, BodiesAreLoweredWithWhatTheyCapture) {
       >
     })"),
                               plan_of({{"inner", Format::Float16}}));
-  EXPECT_EQ(inputs_of(low, "inner"), Names{"h/float16"});
+  EXPECT_EQ(inputs_of(low, "inner"), Names{"h/float16/then_branch1"});
   EXPECT_EQ(round_behind(low, outputs_of(low, "inner")[0]).output(0), "a");
   EXPECT_EQ(inputs_of(low, "other"), Names{"h"});
 }
