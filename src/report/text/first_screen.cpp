@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/layout.h"
@@ -96,6 +98,14 @@ std::string why(const DiagnoseReport& report, const TextOptions& options) {
   return text;
 }
 
+/// Whether an output is not finite with one of these layers alone low: no share can say how much worse that is.
+bool breaks(const DiagnoseReport& report, const CauseGroup& group) {
+  return std::ranges::any_of(report.layers, [&](const LayerRow& row) {
+    return row.sensitivity_db && !std::isfinite(*row.sensitivity_db) && *row.sensitivity_db < 0 &&
+           std::ranges::find(group.layers, row.name) != group.layers.end();
+  });
+}
+
 std::string next(const Answer& answer, const TextOptions& options) {
   std::string text;
   for (const NextStep& step : answer.steps) {
@@ -132,9 +142,15 @@ std::string others_text(const DiagnoseReport& report, const MainDamage& damage) 
 
 std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
   constexpr std::size_t kMost = 2;
+  constexpr double kLittle = 0.1;  // of the damage: something else is why
   std::vector<CauseGroup> groups = cause_groups(report);
   if (harmless(report, groups)) return {};
-  std::ranges::stable_sort(groups, std::ranges::greater{}, &CauseGroup::share);
+  const bool shared = std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.share.has_value(); });
+  std::erase_if(groups, [&](const CauseGroup& group) {
+    return shared && !group.layers.empty() && group.share < kLittle && !breaks(report, group);
+  });
+  std::ranges::stable_sort(groups, std::ranges::greater{},
+                           [&](const CauseGroup& group) { return std::pair(breaks(report, group), group.share); });
   if (groups.size() > kMost) groups.resize(kMost);
   return groups;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <istream>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -13,7 +14,9 @@
 
 #include "base/layout.h"
 #include "cases.h"
+#include "report/text/explanation_text.h"
 #include "report/text/figures.h"
+#include "report/text/first_screen.h"
 #include "vernier/arithmetic.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
@@ -116,6 +119,34 @@ TEST(DiagnoseText, ACauseOfAHarmlessLayerIsNotOnTheFirstScreen) {
   cause.confidence = 0.9;
   for (LayerRow& row : report.layers) row.own_sqnr_db = 40;
   EXPECT_EQ(line_with(first_screen_of(report), "Why "), first_screen_of(report).size());
+}
+
+TEST(DiagnoseText, WhyNamesWhatBreaksTheOutputBeforeWhatDoesMostOfTheRest) {
+  DiagnoseReport report = requirement_met();
+  report.explanation.emplace();
+  const auto blame = [&](std::size_t layer, const char* id, double share) {
+    Cause& cause = report.explanation->causes.emplace_back();
+    cause.id = cause.sentence = id;
+    cause.layer = report.layers.at(layer).name;
+    cause.confidence = 0.9;
+    cause.share = share;
+  };
+  blame(1, "large-mean", 0.5);
+  blame(2, "cancellation", 0.4);
+  blame(3, "mask-constant", 0.03);
+  std::vector<std::string> ids;
+  const auto main_ids = [&] {
+    ids.clear();
+    for (const CauseGroup& group : main_causes(report)) ids.push_back(group.first->id);
+    return ids;
+  };
+  EXPECT_EQ(main_ids(), (std::vector<std::string>{"large-mean", "cancellation"}));
+  blame(0, "overflow", 0);
+  report.layers[0].sensitivity_db = -std::numeric_limits<double>::infinity();
+  report.layers[0].share = std::nullopt;
+  EXPECT_EQ(main_ids(), (std::vector<std::string>{"overflow", "large-mean"}));
+  report.explanation->causes.erase(report.explanation->causes.begin(), report.explanation->causes.begin() + 2);
+  EXPECT_EQ(main_ids(), (std::vector<std::string>{"overflow"})) << "three percent are not why";
 }
 
 TEST(DiagnoseText, HasNoTableOfLayersThatWereNotMeasured) {
