@@ -114,21 +114,22 @@ std::optional<InputProducts> add_products(Model& model, const Subject& subject, 
 
 }  // namespace
 
-std::map<std::string, InputProducts> input_products(const Subject& subject, const std::vector<std::string>& layers,
-                                                    const std::map<std::string, Shape>& shapes,
-                                                    const std::vector<std::size_t>& order) {
+std::map<std::string, std::vector<InputProducts>> input_products(const Subject& subject,
+                                                                 const std::vector<std::string>& layers,
+                                                                 const std::map<std::string, Shape>& shapes,
+                                                                 const std::vector<std::vector<std::size_t>>& parts) {
   Model model = subject.model;
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject.model.proto.graph());
   std::vector<std::pair<std::string, Dtype>> outputs;
   std::vector<std::string> measured;
-  std::map<std::string, InputProducts> products;
+  std::map<std::string, std::vector<InputProducts>> products;
   for (const std::string& layer : layers) {
     const auto node = nodes.find(layer);
     if (node == nodes.end()) continue;
     auto made = add_products(model, subject, *node->second, kProducts + layer, shapes);
     if (!made) continue;
     made->sums.resize(made->groups * made->inputs * made->inputs);
-    products[layer] = std::move(*made);
+    products[layer].assign(parts.size(), *made);
     outputs.emplace_back(kProducts + layer, Dtype::Float32);
     measured.push_back(layer);
   }
@@ -136,11 +137,22 @@ std::map<std::string, InputProducts> input_products(const Subject& subject, cons
   for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, Dtype::Float32);
   set_outputs(model, outputs);
   const Session session = subject.session(model);
+  std::vector<std::size_t> order;
+  std::map<std::size_t, std::size_t> part_of;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    for (const std::size_t sample : parts[part]) {
+      order.push_back(sample);
+      part_of[sample] = part;
+    }
+  }
   run_samples(subject, session, order, {}, "inputs of weights", [&](SampleResult result) {
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      std::vector<float>& sums = products[measured[i]].sums;
+      std::vector<float>& sums = products[measured[i]][part_of.at(result.index)].sums;
       const std::span<const float> values = result.outputs[i].floats();
-      for (std::size_t k = 0; k < values.size(); ++k) sums[k % sums.size()] += values[k];
+      // Rows of one sample follow each other.
+      for (std::size_t first = 0; first < values.size(); first += sums.size()) {
+        for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += values[first + k];
+      }
     }
     return true;
   });

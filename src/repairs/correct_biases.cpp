@@ -2,7 +2,7 @@
 // in every pixel.
 //   before: y = conv(Q(x), Q(w)) + b     after: the same with b - E[low - float], channel by channel
 // The float model keeps its bias: only the low side reads the corrected one. Means over few samples are drawn to zero
-// by how uncertain they are. Two rounds: what is left of the first.
+// by how uncertain they are. Once is enough: on exact inputs a bias moves its result by as much, and leaves the rest.
 // Source: M. Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", ICCV 2019; of the
 // shrinkage: numerics/channel_means.h.
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ std::string bias_behind(const Network& network, const GraphWalk& walk, const Wei
 
 }  // namespace
 
-std::vector<Proposal> correct_biases(const Network& network, int round) {
+std::vector<Proposal> correct_biases(const Network& network, int) {
   std::vector<Proposal> proposals;
   const std::map<std::string, int> readers = count_readers(network.model);
   const GraphWalk walk(network.model);
@@ -51,10 +51,9 @@ std::vector<Proposal> correct_biases(const Network& network, int round) {
     if (error == network.mean_error.end()) continue;
     Proposal proposal;
     proposal.layers = {layer.layer->name};
-    // The layer's own error ends before the Add: the output says whether it helps, and once is enough.
+    // The layer's own error ends before the Add: the output says whether it helps.
     proposal.by_output = layer.bias.empty() && layer.node->op_type() == "MatMul";
     const std::string name = proposal.by_output ? bias_behind(network, walk, layer) : layer.bias;
-    if (proposal.by_output && round > 0) continue;
     const std::optional<Tensor> bias = name.empty() ? std::nullopt : initializer(network.model, name);
     if (!bias) {
       proposal.why_not = fmt::format("the {} does not add a constant bias{}", layer.node->op_type(),

@@ -86,6 +86,7 @@ std::string why_not(const Network& network, const std::map<std::string, int>& re
   if (weight.count() == 0) return "its weight is empty";
   if (std::string reason = layout_of(*layer.node, weight.shape(), candidate); !reason.empty()) return reason;
   if (readers.at(layer.weight) > 1) return "another layer reads the same weight";
+  if (network.damping != nullptr) return {};  // it was worth it, and is learned again
   const auto share = network.weight_share.find(layer.layer->name);
   if (share == network.weight_share.end()) return "its local error is not known";
   if (share->second >= kWeightShare) return {};
@@ -188,14 +189,18 @@ std::map<const Candidate*, double> worths_of(const std::vector<Candidate>& candi
 
 /// Those that fit into the limit together, the most worthwhile first; 0: all.
 std::set<std::string> within(const std::vector<Candidate>& candidates, const Network& network, double limit) {
+  std::set<std::string> chosen;
+  if (limit <= 0) {
+    for (const Candidate& candidate : candidates) chosen.insert(candidate.layer.layer->name);
+    return chosen;
+  }
   std::vector<const Candidate*> order;
   for (const Candidate& candidate : candidates) order.push_back(&candidate);
   const std::map<const Candidate*, double> worths = worths_of(candidates, network);
   std::ranges::stable_sort(order, std::greater(), [&](const Candidate* one) { return worths.at(one); });
-  std::set<std::string> chosen;
   double spent = 0;
   for (const Candidate* candidate : order) {
-    if (limit > 0 && spent + candidate->work > limit) continue;
+    if (spent + candidate->work > limit) continue;
     spent += candidate->work;
     chosen.insert(candidate->layer.layer->name);
   }

@@ -38,6 +38,7 @@ struct Network {
   /// Mean of low - float in each output channel of a weighted layer, on exact inputs.
   const std::map<std::string, ChannelMeans>& mean_error;
   /// How much of a weighted layer's own error power is gone with exact weights: 0 to 1, below 0 where errors cancelled.
+  /// Empty where repairs are repeated.
   const std::map<std::string, double>& weight_share;
   /// Own error power over signal of each low layer, on exact inputs.
   const std::map<std::string, double>& noise;

@@ -120,7 +120,6 @@ const std::vector<Repair>& table() {
        .text = "the mean error of each output channel is subtracted from the bias",
        .needs_bias_error = true,
        .adds_up = true,
-       .rounds = 2,
        .propose = correct_biases},
   };
   return kRepairs;

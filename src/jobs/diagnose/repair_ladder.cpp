@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -100,8 +99,14 @@ bool surely_better(const OutputError& before, const OutputError& after) {
   return gain_of_all(before.log_noise, after.log_noise).sure() > 0 && behind.nats > behind.scatter;
 }
 
-LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge) {
-  return {evenly(learn, kMostToLearn), evenly(judge, kSamples)};
+std::size_t samples_to_judge(std::int64_t macs_of_a_sample) {
+  constexpr std::int64_t kLarge = 1'000'000'000;
+  return macs_of_a_sample < kLarge ? kSamples : kSamples / 2;
+}
+
+LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge,
+                             std::size_t most) {
+  return {evenly(learn, kMostToLearn), evenly(judge, most)};
 }
 
 LadderSamples ladder_samples(const Subject& subject, std::size_t count) {
@@ -138,18 +143,11 @@ RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, Ladde
       no_rewrites_(std::move(no_rewrites)),
       those_(std::move(those)) {
   products_ = [this](const std::vector<std::string>& layers) {
-    LayerProducts products;
     // A sequence cannot be cut.
-    const bool together = damping_ || !state_.subject.carries.empty();
-    std::array<std::vector<std::size_t>, 2> parts;
-    for (std::size_t i = 0; i < those_.learn.size(); ++i) parts[together ? 0 : i % 2].push_back(those_.learn[i]);
-    for (const std::vector<std::size_t>& part : parts) {
-      if (part.empty()) continue;
-      for (auto& [layer, sums] : input_products(subject_of(state_), layers, state_.reference.shapes, part)) {
-        products[layer].push_back(std::move(sums));
-      }
-    }
-    return products;
+    const bool together = damping_ || !state_.subject.carries.empty() || those_.learn.size() < 2;
+    std::vector<std::vector<std::size_t>> parts(together ? 1 : 2);
+    for (std::size_t i = 0; i < those_.learn.size(); ++i) parts[i % parts.size()].push_back(those_.learn[i]);
+    return input_products(subject_of(state_), layers, state_.reference.shapes, parts);
   };
 }
 
@@ -260,7 +258,13 @@ void RepairLadder::try_repair(const Repair& repair) {
   const Before start = before_repair();
   before_rewrite_.reset();
   hidden_ = false;
-  for (int round = 0; round < repair.rounds; ++round) try_round(repair, round);
+  for (int round = 0; round < repair.rounds; ++round) {
+    const std::size_t accepted = accepted_.size();
+    try_round(repair, round);
+    // Each round of a rewrite learns all scales anew: where the output loses by one, another is not tried.
+    const bool more = repair.scaled && round + 1 < repair.rounds && before_rewrite_ && accepted_.size() > accepted;
+    if (more && !better(before, output_error())) break;
+  }
   const std::span<RepairTried> rows(tried_.begin() + static_cast<std::ptrdiff_t>(first), tried_.end());
   if (std::ranges::none_of(rows, &RepairTried::accepted)) return;
 
@@ -293,7 +297,7 @@ void RepairLadder::learn_for(const Repair& repair) {
     RoundedWeights weights;
     mean_error_ = mean_errors(subject_of(state_), state_.plan, weights, state_.reference.shapes, those_.learn);
   }
-  if (repair.needs_weight_share) {
+  if (repair.needs_weight_share && !damping_) {  // what is repeated was worth it
     const std::map<std::string, double> others = own_noise(state_, nullptr, /*exact_weights=*/true);
     for (const auto& [layer, noise] : noise_) {
       const auto other = others.find(layer);
@@ -315,7 +319,7 @@ void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
   const std::vector<Repair> repairs = repairs_with(options_.own, plans_scaled(state_.plan), !state_.given.empty());
   const bool by_noise = std::ranges::any_of(accepted, [&](const AcceptedProposal& one) {
     const auto repair = std::ranges::find(repairs, one.repair, &Repair::id);
-    return repair != repairs.end() && (repair->needs_noise || repair->needs_weight_share);
+    return repair != repairs.end() && repair->needs_noise;
   });
   if (by_noise) noise_ = own_noise(state_);
   for (const Repair& repair : repairs) {

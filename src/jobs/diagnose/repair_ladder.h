@@ -85,8 +85,13 @@ struct LadderSamples {
   std::vector<std::size_t> learn, judge;
 };
 
-/// Of `learn` 16 and of `judge` eight, evenly; of fewer than that all.
-LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge);
+/// On how many samples layers are judged: eight, and four where one takes 10^9 multiply-accumulates or more, as each
+/// has many values there. Decided by work, not by time: the same network gives the same answer everywhere.
+std::size_t samples_to_judge(std::int64_t macs_of_a_sample);
+
+/// Of `learn` 16 and of `judge` `most`, evenly; of fewer than that all.
+LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge,
+                             std::size_t most);
 /// Of `count` samples that are not halved: each in turn, eight at most, and of a sequence, which cannot be cut, the
 /// first 64 for both.
 LadderSamples ladder_samples(const Subject& subject, std::size_t count);

@@ -21,6 +21,7 @@
 #include "analysis/some_samples.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
+#include "jobs/search/evidence.h"
 #include "numerics/metrics.h"
 #include "plan/calibrate.h"
 #include "plan/lower_simulated.h"
@@ -35,22 +36,16 @@
 namespace vernier {
 namespace {
 
-/// SQNR of the worst judged output of the rewritten float model against the outputs of the float model. `known`: its
-/// outputs on all of `samples`, where they were run already; null: they are run.
-double nearness_db(const Subject& rewritten, const Reference& reference, const std::vector<std::size_t>& samples,
-                   const OutputStore* known) {
+/// SQNR of the worst judged output of a rewritten float model against the outputs of the float model, `reference`.
+/// `got`: its outputs on `samples`, by their place in it.
+double nearness_db(const Subject& rewritten, const OutputStore& reference, const std::vector<std::size_t>& samples,
+                   const OutputStore& got) {
   std::map<std::string, OutputStats> stats;
-  const auto take = [&](std::size_t sample, const std::vector<Tensor>& got) {
-    const std::vector<Tensor> ref = reference.outputs.get(sample);
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      stats_of(stats, rewritten, rewritten.judged[i]).add_sample(sample, ref[i], got[i]);
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    const std::vector<Tensor> ref = reference.get(samples[k]), own = got.get(k);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      stats_of(stats, rewritten, rewritten.judged[i]).add_sample(samples[k], ref[i], own[i]);
     }
-    return true;
-  };
-  if (known == nullptr) {
-    run_outputs(rewritten, rewritten.model, samples, take);
-  } else {
-    for (const std::size_t sample : samples) take(sample, known->get(sample));
   }
   return db_of(noise_share(stats));
 }
@@ -106,24 +101,24 @@ class NetworkRepair {
         options_(options),
         teacher_(teacher),
         no_rewrites_(std::move(no_rewrites)),
+        to_judge_(samples_to_judge(total_macs(experiment))),
         shares_(shares_of(loaded.subject, teacher.samples())),
         own_(loaded.subject) {
     own_.samples = &teacher.samples();
     if (loaded.calibration) float_run_ = teacher.run(own_, experiment.all_low_plan(), /*for_repairs=*/false);
-    const OutputStore& outputs = loaded.calibration ? float_run_.outputs : experiment.reference.outputs;
-    yardstick_.emplace(own_, outputs, loaded.calibration ? none_ : labels, shares_.halved, enough);
+    yardstick_.emplace(own_, float_outputs(), loaded.calibration ? none_ : labels, shares_.halved, enough);
   }
 
   const Shares& shares() const { return shares_; }
 
   /// What was tried, with what the one half taught.
   std::vector<RepairTried> climb() {
-    const LadderSamples those = shares_.halved ? ladder_samples(shares_.teach, shares_.decide)
+    const LadderSamples those = shares_.halved ? ladder_samples(shares_.teach, shares_.decide, to_judge_)
                                                : ladder_samples(loaded_.subject, shares_.all.size());
     RepairState start = taught_by(shares_.teach);
     const Plan taught_plan = start.plan;
     RepairLadder ladder(
-        std::move(start), teacher_.samples(), those, options_, plan_again(shares_.teach), nearness(),
+        std::move(start), teacher_.samples(), those, options_, plan_again(shares_.teach), nearness(shares_.teach),
         [this](const RepairState& state) {
           RoundedWeights weights;
           return yardstick_->measure({{&state.subject, state.plan, &weights, shares_.decide}});
@@ -151,8 +146,8 @@ class NetworkRepair {
       same.state.reference.shapes = first_.state.reference.shapes;
       return same;
     }
-    RepairLadder ladder(taught_by(samples), teacher_.samples(), ladder_samples(samples, samples), options_,
-                        plan_again(samples), nearness(), {}, no_rewrites_);
+    RepairLadder ladder(taught_by(samples), teacher_.samples(), ladder_samples(samples, samples, to_judge_), options_,
+                        plan_again(samples), nearness(samples), {}, no_rewrites_);
     ladder.repeat(accepted);
     return {std::move(ladder.state()), ladder.accepted(), ladder.rewritten()};
   }
@@ -160,6 +155,14 @@ class NetworkRepair {
  private:
   /// What decides about a repair are the samples that are measured, all of them.
   bool measures_all() const { return !shares_.halved && !loaded_.calibration; }
+  /// Of the float model, on the samples that teach.
+  const OutputStore& float_outputs() const {
+    return loaded_.calibration ? float_run_.outputs : experiment_.reference.outputs;
+  }
+  /// Those of `samples` that a network is taught by.
+  std::vector<std::size_t> lesson(const std::vector<std::size_t>& samples) const {
+    return shares_.halved ? evenly(samples, kMostToTeach) : samples;
+  }
 
   void teach(RepairState& state, const std::vector<std::size_t>& samples) const {
     AssignedFormats unscaled = teacher_.unscaled(state.subject);
@@ -167,7 +170,7 @@ class NetworkRepair {
     state.plan.model_file = experiment_.all_low_plan().model_file;
     state.plan.model_sha256 = experiment_.all_low_plan().model_sha256;
     state.candidates = std::move(unscaled.candidates);
-    const ChosenSamples some(teacher_.samples(), shares_.halved ? evenly(samples, kMostToTeach) : samples);
+    const ChosenSamples some(teacher_.samples(), lesson(samples));
     Subject own = state.subject;
     own.samples = &some;
     state.reference = teacher_.run(own, state.plan, /*for_repairs=*/true);
@@ -189,11 +192,10 @@ class NetworkRepair {
     return [this, samples](RepairState& state) { teach(state, samples); };
   }
 
-  Nearness nearness() const {
-    return [this](const RepairState& state) {
-      // What taught it ran the same samples.
-      const OutputStore* const known = measures_all() ? &state.reference.outputs : nullptr;
-      return nearness_db(state.subject, experiment_.reference, all_samples(state.subject), known);
+  /// By the run that taught the rewritten network, which costs no other one.
+  Nearness nearness(const std::vector<std::size_t>& samples) const {
+    return [this, those = lesson(samples)](const RepairState& state) {
+      return nearness_db(state.subject, float_outputs(), those, state.reference.outputs);
     };
   }
 
@@ -202,6 +204,7 @@ class NetworkRepair {
   const RepairOptions& options_;
   const Teacher& teacher_;
   const std::string no_rewrites_;
+  const std::size_t to_judge_;  // samples, layer by layer
   const Shares shares_;
   Subject own_;          // the float model, on the samples that teach
   Reference float_run_;  // over these, where they are others than those that are measured
@@ -211,9 +214,9 @@ class NetworkRepair {
   TaughtNetwork first_;
 };
 
-/// A repaired network, as all samples that teach taught it, and how it compares.
+/// A repaired network and how it compares. What all samples that teach taught it is there where it was needed for that.
 struct Attempt {
-  TaughtNetwork taught;
+  std::optional<TaughtNetwork> taught;
   std::shared_ptr<CrossFit> halves;
   OutputError error;
 };
@@ -273,20 +276,23 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
                                                : measure_one(subject, experiment.all_low_plan());
   const Shares& shares = repair.shares();
   const auto attempt = [&](const std::vector<AcceptedProposal>& some) {
-    Attempt one{repair.taught(some, shares.all), nullptr, {}};
-    const RepairState& state = one.taught.state;
+    Attempt one;
     if (plain == nullptr) {
+      one.taught = repair.taught(some, shares.all);
       const std::optional<OutputError> known = repair.after(some);
-      one.error = known ? *known : measure_one(state.subject, state.plan);
+      one.error = known ? *known : measure_one(one.taught->state.subject, one.taught->state.plan);
       return one;
     }
-    one.halves = std::make_shared<CrossFit>(std::array{half_of(repair.taught(some, shares.teach), shares.decide),
+    TaughtNetwork first = repair.taught(some, shares.teach);
+    const Plan formats = first.state.plan;  // of the layers, which are the same in both halves
+    one.halves = std::make_shared<CrossFit>(std::array{half_of(std::move(first), shares.decide),
                                                        half_of(repair.taught(some, shares.decide), shares.teach)});
-    one.error = yardstick.measure(one.halves->networks(state.subject, state.plan));
+    one.error = yardstick.measure(one.halves->networks(subject, formats));
     return one;
   };
 
-  Attempt all = attempt(accepted);
+  std::vector<AcceptedProposal> stays = accepted;
+  Attempt all = attempt(stays);
   const bool finite_again = makes_finite(repaired.tried);
   AgreementChange classes = agreement_change(before.moved, all.error.moved);
   const std::string why = classes.costs()
@@ -307,17 +313,19 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     }
     take_back_others(good, repaired.tried, why + ": " + (good.empty() ? "nothing was changed" : "undone"));
     if (good.empty()) return repaired;
-    all = attempt(good);
+    stays = std::move(good);
+    all = attempt(stays);
     classes = agreement_change(before.moved, all.error.moved);
     if (!gains(before, all.error, finite_again)) {
       take_back(repaired.tried, why + ": nothing was changed");
       return repaired;
     }
   }
-  take_back_others(all.taught.accepted, repaired.tried, "all samples together do not need it");
+  if (!all.taught) all.taught = repair.taught(stays, shares.all);
+  take_back_others(all.taught->accepted, repaired.tried, "all samples together do not need it");
   repaired.changed = true;
-  repaired.rewritten = all.taught.rewritten;
-  repaired.state = std::move(all.taught.state);
+  repaired.rewritten = all.taught->rewritten;
+  repaired.state = std::move(all.taught->state);
   repaired.halves = std::move(all.halves);
   repaired.notes.push_back(
       {"repairs-together",

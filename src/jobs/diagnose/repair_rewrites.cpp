@@ -31,6 +31,26 @@ std::set<std::string> not_finite(const std::map<std::string, double>& noise) {
   return layers;
 }
 
+/// Noise of layers where some of `proposals` stay, `after` being with all and `before` with none of them. A layer's own
+/// error is on exact inputs, so that it hangs on its own proposal alone. nullopt: some layer has part in two of them.
+std::optional<std::map<std::string, double>> noise_with_some(const std::vector<Proposal>& proposals,
+                                                             const std::vector<const Proposal*>& accepted,
+                                                             const std::map<std::string, double>& before,
+                                                             std::map<std::string, double> after) {
+  std::set<std::string> seen;
+  for (const Proposal& proposal : proposals) {
+    const bool stays = std::ranges::find(accepted, &proposal) != accepted.end();
+    for (const std::string& layer : proposal.layers) {
+      if (!seen.insert(layer).second) return std::nullopt;
+      const auto was = before.find(layer);
+      if (stays || !after.contains(layer)) continue;
+      if (was == before.end()) return std::nullopt;
+      after[layer] = was->second;
+    }
+  }
+  return after;
+}
+
 }  // namespace
 
 double RepairLadder::output_noise_without(RepairState& state, const std::set<std::string>& layers) {
@@ -134,10 +154,12 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
   }
   if (!accepted.empty() && accepted.size() < chosen.size()) {
     rewrite(raised, accepted, trial);
-    noise = own_noise(trial);
+    // A rewrite for a scaled format changes the grids of the layers that it names, and of no others.
+    std::optional<std::map<std::string, double>> known;
+    if (repair.scaled) known = noise_with_some(proposals, accepted, noise_, noise);
+    noise = known ? std::move(*known) : own_noise(trial);
   }
   const double wanted_db = neutral_db_of(accepted);
-  // A run over all samples, which what helps nothing is not worth.
   std::optional<double> neutral_db;
   if (!accepted.empty()) neutral_db = nearness_(trial);
   const bool neutral = neutral_db && *neutral_db >= wanted_db;

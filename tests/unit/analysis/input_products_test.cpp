@@ -54,7 +54,22 @@ void expect_near(const InputProducts& got, const InputProducts& wanted) {
 InputProducts measure(const std::string& graph, const NamedTensors& weights, const Samples& samples) {
   const Subject subject = subject_of(model_of(graph, weights), samples);
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
-  return input_products(subject, {"layer"}, reference.shapes, all_samples(subject)).at("layer");
+  return input_products(subject, {"layer"}, reference.shapes, {all_samples(subject)}).at("layer").front();
+}
+
+TEST(InputProducts, OfPartsAreThoseOfTheirSamples) {
+  const auto sample = [](float value) {
+    return Sample{{"x", Tensor::of({1, 2}, std::vector<float>{value, 2 * value})}};
+  };
+  const Samples samples({sample(1), sample(3), sample(2)});
+  const Subject subject = subject_of(model_of("g (float[1,2] x) => (float[1,1] y) { [layer] y = MatMul(x, w) }",
+                                              {{"w", Tensor::of({2, 1}, std::vector<float>{1, 1})}}),
+                                     samples);
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
+  const auto parts = input_products(subject, {"layer"}, reference.shapes, {{0, 2}, {1}}).at("layer");
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].sums, (std::vector<float>{5, 10, 10, 20}));
+  EXPECT_EQ(parts[1].sums, (std::vector<float>{9, 18, 18, 36}));
 }
 
 TEST(InputProducts, OfAConvArePatchesWithTheirPadding) {

@@ -40,13 +40,13 @@ TEST(BiasCorrection, NeedsABias) {
 }
 
 TEST(BiasCorrection, FindsTheBiasOfAnAddBehindAMatMul) {
-  const auto proposal = [](const std::string& graph, const std::vector<std::string>& low, int round = 0) {
+  const auto proposal = [](const std::string& graph, const std::vector<std::string>& low) {
     Bench bench(parsed(graph, {{"w", zeros({8, 2})}}), Format::Int8);
     for (PlannedLayer& layer : bench.plan.layers) {
       if (std::ranges::find(low, layer.name) == low.end()) layer.format = Format::Float32;
     }
     bench.mean_error["mm"] = {{0.25, -0.5}, {}};
-    const auto proposals = correct_biases(bench.network(), round);
+    const auto proposals = correct_biases(bench.network(), 0);
     return proposals.empty() ? Proposal{} : proposals.front();
   };
   const std::string added =
@@ -55,7 +55,6 @@ TEST(BiasCorrection, FindsTheBiasOfAnAddBehindAMatMul) {
   EXPECT_EQ(found.constants.at("b").values, (std::vector<float>{0.75F, 2.5F}));
   EXPECT_EQ(found.constants.at("b").layer, "mm") << "kept in float32, it takes the bias as it was";
   EXPECT_TRUE(found.by_output) << "the layer's own error ends before the Add";
-  EXPECT_TRUE(proposal(added, {"mm"}, 1).layers.empty()) << "nothing says what the first round left";
   EXPECT_NE(proposal(added, {"mm", "add"}).why_not, "") << "an Add in INT8 rounds its bias to a grid of its own";
   EXPECT_NE(proposal("g (float[1,8] x) => (float[1,2] y, float[1,2] z) <float[2] b = {1, 2}> { [mm] a = MatMul(x, w)\n"
                      " [add] y = Add(b, a)\n [other] z = Relu(a) }",

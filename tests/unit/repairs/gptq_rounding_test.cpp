@@ -170,6 +170,19 @@ TEST(GptqRounding, RoundsWhatIsWorthItsWorkFirst) {
   }
 }
 
+TEST(GptqRounding, RoundsAgainWhatWasAcceptedWithoutAskingForItsShare) {
+  Bench bench(one_matmul(waves()), Format::Int4);
+  bench.measured["mm"] = {correlated(16)};
+  const std::map<std::string, double> damping{{"mm", 0.01}}, damage{{"mm", 1}};
+  Network network = bench.network();
+  network.damping = &damping;
+  network.damage = &damage;
+  const auto proposals = gptq_rounding(network, 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "");
+  EXPECT_TRUE(proposals[0].constants.contains("w"));
+}
+
 TEST(GptqRounding, RefusesWhatItCannotHelp) {
   const auto reason = [](Bench& bench) { return gptq_rounding(bench.network(), 0).at(0).why_not; };
   Bench exact(one_matmul(waves()), Format::Int8);

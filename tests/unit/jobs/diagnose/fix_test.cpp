@@ -40,6 +40,12 @@ OutputError output_error(double noise, std::vector<double> log_noise = {}, std::
   return error;
 }
 
+TEST(RepairLadder, JudgesLayersOfALargeNetworkOnFewerSamples) {
+  EXPECT_EQ(samples_to_judge(300'000'000), 8U);
+  EXPECT_EQ(samples_to_judge(4'000'000'000), 4U);
+  EXPECT_EQ(ladder_samples({0, 1}, {2, 3, 4, 5, 6, 7}, 4).judge, (std::vector<std::size_t>{2, 3, 5, 6}));
+}
+
 TEST(RepairLadder, AGainHasToBeBeyondNoiseOnSamplesThatTaughtNothing) {
   const OutputError before = output_error(0.1, {-6, -5, -7, -6});
   EXPECT_TRUE(better(before, output_error(0.09, {-6.5, -5.4, -7.6, -6.4}))) << "every sample gains";

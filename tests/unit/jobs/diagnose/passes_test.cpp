@@ -146,6 +146,19 @@ TEST(Passes, OfRepairsAreNoneOnceTheRequirementIsMet) {
   })) << "fix() is asked for all that helps";
 }
 
+TEST(Passes, OfABiasCorrectionAreThoseOfOneRound) {
+  const NetFiles files = one_channel_too_large();
+  FixOptions options{files.diagnose_options({Format::Int8}), {{"bias-correction"}, {}}};
+  std::size_t runs = 0;
+  JobSinks sinks;
+  sinks.progress = [&](const std::string& phase, std::size_t done, std::size_t) {
+    runs += phase == "mean error" && done == 1 ? 1 : 0;
+  };
+  const DiagnoseReport report = fix(options, sinks);
+  EXPECT_FALSE(report.explanation.value().repairs.empty());
+  EXPECT_EQ(runs, 1U);
+}
+
 TEST(Passes, OfPicturesAreThoseOfAQuarterOfTheSamples) {
   const NetFiles files;
   const DiagnoseReport report = diagnose(files.diagnose_options({Format::Int8}));
