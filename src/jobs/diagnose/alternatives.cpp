@@ -148,18 +148,22 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
   return row;
 }
 
-/// vernier fix takes repairs back with which more would be kept than without; here that search is `keep`.
-void repairs_or_keep(const Alternative& keep, Alternative& fix) {
-  if (!meets(keep) || fix.end == AlternativeEnd::NotMeasured || (meets(fix) && fix.cost <= keep.cost)) return;
-  const double seconds = fix.seconds;
-  fix = keep;
+Alternative without_repairs(const Alternative& keep, double seconds) {
+  Alternative fix = keep;
   fix.change = "fix";
   fix.repairs = 0;
   fix.seconds = seconds;
+  return fix;
 }
 
-Alternative measure(const Candidate& candidate, const DiagnoseAgain& again, const RepairOptions& repairs,
-                    const JobSinks& sinks) {
+/// vernier fix takes repairs back with which more would be kept than without; here that search is `keep`.
+void repairs_or_keep(const Alternative& keep, Alternative& fix) {
+  if (!meets(keep) || fix.end == AlternativeEnd::NotMeasured || (meets(fix) && fix.cost <= keep.cost)) return;
+  fix = without_repairs(keep, fix.seconds);
+}
+
+Alternative measure(const Candidate& candidate, const Alternative& keep, const DiagnoseAgain& again,
+                    const RepairOptions& repairs, const JobSinks& sinks) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   JobSinks quiet;
@@ -173,7 +177,8 @@ Alternative measure(const Candidate& candidate, const DiagnoseAgain& again, cons
     return row;
   }
   try {
-    row = row_of(candidate.change, again(candidate.options, candidate.repairs ? &repairs : nullptr, quiet));
+    const std::optional<DiagnoseReport> found = again(candidate.options, candidate.repairs ? &repairs : nullptr, quiet);
+    row = found ? row_of(candidate.change, *found) : without_repairs(keep, 0);
   } catch (const Error& error) {
     row.why = error.what();
   }
@@ -248,7 +253,7 @@ std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, co
       continue;
     }
     if (!others[i].repairs) limit_trials(others[i].options.search, trials_of_other, kLeastForOther);
-    rows.push_back(measure(others[i], again, repairs, sinks));
+    rows.push_back(measure(others[i], rows.front(), again, repairs, sinks));
     if (others[i].repairs) repairs_or_keep(rows.front(), rows.back());
   }
   if (sinks.progress) sinks.progress("options", others.size(), others.size());

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "vernier/diagnose.h"
@@ -15,9 +16,10 @@
 
 namespace vernier {
 
-/// A diagnosis that writes nothing; with `repairs` unless that is null.
+/// A diagnosis that writes nothing; with `repairs` unless that is null. nullopt: it ended early, as its answer would be
+/// that without repairs, which costs no more.
 using DiagnoseAgain =
-    std::function<DiagnoseReport(const DiagnoseOptions&, const RepairOptions* repairs, const JobSinks&)>;
+    std::function<std::optional<DiagnoseReport>(const DiagnoseOptions&, const RepairOptions* repairs, const JobSinks&)>;
 
 /// What was found first, then up to options.alternatives others: the repairs first, then another engine's placement,
 /// then another format. These others are left out where the repaired network becomes the answer. Empty where nothing

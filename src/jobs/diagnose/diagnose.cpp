@@ -94,10 +94,12 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, cons
       repairs_(repairs),
       is_option_(true),
       found_first_(&other.evidence_),
+      cost_to_beat_(repairs != nullptr && met(other.report_) ? std::optional(other.report_.kept->cost) : std::nullopt),
       proven_(options.precision.target == other.options_.precision.target &&
                       options.precision.low == other.options_.precision.low
                   ? &other.report_.reference
                   : nullptr),
+      taught_first_(repairs != nullptr ? other.halves_ : nullptr),
       sinks_(sinks),
       watch_(report_.phases),
       sources_(other.sources_, sinks),
@@ -150,6 +152,7 @@ DiagnoseReport Diagnosis::run() {
         optional_step("causes", [&] { causes(); });
       }
       step("repairs", [&] { repair(); });
+      if ((no_cheaper_ = repairs_lead_nowhere())) return ended_early();
     }
     // Near the limit the file may miss after all: then the search asks for them.
     const bool searches_nothing = repairs_ == nullptr || is_option_ ? nothing_needed(/*most_damage=*/1) : needless;
@@ -162,6 +165,7 @@ DiagnoseReport Diagnosis::run() {
     if (!needs_explanation(*experiment_, report_.layers, missed)) steps_.expect("causes", 0.1);
     if (searches()) {
       search();
+      if (no_cheaper_) return ended_early();
       search_without_repairs();
     } else {
       optional_step("curve", [&] { curve(); });
@@ -387,7 +391,7 @@ void Diagnosis::calibrate() {
   measured_->begin(report_.data_sha256);
   teacher_.emplace(loaded_, precision_, ranges_->cached() ? &*ranges_->cached() : nullptr, typed_source_);
   if (!cross_fits()) return;
-  halves_ = std::make_shared<CrossFit>(*teacher_, subject());
+  halves_ = taught_first_ != nullptr ? taught_first_ : std::make_shared<CrossFit>(*teacher_, subject());
   judge_on_unseen();
   report_.cross_fit = true;
 }

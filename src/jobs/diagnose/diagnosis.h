@@ -135,6 +135,10 @@ class Diagnosis {
     }
   }
   void write_answer_first();
+  /// Without any the network, and the answer, is the one that is there.
+  bool repairs_lead_nowhere() const { return cost_to_beat_ && !report_.repaired && !sinks_.is_interrupted(); }
+  /// Of an option whose answer would be no cheaper than the one that is there.
+  DiagnoseReport ended_early();
   DiagnosisInterrupted ended_by(const Error& error);
   void say_interrupted();
 
@@ -305,8 +309,11 @@ class Diagnosis {
   const bool explains_;
   const RepairOptions* const repairs_;
   const bool is_option_ = false;
-  const Evidence* const found_first_ = nullptr;  // of an option: that of the network as it was asked for
-  const RunFigures* const proven_ = nullptr;     // of an option that is prepared as that was: RunFigures of it
+  const Evidence* const found_first_ = nullptr;   // of an option: that of the network as it was asked for
+  const std::optional<double> cost_to_beat_;      // of an option that repairs: what is kept without, if that meets
+  bool no_cheaper_ = false;                       // it cannot be beaten: the option ends
+  const RunFigures* const proven_ = nullptr;      // of an option that is prepared as that was: RunFigures of it
+  const std::shared_ptr<CrossFit> taught_first_;  // of an option that repairs: the halves of the network as it is
   const JobSinks& sinks_;
   DiagnoseReport report_;
   Stopwatch watch_;

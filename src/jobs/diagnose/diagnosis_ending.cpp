@@ -19,6 +19,13 @@ void Diagnosis::write_answer_first() {
   writing([&] { write_record(so_far, options_.output); });
 }
 
+DiagnoseReport Diagnosis::ended_early() {
+  measured_->keep();
+  watch_.stop();
+  if (loaded_.partial) loaded_.partial->done();
+  return report_;
+}
+
 /// What was measured by then is not lost: on disk, unless it is the disk that ends the job, and with the error.
 DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
   watch_.stop();

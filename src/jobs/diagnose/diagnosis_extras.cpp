@@ -93,9 +93,11 @@ void Diagnosis::compile() {
 void Diagnosis::alternatives() {
   report_.alternatives = measure_alternatives(
       options_, report_,
-      [&](const DiagnoseOptions& options, const RepairOptions* repairs, const JobSinks& sinks) {
+      [&](const DiagnoseOptions& options, const RepairOptions* repairs,
+          const JobSinks& sinks) -> std::optional<DiagnoseReport> {
         Diagnosis other(options, sinks, repairs, *this);
         DiagnoseReport found = other.run();
+        if (other.no_cheaper_) return std::nullopt;
         if (repairs != nullptr && met(found)) better_ = other.repaired_answer();
         return found;
       },

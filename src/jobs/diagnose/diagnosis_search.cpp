@@ -184,6 +184,7 @@ void Diagnosis::search(const std::string& journal_suffix) {
   const std::optional<LayerTimes> times = times_of_layers();
   const auto start = std::chrono::steady_clock::now();
   report_.kept = search_once(limits, times ? &*times : nullptr);
+  if (no_cheaper_) return;
   if (const TrialsOn there = where_trials_tell_more(*report_.kept); there != trials_on_) {
     const KeptSetReport simulated = *report_.kept;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
@@ -248,6 +249,8 @@ KeptSetReport Diagnosis::search_once(const SearchOptions& limits, const LayerTim
   // Simulated trials under a smaller limit lead nowhere where a kernel does something else: trials there do.
   const bool can_move = trials_on_ == TrialsOn::Simulation && !limits.check && request.rungs.empty();
   request.confirm = [&](const KeptSetReport& found) {
+    no_cheaper_ = cost_to_beat_ && found.cost > *cost_to_beat_;  // less allowance keeps no less
+    if (no_cheaper_) return std::numeric_limits<double>::quiet_NaN();
     const Confirmed confirmed = confirm(found);
     const bool far = can_move && runtime_misses() && confirmed.damage > kMostRoom * confirmed.simulated;
     return far ? std::numeric_limits<double>::quiet_NaN() : confirmed.damage;

@@ -133,7 +133,7 @@ TEST(Options, AreLeftOutWhereTheRepairedNetworkIsTheAnswer) {
   std::size_t others = 0;
   const auto again = [&](const DiagnoseOptions&, const RepairOptions* repairs, const JobSinks&) {
     others += repairs == nullptr ? 1 : 0;
-    return repairs != nullptr ? repaired : found;
+    return std::optional(repairs != nullptr ? repaired : found);
   };
   std::vector<Alternative> rows = measure_alternatives(options, found, again, {});
   ASSERT_EQ(rows.size(), 5U);
@@ -146,6 +146,28 @@ TEST(Options, AreLeftOutWhereTheRepairedNetworkIsTheAnswer) {
   repaired.final_figures = RunFigures{{output("scores", 30, 0.5)}, true, 0.5};
   rows = measure_alternatives(options, found, again, {});
   EXPECT_EQ(others, 3U) << "it changes classes, so that it cannot become the answer";
+}
+
+TEST(Options, OfRepairsThatEndedEarlyAreTheAnswerWithoutThem) {
+  DiagnoseReport found = with(output("scores", 30, 1.0), output("boxes", 30));
+  found.alternatives.clear();
+  found.samples = 4;
+  found.kept->layers = {"conv", "fc"};
+  found.kept->cost = 2;
+  found.kept->end = SearchEnd::Certified;
+  found.final_figures = RunFigures{{output("scores", 30, 1.0)}, true, 0.5};
+  DiagnoseOptions options;
+  options.precision.low = {Format::Int8};
+  options.alternatives = 1;
+  const auto again = [](const DiagnoseOptions&, const RepairOptions*, const JobSinks&) {
+    return std::optional<DiagnoseReport>();
+  };
+  const std::vector<Alternative> rows = measure_alternatives(options, found, again, {});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].change, "fix");
+  EXPECT_EQ(rows[1].end, AlternativeEnd::Met);
+  EXPECT_EQ(rows[1].kept, 2U);
+  EXPECT_EQ(rows[1].repairs, 0U);
 }
 
 TEST(Options, TakeAtMostThreeTimesTheEvaluationsOfTheSearch) {
