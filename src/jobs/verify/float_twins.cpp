@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/moved_constant.h"
 #include "base/text.h"
-#include "jobs/verify/moved_constant.h"
 #include "jobs/verify/product_twins.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"

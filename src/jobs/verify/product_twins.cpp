@@ -4,19 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
 #include <set>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "analysis/axis_moves.h"
-#include "jobs/verify/moved_constant.h"
+#include "analysis/moved_constant.h"
+#include "analysis/products.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "plan/round_node.h"
@@ -27,152 +25,10 @@ namespace {
 
 using Types = std::optional<std::map<std::string, ValueType>>;
 
-/// A product with a constant, which is read as the matrix [rows, columns]: a row for each output.
-struct Product {
-  const onnx::NodeProto* node = nullptr;
-  MovedConstant weight;
-  std::size_t rows = 0, columns = 0;
-  std::int64_t group = 1;
-  bool by_columns = false;  // the constant is read as [columns, rows]
-  bool normalized = false;  // a BatchNormalization follows: its factors are not in the weight
-  std::optional<MovedConstant> bias{};
-
-  std::size_t place(std::size_t row, std::size_t column) const {
-    const std::size_t read = by_columns ? column * rows + row : row * columns + column;
-    return weight.places.empty() ? read : weight.places[read];
-  }
-};
-
 /// Rows of a product of the float model.
 struct Rows {
   const Product* product = nullptr;
   std::size_t first = 0, count = 0;
-};
-
-/// The products of one model whose weights are constants.
-class Products {
- public:
-  Products(const Model& model, Types& types) : model_(model), types_(types), made_(makers_in(model)) {
-    for (const onnx::NodeProto& node : model.proto.graph().node()) {
-      for (const std::string& input : node.input()) readers_[input].push_back(&node);
-    }
-  }
-
-  std::vector<Product> all() const {
-    std::vector<Product> found;
-    for (const onnx::NodeProto& node : model_.proto.graph().node()) {
-      if (auto product = product_of(node)) found.push_back(*std::move(product));
-    }
-    return found;
-  }
-
- private:
-  std::optional<Product> product_of(const onnx::NodeProto& node) const {
-    const bool gemm = is_onnx(node, "Gemm"), convolves = is_onnx(node, "Conv");
-    if ((!gemm && !convolves && !is_onnx(node, "MatMul")) || node.input_size() < 2) return std::nullopt;
-    if (gemm && (attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1)) return std::nullopt;
-    auto weight = moved_constant(model_, made_, node.input(1), types_);
-    if (!weight || (convolves ? weight->shape.size() < 3 : weight->shape.size() != 2)) return std::nullopt;
-    Product product;
-    product.node = &node;
-    product.by_columns = !convolves && (!gemm || attribute_int(node, "transB", 0) == 0);
-    product.rows = static_cast<std::size_t>(weight->shape[product.by_columns ? 1 : 0]);
-    const auto count = static_cast<std::size_t>(element_count(weight->shape));
-    if (product.rows == 0 || count == 0) return std::nullopt;
-    product.columns = count / product.rows;
-    product.group = convolves ? attribute_int(node, "group", 1) : 1;
-    product.weight = *std::move(weight);
-    add_bias(product);
-    return product;
-  }
-
-  /// The first node behind a product that does more than round or move its values, if it alone reads them.
-  const onnx::NodeProto* behind(std::string tensor) const {
-    while (true) {
-      const auto readers = readers_.find(tensor);
-      if (readers == readers_.end() || readers->second.size() != 1) return nullptr;
-      const onnx::NodeProto& reader = *readers->second.front();
-      const bool passes = reader.domain() == kDomain || reshapes(reader) || is_onnx(reader, "Identity") ||
-                          is_onnx(reader, "Cast") || is_onnx(reader, "Transpose");
-      if (!passes || reader.input(0) != tensor) return &reader;
-      tensor = reader.output(0);
-    }
-  }
-
-  /// Its own bias, or that of an Add behind it.
-  void add_bias(Product& product) const {
-    const onnx::NodeProto& node = *product.node;
-    const onnx::NodeProto* next = behind(node.output(0));
-    std::vector<std::string> added;
-    if (node.input_size() > 2) {
-      added = {node.input(2)};
-    } else if (next != nullptr && is_onnx(*next, "Add")) {
-      added.assign(next->input().begin(), next->input().end());
-      next = behind(next->output(0));
-    }
-    product.normalized = next != nullptr && next->op_type() == "BatchNormalization";
-    for (const std::string& tensor : added) {
-      auto bias = moved_constant(model_, made_, tensor, types_);
-      if (!bias || static_cast<std::size_t>(element_count(bias->shape)) != product.rows) continue;
-      product.bias = *std::move(bias);
-      return;
-    }
-  }
-
-  const Model& model_;
-  Types& types_;
-  const Makers made_;
-  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
-};
-
-/// A few values of each of a few rows, at places that depend on the size alone.
-class Sketch {
- public:
-  Sketch(const Product& product, const Tensor& constant, std::size_t first, std::size_t rows) {
-    constexpr std::size_t kMostRows = 32, kMostColumns = 128;
-    const std::size_t some = std::min(rows, kMostRows), of_each = std::min(product.columns, kMostColumns);
-    for (std::size_t r = 0; r < some; ++r) {
-      const std::size_t row = first + r * rows / some;
-      for (std::size_t c = 0; c < of_each; ++c) {
-        values_.push_back(constant.floats()[product.place(row, c * product.columns / of_each)]);
-      }
-    }
-    // Rows that are too short to tell anything by themselves.
-    constexpr std::size_t kShort = 8;
-    width_ = of_each < kShort ? values_.size() : of_each;
-  }
-
-  /// The median over rows of how far one is the other times a factor, with a shift: 0 to 1.
-  double likeness(const Sketch& other) const {
-    if (values_.size() != other.values_.size() || width_ == 0) return 0;
-    std::vector<double> of_rows;
-    for (std::size_t start = 0; start + width_ <= values_.size(); start += width_) {
-      of_rows.push_back(
-          correlation(std::span(values_).subspan(start, width_), std::span(other.values_).subspan(start, width_)));
-    }
-    const auto middle = of_rows.begin() + static_cast<std::ptrdiff_t>(of_rows.size() / 2);
-    std::ranges::nth_element(of_rows, middle);
-    return *middle;
-  }
-
- private:
-  static double correlation(std::span<const float> a, std::span<const float> b) {
-    const auto count = static_cast<double>(a.size());
-    double sum_a = 0, sum_b = 0, squares_a = 0, squares_b = 0, products = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
-      sum_a += x;
-      sum_b += y;
-      squares_a += x * x;
-      squares_b += y * y;
-      products += x * y;
-    }
-    const double spread = (squares_a - sum_a * sum_a / count) * (squares_b - sum_b * sum_b / count);
-    return spread > 0 ? std::abs(products - sum_a * sum_b / count) / std::sqrt(spread) : 0;
-  }
-
-  std::vector<float> values_;
-  std::size_t width_ = 0;
 };
 
 class Pairing {
@@ -183,8 +39,8 @@ class Pairing {
         simulated_(simulated),
         places_(places),
         weights_(weights),
-        refs_(Products(float_model, ref_types_).all()),
-        lows_(Products(simulated, types).all()) {
+        refs_(products_in(float_model, ref_types_)),
+        lows_(products_in(simulated, types)) {
     std::set<std::string> known;
     for (const auto& [constant, weight] : weights.found) known.insert(weight.name);
     for (const Product& ref : refs_) (known.contains(ref.weight.name) ? known_ : free_).push_back(&ref);
@@ -194,29 +50,27 @@ class Pairing {
   }
 
   void run() {
-    pair_alike(free_, kAlike);
-    pair_alike(known_, kSurelyAlike);  // two products of the file may share what is one constant of the float model
+    pair_alike(free_, kAlikeWeights);
+    pair_alike(known_,
+               kSurelyAlikeWeights);  // two products of the file may share what is one constant of the float model
     std::erase_if(open_, [&](const Product* low) { return pair_parts(*low); });
     pair_last_ones();
   }
 
  private:
-  // Of unlike rows the median lies below 0.3; quantization to four bits leaves 0.95.
-  static constexpr double kAlike = 0.6, kSurelyAlike = 0.9;
-
   static auto size_of(const Product& product) {
     return std::tuple(product.rows, product.columns, product.group, product.normalized);
   }
 
-  Sketch sketch(const Model& model, const Product& product, std::size_t first, std::size_t rows) const {
+  WeightSketch sketch(const Model& model, const Product& product, std::size_t first, std::size_t rows) const {
     return {product, initializer(model, product.weight.name).value(), first, rows};
   }
 
   void pair_alike(std::vector<const Product*>& refs, double least) {
     std::vector<std::tuple<double, const Product*, const Product*>> alike;
-    std::map<const Product*, Sketch> sketches;
+    std::map<const Product*, WeightSketch> sketches;
     for (const Product* low : open_) {
-      const Sketch of_low = sketch(simulated_, *low, 0, low->rows);
+      const WeightSketch of_low = sketch(simulated_, *low, 0, low->rows);
       for (const Product* ref : refs) {
         if (size_of(*ref) != size_of(*low)) continue;
         auto known = sketches.find(ref);
@@ -244,14 +98,14 @@ class Pairing {
     std::vector<Rows> parts;
     for (std::size_t row = 0; row < low.rows;) {
       Rows best;
-      double most = kAlike;
+      double most = kAlikeWeights;
       for (const Product* ref : free_) {
         if (ref->columns != low.columns || ref->group != 1 || low.group != 1 || ref->rows == low.rows) continue;
         if (ref->normalized != low.normalized) continue;
         const bool packed = ref->rows < low.rows;
         if (packed ? row + ref->rows > low.rows : row > 0) continue;
         const std::size_t count = packed ? ref->rows : low.rows;
-        const Sketch of_low = sketch(simulated_, low, row, count);
+        const WeightSketch of_low = sketch(simulated_, low, row, count);
         const Tensor wanted = initializer(float_model_, ref->weight.name).value();
         for (std::size_t first = 0; first + count <= ref->rows; first += count) {
           const double likeness = of_low.likeness({*ref, wanted, first, count});

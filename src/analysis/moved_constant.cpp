@@ -1,4 +1,4 @@
-#include "jobs/verify/moved_constant.h"
+#include "analysis/moved_constant.h"
 
 #include <algorithm>
 #include <cstdint>
