@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,24 +21,12 @@
 namespace vernier {
 namespace {
 
-/// tanh(x) is erf(x / sqrt(2)) to 21 dB, and x + 0.0447 x^3 of a GELU is x to 23.
-constexpr double kAgreesDb = 25;
 constexpr double kMostDb = 40;  // of a pair that agrees: higher values are not more certain
 constexpr int kMostSessions = 32;
-/// What computes a tensor whose readers get the float model's values.
-constexpr const char* kOwn = "/own";
 
 bool is_float(const std::map<std::string, ValueType>& types, const std::string& tensor) {
   const auto type = types.find(tensor);
   return type != types.end() && type->second.dtype == Dtype::Float32;
-}
-
-double agreement_db(const Tensor& ref, const Tensor& low) {
-  constexpr double kNot = -1000;
-  if (ref.shape() != low.shape() || ref.dtype() != Dtype::Float32 || low.dtype() != Dtype::Float32) return kNot;
-  ErrorStats error;
-  accumulate_error(ref.floats(), low.floats(), error);
-  return error.ref_energy > 0 ? sqnr_db(error) : kNot;
 }
 
 /// Of few values, spread over tensors of one shape: whether it pays to look at all.
@@ -74,14 +61,32 @@ Model with_shapes_of(const Subject& subject) {
 
 }  // namespace
 
+double agreement_db(const Tensor& ref, const Tensor& low) {
+  constexpr double kNot = -1000;
+  if (ref.shape() != low.shape() || ref.dtype() != Dtype::Float32 || low.dtype() != Dtype::Float32) return kNot;
+  ErrorStats error;
+  accumulate_error(ref.floats(), low.floats(), error);
+  return error.ref_energy > 0 ? sqnr_db(error) : kNot;
+}
+
 ValueMatches::ValueMatches(const Subject& subject, const SimulatedGraph& graph)
     : subject_(subject),
       graph_(graph),
       ref_types_(infer_types(with_shapes_of(subject))),
-      low_types_(infer_simulated_types(graph.model())) {
+      low_types_(infer_simulated_types(graph.model())),
+      ref_made_(makers_in(subject.model)) {
   for (const Layer& layer : subject.layers) {
     if (!layer.graph.empty()) continue;
     for (const std::string& output : layer.outputs) layers_.emplace(output, &layer);
+  }
+  for (const onnx::NodeProto& node : graph.model().proto.graph().node()) {
+    if (is_transparent(node)) continue;
+    for (const std::string& input : node.input()) low_readers_[graph.base_of(input)].push_back(&node);
+  }
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+    for (const std::string& input : node.input()) {
+      std::ranges::copy(node.output(), std::back_inserter(ref_readers_[input]));
+    }
   }
 }
 
@@ -97,7 +102,6 @@ bool ValueMatches::fits() const {
 }
 
 ValueMatches::Values ValueMatches::values_in(const Model& model, const std::vector<std::string>& tensors) {
-  ++sessions_;
   Values values;
   const FewSamples first(subject_, 1);
   Subject alone = subject_;
@@ -123,13 +127,10 @@ const ValueMatches::Values& ValueMatches::of_float_model() {
 }
 
 /// The file with the float model's values for readers of what `pairs` matches.
-Model ValueMatches::on_float_values(const std::vector<Match>& pairs) {
+Model ValueMatches::on_float_values(const std::vector<Match>& pairs) const {
   std::map<std::string, const Tensor*> given;
   for (const Match& match : pairs) {
-    const auto value = of_float_model().find(match.ref);
-    const auto shape = low_shapes_.find(match.low);
-    if (value == refs_.end() || shape == low_shapes_.end() || value->second.shape() != shape->second) continue;
-    given.emplace(match.low, &value->second);
+    if (may_stand_for(match.ref, match.low)) given.emplace(match.low, &refs_.at(match.ref));
   }
   Model model = graph_.model();
   model.index.reset();
@@ -144,16 +145,33 @@ Model ValueMatches::on_float_values(const std::vector<Match>& pairs) {
   return model;
 }
 
-void ValueMatches::add_alike(LayerMatches& matches) {
-  std::set<std::string> known_refs, known_lows;
-  for (const Match& match : matches.pairs) {
-    known_refs.insert(match.ref);
-    known_lows.insert(match.low);
+bool ValueMatches::may_stand_for(const std::string& ref, const std::string& low) const {
+  const auto value = refs_.find(ref);
+  const auto shape = low_shapes_.find(low);
+  return value != refs_.end() && shape != low_shapes_.end() && value->second.shape() == shape->second;
+}
+
+void ValueMatches::add(LayerMatches& matches, const std::string& ref, const std::string& low) const {
+  const Layer& layer = *layers_.at(ref);
+  matches.add({ref, low}, layer);
+  if (std::erase_if(matches.missing, [&](const MissingLayer& one) { return one.layer == layer.name; }) > 0) {
+    ++matches.by_structure;
   }
+}
+
+ValueMatches::Known::Known(const LayerMatches& matches) {
+  for (const Match& match : matches.pairs) {
+    refs.insert(match.ref);
+    lows.insert(match.low);
+  }
+}
+
+void ValueMatches::add_alike(LayerMatches& matches) {
+  Known known(matches);
   std::map<Shape, std::vector<std::pair<std::string, const Tensor*>>> open;
   for (const Layer& layer : subject_.layers) {
     for (const std::string& output : layer.outputs) {
-      const auto value = known_refs.contains(output) || !layer.graph.empty() ? refs_.end() : refs_.find(output);
+      const auto value = known.refs.contains(output) || !layer.graph.empty() ? refs_.end() : refs_.find(output);
       if (value != refs_.end()) open[value->second.shape()].emplace_back(output, &value->second);
     }
   }
@@ -167,6 +185,7 @@ void ValueMatches::add_alike(LayerMatches& matches) {
   std::vector<std::string> some;
   const auto look = [&] {
     if (some.empty()) return;
+    ++sessions_;
     const Values lows = values_in(model, some);
     for (const std::string& low : some) {
       const Tensor& value = lows.at(low);
@@ -180,7 +199,7 @@ void ValueMatches::add_alike(LayerMatches& matches) {
   };
   for (const onnx::NodeProto& node : graph_.model().proto.graph().node()) {
     for (const std::string& output : node.output()) {
-      if (output.ends_with("/unrounded") || known_lows.contains(output) || !is_float(low_types_, output)) continue;
+      if (output.ends_with("/unrounded") || known.lows.contains(output) || !is_float(low_types_, output)) continue;
       some.push_back(output);
       if (some.size() == kAtOnce) look();
     }
@@ -200,78 +219,22 @@ void ValueMatches::add_alike(LayerMatches& matches) {
     return std::pair(one.db, made != nullptr && made->op_type() == layers_.at(one.ref)->op_type);
   };
   std::ranges::stable_sort(found, [&](const Alike& a, const Alike& b) { return rank(a) > rank(b); });
-  std::set<std::string> done;
   for (const Alike& one : found) {
-    if (known_refs.contains(one.ref) || known_lows.contains(one.low)) continue;
-    known_refs.insert(one.ref);
-    known_lows.insert(one.low);
-    const Layer& layer = *layers_.at(one.ref);
-    matches.add({one.ref, one.low}, layer);
-    done.insert(layer.name);
+    if (known.refs.contains(one.ref) || known.lows.contains(one.low)) continue;
+    known.refs.insert(one.ref);
+    known.lows.insert(one.low);
+    add(matches, one.ref, one.low);
   }
-  matches.by_structure += done.size();
-  std::erase_if(matches.missing, [&](const MissingLayer& one) { return done.contains(one.layer); });
 }
 
-/// Tensors of the float model, unmatched, that depend on one in `sources`; the nearest first.
-std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& sources,
-                                                   const std::set<std::string>& known) const {
-  constexpr std::size_t kMost = 16;
-  std::set<std::string> reached = sources;
-  std::vector<std::string> found;
-  for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
-    const auto is_reached = [&](const std::string& input) { return reached.contains(input); };
-    if (found.size() == kMost || std::ranges::none_of(node.input(), is_reached)) continue;
-    for (const std::string& output : node.output()) {
-      if (known.contains(output) || !refs_.contains(output)) continue;
-      reached.insert(output);
-      found.push_back(output);
-    }
+/// Outputs of the network are what their names say, whatever computes them.
+void ValueMatches::add_outputs(LayerMatches& matches) const {
+  const Known known(matches);
+  for (const onnx::ValueInfoProto& output : graph_.model().proto.graph().output()) {
+    const std::string& name = output.name();
+    if (known.refs.contains(name) || known.lows.contains(name)) continue;
+    if (layers_.contains(name) && may_stand_for(name, name)) add(matches, name, name);
   }
-  return found;
-}
-
-bool ValueMatches::add_bridge(LayerMatches& matches) {
-  const std::size_t before = matches.pairs.size();
-  add_alike(matches);  // what the last step by structure lets agree is no gain of a bridge
-  if (matches.pairs.size() > before) return true;
-  std::map<std::string, std::string> twins;  // what the file computes -> tensor of the float model
-  std::set<std::string> known_refs, known_lows;
-  for (const onnx::ValueInfoProto& input : subject_.model.proto.graph().input()) twins[input.name()] = input.name();
-  for (const Match& match : matches.pairs) {
-    twins[graph_.base_of(match.low)] = match.ref;
-    known_refs.insert(match.ref);
-    known_lows.insert(match.low);
-  }
-  double most = total(agreement(matches));
-  std::optional<LayerMatches> best;
-  for (const onnx::NodeProto& node : graph_.model().proto.graph().node()) {
-    if (node.output_size() == 0 || is_transparent(node)) continue;
-    const std::string low = graph_.rounded_name(node.output(0));
-    const auto shape = low_shapes_.find(low);
-    if (known_lows.contains(low) || shape == low_shapes_.end()) continue;
-    std::set<std::string> sources;
-    const auto is_known = [&](const std::string& input) {
-      const auto twin = twins.find(graph_.base_of(input));
-      if (twin != twins.end()) sources.insert(twin->second);
-      return twin != twins.end() || input.empty() || is_initializer(graph_.model(), graph_.base_of(input));
-    };
-    if (!std::ranges::all_of(node.input(), is_known)) continue;
-    for (const std::string& ref : open_behind(sources, known_refs)) {
-      const auto layer = layers_.find(ref);
-      if (layer == layers_.end() || refs_.at(ref).shape() != shape->second || sessions_ >= kMostSessions) continue;
-      LayerMatches with = matches;
-      with.add({ref, low}, *layer->second);
-      std::erase_if(with.missing, [&](const MissingLayer& one) { return one.layer == layer->second->name; });
-      add_alike(with);
-      if (const double sum = total(agreement(with)); sum > most) {
-        most = sum;
-        best = std::move(with);
-      }
-    }
-  }
-  if (best) matches = *std::move(best);
-  return best.has_value();
 }
 
 LayerMatches ValueMatches::matches(bool moves) {
@@ -283,11 +246,14 @@ LayerMatches ValueMatches::matches(bool moves) {
     found.missing.push_back({layer.name, inside ? "inside a body" : "nothing in the typed file has its values"});
     found.inside_bodies += inside ? 1 : 0;
   }
+  add_alike(found);
+  add_outputs(found);
   for (int run = 0; run < kMostRuns && sessions_ < kMostSessions; ++run) {
-    add_alike(found);
+    if (add_products(found) || add_bridges(found)) continue;
     const std::size_t before = found.pairs.size();
     match_by_structure(subject_, graph_, /*moves=*/true, StructuralReach::Next, found);
-    if (found.pairs.size() == before && !add_bridge(found)) break;
+    if (found.pairs.size() == before) break;
+    add_alike(found);
   }
   match_by_structure(subject_, graph_, /*moves=*/true, StructuralReach::All, found);
   if (moves) return found;
@@ -303,20 +269,19 @@ LayerMatches ValueMatches::matches(bool moves) {
 }
 
 std::vector<double> ValueMatches::agreement(const LayerMatches& matches) {
+  of_float_model();
   std::vector<std::string> own;
   std::vector<std::size_t> pairs;
   std::set<std::string> asked;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     const Match& match = matches.pairs[i];
-    const auto ref = of_float_model().find(match.ref);
-    const auto shape = low_shapes_.find(match.low);
-    if (ref == refs_.end() || shape == low_shapes_.end() || ref->second.shape() != shape->second) continue;
-    if (!asked.insert(match.low).second) continue;
+    if (!may_stand_for(match.ref, match.low) || !asked.insert(match.low).second) continue;
     own.push_back(match.low + kOwn);
     pairs.push_back(i);
   }
   std::vector<double> found(matches.pairs.size());
   if (own.empty()) return found;
+  ++sessions_;
   const Values lows = values_in(on_float_values(matches.pairs), own);
   for (std::size_t k = 0; k < own.size(); ++k) {
     found[pairs[k]] = std::clamp(agreement_db(refs_.at(matches.pairs[pairs[k]].ref), lows.at(own[k])), 0.0, kMostDb);

@@ -5,7 +5,9 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/text.h"
 #include "model/model.h"
@@ -44,9 +46,35 @@ bool pads_nothing(const onnx::NodeProto& node) {
   return !pads_by_shape(node) && std::ranges::all_of(attribute_ints(node, "pads"), [](auto pad) { return pad == 0; });
 }
 
+/// Whether the pads of `written` are those that `automatic` makes for some size of the input.
+bool may_pad_the_same(const onnx::NodeProto& automatic, const onnx::NodeProto& written) {
+  std::vector<std::int64_t> kernel = attribute_ints(automatic, "kernel_shape");
+  if (kernel.empty()) kernel = attribute_ints(written, "kernel_shape");
+  const std::size_t rank = kernel.size();
+  const auto given = [&](const char* name, std::size_t i, std::int64_t fallback) {
+    const std::vector<std::int64_t> values = attribute_ints(written, name);
+    return i < values.size() ? values[i] : fallback;
+  };
+  const bool upper = find_attribute(automatic, "auto_pad")->s() == "SAME_UPPER";
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t reach = (kernel[i] - 1) * given("dilations", i, 1);
+    const std::int64_t begin = given("pads", i, 0), end = given("pads", rank + i, 0);
+    const std::int64_t more = upper ? end - begin : begin - end;
+    const std::int64_t least = std::max<std::int64_t>(reach + 1 - given("strides", i, 1), 0);
+    if (begin + end < least || begin + end > reach || more < 0 || more > 1) return false;
+  }
+  return true;
+}
+
 /// Whether both pad the same, or only shapes tell.
 bool same_pads(const onnx::NodeProto& ref, const onnx::NodeProto& low) {
-  return pads_by_shape(ref) != pads_by_shape(low) || (pads_nothing(ref) && pads_nothing(low));
+  if (pads_by_shape(ref) == pads_by_shape(low)) return pads_nothing(ref) && pads_nothing(low);
+  return pads_by_shape(ref) ? may_pad_the_same(ref, low) : may_pad_the_same(low, ref);
+}
+
+std::string pads_text(const onnx::NodeProto& node) {
+  const onnx::AttributeProto* told = find_attribute(node, pads_by_shape(node) ? "auto_pad" : "pads");
+  return told == nullptr ? "no pads" : fmt::format("{} {}", told->name(), attribute_text(*told));
 }
 
 /// Whether a node without this attribute computes the same.
@@ -78,10 +106,13 @@ bool is_default(const onnx::NodeProto& node, const onnx::AttributeProto& attribu
 }  // namespace
 
 std::string other_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low, std::string_view but) {
+  if (pads_by_shape(ref) != pads_by_shape(low) && !same_pads(ref, low)) {
+    return fmt::format("{}, in the float model {}", pads_text(low), pads_text(ref));
+  }
   for (const onnx::AttributeProto& wanted : ref.attribute()) {
     const onnx::AttributeProto* held = find_attribute(low, wanted.name());
     if (held == nullptr || wanted.type() == onnx::AttributeProto::GRAPH || wanted.name() == but) continue;
-    if (held->SerializeAsString() == wanted.SerializeAsString()) continue;
+    if (held->SerializeAsString() == wanted.SerializeAsString() || wanted.name() == "allowzero") continue;
     if (says_pads(wanted.name()) && same_pads(ref, low)) continue;
     const std::string is = attribute_text(*held), was = attribute_text(wanted);
     if (is != was) return fmt::format("{} {}, in the float model {}", printable(wanted.name()), is, was);
