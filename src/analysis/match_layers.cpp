@@ -10,11 +10,11 @@
 
 #include "analysis/crossed_matches.h"
 #include "analysis/structural_match.h"
+#include "analysis/types_of_both.h"
 #include "analysis/value_matches.h"
 #include "base/elements.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
-#include "plan/round_node.h"
 #include "plan/simulate_typed.h"
 
 namespace vernier {
@@ -202,7 +202,8 @@ bool lacks_many(const Subject& subject, const LayerMatches& matches) {
 
 /// Takes matches by value where names may be wrong and values explain more, else drops those names that values
 /// contradict: the tensor holds what another layer makes.
-void doubt_names(const Subject& subject, const SimulatedGraph& graph, bool moves, LayerMatches& matches) {
+void doubt_names(const Subject& subject, const SimulatedGraph& graph, const TypesOfBoth& types, bool moves,
+                 bool other_shapes, LayerMatches& matches) {
   constexpr double kRightDb = 20;
   const NameCheck check(subject, graph, matches);
   std::set<std::size_t> doubtful;
@@ -211,8 +212,8 @@ void doubt_names(const Subject& subject, const SimulatedGraph& graph, bool moves
   }
   const bool crossed =
       !crossed_matches(subject.model.proto.graph(), graph.model().proto.graph(), matches.pairs).empty();
-  if (doubtful.empty() && !crossed && !lacks_many(subject, matches)) return;
-  ValueMatches values(subject, graph);
+  if (doubtful.empty() && !crossed && !other_shapes && !lacks_many(subject, matches)) return;
+  ValueMatches values(subject, graph, types);
   if (!values.fits()) return;
   LayerMatches by_value = values.matches(moves);
   const std::vector<double> named = values.agreement(matches), valued = values.agreement(by_value);
@@ -238,23 +239,22 @@ void drop_crossed(const Subject& subject, const Model& simulated, LayerMatches& 
   for (auto i = crossed.rbegin(); i != crossed.rend(); ++i) drop(matches, *i, "in another order in the typed file");
 }
 
-/// A file may hold a layer with more channels than the float model has, compute it in float64 or on integers.
-void drop_other_types(const Subject& subject, const Model& simulated, LayerMatches& matches) {
-  const std::map<std::string, ValueType> ref = infer_types(subject.model);
-  const std::map<std::string, ValueType> low = infer_simulated_types(simulated);
+/// A file may hold a layer with more channels than the float model has, compute it in float64 or on integers. Whether
+/// one of another shape was among them: then its name is another one's, perhaps.
+bool drop_other_types(const Subject& subject, const Model& simulated, TypesOfBoth& types, LayerMatches& matches) {
+  types.learn_shapes(subject, simulated, matches.pairs);
+  bool other_shape = false;
   for (std::size_t i = matches.pairs.size(); i-- > 0;) {
-    const auto a = ref.find(matches.pairs[i].ref);
-    const auto b = low.find(matches.pairs[i].low);
-    if (a == ref.end() || b == low.end()) continue;
+    const auto a = types.ref.find(matches.pairs[i].ref);
+    const auto b = types.low.find(matches.pairs[i].low);
+    if (a == types.ref.end() || b == types.low.end()) continue;
     const Dtype type = b->second.dtype;
     const bool not_float = type == Dtype::Float64 || type == Dtype::Bool || is_integer(type);
-    if (!not_float && (!a->second.rank_known || !b->second.rank_known)) continue;
-    const bool same = std::ranges::equal(a->second.shape, b->second.shape, [](std::int64_t one, std::int64_t other) {
-      return one == other || one < 0 || other < 0;
-    });
-    if (same && !not_float) continue;
+    if (!not_float && fits(a->second, b->second)) continue;
+    other_shape = other_shape || !not_float;
     drop(matches, i, fmt::format("of another {} in the typed file", not_float ? "type" : "shape"));
   }
+  return other_shape;
 }
 
 }  // namespace
@@ -302,10 +302,12 @@ std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing) {
 LayerMatches match_layers(const Subject& subject, const Model& simulated, bool moves) {
   LayerMatches matches;
   const SimulatedGraph graph(simulated);
+  TypesOfBoth types(subject, simulated);
   match_by_name(subject, graph, moves, matches);
+  const bool other_shapes = drop_other_types(subject, simulated, types, matches);
   if (!matches.missing.empty()) match_by_structure(subject, graph, moves, StructuralReach::All, matches);
-  doubt_names(subject, graph, moves, matches);
-  drop_other_types(subject, simulated, matches);
+  doubt_names(subject, graph, types, moves, other_shapes, matches);
+  drop_other_types(subject, simulated, types, matches);
   drop_crossed(subject, simulated, matches);
   return matches;
 }

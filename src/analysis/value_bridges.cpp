@@ -22,16 +22,15 @@ namespace {
 constexpr std::size_t kMostBehind = 16;  // tensors of the file that are looked at behind a guess
 
 /// `tensor`, and what it was before nodes that only moved its values.
-std::vector<std::string> before_moves(const Makers& made_by, std::string tensor,
-                                      const std::function<std::string(const std::string&)>& base_of) {
+std::vector<std::string> before_moves(const std::function<const onnx::NodeProto*(const std::string&)>& maker,
+                                      const std::function<std::string(const std::string&)>& base_of,
+                                      std::string tensor) {
   constexpr std::size_t kMostMoves = 8;
-  std::vector<std::string> found = {tensor};
+  std::vector<std::string> found = {base_of(tensor)};
   while (found.size() <= kMostMoves) {
-    tensor = base_of(tensor);
-    const auto made = made_by.find(tensor);
-    if (made == made_by.end() || !has(*made->second, Trait::Moves)) break;
-    tensor = made->second->input(0);
-    found.push_back(tensor);
+    const onnx::NodeProto* made = maker(found.back());
+    if (made == nullptr || !has(*made, Trait::Moves)) break;
+    found.push_back(base_of(made->input(0)));
   }
   return found;
 }
@@ -47,7 +46,7 @@ struct ValueMatches::Zone {
 };
 
 void ValueMatches::find_like_products() {
-  std::optional<std::map<std::string, ValueType>> types = ref_types_, low_types = low_types_;
+  std::optional<std::map<std::string, ValueType>> types = types_.ref, low_types = types_.low;
   const std::vector<Product> refs = products_in(subject_.model, types), lows = products_in(graph_.model(), low_types);
   const auto sketch = [](const Model& model, const Product& product) {
     return WeightSketch(product, initializer(model, product.weight.name).value(), 0, product.rows);
@@ -76,15 +75,25 @@ void ValueMatches::find_like_products() {
 
 /// Tensors of one shape in front of both, perhaps before nodes that only move their values.
 std::optional<Match> ValueMatches::what_both_read(const onnx::NodeProto& ref, const onnx::NodeProto& low) const {
+  const auto maker = [&](const std::string& tensor) {
+    const auto made = ref_made_.find(tensor);
+    return made == ref_made_.end() ? nullptr : made->second;
+  };
+  const auto low_maker = [&](const std::string& tensor) { return graph_.maker(tensor); };
   const auto same = [](const std::string& tensor) { return tensor; };
   const auto base = [&](const std::string& tensor) { return graph_.base_of(tensor); };
-  const std::vector<std::string> refs = before_moves(ref_made_, ref.input(0), same);
-  const std::vector<std::string> lows = before_moves(makers_in(graph_.model()), low.input(0), base);
+  const std::vector<std::string> refs = before_moves(maker, same, ref.input(0));
+  const std::vector<std::string> lows = before_moves(low_maker, base, low.input(0));
   for (std::size_t sum = 0; sum + 1 < refs.size() + lows.size(); ++sum) {
     for (std::size_t i = 0; i <= sum && i < refs.size(); ++i) {
       if (sum - i >= lows.size() || !layers_.contains(refs[i])) continue;
-      const std::string source = graph_.rounded_name(lows[sum - i]);
-      if (may_stand_for(refs[i], source)) return Match{refs[i], source};
+      const onnx::NodeProto *made = maker(refs[i]), *low_made = low_maker(lows[sum - i]);
+      // A pair does the work of an activation.
+      const bool dropped =
+          made != nullptr && low_made != nullptr && has(*made, Trait::Clips) && made->op_type() != low_made->op_type();
+      const std::string& source = lows[sum - i];
+      const std::string read = dropped ? graph_.as_read_widest(source) : graph_.rounded_name(source);
+      if (may_stand_for(refs[i], read)) return Match{refs[i], read};
     }
   }
   return std::nullopt;

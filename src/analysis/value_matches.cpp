@@ -45,20 +45,6 @@ bool may_agree(const Tensor& ref, const Tensor& low) {
   return error <= kShareOfNoise * energy;
 }
 
-/// The float model with the shapes of the first sample's inputs.
-Model with_shapes_of(const Subject& subject) {
-  Model model = subject.model;
-  const Sample sample = subject.samples->at(0);
-  for (onnx::ValueInfoProto& input : *model.proto.mutable_graph()->mutable_input()) {
-    const auto given = sample.find(input.name());
-    if (given == sample.end()) continue;
-    onnx::TensorShapeProto& shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
-    shape.clear_dim();
-    for (const std::int64_t dim : given->second.shape()) shape.add_dim()->set_dim_value(dim);
-  }
-  return model;
-}
-
 }  // namespace
 
 double agreement_db(const Tensor& ref, const Tensor& low) {
@@ -69,12 +55,8 @@ double agreement_db(const Tensor& ref, const Tensor& low) {
   return error.ref_energy > 0 ? sqnr_db(error) : kNot;
 }
 
-ValueMatches::ValueMatches(const Subject& subject, const SimulatedGraph& graph)
-    : subject_(subject),
-      graph_(graph),
-      ref_types_(infer_types(with_shapes_of(subject))),
-      low_types_(infer_simulated_types(graph.model())),
-      ref_made_(makers_in(subject.model)) {
+ValueMatches::ValueMatches(const Subject& subject, const SimulatedGraph& graph, const TypesOfBoth& types)
+    : subject_(subject), graph_(graph), types_(types), ref_made_(makers_in(subject.model)) {
   for (const Layer& layer : subject.layers) {
     if (!layer.graph.empty()) continue;
     for (const std::string& output : layer.outputs) layers_.emplace(output, &layer);
@@ -93,7 +75,7 @@ ValueMatches::ValueMatches(const Subject& subject, const SimulatedGraph& graph)
 bool ValueMatches::fits() const {
   constexpr std::int64_t kMostValues = 1 << 27;
   std::int64_t values = 0;
-  for (const auto& [tensor, type] : ref_types_) {
+  for (const auto& [tensor, type] : types_.ref) {
     std::int64_t count = 1;
     for (const std::int64_t dim : type.shape) count *= std::clamp<std::int64_t>(dim, 1, kMostValues / count + 1);
     values = std::min(values + count, kMostValues + 1);
@@ -120,7 +102,7 @@ const ValueMatches::Values& ValueMatches::of_float_model() {
   std::vector<std::string> tensors;
   for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
     std::ranges::copy_if(node.output(), std::back_inserter(tensors),
-                         [&](const std::string& output) { return is_float(ref_types_, output); });
+                         [&](const std::string& output) { return is_float(types_.ref, output); });
   }
   refs_ = values_in(subject_.model, tensors);
   return refs_;
@@ -199,7 +181,7 @@ void ValueMatches::add_alike(LayerMatches& matches) {
   };
   for (const onnx::NodeProto& node : graph_.model().proto.graph().node()) {
     for (const std::string& output : node.output()) {
-      if (output.ends_with("/unrounded") || known.lows.contains(output) || !is_float(low_types_, output)) continue;
+      if (output.ends_with("/unrounded") || known.lows.contains(output) || !is_float(types_.low, output)) continue;
       some.push_back(output);
       if (some.size() == kAtOnce) look();
     }

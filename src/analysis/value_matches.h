@@ -13,6 +13,7 @@
 #include "analysis/match_layers.h"
 #include "analysis/simulated_graph.h"
 #include "analysis/subject.h"
+#include "analysis/types_of_both.h"
 #include "model/model.h"
 #include "vernier/tensor.h"
 
@@ -30,7 +31,7 @@ double agreement_db(const Tensor& ref, const Tensor& low);
 /// before, so that an error counts where it is made and nowhere behind. All arguments must outlive it.
 class ValueMatches {
  public:
-  ValueMatches(const Subject& subject, const SimulatedGraph& graph);
+  ValueMatches(const Subject& subject, const SimulatedGraph& graph, const TypesOfBoth& types);
 
   /// Whether all tensors of the float model can be held at once: 512 MiB, as far as shapes follow from the inputs'.
   bool fits() const;
@@ -87,7 +88,7 @@ class ValueMatches {
 
   const Subject& subject_;
   const SimulatedGraph& graph_;
-  std::map<std::string, ValueType> ref_types_, low_types_;
+  const TypesOfBoth& types_;
   std::map<std::string, const Layer*> layers_;  // by what they make
   Values refs_;
   int sessions_ = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -92,7 +93,7 @@ onnx::NodeProto tf32_node(const std::string& input, const std::string& output) {
   return own_node("Tf32", input, output);
 }
 
-std::map<std::string, ValueType> infer_simulated_types(Model simulated) {
+Model without_rounds(Model simulated) {
   for_each_graph(*simulated.proto.mutable_graph(), [](onnx::GraphProto& graph) {
     for (onnx::NodeProto& node : *graph.mutable_node()) {
       if (node.domain() != kDomain || node.op_type() != "Round") continue;
@@ -104,7 +105,11 @@ std::map<std::string, ValueType> infer_simulated_types(Model simulated) {
       node.add_input(input);
     }
   });
-  return infer_types(simulated);
+  return simulated;
+}
+
+std::map<std::string, ValueType> infer_simulated_types(Model simulated) {
+  return infer_types(without_rounds(std::move(simulated)));
 }
 
 }  // namespace vernier

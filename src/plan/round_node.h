@@ -27,6 +27,9 @@ QuantParams round_params(const onnx::NodeProto& node);
 /// infer_types() of a simulated graph: ONNX does not know Round, whose result has the type of what it reads.
 std::map<std::string, ValueType> infer_simulated_types(Model simulated);
 
+/// The model with an Identity in the place of each Round.
+Model without_rounds(Model simulated);
+
 /// Accumulate: X (float32), the sums of a convolution's products, and B (float32, one value for each index of dimension
 /// 1; empty: none) -> Y, what a kernel gives that keeps its sums in `format`, in front of its last rounding:
 ///   X + noise of all but the last of `roundings` (numerics/tensor_cores.h), and with B that rounded to `format`, plus
