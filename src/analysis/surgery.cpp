@@ -64,19 +64,6 @@ std::set<std::string> shared_names(const Model& ref, const Model& low, const std
   return shared;
 }
 
-/// ONNX Runtime writes functions such as HardSwish as primitives, whose tensors begin with "_inlfunc_", and does not
-/// look whether the graph has such names. The reference has them where it went through ONNX Runtime before.
-void name_inlined_apart(onnx::GraphProto& graph, const std::vector<std::pair<std::string, Dtype>>& outputs) {
-  std::set<std::string> inlined;
-  for (const onnx::NodeProto& node : graph.node()) {
-    for (const std::string& output : node.output()) {
-      if (output.starts_with("_inlfunc_")) inlined.insert(output);
-    }
-  }
-  for (const auto& [output, dtype] : outputs) inlined.erase(output);
-  for (const std::string& name : inlined) rename_tensor(graph, name, "high/" + name);
-}
-
 }  // namespace
 
 void tap(onnx::GraphProto& graph, const std::set<std::string>& tensors,
@@ -153,7 +140,6 @@ Model join(const Model& ref, const Model& low, const std::vector<Match>& matches
   for (const std::string& name : wanted) listed.emplace_back(name, dtypes[name]);
   for (const std::string& name : wanted) listed.emplace_back(rename(name), dtypes[name]);
   set_outputs(twin, listed);
-  name_inlined_apart(graph, listed);
   return twin;
 }
 

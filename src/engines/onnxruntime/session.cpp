@@ -14,6 +14,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "engines/onnxruntime/aborting_nodes.h"
+#include "engines/onnxruntime/generated_names.h"
 #include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
@@ -150,7 +151,8 @@ struct Part {
   OwnedSession session;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::vector<const char*> fed_names;  // weights that are inputs of the session
+  std::vector<std::string> output_names;  // as the session has them
+  std::vector<const char*> fed_names;     // weights that are inputs of the session
   std::vector<const OrtValue*> fed_values;
   std::vector<std::string> last_reads;  // tensors of parts before that are needed no more
 };
@@ -210,6 +212,8 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const OrtMem
   if (!names.empty())
     runtime.check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
 
+  rename_generated(*proto.mutable_graph(), model.weights);
+  for (const onnx::ValueInfoProto& output : proto.graph().output()) part.output_names.push_back(output.name());
   const std::string bytes = proto.SerializeAsString();
   OrtSession* raw = nullptr;
   try {
@@ -292,7 +296,7 @@ struct Session::State {
     input_names.insert(input_names.end(), part.fed_names.begin(), part.fed_names.end());
     input_values.insert(input_values.end(), part.fed_values.begin(), part.fed_values.end());
     std::vector<const char*> output_names;
-    for (const std::string& name : part.outputs) output_names.push_back(name.c_str());
+    for (const std::string& name : part.output_names) output_names.push_back(name.c_str());
     std::vector<OrtValue*> made(output_names.size(), nullptr);
     try {
       runtime->check(runtime->api().Run(part.session.get(), running.options(), input_names.data(), input_values.data(),
