@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +123,20 @@ void complete_schemas() {
   }();
 }
 
+/// Files that ONNX Runtime's tools write may use operators of a domain that they do not import: inference would stop.
+void import_used_domains(onnx::ModelProto& proto) {
+  std::set<std::string> known;
+  for (const onnx::OperatorSetIdProto& import : proto.opset_import()) known.insert(import.domain());
+  for_each_graph(std::as_const(proto).graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (of_onnx(node) || !known.insert(node.domain()).second) continue;
+      onnx::OperatorSetIdProto& import = *proto.add_opset_import();
+      import.set_domain(node.domain());
+      import.set_version(1);
+    }
+  });
+}
+
 /// Infers inside `proto`, which it spoils, and tells each tensor's type; what is told later is nearer the truth.
 void infer_inside(onnx::ModelProto& proto,
                   const std::function<void(const std::string& name, const onnx::TypeProto& type)>& tell) {
@@ -130,6 +145,7 @@ void infer_inside(onnx::ModelProto& proto,
   // dims, which is all that inference needs of large weights.
   register_tensorrt_operators();
   complete_schemas();
+  import_used_domains(proto);
   for_each_graph(*proto.mutable_graph(), keep_custom_types);
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);
