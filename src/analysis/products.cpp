@@ -34,7 +34,7 @@ class ProductsOf {
 
  private:
   std::optional<Product> product_of(const onnx::NodeProto& node) const {
-    const bool gemm = is_onnx(node, "Gemm"), convolves = is_onnx(node, "Conv");
+    const bool gemm = is_onnx(node, "Gemm"), convolves = is_onnx(node, "Conv") || node.op_type() == "FusedConv";
     if ((!gemm && !convolves && !is_onnx(node, "MatMul")) || node.input_size() < 2) return std::nullopt;
     if (gemm && (attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1)) return std::nullopt;
     auto weight = moved_constant(model_, made_, node.input(1), types_);

@@ -31,8 +31,8 @@ struct Product {
   }
 };
 
-/// The products of the main graph whose weights are constants, in its order: Conv, MatMul and Gemm. Valid while `model`
-/// is. `types`: of the model, inferred where they are asked for first.
+/// The products of the main graph whose weights are constants, in its order: Conv, FusedConv, MatMul and Gemm. Valid
+/// while `model` is. `types`: of the model, inferred where they are asked for first.
 std::vector<Product> products_in(const Model& model, std::optional<std::map<std::string, ValueType>>& types);
 
 /// Of unlike weights the likeness lies below 0.3; quantization to four bits leaves 0.95.

@@ -158,19 +158,27 @@ std::vector<std::string> ValueMatches::behind(const std::string& tensor, const K
   return found;
 }
 
-/// Tensors of the float model, unmatched, that depend on one in `sources`; the nearest first.
+/// Tensors of the float model, unmatched, that depend on one in `sources`, then those whose nodes read what is matched:
+/// a node of the file may read another tensor. The nearest first.
 std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& sources, const Known& known) const {
-  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kMost = 16, kMostElsewhere = 24;
   std::vector<std::string> found, open(sources.begin(), sources.end());
   std::set<std::string> seen = sources;
+  const auto take = [&](const std::string& output) {
+    if (known.refs.contains(output) || !seen.insert(output).second) return;
+    open.push_back(output);
+    if (layers_.contains(output) && refs_.contains(output)) found.push_back(output);
+  };
   for (std::size_t next = 0; next < open.size() && found.size() < kMost; ++next) {
     const auto readers = ref_readers_.find(open[next]);
-    if (readers == ref_readers_.end()) continue;
-    for (const std::string& output : readers->second) {
-      if (known.refs.contains(output) || !seen.insert(output).second) continue;
-      open.push_back(output);
-      if (layers_.contains(output) && refs_.contains(output)) found.push_back(output);
-    }
+    if (readers != ref_readers_.end()) std::ranges::for_each(readers->second, take);
+  }
+  const auto is_known = [&](const std::string& input) {
+    return input.empty() || known.refs.contains(input) || !ref_made_.contains(input);
+  };
+  for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
+    if (found.size() >= kMostElsewhere) break;
+    if (std::ranges::all_of(node.input(), is_known)) std::ranges::for_each(node.output(), take);
   }
   return found;
 }

@@ -214,8 +214,15 @@ void ValueMatches::add_outputs(LayerMatches& matches) const {
   const Known known(matches);
   for (const onnx::ValueInfoProto& output : graph_.model().proto.graph().output()) {
     const std::string& name = output.name();
-    if (known.refs.contains(name) || known.lows.contains(name)) continue;
-    if (layers_.contains(name) && may_stand_for(name, name)) add(matches, name, name);
+    // Not behind copies, or the Cast of a half file.
+    const std::string low = graph_.rounded_name(graph_.base_of(name));
+    std::string ref = name;
+    for (auto made = ref_made_.find(ref); made != ref_made_.end() && is_transparent(*made->second);) {
+      ref = made->second->input(0);
+      made = ref_made_.find(ref);
+    }
+    if (known.refs.contains(ref) || known.lows.contains(low)) continue;
+    if (layers_.contains(ref) && may_stand_for(ref, low)) add(matches, ref, low);
   }
 }
 
