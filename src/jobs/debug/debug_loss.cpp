@@ -37,6 +37,7 @@
 #include "jobs/debug/lost_layers.h"
 #include "jobs/debug/lost_pairs.h"
 #include "jobs/debug/not_finite.h"
+#include "jobs/debug/other_constants.h"
 #include "jobs/debug/other_operators.h"
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/constant_twins.h"
@@ -284,7 +285,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   drop_scales_of_biases(file, report.defects);
 
   const bool lost = std::ranges::any_of(
-      report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kLostLayerDb; });
+      report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kSameDb; });
   LayerLosses errors;
   if (lost) {
     const std::vector<Match>& layers = file.matches.pairs;

@@ -20,6 +20,7 @@ struct Expansion {
 
 /// From the function bodies of ONNX, and what exporters write.
 constexpr std::array kExpansions{
+    Expansion{"BiasGelu", {"Gelu", "Erf", "Tanh", "Pow", "Sigmoid"}},
     Expansion{"Clip", {"Min", "Max", "Relu"}},
     Expansion{"Elu", {"Exp", "Relu", "Min", "Max"}},
     Expansion{"FastGelu", {"Tanh", "Pow", "Sigmoid"}},
@@ -42,6 +43,7 @@ constexpr std::array kExpansions{
     Expansion{"RMSNormalization", {"ReduceMean", "Pow", "Sqrt", "Reciprocal"}},
     Expansion{"SimplifiedLayerNormalization", {"ReduceMean", "Pow", "Sqrt", "Reciprocal"}},
     Expansion{"Sigmoid", {"Exp", "Neg", "Reciprocal"}},
+    Expansion{"SkipLayerNormalization", {"LayerNormalization", "ReduceMean", "Pow", "Sqrt", "Reciprocal"}},
     Expansion{"Softmax", {"Exp", "ReduceSum", "ReduceMax"}},
     Expansion{"Softplus", {"Exp", "Log"}},
     Expansion{"Swish", {"Sigmoid"}},
@@ -53,10 +55,24 @@ bool may_be_written_with(const onnx::NodeProto& node, const onnx::NodeProto& oth
   return row != kExpansions.end() && std::ranges::find(row->others, other.op_type()) != row->others.end();
 }
 
+/// ONNX Runtime's FusedConv holds one activation: the nearest one of the others.
+void drop_fused_activations(std::vector<const onnx::NodeProto*>& nodes, std::vector<const onnx::NodeProto*>& others) {
+  std::erase_if(nodes, [&](const onnx::NodeProto* node) {
+    const onnx::AttributeProto* inside = node->op_type() == "FusedConv" ? find_attribute(*node, "activation") : nullptr;
+    if (inside == nullptr) return false;
+    const auto other = std::ranges::find(others, inside->s(), &onnx::NodeProto::op_type);
+    if (other == others.end()) return false;
+    others.erase(other);
+    return true;
+  });
+}
+
 }  // namespace
 
 std::pair<std::vector<const onnx::NodeProto*>, std::vector<const onnx::NodeProto*>> without_expansions(
-    const std::vector<const onnx::NodeProto*>& lost, const std::vector<const onnx::NodeProto*>& added) {
+    std::vector<const onnx::NodeProto*> lost, std::vector<const onnx::NodeProto*> added) {
+  drop_fused_activations(added, lost);
+  drop_fused_activations(lost, added);
   const auto none_of = [](const std::vector<const onnx::NodeProto*>& others) {
     return [&others](const onnx::NodeProto* node) {
       return std::ranges::none_of(others, [&](const onnx::NodeProto* other) {

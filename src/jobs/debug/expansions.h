@@ -14,7 +14,7 @@ namespace vernier {
 /// Of the nodes of a layer that have no twin, those of the float model and those of the file, without the operators
 /// that one of them writes with others of the other: HardSwish, and HardSigmoid with a Mul.
 std::pair<std::vector<const onnx::NodeProto*>, std::vector<const onnx::NodeProto*>> without_expansions(
-    const std::vector<const onnx::NodeProto*>& lost, const std::vector<const onnx::NodeProto*>& added);
+    std::vector<const onnx::NodeProto*> lost, std::vector<const onnx::NodeProto*> added);
 
 /// Normalizes over a layer, instance or group, with an epsilon; BatchNormalization is folded by exporters.
 bool is_norm(const onnx::NodeProto& node);

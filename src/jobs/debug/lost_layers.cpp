@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "jobs/debug/other_constants.h"
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
@@ -168,7 +169,11 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
   for (const FoundDefect& defect : report.defects) known.insert(defect.node);
   const std::set<std::string> known_tensors = made_by(file, known);
   for (const TensorLoss& layer : report.tensors) {
-    if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kLostLayerDb) continue;
+    if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kSameDb) continue;
+    std::set<std::string> seen;
+    const std::set<std::size_t> pairs = feeding.behind(layer.quantized_tensor, seen);
+    const bool in_float = layer.format == Format::Float32 && pairs.empty();
+    if (*layer.own_sqnr_db >= (in_float ? kSameDb : kLostLayerDb)) continue;
     const onnx::NodeProto* node = feeding.computes(layer.quantized_tensor);
     const auto measured = errors.find(layer.tensor);
     if (node == nullptr || measured == errors.end() || file.skipped.contains(layer.quantized_tensor)) continue;
@@ -179,8 +184,7 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
     const QuantizerLoss* worst = nullptr;
     Starved starved;
     bool explained = false, four_bits = false;
-    std::set<std::string> seen;
-    for (const std::size_t i : feeding.behind(layer.quantized_tensor, seen)) {
+    for (const std::size_t i : pairs) {
       const QuantizerLoss& pair = losses[i];
       explained = explained || known.contains(node_of_pair(pair));
       four_bits = four_bits || bits_of(pair.format) == 4;

@@ -49,8 +49,13 @@ struct Bias {
 std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
   for (const onnx::NodeProto* node : nodes) {
     if (node->op_type() == "BatchNormalization") return Bias{node, {}};
-    const bool adds = has(*node, Trait::Weighted) || is_norm(*node);
+    const bool adds = has(*node, Trait::Weighted) || is_norm(*node) || node->op_type() == "FusedConv";
     if (adds && node->input_size() > 2 && is_initializer(model, node->input(2))) return Bias{node, node->input(2)};
+    const int fused = node->op_type() == "SkipLayerNormalization" ? 4 : 1;
+    const bool adds_inside = fused == 4 || node->op_type() == "BiasGelu" || node->op_type() == "FastGelu";
+    if (adds_inside && node->input_size() > fused && is_initializer(model, node->input(fused))) {
+      return Bias{node, node->input(fused)};
+    }
     if ((!is_onnx(*node, "Add") && !is_onnx(*node, "Sub")) || node->input_size() != 2) continue;
     for (const std::string& input : node->input()) {
       if (is_initializer(model, input)) return Bias{node, input};

@@ -120,6 +120,10 @@ class Comparing {
     }
     if (auto found = wrapping_cast(added.empty() ? Nodes{} : all)) return found;
     const auto [not_written, not_read] = without_expansions(lost, added);
+    // A node that reads another tensor depends on what made that one.
+    if (not_written.empty() && !not_read.empty() && is_exact(all)) {
+      if (auto found = wiring_.other_sources(match, node_of_layer(all))) return OtherLayer{*found};
+    }
     if (auto found = other_nodes(not_written, not_read, all)) return found;
     if (is_exact(all)) {
       if (auto found = wiring_.other_sources(match, node_of_layer(all))) return OtherLayer{*found};
@@ -135,6 +139,7 @@ class Comparing {
       if (auto found = other_nodes(moved, lows, all)) return OtherLayer{found->difference};
     }
     // An operator written with others, in which nothing else differs.
+    if (is_fused(lost, added)) return std::nullopt;
     if (auto found = other_nodes(lost, added, all)) return found;
     for (const auto& [ref, low] : twins) {
       if (const std::string other = lone_attribute(*ref, *low, opset_, turned_in(*low)); !other.empty()) {
@@ -148,6 +153,12 @@ class Comparing {
 
  private:
   using Twins = std::vector<std::pair<const onnx::NodeProto*, const onnx::NodeProto*>>;
+
+  /// Whether one operator of ONNX Runtime stands for several: its name tells nothing of what differs.
+  static bool is_fused(const Nodes& lost, const Nodes& added) {
+    const auto fuses = [](const onnx::NodeProto* node) { return node->domain() == "com.microsoft"; };
+    return std::ranges::any_of(lost, fuses) != std::ranges::any_of(added, fuses);
+  }
 
   /// Moves values to other places, or leaves some out.
   static bool reorders(const onnx::NodeProto& node) {

@@ -1,0 +1,181 @@
+"""`vernier debug loss FLOAT QUANTIZED` on two numbered exports that write each layer with other nodes: the one layer that is wrong is
+named, alone, and what is behind it is compared on exact inputs up to the output."""
+import numpy as np
+import pytest
+from onnx import helper
+
+import quantized_files as files
+from networks import FLOAT
+from test_pair_defects import found
+
+LAYERS, CHANNELS, WIDTH, SAMPLES = 4, 6, 16, 4
+WRONG = 1  # layer
+
+
+def values(*shape, seed, size=0.3):
+    return (size * np.random.default_rng([seed, len(shape)]).standard_normal(shape)).astype(np.float32)
+
+
+class Export(files.Quantizer):
+    def __init__(self, form, fault, first):
+        super().__init__(5, 20)
+        self.form, self.fault, self.count, self.layer = form, fault, first, 0
+
+    def made(self, operator, inputs, outputs=None, **attributes):
+        """Of one output, or where `outputs` says which are there, of the last one."""
+        names = []
+        for there in outputs or [True]:
+            self.count += there
+            names.append(str(self.count) if there else "")
+        if self.form in ("fused", "skip") and operator in ("FusedConv", "SkipLayerNormalization", "BiasGelu"):
+            attributes["domain"] = "com.microsoft"
+        self.nodes.append(helper.make_node(operator, inputs, names, name=f"layer{self.layer}.{len(self.nodes)}", **attributes))
+        return names if outputs else names[0]
+
+    def value(self, value):
+        return self.constant(f"layer{self.layer}.constant{len(self.initializers)}", np.asarray(value))
+
+    def wrong(self, fault):
+        return self.fault == fault and self.layer == WRONG
+
+    def weight(self, weight):
+        return self.value(weight * np.float32(3 if self.wrong("weight") else 1))
+
+    def bias(self, bias):
+        return self.value(np.zeros_like(bias) if self.wrong("bias") else bias)
+
+    def model_of(self, last, shape, result):
+        self.add("Identity", [last], "y")
+        ends = ([helper.make_tensor_value_info(name, FLOAT, dims)] for name, dims in (("x", shape), ("y", result)))
+        graph = helper.make_graph(self.nodes, "g", *ends, self.initializers)
+        imports = [helper.make_opsetid("", 20)]
+        if self.form == "fused":  # other tools leave it out
+            imports.append(helper.make_opsetid("com.microsoft", 1))
+        model = helper.make_model(graph, opset_imports=imports)
+        model.ir_version = 9
+        return model
+
+
+class Images(Export):
+    def convolved(self, source, index):
+        weight, bias = values(CHANNELS, CHANNELS, 3, 3, seed=index, size=0.2), values(CHANNELS, seed=index)
+        factor = 1 + np.abs(values(CHANNELS, seed=20 + index))
+        pads = [2, 2, 0, 0] if self.wrong("pads") else [1, 1, 1, 1]
+        relu = not self.wrong("relu")
+        if self.form == "plain":
+            made = self.made("Conv", [source, self.weight(weight), self.bias(bias)], pads=pads)
+        elif self.form == "fused":
+            how = {"activation": "Relu"} if relu else {}
+            return self.made("FusedConv" if relu else "Conv", [source, self.weight(weight), self.bias(bias)], pads=pads, kernel_shape=[3, 3], **how)
+        elif self.form in ("norm", "scale"):
+            own = self.weight(weight / factor.reshape(-1, 1, 1, 1))
+            made = self.made("Conv", [source, own], pads=pads)
+            if self.form == "norm":
+                rest = [self.value(factor), self.bias(bias), self.value(np.zeros(CHANNELS, np.float32)), self.value(np.full(CHANNELS, 1 - 1e-5, np.float32))]
+                made = self.made("BatchNormalization", [made, *rest])
+            else:
+                made = self.made("Mul", [made, self.value(factor.reshape(1, -1, 1, 1))])
+                made = self.made("Add", [made, self.bias(bias.reshape(1, -1, 1, 1))])
+        elif self.form == "pad":
+            ends = self.value(np.array([0, 0, *pads[:2], 0, 0, *pads[2:]]))
+            made = self.made("Conv", [self.made("Pad", [source, ends]), self.weight(weight), self.bias(bias)])
+        elif self.form == "layout":
+            made = self.made("Conv", [source, self.weight(weight), self.bias(bias)], pads=pads)
+            made = self.made("Transpose", [made], perm=[0, 2, 3, 1])
+            made = self.made("Relu", [made]) if relu else made
+            return self.made("Transpose", [made], perm=[0, 3, 1, 2])
+        elif self.form == "automatic":
+            how = {"pads": pads} if self.wrong("pads") else {"auto_pad": "SAME_UPPER"}
+            made = self.made("Conv", [source, self.weight(weight), self.bias(bias)], kernel_shape=[3, 3], **how)
+        return self.made("Relu", [made]) if relu else made
+
+    def network(self):
+        source = "x"
+        for self.layer in range(LAYERS):
+            source = self.convolved(source, self.layer)
+        self.layer = LAYERS
+        axes = self.value(np.array([2, 3]))
+        mean = self.made("ReduceMean", [source, axes], keepdims=0)
+        last = self.made("MatMul", [mean, self.value(values(CHANNELS, 5, seed=50))])
+        return self.model_of(last, [1, CHANNELS, 8, 8], [1, 5])
+
+
+class Tokens(Export):
+    def linear(self, source, weight, bias):
+        if self.form == "gemm":
+            flat = self.made("Reshape", [source, self.value(np.array([-1, weight.shape[0]]))])
+            made = self.made("Gemm", [flat, self.weight(weight), self.bias(bias)])
+            return self.made("Reshape", [made, self.value(np.array([1, 4, weight.shape[1]]))])
+        return self.made("Add", [self.made("MatMul", [source, self.weight(weight)]), self.bias(bias)])
+
+    def norm(self, source, size, shift):
+        if self.form != "pieces":
+            return self.made("LayerNormalization", [source, self.value(size), self.value(shift)], axis=-1, epsilon=1e-5)
+        axes = self.value(np.array([-1]))
+        off = self.made("Sub", [source, self.made("ReduceMean", [source, axes])])
+        variance = self.made("ReduceMean", [self.made("Mul", [off, off]), axes])
+        root = self.made("Sqrt", [self.made("Add", [variance, self.value(np.float32(1e-5))])])
+        return self.made("Add", [self.made("Mul", [self.made("Div", [off, root]), self.value(size)]), self.value(shift)])
+
+    def activation(self, source):
+        if self.wrong("operator"):
+            return self.made("Cos", [source])
+        if self.form != "pieces":
+            return self.made("Gelu", [source])
+        half = self.made("Erf", [self.made("Div", [source, self.value(np.float32(2**0.5))])])
+        product = self.made("Mul", [source, self.made("Add", [half, self.value(np.float32(1))])])
+        return self.made("Mul", [product, self.value(np.float32(0.5))])
+
+    def network(self):
+        source, normed = "x", None
+        for self.layer in range(LAYERS):
+            seed = 10 * self.layer
+            size, shift = 1 + values(WIDTH, seed=seed), values(WIDTH, seed=seed + 1)
+            normed = normed or self.norm(source, size, shift)
+            up, up_bias = values(WIDTH, 2 * WIDTH, seed=seed + 2), values(2 * WIDTH, seed=seed + 3)
+            down, down_bias = values(2 * WIDTH, WIDTH, seed=seed + 4), values(WIDTH, seed=seed + 5)
+            if self.form == "skip" and not self.wrong("operator"):
+                inner = self.made("BiasGelu", [self.made("MatMul", [normed, self.weight(up)]), self.bias(up_bias)])
+            else:
+                inner = self.activation(self.linear(normed, up, up_bias))
+            normed = None
+            if self.form == "skip" and self.layer + 1 < LAYERS:
+                product = self.made("MatMul", [inner, self.value(down)])
+                following = [self.value(1 + values(WIDTH, seed=seed + 10)), self.value(values(WIDTH, seed=seed + 11)), self.value(down_bias)]
+                normed, *_, source = self.made("SkipLayerNormalization", [product, source, *following], [True, False, False, True], epsilon=1e-5)
+            else:
+                wrong, self.fault = self.fault, None
+                source = self.made("Add", [source, self.linear(inner, down, down_bias)])
+                self.fault = wrong
+        self.layer = LAYERS
+        last = self.made("MatMul", [source, self.value(values(WIDTH, 5, seed=70))])
+        return self.model_of(last, [1, 4, WIDTH], [1, 4, 5])
+
+
+def compare(folder, kind, forms, fault, first):
+    shape = (1, CHANNELS, 8, 8) if kind is Images else (1, 4, WIDTH)
+    samples = {"x": np.random.default_rng(3).standard_normal((SAMPLES, *shape)).astype(np.float32)}
+    files.write(folder, kind(forms[0], None, 10).network(), samples, "float.onnx")
+    names, report = found(folder, kind(forms[1], fault, first).network(), code=int(fault is not None))
+    assert all(f"layer{WRONG}." in defect["node"] + defect["text"] for defect in report["defects"]), report["defects"]
+    assert len(names) == int(fault is not None), report["defects"]
+    last = next(row for row in report["tensors"] if row["layer"].startswith(f"layer{LAYERS}.") and row["operator"] == "MatMul")
+    assert last["own_sqnr_db"] == "inf" or last["own_sqnr_db"] > 60, report["tensors"]
+    return report
+
+
+IMAGE_FORMS = ["norm", "scale", "fused", "pad", "layout", "automatic"]
+
+
+@pytest.mark.parametrize("first", [10, 13])
+@pytest.mark.parametrize("fault", [None, "weight", "bias", "pads", "relu"])
+@pytest.mark.parametrize("forms", [*(("plain", form) for form in IMAGE_FORMS), ("norm", "plain"), ("fused", "plain"), ("scale", "norm")], ids="-".join)
+def test_convolutions_in_other_forms_behind_a_fault(forms, fault, first, tmp_path):
+    compare(tmp_path, Images, forms, fault, first)
+
+
+@pytest.mark.parametrize("first", [10, 13])
+@pytest.mark.parametrize("fault", [None, "weight", "bias", "operator"])
+@pytest.mark.parametrize("forms", [("plain", "gemm"), ("plain", "pieces"), ("plain", "skip"), ("gemm", "plain"), ("pieces", "skip"), ("skip", "plain")], ids="-".join)
+def test_products_norms_and_activations_in_other_forms_behind_a_fault(forms, fault, first, tmp_path):
+    compare(tmp_path, Tokens, forms, fault, first)
