@@ -81,11 +81,14 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
   }
 }
 
-/// Layers in FP16 or BF16, which no pair of the file says.
-bool has_halves(const VerifyReport& report) {
-  return std::ranges::any_of(report.layers, [](const LayerRow& row) {
-    return row.format == Format::Float16 || row.format == Format::BFloat16;
-  });
+/// Whether a file without pairs is worth an explanation: its requirement is missed, or an output is lost.
+bool is_lost(const VerifyReport& report) {
+  constexpr double kLostDb = 20;
+  const Outcome outcome = outcome_of(report);
+  return outcome == Outcome::Missed || (outcome == Outcome::NoRequirement &&
+                                        std::ranges::any_of(report.figures.outputs, [](const OutputFigure& output) {
+                                          return !(output.sqnr_db >= kLostDb);
+                                        }));
 }
 
 constexpr const char* kPage = "report.html";
@@ -129,8 +132,7 @@ VerifyReport explain_file(const ExplainFileOptions& options, const JobSinks& sin
     }
   }
   VerifyReport report = verify(options, sinks);
-  const bool lost_in_halves = has_halves(report) && outcome_of(report) == Outcome::Missed;
-  if (options.explain && (quantized || lost_in_halves)) explain(options, report, sinks);
+  if (options.explain && (quantized || is_lost(report))) explain(options, report, sinks);
   if (options.explain && quantized) {
     for (const Target target : kTargets) report.placements.push_back(placement_on(target, options, sinks));
   }
