@@ -1,6 +1,7 @@
 """`vernier debug loss FLOAT QUANTIZED` on two numbered exports that write each layer with other nodes: the one layer that is wrong is
 named, alone, and what is behind it is compared on exact inputs up to the output."""
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
@@ -179,3 +180,25 @@ def test_convolutions_in_other_forms_behind_a_fault(forms, fault, first, tmp_pat
 @pytest.mark.parametrize("forms", [("plain", "gemm"), ("plain", "pieces"), ("plain", "skip"), ("gemm", "plain"), ("pieces", "skip"), ("skip", "plain")], ids="-".join)
 def test_products_norms_and_activations_in_other_forms_behind_a_fault(forms, fault, first, tmp_path):
     compare(tmp_path, Tokens, forms, fault, first)
+
+
+@pytest.mark.parametrize("optimized", ["float.onnx", "quantized.onnx"])
+@pytest.mark.parametrize("level", ["BASIC", "EXTENDED"])
+def test_files_that_the_optimizer_of_onnx_runtime_wrote_are_read(level, optimized, tmp_path):
+    """Its names of shapes and of inlined functions are those that it gives to the other file's nodes."""
+    import onnxruntime
+
+    b = files.Quantizer(5, 17)
+    b.add("Add", [b.add("MatMul", ["x", b.constant("w", values(WIDTH, WIDTH, seed=1))], "product"), b.constant("b", values(WIDTH, seed=2))], "sum")
+    b.add("MatMul", [b.add("HardSwish", ["sum"], "swish"), b.constant("v", values(WIDTH, WIDTH, seed=3))], "last")
+    b.add("Add", ["last", b.constant("c", values(WIDTH, seed=4))], "y")
+    model = b.model([("x", FLOAT, [2, 4, WIDTH])], [("y", FLOAT, [2, 4, WIDTH])])
+    files.write(tmp_path, model, {"x": np.random.default_rng(3).standard_normal((SAMPLES, 2, 4, WIDTH)).astype(np.float32)}, "float.onnx")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, f"ORT_ENABLE_{level}")
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    onnxruntime.InferenceSession(model.SerializeToString(), options)
+    written = onnx.load(tmp_path / "optimized.onnx")
+    files.write(tmp_path, written if optimized == "float.onnx" else model, name="float.onnx")
+    names, report = found(tmp_path, model if optimized == "float.onnx" else written, code=0)
+    assert names == [] and report["outputs"], report["defects"]

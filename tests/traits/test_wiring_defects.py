@@ -1,6 +1,7 @@
 """`vernier debug loss FLOAT QUANTIZED` on files that read other tensors than the float model, in another order, at other places,
 or that lost a bias: the layer is named, and nothing else. Files that compute the same in another way have no defect."""
 import numpy as np
+import onnx
 import pytest
 
 import quantized_files as files
@@ -117,6 +118,22 @@ def test_a_bias_that_is_lost_or_added_or_changed_is_named(tmp_path, held, wanted
 @pytest.mark.parametrize("held, wanted", [(("Gemm", BIAS), ("MatMul", BIAS)), (("MatMul", BIAS), ("Gemm", BIAS))])
 def test_a_bias_in_another_place_is_no_defect(tmp_path, held, wanted):
     assert compare(tmp_path, lambda layers: with_bias(layers, held, wanted), code=0)[0] == []
+
+
+@pytest.mark.parametrize("factor", [0.75, 1.4])
+def test_an_input_scale_changed_after_its_bias_was_stored_is_named(tmp_path, factor):
+    """The bias has the right values at its own scale, so that its scale is not what is wrong."""
+    def case(layers):
+        b = layers.b
+        if not layers.quantized:
+            return layers.product(op_type="Gemm", bias=BIAS)
+        steps = (np.abs(WEIGHT).max(0) / 127).astype(np.float32) * np.float32(8 / 255)
+        read = layers.read("x")
+        step = next(tensor for tensor in b.initializers if tensor.name == "x.step")
+        step.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(step) * np.float32(factor), step.name))
+        return b.add("Gemm", [read, layers.weight(), b.stored("bias", np.round(BIAS / steps).astype(np.int32), steps, axis=0)], "product")
+    names, report = compare(tmp_path, case)
+    assert [node for _, node in names] == ["x.codes"], report["defects"]
 
 
 @pytest.mark.parametrize("scale", ["right", "one for all", "of another input"])

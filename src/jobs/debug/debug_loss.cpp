@@ -214,6 +214,57 @@ void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defec
   });
 }
 
+/// The one input scale for which a bias was stored with right values.
+std::optional<double> input_scale_of(const Examined& file, const onnx::NodeProto& bias, const onnx::NodeProto& weight) {
+  constexpr double kSame = 1e-3;
+  const auto scales = initializer(file.normalized, bias.input(1)),
+             factors = initializer(file.normalized, weight.input(1));
+  const auto wanted = file.weights.found.find(bias.output(0));
+  const auto held = initializer(file.simulated.model, bias.output(0));
+  if (!scales || !factors || !held || wanted == file.weights.found.end()) return std::nullopt;
+  if (scales->dtype() != Dtype::Float32 || factors->dtype() != Dtype::Float32) return std::nullopt;
+  const std::span<const float> of_bias = scales->floats(), of_weight = factors->floats();
+  const std::span<const float> is = held->floats(), was = wanted->second.values.floats();
+  const std::size_t count = std::max(of_bias.size(), of_weight.size());
+  const auto at = [&](std::span<const float> all, std::size_t i) { return all[all.size() == 1 ? 0 : i]; };
+  if (is.size() != was.size() || (count != 1 && count != is.size())) return std::nullopt;
+  for (const auto& all : {of_bias, of_weight}) {
+    if (all.size() != 1 && all.size() != count) return std::nullopt;
+  }
+  const double first = static_cast<double>(of_bias.front()) / static_cast<double>(of_weight.front());
+  for (std::size_t i = 0; i < is.size(); ++i) {
+    const double scale = static_cast<double>(at(of_bias, i)) / static_cast<double>(at(of_weight, i));
+    if (!(std::abs(scale - first) <= kSame * first) || !(std::abs(is[i] - was[i]) <= at(of_bias, i))) {
+      return std::nullopt;
+    }
+  }
+  return first;
+}
+
+/// Names the pair whose scale was changed after the bias behind it was stored, in the place of the bias.
+void blame_inputs_of_biases(const Examined& file, std::vector<FoundDefect>& defects) {
+  const Makers made_by = makers_in(file.normalized);
+  for (const onnx::NodeProto& layer : file.normalized.proto.graph().node()) {
+    if (layer.input_size() < 3) continue;
+    const auto data = made_by.find(layer.input(0)), weight = made_by.find(layer.input(1));
+    const auto bias = made_by.find(layer.input(2));
+    if (data == made_by.end() || weight == made_by.end() || bias == made_by.end()) continue;
+    if (!has(*data->second, Trait::Quantizes) || !has(*weight->second, Trait::Quantizes)) continue;
+    const auto defect = std::ranges::find_if(
+        defects, [&](const FoundDefect& one) { return one.kind == "bias-scale" && one.node == bias->second->name(); });
+    const auto step = initializer(file.normalized, data->second->input(1));
+    const auto quantizer = made_by.find(data->second->input(0));
+    if (defect == defects.end() || !step || step->count() != 1 || quantizer == made_by.end()) continue;
+    const std::optional<double> stored = input_scale_of(file, *bias->second, *weight->second);
+    if (!stored) continue;
+    defect->node = quantizer->second->name();
+    defect->text =
+        fmt::format("the scale of '{}' is {:g}, but the bias of '{}' was stored for an input scale of {:g}",
+                    printable(quantizer->second->input(0)), step->floats().front(), printable(layer.name()), *stored);
+    defect->cure = "quantize again: this scale was changed after the bias was stored";
+  }
+}
+
 /// Layers, nodes that move values, and outputs that no layer makes.
 LayerMatches match_everything(const Subject& subject, const Model& simulated) {
   LayerMatches matches = match_layers(subject, simulated, /*moves=*/true);
@@ -283,6 +334,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   std::erase_if(pairs, [&](const FoundDefect& pair) { return has_defect(report.defects, "unused-levels", pair.node); });
   merge_defects(report.defects, std::move(pairs));
   drop_scales_of_biases(file, report.defects);
+  blame_inputs_of_biases(file, report.defects);
 
   const bool lost = std::ranges::any_of(
       report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kSameDb; });
