@@ -106,3 +106,24 @@ def test_samples_of_the_float_model_are_those_of_its_half_file(half, folder):
     ran = lint(folder, "--data", "net.npz", code=0 if half == TensorProto.FLOAT16 else 1)
     # ONNX Runtime has no kernel for a MatMul in BF16, which it says once it took the samples.
     assert ("PASSED" if half == TensorProto.FLOAT16 else "MatMul") in ran and "the array is" not in ran, ran
+
+
+def test_a_result_stored_at_an_eighth_is_compared_without_that_factor(tmp_path):
+    """As a repair stores what would overflow, and undoes it behind."""
+    def model(half):
+        b = Builder(952, 17)
+        first, shift = b.normal(16, 16), b.normal(16)
+        if half:
+            b.initializers.append(numpy_helper.from_array((first / 8).astype(np.float16), "w"))
+            b.add("MatMul", [b.add("Cast", ["x"], "x.half", to=half), "w"], "product")
+            b.add("Mul", [b.add("Cast", ["product"], "wide", to=FLOAT), b.constant("eight", np.float32(8))], "back")
+        else:
+            b.add("MatMul", ["x", b.constant("w", first)], "product")
+        b.add("Add", ["back" if half else "product", b.constant("shift", shift)], "y")
+        return b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])])
+    onnx.save(model(None), tmp_path / "float.onnx")
+    onnx.save(model(TensorProto.FLOAT16), tmp_path / "half.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(953).standard_normal((4, 4, 16)).astype(np.float32))
+    done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(0,))
+    rows = {row["layer"]: row for row in json.loads(done.stdout)["tensors"]}
+    assert rows["product"]["sqnr_db"] > 40 and rows["product"]["own_sqnr_db"] > 40, rows

@@ -393,11 +393,17 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     row.tensor = matches.pairs[i].ref;
     row.quantized_tensor = matches.pairs[i].low;
     if (const auto format = formats.find(matches.layers[i]); format != formats.end()) row.format = format->second;
-    row.sqnr_db = sqnr_db(measured.errors[i]);
+    const auto unscaled = [&](const ErrorStats& stats) {
+      const std::optional<double> factor = stored_times(row.format, stats);
+      return factor ? without_factor(stats, *factor) : stats;
+    };
+    const ErrorStats error = unscaled(measured.errors[i]);
+    row.sqnr_db = sqnr_db(error);
     if (own[i] && own[i]->count > 0) {
-      row.own_sqnr_db = sqnr_db(*own[i]);
-      const double inherited = measured.errors[i].error_energy - own[i]->error_energy;
-      if (inherited >= 0) row.inherited_sqnr_db = sqnr_of(measured.errors[i].ref_energy, inherited);
+      const ErrorStats of_layer = unscaled(*own[i]);
+      row.own_sqnr_db = sqnr_db(of_layer);
+      const double inherited = error.error_energy - of_layer.error_energy;
+      if (inherited >= 0) row.inherited_sqnr_db = sqnr_of(error.ref_energy, inherited);
     }
     report.tensors.push_back(std::move(row));
   }

@@ -47,6 +47,11 @@ std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const 
   return formats;
 }
 
+std::optional<double> stored_times(std::optional<Format> format, const ErrorStats& stats) {
+  if (format != Format::Float16 && format != Format::BFloat16) return std::nullopt;
+  return power_of_two_in(stats);
+}
+
 std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile& simulated,
                                      const LayerMatches& matches, const Lockstep& measured) {
   const std::map<const Layer*, Format> formats = formats_of(simulated, matches);
@@ -61,9 +66,7 @@ std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile
     row.op_type = layer.op_type;
     row.graph = layer.graph;
     if (const auto format = formats.find(&layer); format != formats.end()) row.format = format->second;
-    // A repair stores what would overflow at a power of two of its size, and undoes that behind it.
-    const bool half = row.format == Format::Float16 || row.format == Format::BFloat16;
-    if (half) row.stored_times = power_of_two_in(stats->second);
+    row.stored_times = stored_times(row.format, stats->second);
     row.propagated_sqnr_db =
         sqnr_db(row.stored_times ? without_factor(stats->second, *row.stored_times) : stats->second);
     row.nan = stats->second.got_nan;

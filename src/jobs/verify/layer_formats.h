@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
 #include "analysis/subject.h"
+#include "numerics/metrics.h"
 #include "plan/simulate_typed.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
@@ -16,6 +18,10 @@ namespace vernier {
 /// By matched layer, as the node that makes its tensor computes it, if that has the same operator; else as the node of
 /// its name does, else as any node that makes its tensor.
 std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const LayerMatches& matches);
+
+/// The power of two times which a file stores what a layer in that format makes: a repair keeps what would overflow so,
+/// and undoes it behind.
+std::optional<double> stored_times(std::optional<Format> format, const ErrorStats& stats);
 
 /// A row for each layer that was compared, in graph order. `measured`: by lockstep(), of the pairs of `matches`.
 std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile& simulated,
