@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
+#include "numerics/metrics.h"
 #include "plan/round_node.h"
 
 namespace vernier {
@@ -333,7 +335,42 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   std::unique_ptr<SwitchedRuns> runs(new SwitchedRuns(*std::move(graph), std::move(model), std::move(session),
                                                       std::move(starts), std::move(fed), std::move(places)));
   if (runs->part_starts_.size() > 1) runs->standings_ = std::make_unique<KeptStandings>(kMostStanding);
+  if (!subject.runtime->is_tested() && !runs->gives_plain_results(subject, ends.front(), ends.back(), weights)) {
+    return nullptr;
+  }
   return runs;
+}
+
+bool SwitchedRuns::gives_plain_results(const Subject& subject, const Plan& plan, const Plan& other_end,
+                                       RoundedWeights& weights) const {
+  if (subject.samples->size() == 0) return true;
+  std::mutex telling;
+  const Subject alone = on_one_thread(subject, telling);
+  std::vector<Tensor> here;
+  std::vector<Tensor> other;
+  std::vector<Tensor> plain;
+  const auto keep_in = [](std::vector<Tensor>& outputs) {
+    return [&outputs](std::size_t, const std::vector<Tensor>& got) {
+      outputs = got;
+      return true;
+    };
+  };
+  const std::vector<std::size_t> first{0};
+  if (!run(alone, plan, weights, first, keep_in(here)) || !run(alone, other_end, weights, first, keep_in(other))) {
+    return true;  // they serve other plans
+  }
+  run_outputs(alone, lower_simulated(subject.model, subject.layers, plan, weights), first, keep_in(plain));
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (plain[i].shape() != here[i].shape()) return false;
+    ErrorStats apart;
+    ErrorStats error;
+    accumulate_error(plain[i].floats(), here[i].floats(), apart);
+    accumulate_error(other[i].floats(), here[i].floats(), error);
+    constexpr double kSumsAlone = 1e-10;  // of the signal
+    if (apart.finite() != error.finite()) return false;
+    if (apart.error_energy > 0.1 * error.error_energy + kSumsAlone * apart.ref_energy) return false;
+  }
+  return true;
 }
 
 bool SwitchedRuns::run(const Subject& subject, const Plan& plan, RoundedWeights& weights,

@@ -29,13 +29,20 @@ class SwitchedRuns {
  public:
   /// For the plans between `ends` of the subject's model. Null where one session cannot serve them: layers inside
   /// bodies, an engine's own sums, constants that the optimizer folds together, more nodes or outputs than are
-  /// optimized (has_few_nodes), on a GPU too many weights. `shapes`: of its tensors, as a reference run saw them; there
-  /// is a part for each `part_bytes` of them, twelve at most.
+  /// optimized (has_few_nodes), on a GPU too many weights; nor where a runtime that was never tested lays the network
+  /// out in a way that gives something else. `shapes`: of its tensors, as a reference run saw them; there is a part for
+  /// each `part_bytes` of them, twelve at most.
   static std::unique_ptr<SwitchedRuns> of(const Subject& subject, const std::vector<Plan>& ends,
                                           RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
                                           std::size_t part_bytes = kPartBytes);
   /// Work of some 0.1 ms: what a part costs besides is a tenth of that.
   static constexpr std::size_t kPartBytes = std::size_t{1} << 19U;
+
+  /// Whether they give what a session per trial gives: of `plan`, one of the ends, on the first sample. Sums in another
+  /// order move roundings, so the two may differ by a tenth of the error of `plan` against another end. Cost: a session
+  /// and three runs.
+  bool gives_plain_results(const Subject& subject, const Plan& plan, const Plan& other_end,
+                           RoundedWeights& weights) const;
 
   /// Visits the judged outputs as run_outputs() does; false, without a visit, when `plan` does not lie between the
   /// ends. `subject` is the one this was made of but for threads, ranks and progress. Safe from several threads.

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 
 import numpy
@@ -104,3 +105,12 @@ def test_other_jobs_run(folder, version):
     run(folder, version, "debug", "accuracy", "net.onnx", "--sim", "--int8", "--data", "x.npy", codes=(0,))
     run(folder, version, "calibrate", "net.onnx", "--data", "x.npy", codes=(0,))
     run(folder, version, "run", "net.onnx", "--onnxrt", "--samples", 2, codes=(0,))
+
+
+def test_the_program_knows_the_tested_versions():
+    """On another version it checks its own short cuts first."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    pinned = [re.search(r"^onnxruntime==(\S+)$", (root / "scripts" / name).read_text(), re.M)[1]
+              for name in ("requirements-runtime-oldest.in", "requirements.in", "requirements-runtime-newest.in")]
+    known = re.search(r"kTested\{(.*?)\}", (root / "src/engines/onnxruntime/runtime.cpp").read_text())[1]
+    assert re.findall(r'"(.*?)"', known) == pinned

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "base/source_places.h"
 #include "base/text.h"
@@ -102,6 +104,11 @@ void Runtime::make_domains_known() const {
   check(api_->SetIntraOpNumThreads(options.get(), 1));
   check(api_->CreateSessionFromArray(env_, bytes.data(), bytes.size(), options.get(), &session));
   api_->ReleaseSession(session);
+}
+
+bool Runtime::is_tested() const noexcept {
+  constexpr std::array<std::string_view, 3> kTested{"1.21.0", "1.31.1", "1.32.0"};
+  return std::ranges::find(kTested, std::string_view(version_).substr(0, version_.find(' '))) != kTested.end();
 }
 
 void Runtime::check(OrtStatus* status) const {

@@ -66,6 +66,9 @@ class Runtime {
   OrtEnv* env() const noexcept { return env_; }
   /// "1.31.1", or on a GPU "1.31.1 on NVIDIA H200 (cuda:0)".
   const std::string& version() const noexcept { return version_; }
+  /// Whether Vernier's tests run on this version: the pinned one, or the oldest or the newest supported
+  /// (scripts/requirements*.in).
+  bool is_tested() const noexcept;
   /// Null: the CPU.
   GpuSide* gpu() const noexcept { return gpu_.get(); }
   const std::string& place() const noexcept { return place_; }

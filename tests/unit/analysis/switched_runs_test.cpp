@@ -254,6 +254,24 @@ TEST(SwitchedRuns, LeaveAPlanBeyondTheirEndsToASessionOfItsOwn) {
   EXPECT_FALSE(serves(plan_all(subject, Format::BFloat16)));
 }
 
+TEST(SwitchedRuns, NoticeWhenTheyGiveSomethingElse) {
+  const Samples samples = bell_samples("x", kConvNetInput, 2);
+  const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  for (const Format format : {Format::Int8, Format::Float16}) {
+    RoundedWeights weights;
+    const Plan low = plan_all(subject, format);
+    const Plan high = plan_only(subject, format, {});
+    const auto switched = SwitchedRuns::of(subject, {low, high}, weights, {});
+    ASSERT_NE(switched, nullptr);
+    EXPECT_TRUE(switched->gives_plain_results(subject, low, high, weights));
+    NamedTensors other = conv_net_weights();
+    for (float& weight : other.front().second.mutable_floats()) weight *= 1.1F;
+    const Subject wrong = subject_of(model_of(kConvNet, other), samples);
+    RoundedWeights weights_of_wrong;
+    EXPECT_FALSE(switched->gives_plain_results(wrong, low, high, weights_of_wrong));
+  }
+}
+
 TEST(SwitchedRuns, AreNotMadeOfLayersInsideBodies) {
   const Samples samples = bell_samples("x", {4, 20}, 2);
   const Subject subject = subject_of(if_net(), samples);
