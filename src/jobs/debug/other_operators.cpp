@@ -285,6 +285,8 @@ class Comparing {
         const std::string was = integers_text(initializer(subject_.model, ref->input(k)));
         const std::string is = integers_text(initializer(file_.model, low->input(k)));
         if (was.empty() || is.empty() || was == is) continue;
+        // Rows for a Gemm: a Reshape keeps the order of the values.
+        if (is_onnx(*ref, "Reshape") && std::ranges::count(was, ',') != std::ranges::count(is, ',')) continue;
         return described(*low, fmt::format("{} in '{}', in the float model {}", is, printable(low->input(k)), was));
       }
     }
