@@ -137,4 +137,15 @@ def report_in_python_words(text: str) -> str:
     """The command's text of a report, which has no placeholders, with options replaced by arguments of this package."""
     for words, instead in _OF_REPORTS:
         text = text.replace(words, instead)
-    return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)", lambda option: _said(option[1]), text)
+    return "\n".join(_line_in_python_words(line) for line in text.split("\n"))
+
+
+def _line_in_python_words(line: str) -> str:
+    """A cell of a table that becomes shorter or longer leaves the next column where it was."""
+    cells = re.split("( {2,})", line)
+    for i in range(0, len(cells), 2):
+        before = len(cells[i])
+        cells[i] = re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)", lambda option: _said(option[1]), cells[i])
+        if i + 1 < len(cells) and len(cells[i]) != before:
+            cells[i + 1] = " " * max(2, len(cells[i + 1]) + before - len(cells[i]))
+    return "".join(cells)

@@ -44,7 +44,7 @@ def word(known: Sequence[str], argument: str, given: str) -> str:
     near = difflib.get_close_matches(str(given).lower(), known, 1) or [
         each for each in known if str(given).lower() in _SHORT and _SHORT[str(given).lower()] == each
     ]
-    raise UsageError(f"{argument}={given!r}: none of {', '.join(known)}", f"did you mean {near[0]!r}?" if near else "")
+    raise UsageError(f"{argument}={given!r} is not one of {', '.join(known)}", f"did you mean {near[0]!r}?" if near else "")
 
 
 def choice(argument: str, given: str, options: str = "") -> str:
@@ -214,7 +214,7 @@ def source(samples: Any, input_names: Callable[[], list[str]], given: Mapping[st
         raise UsageError(f"input_shapes: {sorted(unknown)[0]!r} is not an input of the network", ", ".join(input_names()))
     for name, value in pairs(given["image"], "image", '"geometry": ..., "mean": ...').items():
         if name not in ("geometry", "mean", "scale", "color", "layout"):
-            raise UsageError(f"image={{{name!r}: ...}}: none of geometry, mean, scale, color, layout")
+            raise UsageError(f"image={{{name!r}: ...}}: {name!r} is not one of geometry, mean, scale, color, layout")
         try:
             setattr(options.image, name, np.atleast_1d(value).astype(float).tolist() if name in ("mean", "scale") else value)
         except (TypeError, ValueError):

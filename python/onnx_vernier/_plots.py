@@ -21,7 +21,7 @@ _METRICS = {
 
 def plot(report: Any, kind: str, ax: Any, layer: str | None, role: str | None) -> Any:
     if kind not in _KINDS:
-        raise UsageError(f"kind={kind!r}: none of {', '.join(_KINDS)}")
+        raise UsageError(f"kind={kind!r} is not one of {', '.join(_KINDS)}")
     for argument, value in (("layer", layer), ("role", role)):
         if kind != "histograms" and value is not None:
             raise UsageError(f"{argument}={value!r} is of kind=\"histograms\"", "leave it out")

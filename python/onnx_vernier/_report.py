@@ -1,15 +1,22 @@
 """Reports of jobs, as objects."""
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
 import re
-from typing import Any
+from typing import Any, Iterable
 
 from . import _core, _html
 from ._errors import InputError, report_in_python_words
 from ._model import Model
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """ ": did you mean 'share'?" if one of the names is that near."""
+    near = difflib.get_close_matches(name, list(known), 1, 0.85)
+    return f": did you mean {near[0]!r}?" if near else ""
 
 
 class Record(dict):
@@ -19,8 +26,10 @@ class Record(dict):
         try:
             return self[name]
         except KeyError:
-            known = ", ".join(self)
-            raise AttributeError(f"{name!r} was not measured; this record has: {known}") from None
+            near = _near(name, self)
+            raise AttributeError(
+                f"no field {name!r}{near}" if near else f"{name!r} was not measured; this record has: {', '.join(self)}"
+            ) from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -30,7 +39,10 @@ class Table(list):
     """Rows of equal kind. ``pandas.DataFrame(table)`` and ``polars.DataFrame(table)`` accept it."""
 
     def column(self, name: str) -> list[Any]:
-        """The values of one column; None if a row does not have it."""
+        """The values of one column; None if a row does not have it. A misspelt name raises KeyError."""
+        known = {key for row in self for key in row}
+        if name not in known and (near := _near(name, known)):
+            raise KeyError(f"no column {name!r}{near}")
         return [row.get(name) for row in self]
 
     def _repr_html_(self) -> str:
@@ -77,6 +89,8 @@ class Report:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name not in self._fields and (near := _near(name, [key for key in dir(self) if not key.startswith("_")])):
+            raise AttributeError(f"no field {name!r}{near}")
         return getattr(self._fields, name)
 
     def __dir__(self) -> list[str]:

@@ -64,7 +64,7 @@ def _exporters(exporter: str | None) -> tuple[str, ...]:
     import torch
 
     if exporter is not None and exporter not in EXPORTERS:
-        raise UsageError(f"exporter={exporter!r}: none of {', '.join(EXPORTERS)}")
+        raise UsageError(f"exporter={exporter!r} is not one of {', '.join(EXPORTERS)}")
     missing = _missing()
     old = not hasattr(getattr(getattr(torch, "export", None), "Dim", None), "AUTO")
     traces = "dynamo" not in inspect.signature(torch.onnx.export).parameters or hasattr(torch.onnx, "symbolic_helper")

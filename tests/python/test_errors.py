@@ -33,7 +33,7 @@ def test_kinds(model, images, tmp_path):
         vernier.diagnose(b"no model", {"image": images})
     with pytest.raises(vernier.InputError, match="has no graph"):
         vernier.diagnose(b"", {"image": images})
-    with pytest.raises(vernier.UsageError, match="did you mean 'tensorrt'"):
+    with pytest.raises(vernier.UsageError, match="target='tensort' is not one of tensorrt, .*did you mean 'tensorrt'"):
         vernier.diagnose(model, {"image": images}, target="tensort")
     with pytest.raises(vernier.UsageError, match="float8e4m3fn"):
         vernier.diagnose(model, {"image": images}, low="int9")
@@ -48,6 +48,25 @@ def test_kinds(model, images, tmp_path):
     assert "min_sqnr" in inspect.signature(vernier.diagnose).parameters
     with pytest.raises(TypeError, match="samples are"):
         vernier.diagnose(model, 3)
+
+
+def test_a_misspelt_field_of_a_report_names_the_nearest(model, images):
+    report = vernier.diagnose(model, {"image": images}, low="int8", limit=4)
+    with pytest.raises(AttributeError, match="no field 'kept_layer': did you mean 'kept_layers'"):
+        report.kept_layer
+    with pytest.raises(AttributeError, match="'latency' was not measured"):
+        report.latency
+    with pytest.raises(AttributeError, match="no field 'shar': did you mean 'share'"):
+        report.layers[0].shar
+    with pytest.raises(KeyError, match="no column 'shar': did you mean 'share'"):
+        report.layers.column("shar")
+    assert report.layers.column("graph_of_it") == [None] * len(report.layers), "not measured is no error"
+
+
+def test_tables_stay_aligned_in_words_of_python():
+    table = "                       kept  result\n  repaired             2 of 9   24.1 dB\n  --target openvino    1 of 9   25.0 dB\n"
+    words = vernier._errors.report_in_python_words(table).split("\n")
+    assert words[2] == "  target openvino      1 of 9   25.0 dB", words
 
 
 def test_long_functions_group_their_arguments(model, images):

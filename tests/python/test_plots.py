@@ -126,7 +126,7 @@ def test_reports_that_were_copied_and_ended_early(reports, model, images):
 def test_errors_say_what_would_help(reports, monkeypatch):
     report = reports["no picture"]
     for message, arguments in {
-        "none of damage, pareto, histograms": {"kind": "depth"},
+        "is not one of damage, pareto, histograms": {"kind": "depth"},
         r"no values of layers were counted \(hint: pass pictures=True": {"kind": "histograms"},
         "is of kind=\"histograms\"": {"kind": "damage", "layer": "second"},
     }.items():

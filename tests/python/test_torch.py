@@ -230,7 +230,7 @@ def test_errors_say_what_is_missing(monkeypatch):
         vernier.diagnose(classifier(), numbers(1, 3, 8, 8))
     with pytest.raises(vernier.UsageError, match=r"forward has no argument 'image' \(hint: it has input\)"):
         vernier.Model(classifier(), example_inputs={"image": torch.zeros(1, 3, 8, 8)})
-    with pytest.raises(vernier.UsageError, match="none of dynamo, torchscript"):
+    with pytest.raises(vernier.UsageError, match="is not one of dynamo, torchscript"):
         vernier.Model(classifier(), example_inputs=torch.zeros(1, 3, 8, 8), exporter="onnx")
     with pytest.raises(RuntimeError, match="channels"):  # what the module itself says of its inputs
         vernier.Model(classifier(), example_inputs=torch.zeros(1, 4, 8, 8))
