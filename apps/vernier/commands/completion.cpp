@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "commands/commands.h"
+#include "commands/finding_names.h"
 #include "console/command_line.h"
 #include "console/console.h"
 #include "console/exit_codes.h"
@@ -143,6 +144,9 @@ void add_names(Json& data) {
     data["causes"].add(named(cause.id, cause.text, "formats", cause.formats));
   for (const RepairName& repair : repair_names())
     data["repairs"].add(named(repair.id, repair.text, "cost", repair.cost));
+  for (const FindingName& defect : defect_names()) {
+    data["defects"].add(named(defect.kind, defect.text, "kind", ""));
+  }
   for (const ExitCode& code : kExitCodes) {
     data["exit_codes"].add(named(std::to_string(code.code), code.meaning, "kind", ""));
   }

@@ -8,13 +8,16 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/finding_names.h"
 #include "console/console.h"
 #include "console/exit_codes.h"
 #include "console/help.h"
@@ -65,11 +68,29 @@ constexpr const char* kAccuracy = R"(A network gives wrong results in low precis
 vernier COMMAND --help describes a command.
 )";
 
+std::string wrapped(const char* indent, std::string_view text) {
+  return indent + wrap(std::string(text), std::string_view(indent).size(), 80);
+}
+
 std::string causes() {
   std::string text = "Causes that diagnose and fix look for, with the formats that they are for:\n";
   for (const CauseName& cause : cause_names())
     text += fmt::format("\n{} ({})\n  {}\n", cause.id, cause.formats, cause.text);
   return text;
+}
+
+std::string findings(const char* head, std::span<const FindingName> names) {
+  std::string text = head;
+  for (const FindingName& name : names) text += fmt::format("\n{}\n{}\n", name.kind, wrapped("  ", name.text));
+  return text;
+}
+
+std::string defects() {
+  return findings("Defects of Q/DQ files that check lint, verify and debug loss name:\n", defect_names());
+}
+
+std::string places() {
+  return findings("Places of Q/DQ pairs that check placement names, with the engines:\n", placement_names());
 }
 
 std::string repairs() {
@@ -112,13 +133,32 @@ struct ReportColumn {
 };
 
 constexpr std::array kColumns{
-    ReportColumn{"local,own,own_sqnr_db", "SQNR of a layer on exact inputs: the local error"},
+    ReportColumn{"local,own,own_sqnr_db", "SQNR of a layer's output on exact inputs: the local error"},
     ReportColumn{"propagated,inherited,inherited_sqnr_db",
-                 "SQNR of a layer's inputs with everything low: the propagated error"},
+                 "SQNR of a layer's output if only its inputs are in error, with everything low: the propagated error"},
     ReportColumn{"both,propagated_sqnr_db", "SQNR at a layer's output with everything low: local and propagated error"},
-    ReportColumn{"sensitivity,sens.,sensitivity_db", "SQNR of the output with only this layer in low precision"},
+    ReportColumn{
+        "sensitivity,sens.,sensitivity_db",
+        "SQNR of the network's output with only this layer in low precision, on a few samples, half of them the "
+        "hardest"},
     ReportColumn{"share", "the layer's part of the damage of all layers, each lowered alone"},
     ReportColumn{"kept", "the layer stays in the high format"},
+    ReportColumn{"worst-sample,worst,worst_sqnr_db", "the lowest SQNR of one sample, and its number, from 0"},
+    ReportColumn{"largest-error,max_abs_error", "the largest difference of one element, in the output's unit"},
+    ReportColumn{"cosine", "the two outputs as vectors: 1 is the same direction"},
+    ReportColumn{
+        "not-finite,not-fin.,nonfinite",
+        "infinite or NaN values that the float model does not have; inf lost: its infinities that are missing"},
+    ReportColumn{"of-the-work,work", "the kept layers' part of the multiply-accumulates"},
+    ReportColumn{"at-least", "a bound for new samples, with the confidence of --claim-confidence"},
+    ReportColumn{"runs-in", "the format in which the file has the layer computed"},
+    ReportColumn{"clipping,clip_share", "the part of the error from values beyond the range; the rest is rounding"},
+    ReportColumn{"coverage", "the width of the range over that of the values"},
+    ReportColumn{"values-used,used", "the part of the quantized values in use"},
+    ReportColumn{"seen-from,seen-to", "the smallest and the largest value of the samples"},
+    ReportColumn{"clipped", "the part of the values beyond the range"},
+    ReportColumn{"halves-differ,differ", "the ratio of the ranges of two halves of the samples, wider to narrower"},
+    ReportColumn{"still-grew,grew", "how much the last fifth of the samples widened the range"},
     ReportColumn{"overflow,overflowed", "values that became infinite"},
     ReportColumn{"saturated", "values that were clipped to the end of the range"},
     ReportColumn{"subnormal", "values that lost digits near zero"},
@@ -137,9 +177,12 @@ constexpr std::array kWords{
     ReportColumn{"error,noise",
                  "The difference between a result in low precision and the FP32 one. A layer has a local "
                  "error, made on exact inputs, and a propagated error, from its inputs"},
-    ReportColumn{"local-error", "SQNR of a layer on exact inputs; own_sqnr_db in report.json"},
+    ReportColumn{"local-error", "SQNR of a layer's output on exact inputs; own_sqnr_db in report.json"},
     ReportColumn{"propagated-error",
-                 "SQNR of the inputs of a layer with everything low; inherited_sqnr_db in report.json"},
+                 "SQNR of a layer's output if only its inputs are in error, with everything low; inherited_sqnr_db in "
+                 "report.json"},
+    ReportColumn{"scheme", "The tensors that are quantized, their formats and scales: the rules of the target"},
+    ReportColumn{"runner", "The engine that computed the figures, or the simulation of one on the CPU"},
     ReportColumn{"damage", "The error that layers make at the output. A share is a layer's part of the total"},
     ReportColumn{"of-the-allowed-error", "The error over the one that the requirement allows: 1 is the limit"},
     ReportColumn{"certified,1-minimal,certified-1-minimal",
@@ -161,10 +204,12 @@ constexpr std::array kWords{
     ReportColumn{"cross-fitted",
                  "Each half of the samples is measured on a network that the other half calibrated. "
                  "Figures then hold for samples that did not calibrate"},
-    ReportColumn{"new-samples",
-                 "A bound for samples that Vernier has not seen. --claim-confidence sets its confidence"},
+    ReportColumn{"new-samples,on-new-samples",
+                 "Samples that Vernier has not seen. 'The output model, on new samples' is cross-fitted: each half "
+                 "of the samples is measured with the ranges of the other. 'At least, on new samples (90 %)' is a "
+                 "bound; --claim-confidence sets its confidence"},
     ReportColumn{"confidence", "How often such an interval or bound would hold if the samples were drawn again"},
-    ReportColumn{"top-1",
+    ReportColumn{"top-1,top-1-agreement,top-1-accuracy",
                  "Top-1 agreement: the share of samples for which both models choose the same class. "
                  "Top-1 accuracy compares with labels"},
     ReportColumn{"repaired,repairs-tried",
@@ -195,6 +240,14 @@ std::vector<Explained> explained_names() {
   for (const CauseName& cause : cause_names()) {
     all.push_back({std::string(cause.id), fmt::format("{}: a cause that diagnose and fix look for ({})\n  {}\n{}",
                                                       cause.id, cause.formats, cause.text, listed_by("causes"))});
+  }
+  for (const FindingName& defect : defect_names()) {
+    all.push_back({std::string(defect.kind), fmt::format("{}: a defect of a Q/DQ file\n{}\n{}", defect.kind,
+                                                         wrapped("  ", defect.text), listed_by("defects"))});
+  }
+  for (const FindingName& place : placement_names()) {
+    all.push_back({std::string(place.kind), fmt::format("{}: a place of Q/DQ pairs that check placement names\n{}\n{}",
+                                                        place.kind, wrapped("  ", place.text), listed_by("places"))});
   }
   for (const RepairName& repair : repair_names()) {
     all.push_back(
@@ -234,8 +287,28 @@ bool is_code(const std::string& name) {
          name.find_first_not_of("0123456789", 1) == std::string::npos;
 }
 
+/// Without a name: all names, by kind.
+std::string all_names() {
+  const auto listed = [](const char* kind, const auto& list, const auto& name_of) {
+    std::vector<std::string> names;
+    for (const auto& each : list) names.emplace_back(name_of(each));
+    return fmt::format("{}\n  {}\n", kind, wrap(fmt::format("{}", fmt::join(names, ", ")), 2, 80));
+  };
+  const auto first = [](const ReportColumn& row) {
+    return std::string_view(row.names).substr(0, std::string_view(row.names).find(','));
+  };
+  return "Names that vernier help NAME explains:\n\n" +
+         listed("causes", cause_names(), [](const CauseName& cause) { return cause.id; }) +
+         listed("repairs", repair_names(), [](const RepairName& repair) { return repair.id; }) +
+         listed("defects", defect_names(), [](const FindingName& defect) { return defect.kind; }) +
+         listed("places of Q/DQ pairs", placement_names(), [](const FindingName& place) { return place.kind; }) +
+         listed("columns", kColumns, first) + listed("words", kWords, first) +
+         command_words("outcomes and exit codes: ‹vernier help codes›; error codes: ‹vernier help errors›\n");
+}
+
 /// A name may be that of a cause and of a repair.
 std::string explanation(const std::vector<std::string>& words) {
+  if (words.empty()) return all_names();
   const std::string given = fmt::format("{}", fmt::join(words, "-"));
   // Words have no capitals; exit codes (E4) and error codes (E301) do.
   const std::string name = is_code(given) ? "E" + given.substr(1) : lower_case(given);
@@ -250,17 +323,15 @@ std::string explanation(const std::vector<std::string>& words) {
   throw Error(
       ErrorCode::UnknownCommand,
       fmt::format("no command, and no name in a report: '{}'", printable(fmt::format("{}", fmt::join(words, " ")))),
-      nearest.empty() ? "‹vernier help causes›, ‹vernier help repairs›, ‹vernier help codes› and ‹vernier help errors› "
-                        "list the names"
-                      : fmt::format("nearest: {}", fmt::join(nearest, ", ")));
+      nearest.empty() ? "‹vernier help name› lists the names" : fmt::format("nearest: {}", fmt::join(nearest, ", ")));
 }
 
 Command name_of_a_report(CLI::App& root) {
   auto messages = std::make_shared<MessageGroup>();
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App& app =
-      add_command(command_group(root, "help", "Explain a topic or a command"), "name",
-                  "Explain an error code, a cause, a repair, an outcome, an exit code or a word of reports");
+  CLI::App& app = add_command(
+      command_group(root, "help", "Explain a topic or a command"), "name",
+      "Explain a cause, a repair, a defect, an outcome, a code, a column or a word of reports; alone: list them");
   add_arguments(app, "NAME", *words,
                 "as in a report: concat-scales, smooth, certified, SQNR; an error code: E301; an exit code: E4");
   add_message_options(app, *messages);
@@ -289,6 +360,8 @@ std::vector<Command> add_help_topics(CLI::App& root) {
             [] { return std::string(kAccuracy); }),
       topic(root, "causes", "List the causes that diagnose and fix look for", causes),
       topic(root, "repairs", "List the repairs of fix, and what each costs at run time", repairs),
+      topic(root, "defects", "List the defects of Q/DQ files that check lint, verify and debug loss name", defects),
+      topic(root, "places", "List the places of Q/DQ pairs that check placement names", places),
       topic(root, "codes", "List exit codes and outcomes", codes),
       topic(root, "errors", "List the error codes that hints name", errors),
       name_of_a_report(root),
