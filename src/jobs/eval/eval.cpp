@@ -30,6 +30,11 @@ namespace {
 /// Of a difference between two shares: one image of 100 is one point.
 constexpr double kDust = 1e-9;
 
+/// "51.6 %" of a share, else the number.
+std::string in_words(const TaskFigure& figure, double value) {
+  return figure.share ? fmt::format("{:.6g} %", 100 * value) : fmt::format("{:.6g}", value);
+}
+
 /// What people start from when they ask for a largest error; nothing is required by it.
 std::optional<std::string> preset_of(Task task) {
   switch (task) {
@@ -205,17 +210,27 @@ class Evaluation {
     const TaskFigure& figure = report_.models.front().figures.front();
     report_.required = options_.min || options_.max || options_.max_loss;
     if (options_.min && !(figure.value >= *options_.min)) {
-      report_.missed.push_back(fmt::format("{} {:.6g} is below {:.6g}", figure.name, figure.value, *options_.min));
+      report_.missed.push_back(fmt::format("{} is {}, below {}", figure.name, in_words(figure, figure.value),
+                                           in_words(figure, *options_.min)));
     }
     if (options_.max && !(figure.value <= *options_.max)) {
-      report_.missed.push_back(fmt::format("{} {:.6g} is above {:.6g}", figure.name, figure.value, *options_.max));
+      report_.missed.push_back(fmt::format("{} is {}, above {}", figure.name, in_words(figure, figure.value),
+                                           in_words(figure, *options_.max)));
     }
     if (!options_.max_loss) return;
     const double other = report_.models.back().figures.front().value;
     const double loss = figure.higher_is_better ? other - figure.value : figure.value - other;
     if (!(loss <= *options_.max_loss + kDust)) {
-      report_.missed.push_back(fmt::format("{} {:.6g} is worse by {:.6g} than {:.6g}, {:.6g} are allowed", figure.name,
-                                           figure.value, loss, other, *options_.max_loss));
+      const auto points = [&](double of) {
+        if (!figure.share) return fmt::format("{:.6g}", of);
+        const std::string number = fmt::format("{:.6g}", 100 * of);
+        return number + (number == "1" ? " point" : " points");
+      };
+      const std::string allowed = points(*options_.max_loss);
+      report_.missed.push_back(fmt::format("{} is {}, {} {} {}. {} {} allowed", figure.name,
+                                           in_words(figure, figure.value), points(loss),
+                                           figure.higher_is_better ? "below" : "above", in_words(figure, other),
+                                           allowed, allowed.ends_with("points") ? "are" : "is"));
     }
   }
 
