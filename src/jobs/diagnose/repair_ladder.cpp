@@ -92,6 +92,18 @@ bool better(const OutputError& before, const OutputError& after) {
   return gain.nats > gain.scatter;
 }
 
+std::string no_gain_text(const OutputError& before, const OutputError& after) {
+  const auto step = [](double from, double to) { return fmt::format("{:.1f} to {:.1f} dB", db_of(from), db_of(to)); };
+  if (after.telling <= before.telling && after.noise <= before.noise) {
+    return "on held-out samples the gain is within noise: " + step(before.telling, after.telling);
+  }
+  if (after.telling <= before.telling) {
+    return fmt::format("better in front of the Softmax ({}), but worse at the output ({})",
+                       step(before.telling, after.telling), step(before.noise, after.noise));
+  }
+  return "the whole network gets worse: " + step(before.telling, after.telling);
+}
+
 bool surely_better(const OutputError& before, const OutputError& after) {
   if (!better(before, after)) return false;
   if (!std::isfinite(before.telling) || after.log_noise.empty()) return true;
@@ -278,11 +290,7 @@ void RepairLadder::try_repair(const Repair& repair) {
     if (!row.accepted) continue;
     row.accepted = false;
     row.why += classes.costs() ? fmt::format("; {}: more than noise", change_text(classes, after.moved_words))
-               : after.telling <= before.telling && after.noise <= before.noise
-                   ? fmt::format("; on held-out samples the gain is within noise: {:.1f} dB, {:.1f} dB with it",
-                                 db_of(before.telling), db_of(after.telling))
-                   : fmt::format("; the whole network is better without this repair: {:.1f} dB, {:.1f} dB with it",
-                                 db_of(before.telling), db_of(after.telling));
+                               : "; " + no_gain_text(before, after);
   }
   take_back(start);
 }

@@ -66,6 +66,9 @@ bool lost(double noise);
 /// that become finite are better.
 bool better(const OutputError& before, const OutputError& after);
 
+/// Why it is not better(), where classes do not decide: with the figures that say so.
+std::string no_gain_text(const OutputError& before, const OutputError& after);
+
 /// Whether it stays in what is handed out. As better(), and the typical sample gains more than two standard errors, as
 /// the best of many kinds was looked for; where a Softmax makes an output, more than one of them behind it, too. What
 /// is in front of it may gain in a direction that classes do not depend on.

@@ -69,6 +69,15 @@ TEST(RepairLadder, WhatIsHandedOutGainsTwoStandardErrors) {
   EXPECT_FALSE(surely_better(before, in_front_alone)) << "behind the Softmax nothing is gained";
 }
 
+TEST(RepairLadder, TheReasonNamesTheFiguresThatSpeakAgainstARepair) {
+  OutputError before = output_error(0.1), after = output_error(0.05);
+  EXPECT_EQ(no_gain_text(before, after), "on held-out samples the gain is within noise: 10.0 to 13.0 dB");
+  after.noise = 0.2;
+  EXPECT_EQ(no_gain_text(before, after),
+            "better in front of the Softmax (10.0 to 13.0 dB), but worse at the output (10.0 to 7.0 dB)");
+  EXPECT_EQ(no_gain_text(before, output_error(0.2)), "the whole network gets worse: 10.0 to 7.0 dB");
+}
+
 TEST(RepairLadder, NoOutputMayGetSurelyWorse) {
   OutputError before = output_error(0.1, {-6, -5, -7, -6});
   before.log_noise.push_back({-3, -3, -4, -3});
