@@ -3,14 +3,20 @@
     python answer_at_terminal.py p,f,x,p -- COMMAND...
 
 Prints what the terminal showed; the exit code is the command's. With fewer answers than questions, end of input is typed (Ctrl-D).
+$TERMINAL_COLUMNS is its width; without it the terminal does not know one.
 """
+import fcntl
 import os
 import pty
+import struct
 import sys
+import termios
 
 answers, command = sys.argv[1].split(","), sys.argv[sys.argv.index("--") + 1:]
 child, terminal = pty.fork()
 if child == 0:
+    if "TERMINAL_COLUMNS" in os.environ:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(os.environ["TERMINAL_COLUMNS"]), 0, 0))
     os.execvp(command[0], command)
 shown, asked = b"", 0
 while True:

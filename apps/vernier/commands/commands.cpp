@@ -17,10 +17,11 @@ void add_message_options(CLI::App& app, MessageGroup& messages) {
   set_help_flag(app, "Messages");
 }
 
-void print_result(Console& console, const std::string& text) {
+void print_result(Console& console, const std::string& result) {
   console.end_progress();
   console.expect_json(false);
-  console.log_result(text);
+  console.log_result(result);
+  const std::string text = console.without_shown_warnings(result);
   errno = 0;
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!text.ends_with('\n')) std::fputc('\n', stdout);

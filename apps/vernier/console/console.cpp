@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/layout.h"
 #include "console/interrupt.h"
 #include "distributed/launcher.h"
 #include "options/options.h"
@@ -24,6 +25,7 @@
 namespace vernier::cli {
 namespace {
 
+constexpr std::string_view kWarningLabel = "warning: ";  // of reports, and of kStderrPattern
 // "warning: text", the word in colour.
 const char* const kStderrPattern = "%^%l%$: %v";
 const char* const kFilePattern = "%Y-%m-%d %H:%M:%S.%e %l: %v";
@@ -127,7 +129,19 @@ void Console::info(const std::string& text) {
 void Console::warning(const std::string& text) {
   const std::lock_guard lock(mutex_);
   erase_line();
-  logger_->warn("{}", command_words(text));
+  const std::string words = command_words(text);
+  const std::optional<std::size_t> width = terminal_ ? terminal_width(STDERR_FILENO) : std::nullopt;
+  if (width && logger_->sinks().front()->level() <= spdlog::level::warn && terminal_width(STDOUT_FILENO)) {
+    shown_warnings_.push_back(words);
+  }
+  if (log_file_ || !width) {
+    logger_->warn("{}", words);
+    return;
+  }
+  // The pattern writes the label, in its colour.
+  std::string lines = wrap(words, *width, kWarningLabel).substr(kWarningLabel.size());
+  lines.pop_back();
+  logger_->warn("{}", lines);
 }
 
 void Console::error(ErrorCode code, const std::string& text, const std::string& hint) {
@@ -151,6 +165,22 @@ JobSinks Console::sinks() {
   sinks.info = [this](const std::string& text) { info(text); };
   sinks.interrupted = [] { return was_interrupted(); };
   return sinks;
+}
+
+std::string Console::without_shown_warnings(std::string report) const {
+  const std::size_t width = terminal_width(STDOUT_FILENO).value_or(0);
+  for (const std::string& warning : shown_warnings_) {
+    const std::string block = painted(wrap(warning, width, kWarningLabel), Paint::Warning, wants_color(STDOUT_FILENO));
+    const std::size_t at = report.find(block);
+    if (at != std::string::npos) report.erase(at, block.size());
+  }
+  // The line above them is one too many when none is left.
+  for (std::size_t at = report.find("\n\n\n"); !shown_warnings_.empty() && at != std::string::npos;
+       at = report.find("\n\n\n", at)) {
+    report.erase(at, 1);
+  }
+  while (!shown_warnings_.empty() && report.ends_with("\n\n")) report.pop_back();
+  return report;
 }
 
 void Console::end_progress() {

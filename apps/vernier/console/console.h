@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "console/progress.h"
 #include "vernier/error.h"
@@ -56,6 +57,9 @@ class Console {
   /// False under -q.
   bool shows_progress() const { return shows_progress_; }
 
+  /// `report` without the warnings that stand above it on the same terminal.
+  std::string without_shown_warnings(std::string report) const;
+
   /// Removes a progress line that is on the screen: before results are printed on the same terminal.
   void end_progress();
 
@@ -74,6 +78,7 @@ class Console {
   bool shows_progress_ = true;
   bool is_verbose_ = false;
   bool line_on_screen_ = false;
+  std::vector<std::string> shown_warnings_;  // on the terminal that results go to
 };
 
 }  // namespace vernier::cli
