@@ -1,6 +1,7 @@
 
 #include "vernier/check_placement.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -54,7 +55,7 @@ Command add_check_placement(CLI::App& root) {
             const CheckPlacementReport report = check_placement(options, console.sinks());
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
             if (report.compiled && !report.compiled->refused.empty()) return 4;
-            return report.findings.empty() ? 0 : 1;
+            return std::ranges::all_of(report.findings, &PlacementFinding::costs_nothing) ? 0 : 1;
           }};
 }
 

@@ -25,6 +25,8 @@ struct PlacementFinding {
   std::string compiled{};
   /// The engine computes something else there than the file says.
   bool computes_otherwise = false;
+  /// The engine's documentation advises against it, and TensorRT-RTX compiles as few kernels: a note, no fault.
+  bool costs_nothing = false;
   /// The engine takes no file with it.
   bool refused = false;
 };

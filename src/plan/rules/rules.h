@@ -27,6 +27,8 @@ struct PlacementRule {
   /// What TensorRT-RTX 1.7.1 makes of such a place, for compute capability 8.9; tests/engines/test_placement.py
   /// compiles it both ways. Empty: not compiled.
   std::string_view compiled = {};
+  /// By what was compiled, another placement saves no kernel.
+  bool costs_nothing = false;
 };
 
 std::span<const PlacementRule> placement_rules(Target target);

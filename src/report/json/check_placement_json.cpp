@@ -29,8 +29,11 @@ struct Fields<LeftInGraph> {
 template <>
 struct Fields<PlacementFinding> {
   using R = PlacementFinding;
-  static constexpr auto list = std::tuple{Field{"rule", &R::rule}, Field{"node", &R::node}, Prose{"why", &R::why},
-                                          Prose{"change", &R::change}, Field{"compiled", &R::compiled}};
+  static constexpr bool (*free_of_cost)(const R&) = [](const R& finding) { return finding.costs_nothing; };
+  static constexpr auto list =
+      std::tuple{Field{"rule", &R::rule},         Field{"node", &R::node},
+                 Prose{"why", &R::why},           Prose{"change", &R::change},
+                 Field{"compiled", &R::compiled}, Field{"costs_nothing", &R::costs_nothing, free_of_cost}};
 };
 
 template <>

@@ -25,7 +25,9 @@ std::string answer_of(const CheckPlacementReport& report) {
       report.findings, [](const auto& finding) { return finding.computes_otherwise && !finding.refused; }));
   const auto not_listed =
       static_cast<std::size_t>(std::ranges::count(report.findings, kOperatorNotListed, &PlacementFinding::rule));
-  const std::size_t unfused = report.findings.size() - refused - otherwise - not_listed;
+  const auto harmless =
+      static_cast<std::size_t>(std::ranges::count(report.findings, true, &PlacementFinding::costs_nothing));
+  const std::size_t unfused = report.findings.size() - refused - otherwise - not_listed - harmless;
   std::string answer;
   if (not_listed > 0) {
     answer = fmt::format("{} does not list {} on quantized values that the file has.", word_of(report.target),
@@ -45,7 +47,12 @@ std::string answer_of(const CheckPlacementReport& report) {
   }
   if (!answer.empty()) return answer;
   if (report.quantizers + report.dequantizers > 0) {
-    return fmt::format("{} can fuse every Q/DQ pair.", word_of(report.target));
+    const std::string notes =
+        harmless == 0
+            ? ""
+            : fmt::format(" {} {} from its documentation and {} no kernel in TensorRT-RTX.", plural(harmless, "place"),
+                          harmless == 1 ? "differs" : "differ", harmless == 1 ? "costs" : "cost");
+    return fmt::format("{} can fuse every Q/DQ pair.{}", word_of(report.target), notes);
   }
   if (report.stored_constants == 0) return "The file has no Q/DQ pairs, so there is nothing to fuse.";
   return fmt::format(
@@ -58,8 +65,8 @@ std::string answer_of(const CheckPlacementReport& report) {
 
 std::string report_to_text(const CheckPlacementReport& report, const TextOptions& options) {
   const std::string answer = answer_of(report);
-  std::string text =
-      painted(wrap(answer, options.width), report.findings.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
+  const bool good = std::ranges::all_of(report.findings, &PlacementFinding::costs_nothing);
+  std::string text = painted(wrap(answer, options.width), good ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Model", printable(report.file), options.width);
   text += labelled("Pairs",
                    fmt::format("{}, {}, {}", plural(report.quantizers, "QuantizeLinear node"),
@@ -90,9 +97,9 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
     }
   }
   for (const auto& [finding, nodes] : groups) {
-    text += "\n" +
-            wrap(fmt::format("{}: {}", list_some(nodes, 3), told(finding->why)), options.width, finding->rule + ": ");
-    text += wrap(told(finding->change), options.width, "  change: ");
+    text += "\n" + wrap(fmt::format("{}: {}", list_some(nodes, 3), told(finding->why)), options.width,
+                        (finding->costs_nothing ? "note: " : "") + finding->rule + ": ");
+    text += wrap(told(finding->change), options.width, "  fix: ");
     if (!finding->compiled.empty()) text += wrap(told(finding->compiled), options.width, "  TensorRT-RTX: ");
   }
   return text + remarks({}, report.notes, options);
