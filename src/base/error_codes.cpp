@@ -123,7 +123,8 @@ constexpr auto kPages = [] {
                 "It has a syntax error, a field is missing or has another type, or another version wrote it.",
                 "Correct the field in the message, or write the file again.", "‹vernier help plan-schema›"},
       ErrorPage{OtherModel, "The file belongs to another model",
-                "A plan, report or record names the model by its hash, and this model differs.",
+                "A plan, report, record or file of ranges names the model by its hash or its tensors, and this model "
+                "differs.",
                 "Pass the model that it was made for, or write the file again for this model.",
                 "‹vernier diagnose MODEL --int8 --data SOURCE -o out›"},
       ErrorPage{

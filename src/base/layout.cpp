@@ -92,7 +92,9 @@ std::string wrap(std::string_view text, std::size_t width, std::string_view firs
       ++used;
     }
     while (display_width(word) > room) {
-      const std::size_t cut = std::max<std::size_t>(prefix(word, room), 1);
+      std::size_t cut = std::max<std::size_t>(prefix(word, room), 1);
+      const std::size_t mark = word.substr(0, cut).find_last_of("/;:_.,");
+      if (mark != std::string_view::npos && mark >= cut / 2) cut = mark + 1;
       out += word.substr(0, cut);
       word.remove_prefix(cut);
       new_line();
@@ -114,6 +116,15 @@ void Table::flexible_column(std::string heading) {
 
 void Table::stays() { columns_.back().stays = true; }
 
+void Table::goes_with_the_one_before() { columns_.back().joined = true; }
+
+std::string Table::text(std::size_t width, bool whole) const { return laid_out(width, whole).text; }
+
+bool Table::shows(const std::string& heading, std::size_t width, bool whole) const {
+  const std::vector<std::string> headings = laid_out(width, whole).headings;
+  return std::ranges::find(headings, heading) != headings.end();
+}
+
 void Table::row(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) {
     throw Error(ErrorKind::Internal,
@@ -122,8 +133,8 @@ void Table::row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text(std::size_t width, bool whole) const {
-  constexpr std::size_t kReadable = 20, kNarrowest = 8;
+Table::Laid Table::laid_out(std::size_t width, bool whole) const {
+  constexpr std::size_t kReadable = 20, kNarrowest = 8, kWholeName = 64;
   std::vector<std::vector<std::string>> cells(columns_.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     for (const auto& row : rows_) cells[c].push_back(row[c]);
@@ -161,7 +172,7 @@ std::string Table::text(std::size_t width, bool whole) const {
                            [&](std::size_t sum, std::size_t c) { return sum + 2 + widths[c]; });
   };
   std::size_t total = fit_headings();
-  brief = total > width;
+  brief = total > width && !whole;
   if (brief) total = fit_headings();
   const auto shorten = [&](std::size_t least) {
     for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width; ++c) {
@@ -184,17 +195,38 @@ std::string Table::text(std::size_t width, bool whole) const {
         last = std::find_if(used_columns.rbegin(), end, [&](std::size_t c) { return !columns_[c].heading.empty(); });
       }
       if (last == end) break;
-      left_out.insert(left_out.begin(), columns_[*last].heading);
-      used_columns.erase(std::next(last).base());
+      const std::size_t gone = *last;
+      std::erase_if(used_columns, [&](std::size_t c) {
+        const bool goes =
+            c == gone || (c + 1 == gone && columns_[gone].joined) || (c == gone + 1 && columns_[c].joined);
+        if (goes) left_out.push_back(columns_[c].heading);
+        return goes;
+      });
       total = fit_headings();
       shorten(kReadable);
     }
     shorten(kNarrowest);
+    std::ranges::sort(left_out, {}, [&](const std::string& name) {
+      return std::ranges::find(columns_, name, &Column::heading) - columns_.begin();
+    });
   }
+  bool shortened = false;
   for (const std::size_t c : used_columns) {
-    if (columns_[c].flexible) cells[c] = short_names(cells[c], widths[c]);
+    if (!columns_[c].flexible) continue;
+    if (whole) {  // sentences stay whole
+      widths[c] = display_width(columns_[c].heading);
+      for (const std::string& cell : cells[c]) {
+        const std::size_t most = cell.find(' ') == std::string::npos ? kWholeName : display_width(cell);
+        widths[c] = std::max(widths[c], std::min(display_width(cell), most));
+      }
+    }
+    shortened = shortened || widest(c) > widths[c];
+    cells[c] = short_names(cells[c], widths[c]);
   }
-  std::string text;
+  if (shortened && below.empty()) below = wrap("'..' stands for letters that were left out", width, "  ");
+  Laid laid;
+  for (const std::size_t c : used_columns) laid.headings.push_back(columns_[c].heading);
+  std::string& text = laid.text;
   const auto line = [&](const auto& cell_of) {
     std::string out;
     for (const std::size_t c : used_columns) {
@@ -208,8 +240,10 @@ std::string Table::text(std::size_t width, bool whole) const {
     line([&](std::size_t c) -> const std::string& { return cells[c][r]; });
   }
   text += below;
-  if (left_out.empty()) return text;
-  return text + wrap(fmt::format("not shown, too narrow: {}", fmt::join(left_out, ", ")), width, "  ");
+  if (!left_out.empty()) {
+    text += wrap(fmt::format("not shown, too narrow: {}", fmt::join(left_out, ", ")), width, "  ");
+  }
+  return laid;
 }
 
 std::string painted(std::string_view text, Paint paint, bool color) {

@@ -17,9 +17,9 @@ std::size_t display_width(std::string_view text);
 /// siblings. Edges: a width below 4 cuts the end off.
 std::string shorten_middle(std::string_view text, std::size_t width);
 
-/// Breaks `text` at spaces into lines of at most `width` columns; a word longer than a line is cut, not lost. The first
-/// line starts with `first`, the others with as many spaces, or with four where that would be more than a quarter of
-/// the line. Ends with a newline.
+/// Breaks `text` at spaces into lines of at most `width` columns; a word longer than a line is cut, behind one of
+/// "/;:_.," where it can be, and not lost. The first line starts with `first`, the others with as many spaces, or with
+/// four where that would be more than a quarter of the line. Ends with a newline.
 std::string wrap(std::string_view text, std::size_t width, std::string_view first = {});
 
 enum class Align { Left, Right };
@@ -33,6 +33,8 @@ class Table {
   void flexible_column(std::string heading);
   /// The column that was added last is left out after all others.
   void stays();
+  /// The column that was added last and the one before it say nothing alone: one is left out with the other.
+  void goes_with_the_one_before();
   /// Errors: Internal if the number of cells is not that of the columns.
   void row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
@@ -41,7 +43,10 @@ class Table {
   /// line under the table shows. If lines are longer than `width`, short headings are used; then, unless `whole`, the
   /// flexible columns shrink, from the right, down to 20; then columns with a heading are left out, from the right, and
   /// a last line names them; then flexible columns shrink to 8. Names that differ stay distinct (short_names.h).
+  /// `whole` cells of flexible columns have at most 64 columns.
   std::string text(std::size_t width, bool whole = false) const;
+  /// Whether text() shows the column of that heading.
+  bool shows(const std::string& heading, std::size_t width, bool whole = false) const;
 
  private:
   struct Column {
@@ -50,7 +55,14 @@ class Table {
     Align align;
     bool flexible = false;
     bool stays = false;
+    bool joined = false;  // with the column before
   };
+  struct Laid {
+    std::string text;
+    std::vector<std::string> headings;  // of the columns that it has
+  };
+  Laid laid_out(std::size_t width, bool whole) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

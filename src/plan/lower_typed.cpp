@@ -94,6 +94,8 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;
+  typed.quantized_weights = context.counts.stored_weights;
+  typed.quantized_biases = context.counts.stored_biases;
   typed.weight_bytes = initializer_bytes(typed.model);
   typed.float_weights = large_float_weights(typed.model, typed.weight_bytes);
   typed.notes = std::move(choices.notes);

@@ -21,7 +21,8 @@ struct TypedModel {
   Model model;
   std::int64_t casts = 0;           // Cast nodes added
   std::int64_t quantize_pairs = 0;  // pairs added; a weight counts with its DequantizeLinear alone
-  std::int64_t weight_bytes = 0;    // of all initializers afterwards
+  std::int64_t quantized_weights = 0, quantized_biases = 0;  // of these
+  std::int64_t weight_bytes = 0;                             // of all initializers afterwards
   std::vector<LargeFloatWeight> float_weights;
   /// Layers that could not take their format and why; weights that overflow in it.
   std::vector<Note> notes;

@@ -149,6 +149,7 @@ class GraphLowering {
     const QuantParams& params = *context_.plan.grid(name, choice.planned);
     const auto known = quantized_.find({name, params.format, values});
     if (known != quantized_.end()) return known->second;
+    if (context_.weights.holds(name)) ++context_.counts.stored_weights;
     // A pair in front of a float16 weight would round it twice; no engine takes block scales as codes behind one.
     const bool paired = context_.plan.rules.paired_weights && values == Format::Float32 &&
                         (!context_.weights.holds(name) || !has_block_scales(params));
@@ -250,6 +251,7 @@ class GraphLowering {
     params.axis = 0;
     add_quantizer("DequantizeLinear", name + "_dequantize", {stored.codes, stored.scale}, output, params);
     ++context_.counts.quantize_pairs;
+    ++context_.counts.stored_biases;
     return output;
   }
 

@@ -15,6 +15,7 @@ namespace vernier {
 struct TypedCounts {
   std::int64_t casts = 0;
   std::int64_t quantize_pairs = 0;
+  std::int64_t stored_weights = 0, stored_biases = 0;  // of these
   bool tensorrt_operators = false;
   std::int64_t shields = 0;  // layers kept float against the engine's own quantization
 };

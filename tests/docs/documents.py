@@ -124,6 +124,8 @@ class Folder:
         result = self.run(["bash", "-c", script])
         parts = result.stdout.split(MARK)
         assert len(parts) == len(commands) + 1, f"{commands[-1][0]}: the shell ended early:\n{result.stdout}"
+        for (command, _), part in zip(commands, parts):
+            assert part.strip() or "| grep" not in command, f"{command}: grep found nothing"
         return [[line for line in part.splitlines() if not line.startswith("progress: ")] for part in parts[:-1]]
 
 

@@ -131,7 +131,7 @@ Command add_inspect(CLI::App& root) {
               print_result(console, report_to_json(inspection));
               return 0;
             }
-            std::string printed = report_to_text(inspection);
+            std::string printed = report_to_text(inspection, text);
             if (shows_formats) printed += "\nformats\n" + report_to_text(inspect_formats(options.model), text);
             if (!line->visual.empty()) {
               printed += result_to_text(draw_model({line->model, line->visual, line->report}, console.sinks()));

@@ -119,7 +119,7 @@ struct ResultGroup {
   TextOptions values() const;
 };
 
-/// Width and colour from the terminal; in files and pipes tables are as wide as their names.
+/// Width and colour from the terminal; in files and pipes names of up to 64 columns stay whole.
 TextOptions text_options();
 
 /// Fails now rather than after minutes of measuring when a folder or file could not be written.

@@ -17,6 +17,7 @@ struct ChangedFigure {
   double before = 0, after = 0;
   bool higher_is_better = true;
   bool in_db = false;
+  bool share = false;  // 0..1
 };
 
 struct ChangedLayer {

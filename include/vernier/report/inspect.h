@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/report/text.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -84,7 +85,7 @@ struct ModelInspection {
   bool with_attributes = false;
   std::optional<std::vector<InspectedWeight>> weights;  // where they were asked for
 };
-VERNIER_API std::string report_to_text(const ModelInspection& report);
+VERNIER_API std::string report_to_text(const ModelInspection& report, const TextOptions& options = {});
 VERNIER_API std::string report_to_json(const ModelInspection& report);
 
 /// Tensors that say how large others are, come from float data and have no upper bound.

@@ -10,7 +10,7 @@ struct TextOptions {
   std::size_t width = 100;  // columns that text is wrapped at
   std::size_t top = 15;     // rows of the ranked table; 0: all
   bool color = false;
-  bool whole_names = false;  // tables as wide as their names, for files and logs
+  bool whole_names = false;  // for files and logs: names of up to 64 columns stay whole
   bool verbose = false;      // the time of each phase, and every row of a long certificate
 };
 

@@ -39,8 +39,10 @@ struct TypedReport {
   std::optional<RuntimeCheck> onnxruntime{};  // absent: not tried
   std::optional<std::size_t> lowered{};       // layers that it has in a format below float32; absent in earlier reports
   std::size_t refused = 0;                    // layers that were to be lowered and could not be, as the notes say
-  OnnxModel model{};                          // the result itself; not in the JSON
-  std::string plan{};                         // as plan.json has it; not in the JSON
+  /// Of quantize_pairs, those of weights and of biases; the others are of activations. Absent in earlier reports.
+  std::optional<std::int64_t> quantized_weights{}, quantized_biases{};
+  OnnxModel model{};   // the result itself; not in the JSON
+  std::string plan{};  // as plan.json has it; not in the JSON
 };
 
 }  // namespace vernier

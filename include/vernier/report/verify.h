@@ -30,7 +30,7 @@ struct ExactOutput {
 /// What an engine makes of a file's Q/DQ pairs, by its rules of placement.
 struct EnginePlacement {
   Target target = Target::TensorRt;
-  std::size_t pairs = 0, not_fused = 0;  // not_fused: places that break a rule
+  std::size_t pairs = 0, not_fused = 0;  // not_fused: places that break a rule and cost something
   std::string first;                     // the first of them, with the reason
   std::string refused;                   // why the file could not be looked at; empty: it was
 };
@@ -66,6 +66,7 @@ struct VerifyReport {
   std::optional<EngineFigures> engine;
   std::vector<EnginePlacement> placements;  // explain_file(): one for each target; empty: not asked, or no pairs
   std::optional<EngineReport> compiled;     // explain_file(): the typed file, by an engine's own compiler
+  std::size_t examined = 0;                 // samples on which pairs were measured; 0: none
   std::vector<FoundDefect> defects;         // of the file's Q/DQ pairs and of the values that it stores
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;

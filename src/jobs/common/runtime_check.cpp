@@ -38,7 +38,13 @@ Attempt attempt(const std::shared_ptr<const Runtime>& runtime, const Model& mode
     result.outputs = session.run(sample);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
-    result.refused = printable_text(first_line(error.what()));
+    // Of a model in memory the file that it was made from is no help: notes name the runtime and the model.
+    std::string why = first_line(error.what());
+    const std::string file = model.path.string() + ": ";
+    if (why.starts_with(file)) why.erase(0, file.size());
+    const std::string runtime_name = fmt::format("ONNX Runtime {}: ", runtime->version());
+    if (why.starts_with(runtime_name)) why.erase(0, runtime_name.size());
+    result.refused = printable_text(why);
   }
   return result;
 }

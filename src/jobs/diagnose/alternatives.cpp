@@ -226,7 +226,7 @@ Alternative left_out(const Candidate& candidate) {
   row.change = candidate.change;
   row.target = candidate.target;
   row.low = candidate.options.precision.low;
-  row.why = "not needed: the repaired network is the answer";
+  row.why = "the repaired network is the answer";
   return row;
 }
 

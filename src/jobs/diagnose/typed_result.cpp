@@ -121,6 +121,8 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   TypedReport info;
   info.casts = typed.casts;
   info.quantize_pairs = typed.quantize_pairs;
+  info.quantized_weights = typed.quantized_weights;
+  info.quantized_biases = typed.quantized_biases;
   info.weight_bytes = typed.weight_bytes;
   info.float_weights = typed.float_weights;
   info.original_weight_bytes = weight_bytes(*loaded_.original);

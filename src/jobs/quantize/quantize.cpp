@@ -254,6 +254,8 @@ class Conversion {
     done();
     result_.typed.casts = typed.casts;
     result_.typed.quantize_pairs = typed.quantize_pairs;
+    result_.typed.quantized_weights = typed.quantized_weights;
+    result_.typed.quantized_biases = typed.quantized_biases;
     result_.typed.weight_bytes = typed.weight_bytes;
     result_.typed.float_weights = typed.float_weights;
     result_.typed.notes = typed.notes;

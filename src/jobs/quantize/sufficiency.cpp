@@ -93,26 +93,30 @@ Sufficiency sufficiency_of(const std::vector<RangeRow>& rows, std::size_t sample
   // Halves that hold the same samples agree, whatever the ranges of others would be.
   if (distinct == 1 && samples > 1) {
     result.text = fmt::format(
-        "not known: all {} samples are the same, and say no more than one does; give different ones", samples);
+        "not known whether the samples are enough: all {} samples are the same, and say no more than one does; give "
+        "different ones",
+        samples);
     return result;
   }
   if (distinct + samples / kFewRepeat < samples) {
     result.text = fmt::format(
-        "not known: {} of {} samples are the same as an earlier one, so that halves of them agree by themselves; give "
+        "not known whether the samples are enough: {} of {} samples are the same as an earlier one, so that halves of "
+        "them agree by themselves; give "
         "different ones",
         samples - distinct, samples);
     return result;
   }
   if (samples < kFewest) {
-    result.text = fmt::format("not known: {} cannot be held against each other; give {} or more",
-                              plural(samples, "sample"), kFewest);
+    result.text =
+        fmt::format("not known whether the samples are enough: {} cannot be held against each other; give {} or more",
+                    plural(samples, "sample"), kFewest);
     return result;
   }
   result.enough = result.differ == 0 && result.grow == 0 && result.uncovered == 0;
   const std::size_t fifth = samples / 5;
   if (result.enough) {
     result.text = fmt::format(
-        "enough: all {} ranges agree within {:g} % between two halves of the samples, none grew by "
+        "enough samples: all {} ranges agree within {:g} % between two halves of the samples, none grew by "
         "more than {:g} % in the last {}, and each half covers the other",
         result.tensors, kHalvesDiffer * 100, kStillGrows * 100, plural(fifth, "sample"));
     return result;

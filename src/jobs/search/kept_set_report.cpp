@@ -68,11 +68,11 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
 void say_what_is_assumed(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
   const char* unit = unit_of(context);
   if (result.lower_bound) {
-    kept.assumed.emplace_back("keeping more layers never makes a passing set fail, on which the lower bound rests");
+    kept.assumed.emplace_back("The lower bound holds if keeping more layers never makes a passing set fail");
   } else if (result.end == SearchEnd::Certified && !kept.minimum_asked) {
     kept.assumed.emplace_back(context.experiment.has_ladder()
-                                  ? "another choice of formats may be cheaper: ‹prove-minimum› bounds the difference"
-                                  : "another set may be cheaper: ‹prove-minimum› bounds the difference");
+                                  ? "A cheaper choice of formats may exist: ‹prove-minimum› bounds the difference"
+                                  : "A cheaper set may exist: ‹prove-minimum› bounds the difference");
   }
   const std::size_t tried =
       result.certificate.needed.size() + result.certificate.not_cheaper.size() + result.certificate.needed_below.size();
@@ -82,13 +82,13 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
         fmt::format("{} {} not dropped alone, so fewer may be enough", plural(left, unit), left == 1 ? "was" : "were"));
   }
   if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
-    kept.assumed.emplace_back("layers within the list may not be needed: only such lists were tried");
+    kept.assumed.emplace_back("Some layers of the list may not be needed: only such lists were tried");
   }
   if (context.request.options.whole_groups) {
-    kept.assumed.emplace_back("fewer layers may be enough without ‹whole-groups›");
+    kept.assumed.emplace_back("Fewer layers may be enough without ‹whole-groups›");
   }
   if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.verdicts_only()) {
-    kept.assumed.emplace_back("the check returns the same verdict again: only the answer was asked twice");
+    kept.assumed.emplace_back("The check has to return the same verdict again: only the answer was asked twice");
   }
 }
 

@@ -48,10 +48,9 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
   try {
     const CheckPlacementReport placed = check_placement(wanted, sinks);
     row.pairs = placed.dequantizers;
-    row.not_fused = placed.findings.size();
-    if (!placed.findings.empty()) {
-      const PlacementFinding& first = placed.findings.front();
-      row.first = first.node.empty() ? first.why : first.node + ": " + first.why;
+    for (const PlacementFinding& finding : placed.findings) {
+      if (finding.costs_nothing) continue;
+      if (++row.not_fused == 1) row.first = finding.node.empty() ? finding.why : finding.node + ": " + finding.why;
     }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
@@ -74,6 +73,7 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
     quiet.warning = {};  // verify() said what there is to say of models and samples
     try {
       merge_defects(report.defects, debug_loss(loss, quiet).defects);
+      report.examined = limit;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Interrupted) throw;
       report.notes.push_back({"pairs-not-measured", {{"error", first_line(error.what())}}});

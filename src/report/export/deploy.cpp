@@ -369,7 +369,11 @@ std::string record(const DiagnoseReport& report) {
   line("formats", fmt::format("{} low, {} kept", low_text(report), format_title(report.high)));
   if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
   if (report.final_figures) {
-    line("verify of the output model", markdown_text(figure_text(*report.final_figures, report.requirement)));
+    const std::string figure = figure_text(*report.final_figures, report.requirement);
+    line("verify of the output model",
+         markdown_text(report.in_sample ? fmt::format("this file, on these samples: {}; on new samples: {}",
+                                                      figure_text(*report.in_sample, report.requirement), figure)
+                                        : figure));
   } else {
     line("verify of the output model", "not measured");
   }
@@ -385,7 +389,8 @@ std::string record(const DiagnoseReport& report) {
     line("kept set", fmt::format("{}, {}", plural(report.kept->layers.size(), "layer"), certified));
   }
   if (report.typed) {
-    line("casts, Q/DQ pairs", fmt::format("{}, {}", report.typed->casts, report.typed->quantize_pairs));
+    line("casts", std::to_string(report.typed->casts));
+    line("quantized", pairs_text(*report.typed));
     line("weights", fmt::format("{}, were {}", bytes_text(report.typed->weight_bytes),
                                 bytes_text(report.typed->original_weight_bytes)));
   }
@@ -409,7 +414,8 @@ std::string deploy_markdown(const DiagnoseReport& report) {
   const std::vector<std::string> kept = report.kept ? report.kept->layers : std::vector<std::string>{};
   text += fmt::format(
       "{} is strongly typed: its Casts and Q/DQ nodes hold all formats, so no engine needs a list of layers. Run the "
-      "commands in the folder of the diagnosis. \"Documented, not run\" means: from the documentation of the tool, and "
+      "commands in the folder in which you ran vernier. \"Documented, not run\" means: from the documentation of the "
+      "tool, and "
       "not executed.\n\n",
       inline_code(files.model));
   const std::vector<std::string> sections =

@@ -76,7 +76,7 @@ std::string pareto_table(const KeptSetReport& kept, const TextOptions& options) 
   }
   return heading(fmt::format("Accuracy against cost ({}), of {} tried", cost_unit_text(kept),
                              plural(kept.pareto.size(), "set")),
-                 options.color) +
+                 options) +
          table.text(options.width, options.whole_names);
 }
 

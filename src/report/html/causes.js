@@ -54,7 +54,7 @@ function causeGroup(group) {
   const rest = names.slice(atFirst), [title, line] = causeName(first.id);
   return h("div", {class: "cause"},
     h("div", {class: "head"}, title, howLikely(first),
-      h("span", {class: "small"}, names.length ? many(names.length, "layer") : "the network as a whole"),
+      h("span", {class: "small"}, !names.length ? "the network as a whole" : group.lesser ? `main cause of ${many(names.length, "layer")}; also in ${count(group.lesser)}` : many(names.length, "layer")),
       share > 0 ? h("span", {class: "small share"}, meter(share, 90), `${percent(share)} of the damage`) : ""), line,
     h("p", {}, names.length > 1 ? ["Worst at ", layerLink(first.layer), ": "] : names.length ? [layerLink(first.layer), ": "] : "", shown(first.sentence || "")),
     figuresOf(first),
@@ -63,14 +63,18 @@ function causeGroup(group) {
     repairsOf(group.repairs), group.of_some.length ? chipLine("At some of these layers: ", group.of_some) : "");
 }
 
+/** What has no figure was refused before it was measured. */
+function isTried(r) { return r.accepted || has(r.before_db); }
+
 /** What was accepted first, and alone where it is something: a large network has thousands that were tried. */
 function repairTable(repairs, withLayers) {
   const accepted = repairs.filter(r => r.accepted), rows = [...accepted, ...repairs.filter(r => !r.accepted)];
   const namesOf = r => [(r.layers || []).slice(0, 4).map((layer, i) => [i ? ", " : "", layerLink(layer)]), (r.layers || []).length > 4 ? ` and ${r.layers.length - 4} more` : ""];
-  const verdict = r => r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, "rejected");
+  const verdict = r => r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, isTried(r) ? "rejected" : "not applicable");
+  const tried = rows.filter(isTried).length;
   const columns = [{title: "repair", kind: "whole", cell: r => shown(r.id)}, ...(withLayers ? [{title: "layers", cell: namesOf}] : []), {title: "before, dB", kind: "num", cell: r => db(r.before_db)},
-    {title: "after, dB", kind: "num", cell: r => db(r.after_db)}, {title: "result", kind: "whole", cell: verdict}, {title: "why", kind: "long", cell: r => shown(r.why || "")}];
-  return h("div", {}, withLayers ? "" : h("p", {class: "small"}, `${count(accepted.length)} of ${count(rows.length)} accepted.`),
+    {title: "after, dB", kind: "num", cell: r => db(r.after_db)}, {title: "result", cell: verdict}, {title: "why", kind: "long", cell: r => shown(r.why || "")}];
+  return h("div", {}, withLayers ? "" : h("p", {class: "small"}, (tried ? `${count(accepted.length)} of ${count(tried)} accepted. ` : "") + (tried < rows.length ? `${count(rows.length - tried)} not applicable.` : "")),
     tableOf("Repairs", columns, rows, {atFirst: Math.min(30, accepted.length || 8)}));
 }
 
@@ -82,10 +86,10 @@ function medianOf(values) {
 function repairSummary(repairs) {
   const ids = [...new Set(repairs.map(r => r.id))], line = h("p", {class: "small explained", role: "status"});
   const of = id => repairs.filter(r => r.id === id), accepted = id => of(id).filter(r => r.accepted);
-  const tried = id => of(id).filter(r => r.accepted || has(r.before_db));
+  const tried = id => of(id).filter(isTried);
   const median = (id, key) => !accepted(id).length ? "" : db(medianOf(accepted(id).filter(r => has(r.before_db) && has(r.after_db)).map(r => number(r[key]))));
-  const columns = [{title: "repair", kind: "whole", cell: id => chips([id], "repairs", line)}, {title: "accepted", kind: "num", cell: id => accepted(id).length ? h("span", {class: "good"}, "\u2713 " + count(accepted(id).length)) : "0"},
-    {title: "tried", kind: "num", cell: id => count(tried(id).length)}, {title: "not applicable to", kind: "num", cell: id => of(id).length > tried(id).length ? count(of(id).length - tried(id).length) : ""},
+  const columns = [{title: "repair", kind: "whole", cell: id => chips([id], "repairs", line)}, {title: "accepted", kind: "num", cell: id => accepted(id).length ? h("span", {class: "good"}, "\u2713 " + count(accepted(id).length)) : tried(id).length ? "0" : ""},
+    {title: "tried", kind: "num", cell: id => tried(id).length ? count(tried(id).length) : ""}, {title: "not applicable to", kind: "num", cell: id => of(id).length > tried(id).length ? count(of(id).length - tried(id).length) : ""},
     {title: "median before, dB", kind: "num", cell: id => median(id, "before_db")}, {title: "after, dB", kind: "num", cell: id => median(id, "after_db")}];
   const order = ids.map((id, i) => [id, i]).sort((a, b) => (accepted(b[0]).length > 0) - (accepted(a[0]).length > 0) || a[1] - b[1]).map(pair => pair[0]);
   // Its rows are made when it is opened: there may be thousands.
@@ -94,14 +98,13 @@ function repairSummary(repairs) {
   return h("div", {}, tableOf("Repairs in sum", columns, order), line, all);
 }
 
-/** What the error is made of: each line is a whole in two parts, so that its shares sum to 100 %. */
+/** What the error is made of: each line is a whole in two parts. */
 function blameBars(blame) {
   const lines = [["weights", "activations"], ["clipping", "rounding"], ["accumulation", "the rest"], ["inherited", "made", "propagated", "local"]].map(([one, other, left = one, right = other]) => {
     const share = has(blame[one]) ? blame[one] : has(blame[other]) ? 1 - blame[other] : null;
     if (share === null) return null;
-    const [a, b] = tenthsOf([share, 1 - share]);
-    return h("div", {class: "split"}, h("span", {}, `${left} ${tenthsText(a, share)} %`),
-      h("i", {class: "halves", "aria-hidden": "true"}, h("i", {style: `width:${(a / 10).toFixed(1)}%`})), h("span", {}, `${right} ${tenthsText(b, 1 - share)} %`));
+    return h("div", {class: "split"}, h("span", {}, `${left} ${percent(share)}`),
+      h("i", {class: "halves", "aria-hidden": "true"}, h("i", {style: `width:${(100 * share).toFixed(1)}%`})), h("span", {}, `${right} ${percent(1 - share)}`));
   }).filter(Boolean);
   return lines.length ? h("div", {}, lines) : null;
 }

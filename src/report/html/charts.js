@@ -44,7 +44,7 @@ function depthDrawing(select, phone) {
     return path(parts);
   };
   const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", tabindex: "0",
-    "aria-label": "Damage over depth. Left and right move between layers, Enter shows one."});
+    "aria-label": (damage ? "Damage" : "Error") + " over depth. Left and right move between layers, Enter shows one."});
   for (const v of damage ? ticks(0, most * 100, 3) : []) {
     const at = base - barsH * v / (most * 100);
     svg.append(h("line", {x1: left, x2: W - right, y1: at, y2: at, class: "axis"}), textAt(left - 6, at + 4, plain(v, 3) + " %", "end"));
@@ -65,7 +65,7 @@ function depthDrawing(select, phone) {
     cursor.setAttribute("x1", x(at));
     cursor.setAttribute("x2", x(at));
     cursor.setAttribute("visibility", "visible");
-    showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${formatTitle(formatOf(row))}${row.kept ? ", kept" : ""}\nshare ${shareText(row)}` +
+    showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${formatTitle(formatOf(row))}${row.kept ? ", kept" : ""}\nshare ${percent(row.share)}` +
       `, local ${db(row.own_sqnr_db)} dB, propagated ${db(row.inherited_sqnr_db)} dB`, clientX, clientY);
   };
   const leave = () => { hideTip(); cursor.setAttribute("visibility", "hidden"); };
@@ -86,9 +86,9 @@ function depthDrawing(select, phone) {
     at = Math.max(0, Math.min(rows.length - 1, at + step));
     show(at, box.left + x(at) * box.width / W, box.top + 40);
   });
-  return h("div", {}, phone ? svg : scrolling("Damage over depth", svg), h("div", {class: "legend"},
-    legend("--low", "share of the damage (bars), and local error: of the layer on exact inputs (line)"),
-    h("span", {}, h("i", {class: "key dashed other"}), "propagated error: arrives with the layer's inputs"), h("span", {}, "up is worse in both")));
+  return h("div", {}, phone ? svg : scrolling((damage ? "Damage" : "Error") + " over depth", svg), h("div", {class: "legend"},
+    legend("--low", (damage ? "share of the damage (bars), and " : "") + "local error: of the layer on exact inputs (line)"),
+    h("span", {}, h("i", {class: "key dashed other"}), "propagated error: arrives with the layer's inputs"), h("span", {}, damage ? "up is worse in both" : "up is worse")));
 }
 function legend(variable, text) {
   return h("span", {}, h("i", {class: "key", style: `background:var(${variable})`}), text);

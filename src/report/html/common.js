@@ -26,10 +26,9 @@ function agreementCard(run, before) {
   const least = agreementOf(run);
   if (!least) return null;
   const between = least.top1_agreement_95_percent;
-  return card("Top-1 agreement", onePercent(least.top1_agreement), [before,
-    between && between.low < between.high ? `95 % confidence: ${onePercent(between.low)} to ${onePercent(between.high)}` : ""].filter(Boolean).join("; "));
+  return card("Top-1 agreement", percent(least.top1_agreement), [before,
+    between && between.low < between.high ? `95 % confidence: ${percent(between.low)} to ${percent(between.high)}` : ""].filter(Boolean).join("; "));
 }
-function onePercent(share) { return (100 * share).toFixed(1) + " %"; }
 
 /** Rows of [run in words, its figures]; those without outputs are left out. */
 function figuresSection(runs, lead) {
@@ -40,9 +39,9 @@ function figuresSection(runs, lead) {
   const lost = shownRuns.some(r => r[1].outputs.some(lostIn));
   const rows = shownRuns.flatMap(([label, run]) => run.outputs.map((o, i) => ({label: i ? "" : label, o})));
   const columns = [{title: "run", cell: row => row.label}, {title: "output", cell: row => name(row.o.name)}, {title: "SQNR, dB", kind: "num", cell: row => db(row.o.sqnr_db)},
-    {title: "worst sample, dB", kind: "num", cell: row => db(row.o.worst_sqnr_db)}, {title: "which", kind: "num", cell: row => "#" + row.o.worst_sample}, {title: "largest error", kind: "num", cell: row => plain(row.o.max_abs_error)},
-    {title: "cosine", kind: "num", cell: row => has(row.o.cosine) ? (Math.floor(number(row.o.cosine) * 1e6) / 1e6).toFixed(6) : "\u2013"},
-    ...(top1 ? [{title: "top-1 agreement, %", kind: "num", cell: row => has(row.o.top1_agreement) ? (100 * row.o.top1_agreement).toFixed(1) : ""}] : []),
+    {title: "worst sample, dB", kind: "num", cell: row => db(row.o.worst_sqnr_db)}, {title: "which", kind: "num", cell: row => "#" + row.o.worst_sample}, {title: "largest error", kind: "num", cell: row => plain(row.o.max_abs_error, 3)},
+    {title: "cosine", kind: "num", cell: row => row.o.nonfinite > 0 ? "" : cosine(row.o.cosine)},
+    ...(top1 ? [{title: "top-1 agreement, %", kind: "num", cell: row => has(row.o.top1_agreement) ? percentAlone(row.o.top1_agreement) : ""}] : []),
     ...(lost ? [{title: "not finite", kind: "num", cell: row => lostIn(row.o) ? lostIn(row.o).toLocaleString("en-US") : ""}] : [])];
   section("figures", "Figures", lead, tableOf("Figures of each run", columns, rows, {atFirst: 40}));
 }

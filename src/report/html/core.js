@@ -1,4 +1,4 @@
-// What all parts of the page share: the data, elements made without any HTML from data, and how numbers are written.
+// What all parts of the page share: the data, elements made without any HTML from data.
 const page = JSON.parse(document.getElementById("data").textContent);
 const report = page.report;
 const layers = report.layers || [];
@@ -26,64 +26,6 @@ function h(tag, attributes, ...children) {
   return element;
 }
 h.svg = new Set(["svg", "g", "path", "rect", "line", "text", "circle", "title", "polyline"]);
-
-/** The report writes what JSON cannot as words. */
-function number(value) {
-  if (value === "inf") return Infinity;
-  if (value === "-inf") return -Infinity;
-  return typeof value === "number" ? value : NaN;
-}
-function has(value) { return value !== undefined && value !== null && value !== "nan"; }
-function db(value) {
-  if (!has(value)) return "\u2013";
-  const v = number(value);
-  if (v === Infinity) return "exact";
-  return v === -Infinity ? "not finite" : v.toFixed(1).replace(/^-0\.0$/, "0.0");
-}
-/** With its unit, where it is a number. */
-function decibels(value) { return db(value) + (has(value) && Number.isFinite(number(value)) ? " dB" : ""); }
-function plain(value, digits = 4) {
-  if (!has(value)) return "\u2013";
-  const v = number(value);
-  if (!Number.isFinite(v)) return v > 0 ? "inf" : "-inf";
-  if (v !== 0 && (Math.abs(v) >= 1e6 || Math.abs(v) < 1e-4)) return v.toExponential(2);
-  return String(Number(v.toPrecision(digits)));
-}
-function percent(share) {
-  if (!has(share)) return "\u2013";
-  const p = 100 * share;
-  return p > 0 && p < 0.1 ? "<0.1 %" : p.toFixed(p < 9.95 ? 1 : 0) + " %";
-}
-const SIZES = [[1e12, " T"], [1e9, " G"], [1e6, " M"]];
-function count(value) {
-  if (!has(value)) return "\u2013";
-  const size = SIZES.find(([size]) => value >= size);
-  return size ? (value / size[0]).toPrecision(3) + size[1] : value.toLocaleString("en-US");
-}
-/** How a column writes its numbers: all in the unit that suits the largest, which stands in the heading. */
-function columnOf(values) {
-  const most = Math.max(0, ...values.filter(has)), [size, unit] = SIZES.find(([size]) => most >= size) || [1, ""];
-  const text = v => size === 1 ? v.toLocaleString("en-US") : v && v < size / 100 ? "<0.01" : (v / size).toFixed(most >= 100 * size ? 0 : 2);
-  return {unit: unit.trim(), text: value => has(value) ? text(value) : ""};
-}
-/** Shares of a whole as tenths of a percent that sum to 100.0: what rounding left over goes to the largest remainders. */
-function tenthsOf(shares) {
-  const exact = shares.map(share => 1000 * Math.max(0, share || 0)), tenths = exact.map(Math.floor);
-  const sum = exact.reduce((a, b) => a + b, 0);
-  if (Math.abs(sum - 1000) > 5) return exact.map(Math.round); // no whole
-  const by = exact.map((v, i) => [v - tenths[i], i]).sort((a, b) => b[0] - a[0]);
-  for (let left = 1000 - tenths.reduce((a, b) => a + b, 0), k = 0; left > 0; --left, ++k) ++tenths[by[k % by.length][1]];
-  return tenths;
-}
-/** "12.3", of percent. */
-function tenthsText(tenths, share) { return tenths === 0 && share > 0 ? "<0.1" : (tenths / 10).toFixed(1); }
-function bytes(value) {
-  for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
-    if (value >= size) return (value / size).toPrecision(3) + " " + unit;
-  }
-  return value + " B";
-}
-function many(n, noun) { return count(n) + " " + noun + (n === 1 ? "" : "s"); }
 
 /** What the navigation calls a section whose title is long: all of them fit into one line. */
 const SHORT = {why: "Why", samples: "Samples", depth: "Depth", network: "Network", engine: "Engine", curve: "Curve", notes: "Notes"};
@@ -174,10 +116,7 @@ function hideTip() { tip.hidden = true; }
   });
 })();
 
-// Shares of all layers, as their columns show them.
-const shareTenths = tenthsOf(layers.map(row => row.share));
-layers.forEach((row, i) => { row.rank = i + 1; row.tenths = shareTenths[i]; });
-function shareText(row) { return has(row.share) ? tenthsText(row.tenths, row.share) + " %" : "\u2013"; }
+layers.forEach((row, i) => { row.rank = i + 1; });
 function overflows(row) { return row.overflowed > 0 || row.nan > 0 || (has(row.own_sqnr_db) && number(row.own_sqnr_db) === -Infinity); }
 /** As it runs in the output model: a kept layer is in the high format, or on its rung of a ladder. */
 const rungs = new Map((((report.kept || {}).ladder || {}).raised || []).map(row => [row.layer, row.format]));
@@ -185,12 +124,14 @@ const rungs = new Map((((report.kept || {}).ladder || {}).raised || []).map(row 
 function formatTitle(format) { return (page.formats || {})[format] || format; }
 function formatOf(row) { return rungs.get(row.name) || (row.kept ? report.high : row.format); }
 
+/** Whether damage was measured; a report that was cut short has errors alone. */
+const anyShares = layers.some(row => has(row.share));
 /** 0 harmless to 4 very bad; -1 where nothing is known. What overflows is very bad, whatever its share. */
 function heat(row, by) {
   if (!row) return -1;
   if (overflows(row)) return 4;
-  if (by === "share" || by === undefined) {
-    if (!has(row.share)) return heat(row, "own_sqnr_db");
+  if (by === "share") {
+    if (!has(row.share)) return -1;
     return [0.005, 0.02, 0.05, 0.15].filter(limit => row.share >= limit).length;
   }
   if (!has(row[by])) return -1;

@@ -18,7 +18,7 @@ function keptDrawing({curve, ofDamage, value, points, asDecibels, predicted, pho
   const pad = (Math.max(...values) - Math.min(...values) || 1) * 0.06;
   const y0 = Math.min(...values) - pad, y1 = Math.max(...values) + pad, x1 = Math.max(...points.map(p => p.kept), ...predicted.map(p => p.kept), 1);
   const x = v => left + 12 + (width - 24) * v / x1, y = v => top + height * (y1 - v) / (y1 - y0);
-  const text = v => ofDamage ? plain(Math.pow(10, v), 2) + "x" : asDecibels ? v.toFixed(1) + " dB" : plain(v, 3), onAxis = v => asDecibels ? plain(v, 3) + " dB" : text(v);
+  const text = v => ofDamage ? times(Math.pow(10, v)) : asDecibels ? decibels(v) : plain(v, 3), onAxis = v => asDecibels ? plain(v, 3) + " dB" : ofDamage ? plain(Math.pow(10, v), 2) + "x" : text(v);
   const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", "aria-label": `Kept layers against ${ofDamage ? "the share of the allowed error" : page.words.metric}: ${many(points.length, "set")} of layers, and the limit`});
   for (const v of ticks(y0, y1, 5)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, onAxis(v), "end"));
   for (const v of ticks(0, x1, phone ? 5 : 8).filter(Number.isInteger)) svg.append(textAt(x(v), H - 24, count(v), "middle"));
@@ -30,7 +30,7 @@ function keptDrawing({curve, ofDamage, value, points, asDecibels, predicted, pho
     // Two shapes, so that the eye needs no colour.
     svg.append(h("path", {d: p.passed ? `M${cx - 4.5} ${cy}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0` : `M${cx - 4} ${cy - 4}l8 8M${cx + 4} ${cy - 4}l-8 8`, class: p.passed ? "passes" : "misses"}, h("title", {}, says)));
   }
-  svg.append(textAt(left + width / 2, H - 6, "kept layers", "middle"), textAt(left, 12, ofDamage ? "share of the allowed error" : asDecibels ? (curve.on_new ? "SQNR on new samples" : "SQNR") : page.words.metric));
+  svg.append(textAt(left + width / 2, H - 6, "kept layers", "middle"), textAt(left, 12, ofDamage ? "share of the allowed error" : asDecibels ? (curve.on_new ? `SQNR: ${page.words.certified_figure}` : "SQNR") : page.words.metric));
   return h("div", {}, svg, h("div", {class: "legend"},
     h("span", {}, h("span", {class: "good", "aria-hidden": "true"}, "\u25cf "), "a set that passes"), h("span", {}, h("span", {class: "bad", "aria-hidden": "true"}, "\u2715 "), "one that misses"),
     predicted.length > 1 ? h("span", {}, h("i", {class: "key dashed guess"}), "predicted from the sensitivities") : ""));

@@ -5,8 +5,8 @@ const low = page.words.low;
 (function parts() {
   const first = page.words.first || {}, list = h("dl", {class: "record first"});
   const add = (title, rows) => { if (rows.length) list.append(h("dt", {}, title), h("dd", {}, rows.map(row => h("div", {}, row)))); };
-  add("Damage", (first.damage || []).map(row => [h("b", {class: "share"}, row.share), " ", row.layer ? layerLink(row.layer) : row.others, row.kept_in ? `, kept in ${row.kept_in}` : ""]));
-  add("Why", (first.why || []).map(row => [row.layer ? layerLink(row.layer) : "The network", row.possible ? ", possibly: " : ": ", shown(row.text)]));
+  add(report.repaired ? "Damage, after the repairs" : "Damage", (first.damage || []).map(row => [h("b", {class: "share"}, row.share), " ", row.layer ? layerLink(row.layer) : row.others, row.kept_in ? `, kept in ${row.kept_in}` : ""]));
+  add("Why", (first.why || []).map(row => [row.layer ? layerLink(row.layer) : "The network", row.possible ? ", possibly: " : ": ", shown(row.text)]).concat(page.words.only_rounding ? [[page.words.only_rounding]] : []));
   if (list.childElementCount) document.getElementById("place-parts").append(list);
 })();
 nextSteps(page.steps);
@@ -21,7 +21,7 @@ function steps() {
   if (report.repaired) step("Repaired, nothing kept", "repaired", report.repaired);
   if (report.final_figures) step((sameFile ? "" : "After: ") + (sameFile ? page.words.model.replace("the", "The") + `: everything in ${page.words.everything}` : page.words.model), "final", report.final_figures);
   const options = page.words.options || [], best = options.find(row => row.best);
-  if (best && best.answer && options.length > 1 && report.final_figures) list[list.length - 1].more += `; the best of ${options.length} options`;
+  if (best && best.answer && options.length > 1 && report.final_figures) list[list.length - 1].more += `; the best of ${many(options.length, "measured option")}`;
   if (best && !best.answer) {
     list.push({what: `Best option: ${best.option}`, text: best.result, more: best.kept ? `${best.kept} layers kept` + (best.work ? `, ${best.work} of the work` : "") : best.end, tone: best.end.startsWith("met") ? "good" : "", option: true});
   }
@@ -33,7 +33,7 @@ function steps() {
     document.getElementById("place-strip").append(h("div", {class: "cards strip"}, taken.map(step => { const made = figureCard(step.what, step.text, step.more, step.tone); if (step.option) made.classList.add("option"); return made; })));
   }
   const judged = report.final_figures || report.repaired || report.all_low, before = judged !== report.all_low && agreementOf(report.all_low);
-  list.push(agreementCard(judged, before ? `${onePercent(before.top1_agreement)} with everything in ${page.words.everything}` : ""));
+  list.push(agreementCard(judged, before ? `${percent(before.top1_agreement)} with everything in ${page.words.everything}` : ""));
   if (report.kept && report.kept.ladder) {
     const kept = report.kept, rungs = kept.ladder.rungs.filter(rung => rung.layers > 0);
     list.push(card("Layers in each format", rungs.map(rung => `${count(rung.layers)} ${formatTitle(rung.format)}`).join(", "),
@@ -48,7 +48,7 @@ function steps() {
   if (l && has(l.float_ms)) {
     const last = has(l.repaired_ms) ? l.repaired_ms : l.low_ms;
     const where = l.engine ? shown(l.engine) : "ONNX Runtime";
-    list.push(has(last) ? card("Latency, " + where, plain(last, 3) + " ms", `FP32: ${plain(l.float_ms, 3)} ms` + (last > 1.1 * l.float_ms && l.note ? ". Slower: see Latency" : "")) : card("Latency in FP32", plain(l.float_ms, 3) + " ms", where));
+    list.push(has(last) ? card("Latency, " + where, milliseconds(last) + " ms", `FP32: ${milliseconds(l.float_ms)} ms` + (last > 1.1 * l.float_ms && l.note ? ". Slower: see Latency" : "")) : card("Latency in FP32", milliseconds(l.float_ms) + " ms", where));
   }
   cards(list);
 })();

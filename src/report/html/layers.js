@@ -18,11 +18,8 @@ function plots(layer) {
     h("div", {class: "plots"}, figures)];
 }
 
-/** A test that was stopped early knows only that the result is at least this bad. */
-function resultWithout(row) {
-  const text = (page.words.without || {})[row.layer] || plain(row.metric);
-  return Number.isFinite(number(row.metric)) ? (row.lower_bound ? "at best " : "") + text : "not finite";
-}
+/** {result, used} of a row of the certificate, in the words of the text. */
+function without(row) { return (page.words.without || {})[row.layer] || {}; }
 
 function layerBody(row) {
   const certificate = certificateOf.get(row.name);
@@ -30,10 +27,10 @@ function layerBody(row) {
   const eventText = seen ? EVENTS.filter(k => row[k] > 0).map(k => `${EVENT_NAMES[k]} ${count(row[k])}`).join(", ") || "none" : "";
   const blame = of(explanation.blame, row.name)[0], causes = causesOfLayer.get(row.name) || [], repairs = of(explanation.repairs, row.name);
   return [h("div", {class: "facts"},
-      fact("share of the damage", shareText(row)), fact("local error", decibels(row.own_sqnr_db)), fact("propagated error", decibels(row.inherited_sqnr_db)),
+      fact("share of the damage", percent(row.share)), fact("local error", decibels(row.own_sqnr_db)), fact("propagated error", decibels(row.inherited_sqnr_db)),
       fact("output with only this layer low", decibels(row.sensitivity_db)), fact("format", formatTitle(formatOf(row)) + (row.kept ? ", kept" : "")), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
-      certificate ? fact("kept set without it", `${resultWithout(certificate)}: fails`) : ""),
+      certificate ? fact("kept set without it", `${without(certificate).result}: fails`) : ""),
     causes.map(causeBox),
     !causes.length && (explanation.examined || []).includes(row.name) ? h("p", {class: "small"}, (explanation.ordinary || []).includes(row.name) ? "Examined: it has only the rounding error of its format." : "Examined: no cause found.") : "",
     blame ? [h("h3", {}, "Sources of its error"), blameBars(blame)] : "",

@@ -39,7 +39,7 @@ function networkDrawing(select) {
     const second = single ? shown(cut(nodes[0].name)) : kinds.join(", ");
     const share = rows.reduce((sum, row) => sum + (row.share || 0), 0);
     const title = (single ? `${shown(nodes[0].name)} (${shown(nodes[0].op_type)})` : `${many(nodes.length, "layer")}: ${kinds.join(", ")}\nfrom ${shown(nodes[0].name)}\nto ${shown(nodes[nodes.length - 1].name)}`) +
-      (made(box) ? `\nout: ${made(box)}` : "") + (rows.length ? `\nshare ${single ? shareText(rows[0]) : percent(share)}` + (single ? `, local ${db(rows[0].own_sqnr_db)} dB, propagated ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatTitle(formatOf(rows[0]))}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or is unchanged");
+      (made(box) ? `\nout: ${made(box)}` : "") + (rows.length ? `\nshare ${single ? percent(rows[0].share) : percent(share)}` + (single ? `, local ${db(rows[0].own_sqnr_db)} dB, propagated ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatTitle(formatOf(rows[0]))}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or is unchanged");
     const group = h("g", {class: "box", tabindex: b ? "-1" : "0", role: "button", "aria-label": title.replace(/\n/g, ", "), transform: `translate(${box.x} ${box.y})`},
       h("rect", {width: bw, height: bh}),
       // Letters differ in width: an inner svg ends what is still too long at its box.
@@ -51,7 +51,7 @@ function networkDrawing(select) {
       const most = heats.length ? Math.max(...heats) : -1;
       group.setAttribute("class", "box " + (most < 0 ? "hx" : "h" + most) + (rows.some(row => row.kept) ? " kept" : "") + (rows.some(row => row.name === openLayer) ? " chosen" : ""));
     };
-    group.paint("share");
+    group.paint(anyShares ? "share" : "own_sqnr_db");
     const open = () => { if (worst) select(worst.name); };
     group.addEventListener("click", open);
     group.addEventListener("mousemove", event => showTip(title, event.clientX, event.clientY));
@@ -74,7 +74,7 @@ function networkDrawing(select) {
     svg.append(group);
   });
   const by = h("select", {id: "colour", onchange: () => groups.forEach(group => group.paint(by.value))},
-    h("option", {value: "share"}, "share of the damage"), h("option", {value: "own_sqnr_db"}, "local error"),
+    anyShares ? h("option", {value: "share"}, "share of the damage") : "", h("option", {value: "own_sqnr_db"}, "local error"),
     h("option", {value: "propagated_sqnr_db"}, "error with everything low"));
   onOpen.push(layer => {
     for (const group of svg.querySelectorAll(".chosen")) group.classList.remove("chosen");
@@ -85,7 +85,7 @@ function networkDrawing(select) {
     h("div", {class: "tools"}, h("label", {for: "colour"}, "Colour: "), by, view.tools,
       h("span", {class: "legend"}, keys.map(([k, text]) => h("span", {}, h("i", {class: "key", style: `background:var(--${k})`}), text)),
         h("span", {}, h("i", {class: "key keeps"}), "kept"),
-        h("span", {}, h("i", {class: "key idle"}), "only moves data, or not lowered"))),
+        h("span", {}, h("i", {class: "key idle"}), "only moves data, not lowered or not measured"))),
     view.frame,
     h("p", {class: "small"}, `${many(network.length, "node")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Move between boxes with the arrow keys; Enter opens the worst layer of one. Zoom with + and \u2212 or Ctrl and the wheel; 0 fits. Drag to move.`));
 }

@@ -5,7 +5,7 @@
   const columns = [["option", "option"], ["kept", "kept"], ["of the work", "work"], ["result", "result"], ["top-1 agreement", "same_top1"], ["ms", "ms"], ["requirement", "end"]]
     .filter(([, key]) => rows.some(row => row[key]));
   const table = tableOf("Options", columns.map(([title, key]) => ({title, kind: key === "option" || key === "end" ? null : "num",
-    cell: row => row.best && key === "option" ? h("strong", {}, row[key]) : [row[key], row.best && key === "end" ? ", the least work" : ""]})), rows, {rowClass: row => row.best ? "best" : null});
+    cell: row => row.best && key === "option" ? h("strong", {}, row[key]) : row[key]})), rows, {rowClass: row => row.best ? "best" : null});
   section("options", "Options", "Each option was measured with a limited number of evaluations.", table,
-    rows.filter(row => row.why).map(row => h("p", {class: "small"}, `${row.option}: ${row.why}.`)));
+    (page.words.option_remarks || []).map(text => h("p", {class: "small"}, text + ".")));
 })();

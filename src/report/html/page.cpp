@@ -23,12 +23,14 @@ namespace {
 
 constexpr std::size_t kMostPoints = 500;  // of a list that grows with the search
 
-/// Six digits are more than a screen shows.
+/// Six digits are more than a screen shows, except of a cosine.
 void shorten_numbers(Json& json) {
   if (json.is_array()) {
     for (Json& item : json.items()) shorten_numbers(item);
   } else if (json.is_object()) {
-    for (Json::Member& member : json.members()) shorten_numbers(member.value);
+    for (Json::Member& member : json.members()) {
+      if (member.key != "cosine") shorten_numbers(member.value);
+    }
   } else if (json.kind() == Json::Kind::Number && std::isfinite(json.number()) && json.number() != 0) {
     json = std::strtod(fmt::format("{:.6g}", json.number()).c_str(), nullptr);
   }

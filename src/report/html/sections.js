@@ -2,27 +2,23 @@
 
 /** How a search ended (KeptSetReport::end), for people. */
 const ENDS = {
-  "certified": "no kept layer can be left out",
-  "found": "a set that passes was found, but no layer of it was dropped for a test",
-  "nothing-needed": "no layer needs to be kept",
-  "impossible": "even with every layer kept the requirement is missed",
-  "stopped": "it was stopped early",
-  "unstable": "the same test had different answers, so the set is not proven",
+  "certified": "No kept layer can be left out.",
+  "found": "The set passes, but no layer of it was dropped for a test.",
+  "nothing-needed": "No layer is kept.",
+  "impossible": "Even with every layer kept the requirement is missed.",
+  "stopped": "The search was stopped early.",
+  "unstable": "The same test had different answers, so the set is not proven.",
 };
 
-/** "1.08x"; what misses by less than that shows it. */
-function times(damage) { return (damage > 1 && damage < 1.005 ? damage.toPrecision(5) : damage.toFixed(damage < 10 ? 2 : 1)) + "x"; }
-
-/** Damages are of error power, a largest error is not. */
-const used = damage => page.words && page.words.square_root_of_damage ? Math.sqrt(damage) : damage;
-
 function certificateTable(rows) {
-  const outputs = rows.some(row => row.output), room = report.kept.decided_by !== "requirement" ? 1 : report.kept.room || 1;
-  const onNew = report.kept.decided_by === "requirement" && ((report.final_figures || report.all_low).outputs || []).some(o => has(o.sqnr_db_above) || has(o.top1_agreement_above));
+  const outputs = rows.some(row => row.output);
   return tableOf("Certificate", [{title: report.kept.ladder ? "with" : "without", cell: row => h("span", {}, layerLink(row.layer), row.lowered_to ? " in " + formatTitle(row.lowered_to) : "")}, ...(outputs ? [{title: "output", cell: row => row.output}] : []),
-    {title: onNew ? "on new samples" : "result", kind: "num", cell: row => resultWithout(row)},
-    {title: "of the allowed error", kind: "num", cell: row => Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage) * room)) : ""}], rows, {atFirst: 12});
+    {title: page.words.certified_figure, kind: "num", cell: row => without(row).result},
+    {title: "of the allowed error", kind: "num", cell: row => without(row).used}], rows, {atFirst: 12});
 }
+
+/** With its full stop. */
+function sentence(text) { return shown(text) + (text.endsWith(".") ? "" : "."); }
 
 (function kept() {
   const k = report.kept;
@@ -35,13 +31,14 @@ function certificateTable(rows) {
   const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)
     : k.layers.length ? h("p", {}, k.layers.slice(0, 60).map(layer => [layerLink(layer), " "]), k.layers.length > 60 ? `and ${k.layers.length - 60} more` : "") : null;
   if (chart || set) children.push(h("div", {class: "pair"}, chart, set));
-  if (page.words.cost) children.push(h("p", {class: "small"}, "Cost: " + page.words.cost + (has(k.lower_bound) ? `; no set that passes costs less than ${plain(number(k.lower_bound) + number((k.ladder || {}).cost_of_lowest || 0))}, if the network is monotone` : "")));
+  if (page.words.cost && (k.cost_unit !== "layers" || k.ladder)) children.push(h("p", {class: "small"}, `Cost: ${page.words.cost}.`));
+  if (has(k.lower_bound)) children.push(h("p", {class: "small"}, `No set that passes costs less than ${plain(number(k.lower_bound) + number((k.ladder || {}).cost_of_lowest || 0))}, if the network is monotone.`));
   if (k.pareto && k.pareto.length > 3) { // two or three dots say less than the numbers above
     const front = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
     if (front) children.push(h("h3", {}, "Accuracy against cost"), front);
   }
-  children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of all samples; search: ${shown(k.mode || "minimal")}; it ended: ${ENDS[k.end] || shown(k.end)}.`));
-  for (const text of [...(k.notes || []), ...(k.assumed || []).map(t => "Not proven: " + t)]) children.push(h("p", {class: "small"}, shown(text)));
+  children.push(h("p", {class: "small"}, [`${many(k.evaluations, "evaluation")} of all samples.`, ENDS[k.end] || shown(k.end) + ".", k.mode && k.mode !== "minimal" ? `Search: ${shown(k.mode)}.` : "", ...(k.assumed || []).map(sentence)].filter(Boolean).join(" ")));
+  for (const text of k.notes || []) children.push(h("p", {class: "small"}, shown(text)));
   section("kept", "Kept set", "", children);
 })();
 
@@ -52,15 +49,16 @@ function certificateTable(rows) {
 
 (function causes() {
   const all = explanation.causes || [];
-  if (!all.length && !(explanation.repairs || []).length) return;
+  const ordinary = page.words.only_rounding;
+  if (!all.length && !(explanation.repairs || []).length && !ordinary) return;
   const groups = page.words.causes || [];
-  const children = [h("div", {class: "causes"}, groups.map(causeGroup))];
+  const children = ordinary ? [h("p", {}, ordinary)] : [h("div", {class: "causes"}, groups.map(causeGroup))];
   if (groups.length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so these shares overlap."));
   const tried = explanation.repairs || [], worth = (explanation.proposals || []).filter(id => id !== "keep-high");
   if (worth.length) children.push(chipLine(tried.length ? "Not tried yet: " : "vernier fix would try: ", worth));
-  if (tried.length) children.push(all.length ? h("h3", {}, "Repairs tried") : "", repairSummary(tried));
+  if (tried.length) children.push(h("h3", {}, "Repairs tried"), repairSummary(tried));
   const harmless = !report.repaired && report.kept && report.kept.end === "nothing-needed";
-  if (!all.length) section("why", "Repairs tried", "", children);
+  if (!all.length) section("why", "Why", ordinary ? "" : "No cause was found.", children);
   else section("why", harmless ? "Found, but harmless in this model" : "Why", harmless ? "The requirement is met without kept layers." : `${groups.length && !groups[0].sure ? "Possible causes" : "Causes"}${report.repaired ? " before the repairs" : ""} with their figures${examinedText()}.`, children);
 })();
 
@@ -71,15 +69,15 @@ function examinedText() {
 
 (function depth() {
   const chart = depthChart(select);
-  if (chart) section("depth", "Damage over depth", "The local error of each layer, and how it propagates to the output.", chart);
+  if (chart) section("depth", anyShares ? "Damage over depth" : "Error over depth", "The local error of each layer, and how it propagates to the output.", chart);
 })();
 (function drawing() {
   const made = networkDrawing(select);
-  if (made) section("network", "The network", "Layers are coloured by damage; consecutive harmless layers share a box.", made);
+  if (made) section("network", "The network", `Layers are coloured by ${anyShares ? "damage" : "local error"}; consecutive harmless layers share a box.`, made);
 })();
 
 if (layers.length) {
-  section("layers", "Layers", "Most damaging first. Choose one to see its values in FP32 and in low precision, and its range.", layerTable());
+  section("layers", "Layers", (anyShares ? "Most damaging first." : "Largest local error first.") + " Choose one to see its values in FP32 and in low precision, and its range.", layerTable());
   openPanel(layers[0].name);
 }
 
@@ -102,7 +100,7 @@ if (layers.length) {
   section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the repaired network" : "everything in " + low}. Look for common properties. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
 })();
 
-figuresSection([["FP32 after preparation", report.reference], [`all kept in ${formatTitle(report.high)}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
+figuresSection([["FP32 after preparation", report.reference], [`all kept in ${formatTitle(report.high)}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model + (report.in_sample ? ", on new samples" : ""), report.final_figures], ["this file, on these samples", report.in_sample], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
   "Compared with the FP32 model over all samples, which count from 0.");
 
 (function latency() {
@@ -111,7 +109,7 @@ figuresSection([["FP32 after preparation", report.reference], [`all kept in ${fo
   const rows = [["FP32", l.float_ms], ["all " + low, l.low_ms], [page.words.model, l.repaired_ms]].filter(r => has(r[1]));
   const most = Math.max(...rows.map(r => r[1]), 1e-9);
   section("latency", "Latency", l.engine ? `One sample on ${shown(l.engine)}, median.` : `One sample on ONNX Runtime's own kernels, ${many(l.threads, "thread")}, median.`,
-    h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms], i) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter" + (i || !has(l.float_ms) ? "" : " float"), style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
+    h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms], i) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, milliseconds(ms)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter" + (i || !has(l.float_ms) ? "" : " float"), style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
     l.note ? h("p", {class: "small"}, shown(l.note)) : "");
 })();
 

@@ -21,7 +21,7 @@ function layerColumns() {
     {key: "op_type", title: "operator", value: row => row.op_type, cell: row => shown(row.op_type), extra: true},
     ...(layers.some(row => causesOfLayer.has(row.name)) ? [{key: "cause", title: "cause", kind: "reason", value: row => causesOf(row)[0], cell: chips}] : []),
     {key: "format", title: "format", kind: "format", whole: true, value: formatOf, cell: row => [formatTitle(formatOf(row)), row.kept ? [" ", h("span", {class: "tag kept"}, "kept")] : ""]},
-    {key: "share", title: "share, %", value: row => row.share, cell: row => has(row.share) ? [h("span", {class: "bar-of"}, meter(row.share / most, 32)), tenthsText(row.tenths, row.share)] : "\u2013", numeric: true},
+    {key: "share", title: "share, %", value: row => row.share, cell: row => has(row.share) ? [h("span", {class: "bar-of"}, meter(row.share / most, 32)), percentAlone(row.share)] : "\u2013", numeric: true},
     decibelColumn("own_sqnr_db", "local, dB"), decibelColumn("inherited_sqnr_db", "propagated, dB", true), decibelColumn("sensitivity_db", "sensitivity, dB", true),
     ...events.map(key => countColumn(key, EVENT_NAMES[key], true)), countColumn("macs", "MACs", true),
     ...(layers.some(row => placeOf.has(row.name)) ? [{key: "place", title: "depth", value: row => placeOf.get(row.name), cell: row => placeOf.has(row.name) ? placeOf.get(row.name) : "", numeric: true, upFirst: true, extra: true}] : []),
@@ -51,7 +51,7 @@ function layerTable() {
     h("button", {type: "button", onclick: () => { down = sortBy === column ? !down : column.numeric && !column.upFirst; sortBy = column; draw(); }}, column.title)));
   const body = h("tbody", {});
   const status = h("span", {class: "small", role: "status"});
-  const more = h("button", {type: "button", onclick: () => { shownRows += 400; draw(); }}, "Show 400 more");
+  const more = h("button", {type: "button", onclick: () => { shownRows += 400; draw(); }});
   function chosen() {
     const text = search.value.trim().toLowerCase();
     const rows = layers.filter(row => (!kept.checked || row.kept) && (!operator.value || row.op_type === operator.value) &&
@@ -81,6 +81,7 @@ function layerTable() {
     mark(openLayer);
     status.textContent = !rows.length ? "No layer matches." : `${count(Math.min(shownRows, rows.length))} of ${many(rows.length, "layer")}` + (rows.length < layers.length ? `, filtered from ${count(layers.length)}` : "");
     more.hidden = rows.length <= shownRows;
+    more.textContent = `Show ${count(Math.min(400, rows.length - shownRows))} more`;
   }
   const redraw = () => { shownRows = 100; draw(); };
   search.addEventListener("input", redraw);
@@ -94,5 +95,5 @@ function layerTable() {
     h("div", {class: "tools"}, search, operator, h("label", {for: "only-kept"}, kept, " kept only"), h("button", {type: "button", onclick: () => downloadCsv(chosen())}, "Download CSV"), status),
     beside,
     h("div", {class: "tools"}, more),
-    h("p", {class: "small"}, "share: of the damage of all layers. local: SQNR of the layer on exact inputs. propagated: SQNR of its inputs. sensitivity: SQNR of the output with only this layer in low precision. In dB, more is better; 6 dB is one bit. Close the open layer to see all columns."));
+    h("p", {class: "small"}, `${page.words.legend}. In dB, more is better; 6 dB is one bit. Close the open layer to see all columns.`));
 }

@@ -19,13 +19,13 @@ const figures = report.engine ? report.engine.figures : report.figures;
 function finding(defect) {
   return h("div", {class: "cause"},
     h("div", {class: "head"}, h("b", {}, shown(defect.kind.replace(/-/g, " "))), name(defect.node), defect.refused ? h("span", {class: "tag hot"}, "refused by engines") : ""),
-    h("p", {}, shown(defect.text)), defect.cure ? h("p", {class: "small"}, "Cure: " + shown(defect.cure)) : "");
+    h("p", {}, shown(defect.text)), defect.cure ? h("p", {class: "small"}, "Fix: " + shown(defect.cure)) : "");
 }
 
 (function why() {
   if (!defects.length) return;
   const atFirst = 20, rest = defects.slice(atFirst);
-  section("why", "Findings", "Found in the file, or measured layer by layer against the float model.", h("div", {class: "causes"}, defects.slice(0, atFirst).map(finding)),
+  section("why", "Findings", "Found in the file, or measured layer by layer against the float model" + (report.examined && report.examined < report.samples ? `, on ${report.examined} of the ${many(report.samples, "sample")}` : "") + ".", h("div", {class: "causes"}, defects.slice(0, atFirst).map(finding)),
     rest.length ? h("details", {}, h("summary", {}, `and ${many(rest.length, "more finding")}`), rest.map(finding)) : "");
 })();
 
@@ -52,7 +52,7 @@ figuresSection([[report.engine ? "simulated" : "the tested model", report.figure
   const rows = layers.filter(row => has(row.propagated_sqnr_db)).sort((a, b) => number(a.propagated_sqnr_db) - number(b.propagated_sqnr_db));
   if (!rows.length) return;
   const columns = [{title: "layer", cell: row => [layerName(row.name), row.graph ? " in " + shown(row.graph) : ""]}, {title: "operator", cell: row => shown(row.op_type)},
-    {title: "format", kind: "whole", cell: row => row.format}, {title: "SQNR, dB", kind: "num", cell: row => db(row.propagated_sqnr_db)}];
+    {title: "format", kind: "whole", cell: row => formatTitle(row.format)}, {title: "SQNR, dB", kind: "num", cell: row => db(row.propagated_sqnr_db)}];
   const missing = report.not_compared || [];
   section("layers", "Layers", "Largest error at their outputs first: local and propagated error together.",
     tableOf("Layers", columns, rows, {atFirst: 30}),
@@ -65,3 +65,9 @@ reproduceSection([
   ["Reference", fileLine(report.float_file, report.float_sha256)], ["Tested", fileLine(report.typed_file, report.typed_sha256)],
   ["Data", shown(report.data)], ["", report.random_data ? h("span", {class: "warn"}, "Random inputs show whether the model runs, not how accurate it is.") : ""],
   ["Runner", "simulated from the casts and quantize/dequantize pairs of the file"], ["Requirement", page.words.requirement ? shown(page.words.requirement) : "none"]]);
+
+offerMarkdown(markdownText([...markdownHead(),
+  ...(defects.length ? ["### Findings", defects.map(defect => `- **${markdownCell(defect.kind)}**, ` + markdownCode(defect.node) + ": " + markdownCell(shown(defect.text)) + (defect.cure ? ". Fix: " + markdownCell(shown(defect.cure)) : "")).join("\n")] : []),
+  ...((page.words.placements || []).length ? ["### How engines handle it", markdownTable(["engine", "its Q/DQ pairs"], page.words.placements.map(row => [row.target, shown(row.text)].map(markdownCell)))] : []),
+  ...page.steps.filter(step => step.command).flatMap(step => [markdownCell(step.advice), "```sh\n" + shown(step.command) + "\n```"]),
+  ...markdownEnd("")]));

@@ -88,8 +88,7 @@ Json first_words(const DiagnoseReport& report) {
                                   {"kept_in", row->kept ? format_title(kept_in(report, row->name)) : ""}});
   }
   if (main.others > 0) {
-    damage.push_back(
-        Json::Object{{"share", percent_text(main.share_of_others)}, {"others", others_text(report, main)}});
+    damage.push_back(Json::Object{{"share", percent_text(main.share_of_others)}, {"others", others_text(main)}});
   }
   for (const CauseGroup& group : main_causes(report)) {
     Json row =
@@ -138,7 +137,6 @@ Json page_words(const DiagnoseReport& report) {
   words["everything"] = all_low_text(report);
   words["model"] = kOutputModel;
   words["first"] = first_words(report);
-  words["square_root_of_damage"] = report.requirement && report.requirement->metric == Metric::MaxAbsError;
   words["lowered"] = lowered_layers(report);
   words["all_low"] = figure_text(report.all_low, report.requirement);
   if (report.repaired) words["repaired"] = figure_text(*report.repaired, report.requirement);
@@ -153,6 +151,9 @@ Json page_words(const DiagnoseReport& report) {
     if (report.final_figures) margins["final"] = margin_text(*report.final_figures, *report.requirement);
     words["margins"] = margins;
   }
+  const bool ranked = is_measured(report.layers, &LayerRow::sensitivity_db);
+  words["legend"] = fmt::format("{}; {}", kLocalLegend, kPropagatedLegend) +
+                    (ranked ? fmt::format("; {}; {}", kSensitivityLegend, kShareLegend) : "");
   words["metric"] = report.requirement ? std::string(word_of(report.requirement->metric)) : "SQNR dB";
   words["scheme"] = scheme_words(report.scheme);
   words["runner"] = runner_text(report.runner, report.on_gpu);
@@ -160,7 +161,10 @@ Json page_words(const DiagnoseReport& report) {
       report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);
   if (!report.alternatives.empty()) {
     Json::Array options;
-    for (const AlternativeWords& row : alternative_words(report)) {
+    const std::vector<AlternativeWords> all = alternative_words(report);
+    words["option_remarks"] = texts_of(alternative_remarks(all));
+    for (const AlternativeWords& row : all) {
+      if (!row.measured) continue;
       options.push_back(Json::Object{{"option", row.option},
                                      {"kept", row.kept},
                                      {"work", row.work},
@@ -168,22 +172,19 @@ Json page_words(const DiagnoseReport& report) {
                                      {"same_top1", row.same_top1},
                                      {"ms", row.ms},
                                      {"end", row.end},
-                                     {"why", row.why},
                                      {"best", row.best},
                                      {"answer", row.answer}});
     }
     words["options"] = std::move(options);
   }
-  if (report.kept && report.requirement && report.kept->by_requirement()) {
-    // With the digits that tell a result from the limit that it misses.
-    const Requirement& requirement = *report.requirement;
-    std::optional<double> limit;
-    if (requirement.limits.size() == 1) limit = requirement.limits.front().value;
+  if (report.kept) {
     Json without;
     for (const CertificateRow& row : report.kept->certificate) {
-      without[row.layer] = metric_text(requirement.metric, row.metric, limit);
+      const CertificateWords text = certificate_words(report, row);
+      without[row.layer] = Json::Object{{"result", text.result}, {"used", text.used}};
     }
     words["without"] = std::move(without);
+    words["certified_figure"] = certified_figure(report);
   }
   if (report.explanation) words["explained"] = explained_names(*report.explanation);
   if (const std::vector<CauseGroup> groups = cause_groups(report); !groups.empty()) {
@@ -195,10 +196,12 @@ Json page_words(const DiagnoseReport& report) {
                        {"layers", texts_of(group.layers)},
                        {"share", group.share},
                        {"repairs", texts_of(group.repairs)},
-                       {"of_some", texts_of(group.of_some)}});
+                       {"of_some", texts_of(group.of_some)},
+                       {"lesser", group.lesser}});
     }
     words["causes"] = std::move(causes);
   }
+  if (const std::string sentence = only_rounding(report); !sentence.empty()) words["only_rounding"] = sentence;
   if (report.kept && !report.kept->layers.empty()) words["cost"] = cost_text(*report.kept);
   return words;
 }

@@ -34,12 +34,17 @@ struct Fields<TypedReport> {
   static constexpr bool (*counts_layers)(const TypedReport&) = [](const TypedReport& typed) {
     return typed.lowered.has_value();
   };
+  static constexpr bool (*counts_weights)(const TypedReport&) = [](const TypedReport& typed) {
+    return typed.quantized_weights.has_value();
+  };
   static constexpr bool (*counts_refused)(const TypedReport&) = [](const TypedReport& typed) {
     return typed.refused > 0;
   };
   static constexpr auto list = std::tuple{Field{"file", &TypedReport::file},
                                           Field{"casts", &TypedReport::casts},
                                           Field{"quantize_pairs", &TypedReport::quantize_pairs},
+                                          Field{"quantized_weights", &TypedReport::quantized_weights, counts_weights},
+                                          Field{"quantized_biases", &TypedReport::quantized_biases, counts_weights},
                                           Field{"weight_bytes", &TypedReport::weight_bytes},
                                           Field{"original_weight_bytes", &TypedReport::original_weight_bytes},
                                           Field{"float_weights", &TypedReport::float_weights, has_large},

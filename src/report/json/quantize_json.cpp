@@ -29,6 +29,8 @@ struct Fields<QuantizeResult> {
       Field{"layers_by_format", &R::layers_by_format},
       Derived{"casts", [](const R& result) { return result.typed.casts; }},
       Derived{"quantize_pairs", [](const R& result) { return result.typed.quantize_pairs; }},
+      Derived{"quantized_weights", [](const R& result) { return result.typed.quantized_weights; }},
+      Derived{"quantized_biases", [](const R& result) { return result.typed.quantized_biases; }},
       Derived{"weight_bytes", [](const R& result) { return result.typed.weight_bytes; }},
       Derived{"original_weight_bytes", [](const R& result) { return result.typed.original_weight_bytes; }},
       Derived{"float_weights", [](const R& result) { return json_of(result.typed.float_weights); }},

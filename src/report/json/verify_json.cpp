@@ -38,6 +38,7 @@ struct Fields<VerifyReport> {
   static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
   static constexpr bool (*explained)(const R&) = [](const R& report) { return !report.placements.empty(); };
   static constexpr bool (*defective)(const R&) = [](const R& report) { return !report.defects.empty(); };
+  static constexpr bool (*was_examined)(const R&) = [](const R& report) { return report.examined > 0; };
   static constexpr bool (*written)(const R&) = [](const R& report) { return !report.files.empty(); };
   static constexpr bool (*quantized)(const R&) = [](const R& report) { return report.reference_quantized; };
   static constexpr auto outcome = [](const R& report) { return std::string(word_of(outcome_of(report))); };
@@ -72,6 +73,7 @@ struct Fields<VerifyReport> {
       Field{"placements", &R::placements, explained},
       Field{"compiled", &R::compiled},
       Field{"defects", &R::defects, defective},
+      Field{"examined", &R::examined, was_examined},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},
       Prose{"not_compared", &R::not_compared},

@@ -155,11 +155,12 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
   for (const Alternative& row : report.alternatives) {
     AlternativeWords words;
     words.option = alternative_text(report, row);
-    words.end = end_text(row);
     words.best = &row == best;
+    words.end = end_text(row) + (words.best ? ", the least work" : "");
     words.answer = &row == answer_of_alternatives(report);
     words.why = row.worse ? worse_text(*row.worse) : told(row.why);
-    if (row.end != AlternativeEnd::NotMeasured) {
+    words.measured = row.end != AlternativeEnd::NotMeasured;
+    if (words.measured) {
       words.result = figure_cell(report, row);
       const std::optional<double> share = row.figures ? same_top1(*row.figures) : std::nullopt;
       if (share && !by_top1) words.same_top1 = percent_text(share);
@@ -167,11 +168,32 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     if (meets(row)) {
       words.kept = fmt::format("{} of {}", row.kept, row.lowered);
       if (row.total_macs > 0) words.work = share_text(row);
-      if (row.ms) words.ms = fmt::format("{:.2f}", *row.ms);
+      if (row.ms) words.ms = ms_text(*row.ms);
     }
     all.push_back(std::move(words));
   }
   return all;
+}
+
+std::vector<std::string> alternative_remarks(const std::vector<AlternativeWords>& all) {
+  std::vector<std::string> remarks;
+  std::vector<std::pair<std::string, std::vector<std::string>>> left_out;  // by reason
+  for (const AlternativeWords& row : all) {
+    if (row.measured) {
+      if (!row.why.empty()) remarks.push_back(fmt::format("{}: {}", row.option, row.why));
+      continue;
+    }
+    const auto same = std::ranges::find(left_out, row.why, [](const auto& reason) { return reason.first; });
+    if (same != left_out.end()) {
+      same->second.push_back(row.option);
+    } else {
+      left_out.push_back({row.why, {row.option}});
+    }
+  }
+  for (const auto& [why, options] : left_out) {
+    remarks.push_back(fmt::format("not measured: {}{}", fmt::join(options, ", "), why.empty() ? "" : ": " + why));
+  }
+  return remarks;
 }
 
 std::string alternatives_section(const DiagnoseReport& report, const TextOptions& options) {
@@ -185,14 +207,15 @@ std::string alternatives_section(const DiagnoseReport& report, const TextOptions
   table.column("top-1 agreement", Align::Right, "top-1");
   table.column("ms", Align::Right);
   table.column("", Align::Left);
-  std::string whys;
-  for (AlternativeWords& row : alternative_words(report)) {
-    if (!row.why.empty()) whys += wrap(fmt::format("{}: {}", row.option, row.why), options.width, "  ");
-    table.row(
-        {row.option, row.kept, row.work, row.result, row.same_top1, row.ms, row.end + (row.best ? ", best" : "")});
+  const std::vector<AlternativeWords> all = alternative_words(report);
+  for (const AlternativeWords& row : all) {
+    if (!row.measured) continue;
+    table.row({row.option, row.kept, row.work, row.result, row.same_top1, row.ms, row.end});
   }
+  std::string whys;
+  for (const std::string& remark : alternative_remarks(all)) whys += wrap(remark, options.width, "  ");
   // The answer above ends with an empty line.
-  return heading("Options, each measured with a limited number of evaluations", options.color).substr(1) +
+  return heading("Options, each measured with a limited number of evaluations", options).substr(1) +
          table.text(options.width, options.whole_names) + whys + "\n";
 }
 

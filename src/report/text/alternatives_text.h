@@ -27,11 +27,15 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer);
 /// A row of the table, as people read it; cells that were not measured are empty.
 struct AlternativeWords {
   std::string option, kept, work, result, same_top1, ms, end;
-  std::string why;  // not measured: why
+  std::string why;  // not measured, or not adopted: why
+  bool measured = true;
   bool best = false;
   bool answer = false;  // what the report answers with
 };
 std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report);
+
+/// One line for all that were not measured for the same reason, and why some were not adopted.
+std::vector<std::string> alternative_remarks(const std::vector<AlternativeWords>& all);
 
 /// A heading, a row for each, and why some were not measured. Empty without alternatives.
 std::string alternatives_section(const DiagnoseReport& report, const TextOptions& options);

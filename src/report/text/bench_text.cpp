@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counts.h"
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/sections.h"
@@ -19,17 +21,17 @@ namespace vernier {
 namespace {
 
 /// Three digits, and never an exponent: "0.0123", "1.23", "12.3", "1234".
-std::string ms_text(double ms) {
+std::string latency_text(double ms) {
   const int digits = ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : ms >= 0.1 ? 3 : 4;
   return fmt::format("{:.{}f}", ms, digits);
 }
 
 std::string spread_text(const BenchRow& row) {
-  return fmt::format("{} to {}", ms_text(row.latency.p10), ms_text(row.latency.p90));
+  return fmt::format("{} to {}", latency_text(row.latency.p10), latency_text(row.latency.p90));
 }
 
 std::string rate_text(double per_second) {
-  return per_second >= 100 ? fmt::format("{:.0f}", per_second) : fmt::format("{:.3g}", per_second);
+  return per_second >= 100 ? count_text(std::llround(per_second)) : fmt::format("{:.3g}", per_second);
 }
 
 std::string ratio_text(const TimeRatio& ratio) {
@@ -83,7 +85,7 @@ std::string bench_answer(const BenchReport& report, const std::vector<std::strin
   const BenchRow& first = report.rows.front();
   if (report.rows.size() == 1) {
     return fmt::format("{} takes {} ms ({} in 8 of 10 runs), {} a second.", what(report, names, 0),
-                       ms_text(first.latency.median), spread_text(first),
+                       latency_text(first.latency.median), spread_text(first),
                        rate_text(first.samples_per_second) + " samples");
   }
   std::size_t best = 0;
@@ -99,7 +101,7 @@ std::string bench_answer(const BenchReport& report, const std::vector<std::strin
   }
   const std::size_t shown = report.rows.size() == 2 ? 1 : best;
   if (shown == 0)
-    return fmt::format("{} is the fastest: {} ms.", what(report, names, 0), ms_text(first.latency.median));
+    return fmt::format("{} is the fastest: {} ms.", what(report, names, 0), latency_text(first.latency.median));
   const TimeRatio& ratio = *report.rows[shown].ratio;
   if (ratio.low <= 1 && ratio.high >= 1) {
     return fmt::format("{} takes as long as {} ({} times), within the noise of the rounds.", what(report, names, shown),
@@ -154,9 +156,9 @@ Columns columns_of(const BenchReport& report) {
 }
 
 std::vector<std::string> headings_of(const Columns& columns) {
-  std::vector<std::string> headings{"#", "model", "runner", "batch", "median ms", "10 to 90 %"};
-  for (const double percent : columns.percentiles) headings.push_back(fmt::format("{:g} %", percent));
-  if (columns.with_copies) headings.emplace_back("with copies");
+  std::vector<std::string> headings{"#", "model", "runner", "batch", "median ms", "10 to 90 % ms"};
+  for (const double percent : columns.percentiles) headings.push_back(fmt::format("{:g} % ms", percent));
+  if (columns.with_copies) headings.emplace_back("with copies ms");
   headings.emplace_back("samples/s");
   if (columns.ratio) headings.emplace_back("of first");
   return headings;
@@ -165,10 +167,10 @@ std::vector<std::string> headings_of(const Columns& columns) {
 std::vector<std::string> cells_of(const Columns& columns, const BenchRow& row, std::size_t index,
                                   const std::string& name) {
   std::vector<std::string> cells{
-      std::to_string(index + 1), name, row.runner, std::to_string(row.batch), ms_text(row.latency.median),
+      std::to_string(index + 1), name, row.runner, std::to_string(row.batch), latency_text(row.latency.median),
       spread_text(row)};
-  for (const auto& [percent, ms] : row.latency.percentiles) cells.push_back(ms_text(ms));
-  if (columns.with_copies) cells.push_back(row.with_copies_ms ? ms_text(*row.with_copies_ms) : "");
+  for (const auto& [percent, ms] : row.latency.percentiles) cells.push_back(latency_text(ms));
+  if (columns.with_copies) cells.push_back(row.with_copies_ms ? latency_text(*row.with_copies_ms) : "");
   cells.push_back(rate_text(row.samples_per_second));
   if (columns.ratio) cells.push_back(row.ratio ? ratio_text(*row.ratio) : "1");
   return cells;
@@ -188,13 +190,13 @@ std::vector<LayerLine> layer_lines(const BenchRow& row, std::size_t top, std::st
     const BenchLayer& layer = row.layers[i];
     const std::string name =
         layer.layers.empty() ? fmt::format("({})", printable(layer.kernel)) : list_some(layer.layers, 2);
-    lines.push_back({name, printable(layer.kind), ms_text(layer.ms),
+    lines.push_back({name, printable(layer.kind), latency_text(layer.ms),
                      whole > 0 ? fmt::format("{:.1f}", 100 * layer.ms / whole) : "-"});
     shown += layer.ms;
   }
   if (rows < row.layers.size()) {
     rest = fmt::format("... and {} more, {} ms together (all of them with --top 0)", row.layers.size() - rows,
-                       ms_text(whole - shown));
+                       latency_text(whole - shown));
   }
   return lines;
 }
@@ -210,7 +212,7 @@ std::string layers_section(const BenchRow& row, const std::string& title, const 
   for (const LayerLine& line : layer_lines(row, options.top, rest)) {
     table.row({line.name, line.kind, line.ms, line.share});
   }
-  return heading("Slowest layers of " + title, options.color) + table.text(options.width, options.whole_names) +
+  return heading("Slowest layers of " + title, options) + table.text(options.width, options.whole_names) +
          (rest.empty() ? "" : "  " + rest + "\n");
 }
 
@@ -225,7 +227,7 @@ std::string kernels_section(const BenchRow& row, const std::string& title, const
     const EngineKernel& kernel = row.built->kernels[i];
     table.row({std::to_string(i + 1), printable(kernel.name), printable(kernel.kind), list_some(kernel.nodes, 3)});
   }
-  return heading("Kernels of " + title, options.color) + table.text(options.width, options.whole_names);
+  return heading("Kernels of " + title, options) + table.text(options.width, options.whole_names);
 }
 
 /// "a | b" would end a cell.

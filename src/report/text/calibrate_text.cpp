@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/layout.h"
@@ -38,7 +40,8 @@ std::string percent(const std::optional<double>& share, double from) {
   return std::isinf(*share) ? "inf" : fmt::format("{:.0f} %", *share * 100);
 }
 
-/// Rows with findings first, those of the largest disagreement before the others; else in the order of the report.
+/// Rows with findings first; then those of the largest difference between halves, as the first line names it, and of
+/// equal ones those that grew most; else in the order of the report.
 std::vector<const RangeRow*> by_interest(const CalibrateReport& report) {
   std::vector<const RangeRow*> rows;
   for (const RangeRow& row : report.tensors) {
@@ -46,8 +49,7 @@ std::vector<const RangeRow*> by_interest(const CalibrateReport& report) {
   }
   std::stable_sort(rows.begin(), rows.end(), [](const RangeRow* a, const RangeRow* b) {
     const auto weight = [](const RangeRow& row) {
-      return std::max(row.halves_differ.value_or(0) / kHalvesDiffer, row.growth.value_or(0) / kStillGrows) +
-             (row.mask || row.nonfinite > 0 ? 1e6 : 0);
+      return std::tuple(row.mask || row.nonfinite > 0, row.halves_differ.value_or(0), row.growth.value_or(0));
     };
     return weight(*a) > weight(*b);
   });
@@ -62,9 +64,9 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
   std::string text;
   if (report.sufficiency) {
     const Sufficiency& found = *report.sufficiency;
-    text += painted(wrap("Samples: " + told(found.text) + ".", options.width),
-                    found.enough ? Paint::Good : Paint::Warning, options.color) +
-            "\n";
+    std::string sentence = told(found.text) + ".";
+    sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
+    text += painted(wrap(sentence, options.width), found.enough ? Paint::Good : Paint::Warning, options.color) + "\n";
   }
   text += labelled("Model", printable(report.model_file), options.width);
   text += labelled("Scheme", scheme_words(printable(report.scheme)), options.width);
@@ -87,9 +89,12 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
   table.column("to", Align::Right);
   table.column("seen from", Align::Right);
   table.column("seen to", Align::Right);
+  table.goes_with_the_one_before();
   table.column("clipped", Align::Right);
   table.column("halves differ", Align::Right, "differ");
+  table.stays();
   table.column("still grew", Align::Right, "grew");
+  table.stays();
   table.column("left out", Align::Left);
   table.column("method", Align::Left);
   const bool several = std::ranges::any_of(report.tensors, [&](const RangeRow& row) {
@@ -104,22 +109,24 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
     clipped = clipped || row->clipped.value_or(0) > 0;
     differ = differ || !percent(row->halves_differ, 0.005).empty();
     grew = grew || !percent(row->growth, 0.005).empty();
-    table.row({printable(row->tensor), std::string(format_name(row->format)), number(row->min), number(row->max),
+    table.row({printable(row->tensor), std::string(format_title(row->format)), number(row->min), number(row->max),
                seen ? number(row->seen_min) : "", seen ? number(row->seen_max) : "",
                row->clipped.value_or(0) > 0 ? percent_text(row->clipped) : "", percent(row->halves_differ, 0.005),
                percent(row->growth, 0.005), left_out(*row), several ? row->method : ""});
   }
   std::string legend;
-  const auto explain = [&](bool shown_column, const char* words) {
-    if (shown_column) legend += (legend.empty() ? "" : " ") + std::string(words);
+  const auto explain = [&](const char* column, bool used, const char* words) {
+    if (used && table.shows(column, options.width, options.whole_names))
+      legend += (legend.empty() ? "" : " ") + std::string(words);
   };
-  explain(clipped, "clipped: values beyond the range.");
-  explain(differ, "halves differ: ratio of the ranges of two halves of the samples, wider to narrower.");
-  explain(grew, "still grew: how much the last fifth of the samples widened the range.");
+  explain("clipped", clipped, "clipped: values beyond the range.");
+  explain("halves differ", differ,
+          "halves differ: ratio of the ranges of two halves of the samples, wider to narrower.");
+  explain("still grew", grew, "still grew: how much the last fifth of the samples widened the range.");
   text += heading(options.top == 0 || quantized <= options.top
                       ? fmt::format("Ranges of {}, the least certain first", plural(quantized, "tensor"))
                       : fmt::format("Ranges of {} of {} tensors, the least certain first", rows, quantized),
-                  options.color) +
+                  options) +
           table.text(options.width, options.whole_names);
   if (quantized > rows)
     text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(quantized - rows, "more tensor"));

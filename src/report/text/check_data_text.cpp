@@ -42,7 +42,8 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
   }
   text += labelled("Model", printable(report.file), options.width);
   // The source ends with its number of samples.
-  const bool all = report.data.ends_with(plural(report.samples, "sample"));
+  const std::string count = plural(report.samples, "sample");
+  const bool all = report.data.ends_with(count) || report.data.find(", " + count + " of ") != std::string::npos;
   text += labelled("Data", printable(report.data) + (all ? "" : fmt::format("; {} of them checked", report.samples)),
                    options.width);
   Table inputs;
@@ -56,7 +57,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
     inputs.row({printable(input.name), input.shape, fmt::format("{:.4g}", input.min), fmt::format("{:.4g}", input.max),
                 list_numbers(input.mean), list_numbers(input.deviation)});
   }
-  if (!inputs.empty()) text += heading("Inputs", options.color) + inputs.text(options.width, options.whole_names);
+  if (!inputs.empty()) text += heading("Inputs", options) + inputs.text(options.width, options.whole_names);
   Table readings;
   readings.flexible_column("inputs");
   readings.column("right", Align::Right);
@@ -69,7 +70,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
                   reading.confidence ? percent_text(reading.confidence) : ""});
   }
   if (!report.decided_by.empty()) {
-    text += heading("Readings of the inputs, compared by " + report.decided_by, options.color) +
+    text += heading("Readings of the inputs, compared by " + report.decided_by, options) +
             readings.text(options.width, options.whole_names);
   }
   Table outputs;
@@ -81,7 +82,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
         {reading.change.empty() ? "as given" : reading.change, percent_text(reading.value), told(reading.do_this)});
   }
   if (!outputs.empty()) {
-    text += heading("Readings of the outputs, compared by " + report.outputs.figure, options.color) +
+    text += heading("Readings of the outputs, compared by " + report.outputs.figure, options) +
             outputs.text(options.width, options.whole_names);
   }
   Table norms;
@@ -94,7 +95,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
                fmt::format("{:.3g}", norm.misfit)});
   }
   if (!norms.empty()) {
-    text += heading("Statistics stored in the file by training, compared with the inputs as given", options.color) +
+    text += heading("Statistics stored in the file by training, compared with the inputs as given", options) +
             norms.text(options.width, options.whole_names);
     text += wrap(
         "shift: of the mean, in trained deviations; spread: of the deviation; misfit: divergence of the two in nats "

@@ -84,8 +84,8 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
     cells.push_back(row.nonfinite == 0 ? "" : count_text(row.nonfinite));
     table.row(std::move(cells));
   }
-  text += heading("Outputs, worst first (by the column with *)", options.color) +
-          table.text(options.width, options.whole_names);
+  text +=
+      heading("Outputs, worst first (by the column with *)", options) + table.text(options.width, options.whole_names);
   if (rows < report.rows.size()) {
     text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(report.rows.size() - rows, "more output"));
   }
@@ -94,7 +94,7 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
       "largest. Values that are not finite are counted and left out.",
       options.width, "  ");
   if (!report.not_compared.empty()) {
-    text += heading(fmt::format("Not compared: {}", report.not_compared.size()), options.color);
+    text += heading(fmt::format("Not compared: {}", report.not_compared.size()), options);
     const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
     for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
       text += wrap(told(report.not_compared[i]), options.width, "  - ");

@@ -106,7 +106,7 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
   if (!table.empty()) {
     text += heading(fmt::format("Layers{}, {}", options.top == 0 ? "" : " that fall below it or add error",
                                 cut > 0 ? "the worst first" : "in the order of the graph"),
-                    options.color) +
+                    options) +
             table.text(options.width, options.whole_names);
     if (cut > 0) text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(cut, "more layer"));
     text += wrap(

@@ -36,9 +36,9 @@ std::string figures_line(const DebugLossReport& report) {
   for (const OutputFigure& output : report.figures.outputs) {
     const std::string figure = db_text(output.sqnr_db);
     const bool number = figure.find_first_of("0123456789") != std::string::npos;
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", printable(output.name), figure, number ? " dB" : "");
+    text += fmt::format("{}'{}': {}{}", text.empty() ? "" : ", ", printable(output.name), figure, number ? " dB" : "");
   }
-  return text;
+  return (report.figures.outputs.size() > 1 ? "Outputs " : "Output ") + text;
 }
 
 /// Of a file without a defect. Where an output is bad: what nothing was measured of.
@@ -74,13 +74,14 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
   }
   if (table.empty()) return {};
   std::string text =
-      heading("Layer outputs, largest error first", options.color) + table.text(options.width, options.whole_names);
+      heading("Layer outputs, largest error first", options) + table.text(options.width, options.whole_names);
   if (shown_rows < report.tensors.size()) {
     text += fmt::format("  ... and {} (all of them with --top 0)\n",
                         plural(report.tensors.size() - shown_rows, "more layer output"));
   }
+  if (!table.shows("local dB", options.width, options.whole_names)) return text;
   return text +
-         wrap("local: on exact inputs; propagated: from the error of its inputs. FP32 layers pass that error on.",
+         wrap("local: on exact inputs; propagated: if only its inputs are in error. FP32 layers pass that error on.",
               options.width, "  ");
 }
 
@@ -98,6 +99,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   table.column("zero", Align::Right);
   table.column("along", Align::Left);
   table.column("SQNR dB", Align::Right);
+  table.stays();
   table.column("clipping", Align::Right);
   table.column("coverage", Align::Right);
   table.column("values used", Align::Right, "used");
@@ -107,7 +109,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
                row->coverage ? fmt::format("{:.2f}", *row->coverage) : "-", percent_text(row->used_codes)});
   }
   if (table.empty()) return {};
-  std::string text = heading("Q/DQ pairs and stored weights, largest local error first", options.color) +
+  std::string text = heading("Q/DQ pairs and stored weights, largest local error first", options) +
                      table.text(options.width, options.whole_names);
   if (ranked.size() < report.quantizers.size()) {
     text += fmt::format("  ... and {} more (all of them with --top 0)\n", report.quantizers.size() - ranked.size());
@@ -126,15 +128,19 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   for (const auto& [reason, tensors] : reasons) {
     text += wrap(fmt::format("{} without SQNR: {}", list_some(tensors, 3), told(reason)), options.width, "  ");
   }
-  const bool gaps =
-      std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
-  return text + wrap(
-                    "clipping: share of the error from values beyond the range; the rest is rounding. coverage: width "
-                    "of the range over that of the values. 'values used': share of the quantized values in use, "
-                    "counted for weights, from smallest to largest for activations." +
-                        std::string(
-                            gaps ? " Tensors with several scales have no coverage, FP8 tensors no 'values used'." : ""),
-                    options.width, "  ");
+  const auto shows = [&](const char* column) { return table.shows(column, options.width, options.whole_names); };
+  std::string legend;
+  if (shows("clipping")) legend += "clipping: share of the error from values beyond the range; the rest is rounding. ";
+  if (shows("coverage")) legend += "coverage: width of the range over that of the values. ";
+  if (shows("values used")) {
+    legend +=
+        "'values used': share of the quantized values in use, counted for weights, from smallest to largest for "
+        "activations. ";
+    const bool gaps =
+        std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
+    if (gaps) legend += "Tensors with several scales have no coverage, FP8 tensors no 'values used'.";
+  }
+  return legend.empty() ? text : text + wrap(legend, options.width, "  ");
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ std::string names_section(const DiagnoseReport& report, const TextOptions& optio
   if (kept.layers.empty() || kept.end == SearchEnd::Impossible) return {};
   const std::string high(format_title(report.high));
   if (kept.ladder) {
-    std::string text = heading("Layers to raise", options.color);
+    std::string text = heading("Layers to raise", options);
     std::string paste = "\nTo paste:\n  --layer-precisions";
     for (const RaisedLayer& layer : kept.ladder->raised) {
       text += fmt::format("  {}: {}\n", printable(layer.layer), format_title(layer.format));
@@ -172,7 +172,7 @@ std::string names_section(const DiagnoseReport& report, const TextOptions& optio
     }
     return text + paste + "\n";
   }
-  std::string text = heading(fmt::format("Layers to run in {}", high), options.color);
+  std::string text = heading(fmt::format("Layers to run in {}", high), options);
   for (const std::string& layer : kept.layers) text += "  " + printable(layer) + "\n";
   text += "\nTo paste:\n  --layer-precisions";
   for (const std::string& layer : kept.layers)
@@ -228,7 +228,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
     cells.push_back(names.empty() ? "none" : all ? "all" : list_some(names, 6));
     table.row(cells);
   }
-  std::string text = heading("Iterations", options.color) + table.text(options.width, options.whole_names);
+  std::string text = heading("Iterations", options) + table.text(options.width, options.whole_names);
   const bool by_chance =
       std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.confidence < 1; });
   if (by_chance) {

@@ -79,7 +79,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (table.empty()) return {};
   return heading(report.reference_from_file ? "Figures, compared with the values that the file stores"
                                             : "Figures, compared with the FP32 model",
-                 options.color) +
+                 options) +
          table;
 }
 
@@ -120,17 +120,20 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   }
   std::string text = heading(fmt::format("Layers{}, {} first", report.repaired ? " after the repairs" : "",
                                          by_output ? "most damaging" : "largest local error"),
-                             options.color) +
+                             options) +
                      table.text(options.width, options.whole_names);
   if (rows < report.layers.size()) {
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
-  text += wrap(fmt::format("local: SQNR of the layer on exact inputs; propagated: SQNR of its inputs{}{}. {}",
-                           by_output ? "; sensitivity: SQNR of the output with only this layer in low precision, on a "
-                                       "few of the hardest samples; share: of the damage of all layers"
-                                     : "",
-                           gaps ? "; -: not measured" : "", event_legend(report.layers)),
-               options.width, "  ");
+  std::string legend = kLocalLegend;
+  const auto explain = [&](const char* column, const char* words) {
+    if (table.shows(column, options.width, options.whole_names)) legend += std::string("; ") + words;
+  };
+  explain("propagated dB", kPropagatedLegend);
+  explain("sensitivity dB", kSensitivityLegend);
+  explain("share", kShareLegend);
+  if (gaps) legend += "; -: not measured";
+  text += wrap(fmt::format("{}. {}", legend, event_legend(report.layers)), options.width, "  ");
   return text;
 }
 
@@ -164,47 +167,25 @@ std::string curve_section(const DiagnoseReport& report, const TextOptions& optio
     measured += fmt::format("{:>{}}", point.measured_sqnr_db ? db_text(point.measured_sqnr_db) : "", kCell);
     any_measured = any_measured || point.measured_sqnr_db.has_value();
   }
-  std::string text = heading("SQNR by number of kept layers, predicted from the sensitivities", options.color);
+  std::string text = heading("SQNR by number of kept layers, predicted from the sensitivities", options);
   text += kept + "\n" + predicted + "\n";
   if (any_measured) text += measured.substr(0, measured.find_last_not_of(' ') + 1) + "\n";
   return text;
 }
 
-/// "1.04x"; many times the allowance needs no digits that nobody reads: "1e+04x".
-std::string factor_text(double factor) {
-  if (factor >= 1e9) return "> 1e+09x";
-  return factor < 1000 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.3g}x", factor);
-}
-
 std::string certificate_table(const DiagnoseReport& report, const TextOptions& options) {
-  const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
-  const bool higher_is_better = metric != Metric::MaxAbsError && metric != Metric::MaxMse;
-  // One limit for all outputs: a result just beyond it gets the digits that say so.
-  std::optional<double> limit;
-  if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
   const auto& certificate = report.kept->certificate;
-  const bool by_task = !report.kept->by_requirement();
-  // Of a search with less allowance each row is a share of that.
-  const double room = by_task ? 1 : report.kept->room;
   Table table;
   table.flexible_column(report.kept->ladder ? "with" : "without");
   table.column("output", Align::Left);  // of several the one that decides
-  table.column(on_new_samples(report) ? "on new samples" : "result", Align::Right);
+  table.column(certified_figure(report), Align::Right, on_new_samples(report) ? "at least" : "result");
   table.column("of the allowed error", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const CertificateRow& row = certificate[i];
-    // A test that was stopped early knows only that the result is at least this bad.
-    const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
     const std::string lower = row.lowered_to ? fmt::format(" in {}", format_title(*row.lowered_to)) : "";
-    table.row({printable(row.layer) + lower, printable(row.output),
-               bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
-               by_task && std::isnan(row.damage) ? ""
-               : std::isfinite(row.damage)
-                   ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") +
-                         factor_text(by_task ? row.damage : allowance_used(metric, row.damage * room))
-               : std::isfinite(row.metric) ? "none allowed"
-                                           : "not finite"});
+    CertificateWords words = certificate_words(report, row);
+    table.row({printable(row.layer) + lower, printable(row.output), std::move(words.result), std::move(words.used)});
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width, options.whole_names);
   if (rows < certificate.size()) {
@@ -241,8 +222,8 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     const std::string notes = notes_text(kept.notes, options, "  note: ");
     return notes.empty() ? notes : "\n" + notes;
   }
-  std::string text = kept.ladder ? heading("Formats", options.color) + rungs_table(kept, options)
-                                 : heading(fmt::format("Kept in {}", format_title(report.high)), options.color);
+  std::string text = kept.ladder ? heading("Formats", options) + rungs_table(kept, options)
+                                 : heading(fmt::format("Kept in {}", format_title(report.high)), options);
   constexpr std::size_t kLongCertificate = 8;  // rows; a longer one is for those who ask
   const bool folded = kept.certificate.size() > kLongCertificate && !options.verbose && options.top != 0;
   // The certificate names them all again, each with its evidence.
@@ -266,8 +247,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   if (report.typed) {
     const TypedReport& typed = *report.typed;
     text += wrap(fmt::format("{}, {}; weights {}", plural(static_cast<std::size_t>(typed.casts), "cast"),
-                             plural(static_cast<std::size_t>(typed.quantize_pairs), "quantize/dequantize pair"),
-                             weights_text(typed)),
+                             pairs_text(typed), weights_text(typed)),
                  options.width, "  ");
   }
   const bool stands = outcome_of(report) != Outcome::FileMisses && outcome_of(report) != Outcome::NotVerified;
@@ -347,8 +327,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
   const auto add = [&](const std::string& label, const std::optional<double>& ms) {
     if (!ms) return;
     const bool compared = latency.float_ms && *ms > 0;
-    table.row({label, fmt::format("{:.{}f}", *ms, *ms < 10 ? 2 : 1),
-               compared ? fmt::format("{:.2f}x", *latency.float_ms / *ms) : ""});
+    table.row({label, ms_text(*ms), compared ? fmt::format("{:.2f}x", *latency.float_ms / *ms) : ""});
   };
   add("FP32", latency.float_ms);
   add("all " + low_text(report), latency.low_ms);
@@ -358,7 +337,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
                   latency.engine.empty()
                       ? "ONNX Runtime, " + plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")
                       : printable(latency.engine)),
-      options.color);
+      options);
   if (!table.empty()) text += table.text(options.width, options.whole_names);
   if (!latency.note.empty()) text += wrap(told(latency.note), options.width, "  ");
   return text;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/text.h"
@@ -79,6 +80,32 @@ bool on_new_samples(const DiagnoseReport& report) {
   const OutputFigure* const decides =
       deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);
   return report.kept->by_requirement() && decides != nullptr && (decides->sqnr_above || decides->top1_above);
+}
+
+std::string certified_figure(const DiagnoseReport& report) {
+  if (!on_new_samples(report)) return "result";
+  return fmt::format("at least, on new samples ({:g} %)", 100 * report.requirement->confidence);
+}
+
+CertificateWords certificate_words(const DiagnoseReport& report, const CertificateRow& row) {
+  const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
+  const bool by_task = !report.kept->by_requirement();
+  // One limit for all outputs: a result just beyond it gets the digits that say so.
+  std::optional<double> limit;
+  if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
+  CertificateWords words{"not finite", ""};
+  if (std::isfinite(row.metric)) {
+    words.result = (row.lower_bound ? "at best " : "") +
+                   (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit));
+  }
+  if (std::isfinite(row.damage)) {
+    // Of a search with less allowance each row is a share of that.
+    const double used = by_task ? row.damage : allowance_used(metric, row.damage * report.kept->room);
+    words.used = (row.lower_bound && row.damage < 1e9 ? "at least " : "") + times_text(used);
+  } else if (std::isfinite(row.metric) && !std::isnan(row.damage)) {
+    words.used = "none allowed";
+  }
+  return words;
 }
 
 std::string searched_limit_text(const DiagnoseReport& report) {

@@ -145,7 +145,7 @@ std::string engine_section(const EngineReport& report, const TextOptions& option
   std::string text = labelled("Compiled", fmt::format("{}: {}", engine_of(report), answer_of(report, differing.size())),
                               options.width);
   if (!differing.empty()) {
-    text += heading("Layers that run in another format than the file asks for", options.color) +
+    text += heading("Layers that run in another format than the file asks for", options) +
             layers_table(report, differing, options);
   }
   return text;
@@ -168,11 +168,11 @@ std::string report_to_text(const EngineReport& report, const TextOptions& option
   }
   text += labelled("Kernels", kinds_text(report), options.width);
   if (!differing.empty()) {
-    text += heading("Layers that run in another format than the file asks for", options.color) +
+    text += heading("Layers that run in another format than the file asks for", options) +
             layers_table(report, differing, options);
   }
-  if (!all.empty()) text += heading("Layers", options.color) + layers_table(report, all, options);
-  text += heading("Kernels, in the order in which they run", options.color) + kernels_table(report, options);
+  if (!all.empty()) text += heading("Layers", options) + layers_table(report, all, options);
+  text += heading("Kernels, in the order in which they run", options) + kernels_table(report, options);
   return text + remarks({report.words.begin(), report.words.end()}, report.notes, options);
 }
 

@@ -69,7 +69,7 @@ std::string report_to_text(const EvalReport& report, const TextOptions& options)
     }
     table.row(std::move(cells));
   }
-  text += heading(fmt::format("Figures of {}", plural(report.samples, "sample")), options.color) +
+  text += heading(fmt::format("Figures of {}", plural(report.samples, "sample")), options) +
           table.text(options.width, options.whole_names);
   if (report.max_abs_error) {
     text +=

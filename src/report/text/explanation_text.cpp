@@ -39,20 +39,28 @@ void add_repairs(CauseGroup& group, const Cause& cause) {
   std::erase_if(group.repairs, [&](const std::string& id) { return has(group.of_some, id); });
 }
 
+/// Names of fused layers can be as long as a paragraph.
+std::string short_layer(const std::string& layer) {
+  constexpr std::size_t kLongName = 64;
+  return shorten_middle(printable(layer), kLongName);
+}
+
 std::string group_text(const CauseGroup& group, const TextOptions& options) {
   std::string head = group.first->id;
   if (group.first->confidence < kLikelyCause) head += " (possible)";  // a confidence is a rank, and no probability
-  if (!group.layers.empty()) head += ": " + plural(group.layers.size(), "layer");
+  if (!group.layers.empty()) {
+    const std::string layers = plural(group.layers.size(), "layer");
+    head += group.lesser == 0 ? ": " + layers : fmt::format(": main cause of {}, also in {}", layers, group.lesser);
+  }
   if (group.share > 0) head += fmt::format(", {} of the damage", percent_text(group.share));
   if (!group.repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));
   if (!group.of_some.empty()) head += fmt::format("; at some of them: {}", fmt::join(group.of_some, ", "));
-  const std::string where = group.layers.empty() ? "the network" : printable(group.layers.front());
+  const std::string where = group.layers.empty() ? "the network" : short_layer(group.layers.front());
   std::string text = wrap(head, options.width, "  ") +
                      wrap(fmt::format("{}: {}", where, told(group.first->sentence)), options.width, "    ");
   if (group.layers.size() > 1) {
     std::vector<std::string> others;
-    std::transform(group.layers.begin() + 1, group.layers.end(), std::back_inserter(others),
-                   [](const std::string& layer) { return printable(layer); });
+    std::transform(group.layers.begin() + 1, group.layers.end(), std::back_inserter(others), short_layer);
     text += wrap("also " + list_some(others, 4), options.width, "    ");
   }
   return text;
@@ -93,7 +101,7 @@ std::string causes_heading(const DiagnoseReport& report, const std::vector<Cause
 std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
   const Explanation& explanation = *report.explanation;
   const std::vector<CauseGroup> groups = cause_groups(report);
-  std::string text = heading(causes_heading(report, groups), options.color);
+  std::string text = heading(causes_heading(report, groups), options);
   const std::size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   for (std::size_t i = 0; i < shown; ++i) text += group_text(groups[i], options);
   if (shown < groups.size()) {
@@ -108,7 +116,9 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
   const std::size_t ordinary = explanation.ordinary.size();
   std::size_t without = 0;
   for (const std::string& layer : explanation.examined) without += explained.contains(layer) ? 0 : 1;
-  if (ordinary > 0 && !all) {
+  if (const std::string sentence = only_rounding(report); !sentence.empty()) {
+    text += wrap(sentence, options.width, "  ");
+  } else if (ordinary > 0 && !all) {
     text +=
         wrap(fmt::format("{} of {} examined {} only the rounding error of the format. Only a wider format reduces it.",
                          ordinary, plural(explanation.examined.size(), "layer"), ordinary == 1 ? "has" : "have"),
@@ -155,11 +165,11 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
     }
     const bool first = row.accepted ? sum.accepted == 1 : sum.accepted == 0 && sum.example.empty();
     if (first && !row.layers.empty()) {
-      sum.example = printable(row.layers.front()) + ": " + told(row.why);
+      sum.example = short_layer(row.layers.front()) + ": " + told(row.why);
       sum.example_tried = row.before_db || row.accepted;
     }
   }
-  std::string text = heading("Repairs", options.color);
+  std::string text = heading("Repairs", options);
   for (const std::string& id : order) {
     const RepairSum& sum = sums.at(id);
     std::string line = fmt::format("{}: ", id);
@@ -183,12 +193,16 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
   for (const LayerRow& row : report.layers) shares[row.name] = row.share.value_or(0);
   std::map<std::string, double> surest;
   std::map<std::string, std::size_t> places;
+  std::map<std::string, std::set<std::string>> lesser;  // layers, by cause
   for (const Cause& cause : report.explanation->causes) {
     double& most = surest[cause.layer];
     most = std::max(most, cause.confidence);
   }
   for (const Cause& cause : report.explanation->causes) {
-    if (cause.confidence < surest[cause.layer] - 0.1) continue;
+    if (cause.confidence < surest[cause.layer] - 0.1) {
+      lesser[cause.id].insert(cause.layer);
+      continue;
+    }
     const auto [place, is_new] = places.emplace(cause.id, groups.size());
     if (is_new) groups.push_back({&cause, {}, 0, cause.repairs, {}});
     CauseGroup& group = groups[place->second];
@@ -197,11 +211,24 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
     group.layers.push_back(cause.layer);
     group.share += cause.share.value_or(report.repaired ? 0 : shares[cause.layer]);
   }
+  for (CauseGroup& group : groups) group.lesser = lesser[group.first->id].size();
   return groups;
 }
 
 bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {
   return needs_nothing(report) && !any_loses_signal(report, groups);
+}
+
+std::string only_rounding(const DiagnoseReport& report) {
+  if (!report.explanation || needs_nothing(report)) return {};
+  const Explanation& found = *report.explanation;
+  if (!found.causes.empty() || found.ordinary.empty()) return {};
+  const std::size_t examined = found.examined.size();
+  const std::string layers = found.ordinary.size() < examined
+                                 ? fmt::format("{} of {}", found.ordinary.size(), plural(examined, "layer"))
+                             : examined == 1 ? "the one layer"
+                                             : fmt::format("all {} layers", examined);
+  return fmt::format("Only the rounding of {}: {} examined. Only a wider format reduces it.", low_text(report), layers);
 }
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options) {

@@ -2,6 +2,7 @@
 // groups of causes in the same order.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct CauseGroup {
   double share = 0;                  // of the damage of all layers, before any repair
   std::vector<std::string> repairs;  // that answer it at each of the layers
   std::vector<std::string> of_some;  // and those that do so at some
+  std::size_t lesser = 0;            // layers that have it behind a surer cause
 };
 
 /// Of each layer its surest cause; further ones only if they are nearly as sure. In the order of the report's causes.
@@ -29,6 +31,10 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report);
 
 /// The network needs nothing, and none of these layers loses its signal.
 bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups);
+
+/// "Only the rounding of FP8: all 8 layers examined. ...", where no layer has a cause of its own. Empty otherwise, and
+/// of a network that needs nothing.
+std::string only_rounding(const DiagnoseReport& report);
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options);
 

@@ -263,7 +263,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   table.column("largest error", Align::Right, "error");
   table.column("cosine", Align::Right);
   table.column("top-1 agreement", Align::Right, "top-1");
-  table.column("not finite", Align::Right, "lost");
+  table.column("not finite", Align::Right, "not fin.");
   for (const auto& [label, run] : runs) {
     std::string first = label;
     for (const OutputFigure& figure : run->outputs) {

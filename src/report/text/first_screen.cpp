@@ -25,8 +25,9 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kLabel = 14;     // columns, as labelled() writes them
-constexpr std::size_t kLongName = 40;  // columns of a name in a sentence
+constexpr std::size_t kLabel = 14;      // columns, as labelled() writes them
+constexpr std::size_t kLongName = 40;   // columns of a name in a sentence
+constexpr std::size_t kWholeName = 64;  // and of one in a file
 
 std::string good_enough(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
   const Outcome outcome = outcome_of(report);
@@ -42,7 +43,7 @@ std::string good_enough(const DiagnoseReport& report, const Answer& answer, cons
 std::vector<std::string> names_of(const DiagnoseReport& report, const TextOptions& options, std::size_t width) {
   std::vector<std::string> names;
   for (const LayerRow& row : report.layers) names.push_back(printable(row.name));
-  if (options.whole_names) return names;
+  if (options.whole_names) return short_names(names, kWholeName);
   const std::vector<std::string> cut = short_names(cut_shared_ends(names).names, width);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (display_width(names[i]) > width) names[i] = cut[i];
@@ -69,6 +70,7 @@ std::string damage_text(const DiagnoseReport& report, const TextOptions& options
   const std::vector<std::string> names =
       names_of(report, options, std::max<std::size_t>(options.width, taken + 20) - taken);
   std::string text;
+  if (report.repaired && !damage.layers.empty()) text = labelled("Damage", "After the repairs:", options.width);
   const auto line = [&](double share, const std::string& of) {
     text += fmt::format("{:<{}}{:>6}  {}\n", text.empty() ? "Damage" : "", kLabel, percent_text(share), of);
   };
@@ -76,7 +78,7 @@ std::string damage_text(const DiagnoseReport& report, const TextOptions& options
     const LayerRow& row = *damage.layers[i];
     line(*row.share, names[i] + (row.kept ? fmt::format(", kept in {}", format_title(kept_in(report, row.name))) : ""));
   }
-  if (damage.others > 0) line(damage.share_of_others, others_text(report, damage));
+  if (damage.others > 0) line(damage.share_of_others, others_text(damage));
   return text;
 }
 
@@ -95,7 +97,7 @@ std::string why(const DiagnoseReport& report, const TextOptions& options) {
                      fmt::format("{}{}: {}", where, possible ? ", possibly" : "", cause_sentence(report, group)),
                      options.width);
   }
-  return text;
+  return text.empty() ? labelled("Why", only_rounding(report), options.width) : text;
 }
 
 /// Whether an output is not finite with one of these layers alone low: no share can say how much worse that is.
@@ -135,9 +137,8 @@ MainDamage main_damage(const DiagnoseReport& report) {
   return damage;
 }
 
-std::string others_text(const DiagnoseReport& report, const MainDamage& damage) {
-  const char* const after = report.repaired ? " (shares after the repairs)" : "";
-  return (damage.others == 1 ? "the other layer" : fmt::format("the other {} layers", damage.others)) + after;
+std::string others_text(const MainDamage& damage) {
+  return damage.others == 1 ? "the other layer" : fmt::format("the other {} layers", damage.others);
 }
 
 std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {

@@ -24,7 +24,7 @@ struct MainDamage {
 MainDamage main_damage(const DiagnoseReport& report);
 
 /// "the other 50 layers"
-std::string others_text(const DiagnoseReport& report, const MainDamage& damage);
+std::string others_text(const MainDamage& damage);
 
 /// The causes that explain most of the damage, two at most. Empty if nothing has to be explained.
 std::vector<CauseGroup> main_causes(const DiagnoseReport& report);

@@ -60,9 +60,12 @@ void say_heavy_tail(const DiagnoseReport& report, const OutputFigure& figure, An
   if (!figure.softmax_input) return;
   const SoftmaxInput& input = *figure.softmax_input;
   std::string above;
-  if (input.sqnr_above) above = fmt::format(", above {} dB on new samples", db_text(*input.sqnr_above));
+  if (input.sqnr_above) {
+    above = fmt::format(" ({} dB on new samples{})", db_text(*input.sqnr_above),
+                        report.requirement ? fmt::format(", {:g} % sure", 100 * report.requirement->confidence) : "");
+  }
   answer.then(
-      fmt::format("A Softmax magnifies the error of undecided samples. Its input, '{}', {}{}. To compare classes: "
+      fmt::format("A Softmax magnifies the error of undecided samples. Its input '{}' {}{}. To compare classes, pass "
                   "--min-top1-agreement.",
                   shorten_middle(printable(input.tensor), 40),
                   std::isfinite(input.sqnr_db) ? "has " + db_text(input.sqnr_db) + " dB" : "is exact", above));

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/layout.h"
 #include "base/text.h"
 #include "report/told.h"
 #include "vernier/report/inspect.h"
@@ -95,20 +96,22 @@ std::string nodes_text(const InspectedGraph& graph, bool attributes, const std::
 
 }  // namespace
 
-std::string report_to_text(const ModelInspection& report) {
+std::string report_to_text(const ModelInspection& report, const TextOptions& options) {
   std::string text =
-      fmt::format("{}\n  graph {} | opset {} | IR {} | {} | {}, {:.2f} MB\n", report.file, printable(report.graph),
-                  report.opset, report.ir_version, plural(report.nodes, "node"),
-                  plural(report.initializers, "initializer"), static_cast<double>(report.initializer_bytes) / 1e6);
+      report.file + "\n" +
+      wrap(fmt::format("{} | opset {} | IR {} | {} | {}, {:.2f} MB", printable(report.graph), report.opset,
+                       report.ir_version, plural(report.nodes, "node"), plural(report.initializers, "initializer"),
+                       static_cast<double>(report.initializer_bytes) / 1e6),
+           options.width, "  graph ");
   for (const auto& [domain, version] : report.domains) {
     text += fmt::format("  domain {} {}\n", printable(domain), version);
   }
   for (const InspectedTensor& input : report.inputs) text += fmt::format("  input   {}\n", tensor_text(input));
   for (const InspectedTensor& output : report.outputs) text += fmt::format("  output  {}\n", tensor_text(output));
-  text += fmt::format(
-      "  layers  {} on the float data path: {} weighted (Conv, ConvTranspose, Gemm, MatMul), {} that only "
-      "move data\n",
-      report.layers, report.weighted_layers, report.moving_layers);
+  text += wrap(fmt::format("{} on the float data path: {} weighted (Conv, ConvTranspose, Gemm, MatMul), {} that only "
+                           "move data",
+                           report.layers, report.weighted_layers, report.moving_layers),
+               options.width, "  layers  ");
   text += fmt::format("  parameters  {:.3f} M float values", static_cast<double>(report.parameters) / 1e6);
   if (report.coded_parameters > 0) {
     text += fmt::format(" and {:.3f} M quantized values, {:.2f} MB together",
@@ -116,17 +119,18 @@ std::string report_to_text(const ModelInspection& report) {
                         static_cast<double>(report.parameter_bytes) / 1e6);
   }
   text += '\n';
-  text += fmt::format("  multiply-accumulates  {:.3f} M", static_cast<double>(report.multiply_accumulates) / 1e6);
-  if (report.open_sizes_as_one) text += ", open sizes of the inputs counted as 1";
+  std::string work = fmt::format("{:.3f} M", static_cast<double>(report.multiply_accumulates) / 1e6);
+  if (report.open_sizes_as_one) work += ", open sizes of the inputs counted as 1";
   if (report.layers_of_unknown_shape > 0) {
-    text += fmt::format(", without {} of unknown shape", plural(report.layers_of_unknown_shape, "layer"));
+    work += fmt::format(", without {} of unknown shape", plural(report.layers_of_unknown_shape, "layer"));
   }
   if (report.layers_counted_once > 0) {
-    text += fmt::format(", {} in loops of unknown length counted once", plural(report.layers_counted_once, "layer"));
+    work += fmt::format(", {} in loops of unknown length counted once", plural(report.layers_counted_once, "layer"));
   }
+  text += wrap(work, options.width, "  multiply-accumulates  ");
   std::vector<std::string> operators;
   for (const auto& [name, count] : report.operators) operators.push_back(fmt::format("{} {}", printable(name), count));
-  text += fmt::format("\n  operators  {}\n", fmt::join(operators, ", "));
+  text += wrap(fmt::format("{}", fmt::join(operators, ", ")), options.width, "  operators  ");
   if (report.main) text += "\nnodes\n" + nodes_text(*report.main, report.with_attributes, "  ");
   if (report.weights) {
     text += "\nweights\n";

@@ -54,7 +54,7 @@ constexpr NoteTemplate kNotes[] = {
     {"does-not-run-without-marks", "it does not run without the marked tensors: {error:text}"},
     {"engine-computes-otherwise",
      "{engine} computes {nodes:#node} differently, first '{first}', so the figures do not hold for {engine}: "
-     "{why:text}. Cure: {cure:text}"},
+     "{why:text}. Fix: {cure:text}"},
     {"engine-disagrees",
      "{engine}: {there:text} on the engine, {simulated:text} simulated. The engine's figure counts"},
     {"engine-in-trials",
@@ -62,7 +62,7 @@ constexpr NoteTemplate kNotes[] = {
     {"engine-options-without-effect", "{options:text} {options:?has|have} no effect, because no engine runs"},
     {"engine-refuses", "the engine rejected the output model: {why:text}"},
     {"engine-refuses-nodes",
-     "{engine} rejects the file because of {nodes:#node}, first '{first}': {why:text}. Cure: {cure:text}"},
+     "{engine} rejects the file because of {nodes:#node}, first '{first}': {why:text}. Fix: {cure:text}"},
     {"engine-runs-other-format",
      "{engine} runs {layers:#layer} in {runs_in:format}, not in {asked:format} as in the file: {layers}"},
     {"engine-without-marks", "{engine}: {changes:text}"},

@@ -68,6 +68,22 @@ std::string limit_text(Metric metric, double limit) {
   return fmt::format("{:.12g}{}", metric == Metric::MinTop1Agreement ? limit * 100 : limit, unit_of(metric));
 }
 
+std::string times_text(double factor) {
+  if (factor >= 1e9) return "> 1e+09x";
+  if (factor >= 999.5) {
+    const double rounded = std::strtod(fmt::format("{:.3g}", factor).c_str(), nullptr);
+    return fmt::format("{:.{}f}x", rounded, 0);
+  }
+  int digits = factor < 9.995 ? 2 : 1;
+  std::string text = fmt::format("{:.{}f}", factor, digits);
+  while (digits < 6 && factor != 1 && std::strtod(text.c_str(), nullptr) == 1) {
+    text = fmt::format("{:.{}f}", factor, ++digits);
+  }
+  return text + "x";
+}
+
+std::string ms_text(double ms) { return fmt::format("{:.{}f}", ms, ms < 9.995 ? 2 : 1); }
+
 std::string percent_text(std::optional<double> share) {
   if (!share) return "-";
   const double percent = *share * 100;
@@ -90,6 +106,7 @@ std::string bytes_text(std::int64_t bytes) {
 
 std::string cosine_text(double cosine) {
   if (!std::isfinite(cosine)) return fmt::format("{}", cosine);
+  if (cosine > 0.9999995 && cosine < 1) return ">0.999999";
   return fmt::format("{:.6f}", std::trunc(cosine * 1e6) / 1e6);
 }
 

@@ -22,6 +22,12 @@ std::string metric_text(Metric metric, double value, std::optional<double> limit
 /// A limit as the user typed it: shortest form, with its unit ("24 dB", "98.5 %", "0.001").
 std::string limit_text(Metric metric, double limit);
 
+/// How many times the allowed error: "1.08x", "32.5x", "1.24e+04x"; "1.003x" with the digits that tell it from 1.
+std::string times_text(double factor);
+
+/// "3.21", "32.1": milliseconds.
+std::string ms_text(double ms);
+
 /// Share 0..1 as "7.4 %", "<0.1 %" when positive but below; "-" when not measured.
 std::string percent_text(std::optional<double> share);
 
@@ -31,7 +37,7 @@ std::string short_count_text(std::int64_t count);
 /// "812 B", "3.6 MB" (powers of 1000).
 std::string bytes_text(std::int64_t bytes);
 
-/// Cosine cut after six digits, so that 1 is only written for 1.
+/// Cosine cut after six digits; what is nearer to 1 than they tell is ">0.999999", and 1 is only written for 1.
 std::string cosine_text(double cosine);
 
 /// "int8", "int8 and float16".

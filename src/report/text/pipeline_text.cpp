@@ -56,7 +56,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
   }
   text += heading(fmt::format("Stages, over {}; a stage is good from {:g} dB, compared with the one before",
                               plural(report.samples, "sample"), report.min_sqnr_db),
-                  options.color) +
+                  options) +
           table.text(options.width, options.whole_names);
   for (const StageReport& stage : report.stages) {
     for (const std::string& why : stage.not_compared)

@@ -54,14 +54,13 @@ std::string result_to_text(const QuantizeResult& result, const TextOptions& opti
   if (!result.scheme.empty()) text += labelled("Scheme", scheme_words(printable(result.scheme)), options.width);
   std::string layers;
   for (const auto& [format, count] : result.layers_by_format) {
-    layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ", count, format);
+    layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ", count, scheme_words(format));
   }
   if (!layers.empty()) text += labelled("Layers", layers, options.width);
-  text +=
-      labelled("Added",
-               fmt::format("{}, {}", plural(static_cast<std::size_t>(result.typed.casts), "cast"),
-                           plural(static_cast<std::size_t>(result.typed.quantize_pairs), "quantize/dequantize pair")),
-               options.width);
+  text += labelled(
+      "Added",
+      fmt::format("{}, {}", plural(static_cast<std::size_t>(result.typed.casts), "cast"), pairs_text(result.typed)),
+      options.width);
   text += labelled("Weights", weights_text(result.typed), options.width);
   for (const SkippedLayers& group : result.skipped) {
     text += wrap(skipped_text(group), options.width, group.instead_of.empty() ? "skipped: " : "lowered: ");

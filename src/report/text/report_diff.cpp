@@ -61,7 +61,7 @@ void compare_figures(const std::string& run, const RunFigures& before, const Run
     if (fell) diff.worse.push_back(fmt::format("{}: {} -> {}", name, with_unit(was.sqnr_db), with_unit(is->sqnr_db)));
     if (was.top1_agreement && is->top1_agreement) {
       diff.figures.push_back({fmt::format("{}, top-1 agreement of '{}'", run, printable(was.name)), *was.top1_agreement,
-                              *is->top1_agreement, true});
+                              *is->top1_agreement, true, false, true});
     }
   }
 }
@@ -142,7 +142,7 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
   note_setting(diff, "model", before.model_sha256, after.model_sha256);
   note_setting(diff, "data", before.data_sha256, after.data_sha256);
   note_setting(diff, "samples", std::to_string(before.samples), std::to_string(after.samples));
-  note_setting(diff, "scheme", before.scheme, after.scheme);
+  note_setting(diff, "scheme", scheme_words(before.scheme), scheme_words(after.scheme));
   note_setting(diff, "low", low_text(before), low_text(after));
   note_setting(diff, "requirement", requirement_of(before), requirement_of(after));
   note_setting(diff, "interrupted", before.interrupted ? "yes" : "no", after.interrupted ? "yes" : "no");
@@ -178,11 +178,11 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
   text += labelled("Before", diff.before_answer, options.width);
   text += labelled("After", diff.after_answer, options.width);
   if (diff.worse.size() > 1) {
-    text += heading("Worse", options.color);
+    text += heading("Worse", options);
     for (const std::string& why : diff.worse) text += wrap(why, options.width, "  - ");
   }
   if (!diff.settings.empty()) {
-    text += heading("Differences between the two builds", options.color);
+    text += heading("Differences between the two builds", options);
     for (const std::string& setting : diff.settings) text += wrap(setting, options.width, "  - ");
   }
   Table figures;
@@ -190,12 +190,12 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
   figures.column("before", Align::Right);
   figures.column("after", Align::Right);
   const auto value = [](const ChangedFigure& figure, double number) {
-    return figure.in_db ? db_text(number) : fmt::format("{:.4g}", number);
+    return figure.in_db ? db_text(number) : figure.share ? percent_text(number) : fmt::format("{:.4g}", number);
   };
   for (const ChangedFigure& figure : diff.figures) {
     figures.row({figure.name, value(figure, figure.before), value(figure, figure.after)});
   }
-  if (!figures.empty()) text += heading("Figures", options.color) + figures.text(options.width, options.whole_names);
+  if (!figures.empty()) text += heading("Figures", options) + figures.text(options.width, options.whole_names);
   const auto list = [&](const char* what, const std::vector<std::string>& names) {
     if (!names.empty()) text += labelled(what, names_text(names), options.width);
   };
@@ -221,7 +221,7 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
                 db_text(layer.own_after_db), percent_text(layer.share_before), percent_text(layer.share_after)});
   }
   if (layers.empty()) return text;
-  text += heading("Layers with a local error that moved by 1 dB or more", options.color) +
+  text += heading("Layers with a local error that moved by 1 dB or more", options) +
           layers.text(options.width, options.whole_names);
   if (rows < diff.layers.size()) {
     text += fmt::format("  ... and {} (all of them with --top 0)\n", plural(diff.layers.size() - rows, "more layer"));

@@ -32,7 +32,7 @@ std::string skipped_text(const SchemeReport& report, const TextOptions& options)
                              told(key.second), list_some(names, 3)),
                  options.width, "  ");
   }
-  return text.empty() ? text : heading("Not in the lowest format", options.color) + text;
+  return text.empty() ? text : heading("Not in the lowest format", options) + text;
 }
 
 }  // namespace
@@ -75,8 +75,7 @@ std::string report_to_text(const SchemeReport& report, const TextOptions& option
                 std::string(format_name(layer.format)), layer.macs > 0 ? count_text(layer.macs) : ""});
   }
   if (!layers.empty()) {
-    text +=
-        heading("Layers, in the order of the graph", options.color) + layers.text(options.width, options.whole_names);
+    text += heading("Layers, in the order of the graph", options) + layers.text(options.width, options.whole_names);
     if (rows < report.layers.size()) {
       text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(report.layers.size() - rows, "more layer"));
     }

@@ -6,6 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "report/text/numbers.h"
@@ -41,7 +44,9 @@ std::string labelled(const std::string& label, const std::string& value, std::si
   return wrap(value, width, fmt::format("{:<13} ", label));
 }
 
-std::string heading(const std::string& text, bool color) { return "\n" + painted(text, Paint::Bold, color) + "\n"; }
+std::string heading(const std::string& text, const TextOptions& options) {
+  return "\n" + painted(wrap(text, options.width), Paint::Bold, options.color);
+}
 
 EventColumns::EventColumns(const std::vector<LayerRow>& rows) {
   for (const EventKind& kind : kEvents) used_.push_back(occurs(rows, kind));
@@ -96,25 +101,49 @@ std::string runner_text(const std::string& runner, bool on_gpu) {
 
 std::string short_hash(const std::string& sha256) { return printable(sha256.substr(0, 12)); }
 
+std::string pairs_text(const TypedReport& typed) {
+  const auto counted = [](std::int64_t count, const char* noun) {
+    return plural(static_cast<std::size_t>(count), noun);
+  };
+  if (!typed.quantized_weights) return counted(typed.quantize_pairs, "quantize/dequantize pair");
+  const std::int64_t weights = *typed.quantized_weights, biases = typed.quantized_biases.value_or(0);
+  std::string text = counted(typed.quantize_pairs - weights - biases, "activation pair");
+  if (weights > 0) text += ", " + counted(weights, "quantized weight");
+  if (biases > 0) text += fmt::format(", {} quantized bias{}", biases, biases == 1 ? "" : "es");
+  return text;
+}
+
 std::string weights_text(const TypedReport& typed) {
   std::string text =
       fmt::format("{}, were {}", bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes));
   if (typed.quantize_pairs == 0) return text;
+  std::vector<std::pair<std::string, std::string>> lists;  // by type
   for (const LargeFloatWeight& weight : typed.float_weights) {
-    text += fmt::format("; large {} weight: '{}'", scheme_words(weight.dtype), printable(weight.name));
-    if (!weight.read_by.empty()) text += fmt::format(" of {}", fmt::join(weight.read_by, ", "));
-    text += ", " + bytes_text(weight.bytes);
+    const std::string type = scheme_words(weight.dtype);
+    std::string one = "'" + printable(weight.name) + "'";
+    if (!weight.read_by.empty()) one += fmt::format(" of {}", fmt::join(weight.read_by, " and "));
+    one += " " + bytes_text(weight.bytes);
+    const auto known = std::ranges::find(lists, type, [](const auto& list) { return list.first; });
+    if (known == lists.end()) {
+      lists.emplace_back(type, one);
+    } else {
+      known->second += ", " + one;
+    }
+  }
+  for (const auto& [type, list] : lists) {
+    text += fmt::format("; large {} weight{}: {}", type, list.find(", '") == std::string::npos ? "" : "s", list);
   }
   return text;
 }
 
-std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options) {
+std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options,
+                            const std::string& where) {
   if (defects.empty()) return {};
-  std::string text = heading("Defects", options.color);
+  std::string text = heading("Defects" + where, options);
   for (const FoundDefect& defect : defects) {
     text += wrap(fmt::format("{}: {}", printable(defect.node), told(defect.text)), options.width,
                  "  " + defect.kind + ": ");
-    if (!defect.cure.empty()) text += wrap(told(defect.cure), options.width, "    cure: ");
+    if (!defect.cure.empty()) text += wrap(told(defect.cure), options.width, "    fix: ");
   }
   return text;
 }

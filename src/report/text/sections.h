@@ -17,8 +17,8 @@ namespace vernier {
 /// "Model         mobilenetv2.onnx": a labelled header line, wrapped under its value. Empty values write nothing.
 std::string labelled(const std::string& label, const std::string& value, std::size_t width);
 
-/// A blank line and a heading.
-std::string heading(const std::string& text, bool color);
+/// A blank line and a heading, wrapped.
+std::string heading(const std::string& text, const TextOptions& options);
 
 /// Adds the columns overflow, saturated, subnormal, flushed and NaN; cells of a kind that never occurred stay empty, so
 /// that the table leaves the column out.
@@ -32,6 +32,14 @@ class EventColumns {
   std::vector<bool> used_;
 };
 
+/// What the columns of errors and of damage mean, here and on the page.
+inline constexpr const char* kLocalLegend = "local: SQNR of the layer's output on exact inputs";
+inline constexpr const char* kPropagatedLegend = "propagated: SQNR of its output if only its inputs are in error";
+inline constexpr const char* kSensitivityLegend =
+    "sensitivity: SQNR of the network's output with only this layer in low precision, on a few samples, half of them "
+    "the hardest";
+inline constexpr const char* kShareLegend = "share: of the damage of all layers";
+
 /// What the event columns that occur count, in one line; empty when none occurs.
 std::string event_legend(const std::vector<LayerRow>& rows);
 
@@ -44,11 +52,16 @@ std::string runner_text(const std::string& runner, bool on_gpu);
 /// "1f2e3d4c5b6a", the first digits of a hash; empty stays empty.
 std::string short_hash(const std::string& sha256);
 
+/// "3 activation pairs, 3 quantized weights": the Q/DQ nodes of the output model.
+std::string pairs_text(const TypedReport& typed);
+
 /// "1.3 MB, were 1.0 MB", and the weights that stay in a wider type where others have 8 bits or fewer.
 std::string weights_text(const TypedReport& typed);
 
-/// Mistakes in Q/DQ pairs, each with its node and its cure; empty without any.
-std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options);
+/// Mistakes in Q/DQ pairs, each with its node and its fix; empty without any.
+/// `where`: ", examined on 32 of the 500 samples"; may be empty.
+std::string defects_section(const std::vector<FoundDefect>& defects, const TextOptions& options,
+                            const std::string& where = {});
 
 /// Each a wrapped paragraph behind its label.
 std::string notes_text(const std::vector<Note>& notes, const TextOptions& options, const std::string& label);

@@ -63,7 +63,7 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
 /// Outputs that no figure judges.
 std::string exact_section(const VerifyReport& report, const TextOptions& options) {
   if (report.exact_outputs.empty()) return {};
-  std::string text = heading("Outputs outside the requirement, compared exactly", options.color);
+  std::string text = heading("Outputs outside the requirement, compared exactly", options);
   for (const ExactOutput& output : report.exact_outputs) {
     text += wrap(fmt::format("'{}' ({}): equal to the float model in {} of {}", printable(output.name),
                              printable(output.what), output.equal, plural(output.samples, "sample")),
@@ -133,14 +133,14 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
     events.add_cells(row, cells);
     table.row(std::move(cells));
   }
-  std::string text = heading(own ? "Layers, largest local error first" : "Layers, largest error at their outputs first",
-                             options.color) +
-                     table.text(options.width, options.whole_names);
+  std::string text =
+      heading(own ? "Layers, largest local error first" : "Layers, largest error at their outputs first", options) +
+      table.text(options.width, options.whole_names);
   if (rows < ranked.size()) {
     text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
   }
-  const char* const legend =
-      own ? "local: SQNR of the layer on exact inputs; propagated: SQNR of its inputs; both: SQNR at its output. "
+  const std::string legend =
+      own ? fmt::format("{}; {}; both", kLocalLegend, kPropagatedLegend) + ": SQNR of its output with both errors. "
           : "SQNR: at the layer's output, from its local error and the error of its inputs, simulated. ";
   const bool in_float = std::any_of(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(rows),
                                     [](const LayerRow* row) { return row->format == Format::Float32; });
@@ -157,23 +157,37 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
 }
 
 std::string compared_section(const VerifyReport& report, const TextOptions& options) {
+  const auto exact = std::ranges::count_if(report.layers, [](const LayerRow& row) {
+    return row.propagated_sqnr_db == std::numeric_limits<double>::infinity();
+  });
   std::string text = fmt::format("{} compared", plural(report.compared, "layer"));
+  if (exact > 0) text += fmt::format(" ({} without error)", exact);
   if (report.not_compared.empty()) return "\n" + text + "\n";
-  text = heading(fmt::format("{}, {} not compared", text, report.not_compared.size()), options.color);
-  const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
-  for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
-    text += wrap(told(report.not_compared[i]), options.width, "  - ");
+  text = heading(fmt::format("{}, {} not compared", text, report.not_compared.size()), options);
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // one line for all of the same
+  for (const std::string& one : report.not_compared) {
+    const std::size_t end = one.find(": ");
+    const std::string why = end == std::string::npos ? one : one.substr(end + 2);
+    const auto same = std::ranges::find(reasons, why, [](const auto& reason) { return reason.first; });
+    auto& names = same == reasons.end() ? reasons.emplace_back(why, std::vector<std::string>()).second : same->second;
+    if (end != std::string::npos) names.push_back(one.substr(0, end));
   }
-  if (report.not_compared.size() > most) {
-    text += fmt::format("  ... and {} more (all of them with --json)\n", report.not_compared.size() - most);
+  const std::size_t most = options.top == 0 ? reasons.size() : options.top;
+  for (std::size_t i = 0; i < std::min(most, reasons.size()); ++i) {
+    const auto& [why, names] = reasons[i];
+    const std::string which =
+        options.top == 0 || names.empty() ? fmt::format("{}", fmt::join(names, ", ")) : list_some(names, 3);
+    text += wrap(told(which.empty() ? why : fmt::format("{}: {}", which, why)), options.width, "  - ");
   }
+  if (reasons.size() > most)
+    text += fmt::format("  ... and {} more reasons (all of them with --json)\n", reasons.size() - most);
   return text;
 }
 
 /// What engines make of a quantized file, and what to do.
 std::string verdict_section(const VerifyReport& report, const TextOptions& options) {
   std::string text;
-  if (!report.placements.empty()) text += heading("How engines handle its Q/DQ pairs", options.color);
+  if (!report.placements.empty()) text += heading("How engines handle its Q/DQ pairs", options);
   for (const EnginePlacement& row : report.placements) {
     text += labelled(std::string(word_of(row.target)), placement_text(row), options.width);
   }
@@ -184,7 +198,7 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
   }
   const Answer answer = answer_of(report);
   if (answer.steps.empty()) return text;
-  text += heading("Next steps", options.color);
+  text += heading("Next steps", options);
   for (const NextStep& step : answer.steps) {
     text += wrap(step.advice, options.width, "  ");
     if (!step.command.empty()) text += "  $ " + step.command + "\n";
@@ -197,19 +211,22 @@ std::string verdict_section(const VerifyReport& report, const TextOptions& optio
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   std::string text = answer_section(report, options);
   text += header_section(report, options);
-  text += defects_section(report.defects, options);
+  const bool some = report.examined > 0 && report.examined < report.samples;
+  text += defects_section(
+      report.defects, options,
+      some ? fmt::format(", examined on {} of the {}", report.examined, plural(report.samples, "sample")) : "");
   std::vector<std::pair<std::string, const RunFigures*>> runs{
       {report.engine ? "simulated" : "the tested model", &report.figures}};
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   const std::string figures = figures_table(runs, options);
   text += verdict_section(report, options);
-  if (!figures.empty()) text += heading("Figures, compared with the reference", options.color) + figures;
+  if (!figures.empty()) text += heading("Figures, compared with the reference", options) + figures;
   text += exact_section(report, options);
   text += worst_section(report, options);
   text += compared_section(report, options);
   text += remarks(report.warnings, report.notes, options);
-  const std::string time = labelled("Time", time_text(report.phases), options.width);
+  const std::string time = labelled("Time", time_text(report.phases, options.verbose), options.width);
   return time.empty() ? text : text + "\n" + time;
 }
 

@@ -271,7 +271,7 @@ ModelInspection inspect_model(const InspectOptions& options) {
   return report;
 }
 std::string list_like_polygraphy(const InspectOptions&) { return ""; }
-std::string report_to_text(const ModelInspection& report) { return report.file; }
+std::string report_to_text(const ModelInspection& report, const TextOptions&) { return report.file; }
 std::string report_to_json(const ModelInspection&) { return "{}"; }
 std::string report_to_json(const DoctorReport&) { return "{}"; }
 

@@ -56,6 +56,46 @@ TEST(Wrap, CutsAWordThatIsLongerThanALineAndLosesNothing) {
   EXPECT_EQ(wrap("a " + std::string(25, 'x') + " b", 12), "a\nxxxxxxxxxxxx\nxxxxxxxxxxxx\nx b\n");
 }
 
+TEST(Wrap, CutsALongWordBehindASeparator) {
+  EXPECT_EQ(wrap("model/block/conv;model/relu", 20), "model/block/conv;\nmodel/relu\n");
+}
+
+TEST(Table, TellsThatLettersWereLeftOut) {
+  Table table;
+  table.flexible_column("layer");
+  table.column("SQNR dB", Align::Right);
+  table.row({"a_long_name_of_a_layer_with_much_text", "1.0"});
+  table.row({"another", "2.0"});
+  EXPECT_NE(table.text(30).find("'..' stands for letters that\n  were left out"), std::string::npos) << table.text(30);
+  EXPECT_EQ(table.text(60).find("'..'"), std::string::npos);
+}
+
+TEST(Table, ColumnsThatSayNothingAloneAreLeftOutTogether) {
+  Table table;
+  table.flexible_column("tensor");
+  table.column("seen from", Align::Right);
+  table.column("seen to", Align::Right);
+  table.goes_with_the_one_before();
+  table.column("differ", Align::Right);
+  table.stays();
+  table.row({"a_tensor_of_20_letter", "-1.2345", "1.2345", "16 %"});
+  EXPECT_NE(table.text(42).find("not shown, too narrow: seen from, seen\n  to"), std::string::npos) << table.text(42);
+  EXPECT_FALSE(table.shows("seen from", 42));
+  EXPECT_TRUE(table.shows("differ", 42));
+  EXPECT_TRUE(table.shows("seen from", 100));
+}
+
+TEST(Table, InAFileHasWholeHeadingsAndNamesOfAtMost64Columns) {
+  Table table;
+  table.flexible_column("layer");
+  table.column("propagated dB", Align::Right, "propag.");
+  table.row({std::string(90, 'x') + "1", "1.0"});
+  table.row({std::string(90, 'x') + "2", "2.0"});
+  const std::string text = table.text(60, /*whole=*/true);
+  EXPECT_NE(text.find("propagated dB"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\n'), 2U + 64 + 2 + 13) << text;
+}
+
 TEST(Table, AlignsNumbersRightAndDropsEmptyColumns) {
   Table table;
   table.flexible_column("layer");
@@ -71,7 +111,8 @@ TEST(Table, ShortensTheFlexibleColumnUntilItFits) {
   table.flexible_column("layer");
   table.column("dB", Align::Right);
   table.row({"features.17.conv.0.0", "24.3"});
-  EXPECT_EQ(table.text(20), "  layer           dB\n  featu..v.0.0  24.3\n");
+  EXPECT_EQ(table.text(20),
+            "  layer           dB\n  featu..v.0.0  24.3\n  '..' stands for\n  letters that were\n  left out\n");
 }
 
 TEST(Table, TakesShortHeadingsBeforeItShortensNames) {

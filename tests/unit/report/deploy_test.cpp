@@ -21,6 +21,15 @@ TEST(Deploy, ToldOneScaleForAWeightSaysSoToOtherTools) {
   EXPECT_TRUE(holds(deploy_markdown(report), "per_channel=False"));
 }
 
+TEST(Deploy, TellsTheFigureOfTheFileFromThatOnNewSamples) {
+  DiagnoseReport report = requirement_met();
+  report.in_sample = report.final_figures;
+  report.in_sample->outputs[0].sqnr_db = 26.1;
+  EXPECT_TRUE(holds(deploy_markdown(report),
+                    "| verify of the output model | this file, on these samples: 26.1 dB; on new samples: 24.3 dB |"));
+  EXPECT_TRUE(holds(deploy_markdown(report), "| quantized | 9 activation pairs, 9 quantized weights |"));
+}
+
 TEST(Deploy, QuotesHostileNames) { expect_golden("deploy_hostile.md", deploy_markdown(hostile())); }
 
 TEST(Deploy, OfAFloat16ResultUsesTheFloat16Tools) {

@@ -1,10 +1,12 @@
 #include "report/text/explanation_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <tuple>
 
 #include "cases.h"
+#include "report/text/diagnosis_words.h"
 #include "report/text/first_screen.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
@@ -114,6 +116,35 @@ TEST(ExplanationText, LayersThatLoseWhatTheFormatCostsAreNotWithoutACause) {
   EXPECT_NE(text.find("No cause found for 1 of 3 layers"), std::string::npos) << text;
   explanation.ordinary = {"b", "c"};
   EXPECT_EQ(explanation_section(with(explanation), {}).find("No cause found"), std::string::npos);
+}
+
+TEST(ExplanationText, WithoutACauseTheRoundingIsTheAnswer) {
+  Explanation explanation;
+  explanation.examined = {"a", "b"};
+  explanation.ordinary = {"a", "b"};
+  DiagnoseReport report = with(explanation);
+  const std::string sentence =
+      fmt::format("Only the rounding of {}: all 2 layers examined. Only a wider format reduces it.", low_text(report));
+  EXPECT_EQ(only_rounding(report), sentence);
+  EXPECT_NE(report_to_text(report, {}).find("\nWhy           Only the rounding of"), std::string::npos)
+      << report_to_text(report, {});
+  explanation.causes = {cause_of("a")};
+  EXPECT_EQ(only_rounding(with(explanation)), "");
+}
+
+TEST(ExplanationText, CountsTheLayersThatHaveACauseBehindASurerOne) {
+  Explanation explanation;
+  explanation.examined = {"a", "b", "c"};
+  explanation.causes = {cause_of("a"), cause_of("b"), cause_of("c")};
+  Cause lesser = cause_of("b");
+  lesser.id = "other";
+  lesser.confidence = explanation.causes[0].confidence - 0.3;
+  explanation.causes.push_back(lesser);
+  Cause main = lesser;
+  main.layer = "d";
+  explanation.causes.push_back(main);
+  const std::string text = explanation_section(with(explanation), {});
+  EXPECT_NE(text.find("other: main cause of 1 layer, also in 1"), std::string::npos) << text;
 }
 
 TEST(ExplanationText, LeavesOutLessSureCausesOfALayer) {

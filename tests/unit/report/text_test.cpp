@@ -354,7 +354,7 @@ TEST(DiagnoseText, SharesOfARepairedNetworkSaySo) {
   EXPECT_EQ(report_to_text(report, {}).find("after the repairs"), std::string::npos);
   report.repaired = report.all_low;
   const std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("layers (shares after the repairs)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Damage After the repairs: 41.2 %"), std::string::npos) << text;
   EXPECT_NE(text.find("Layers after the repairs, most damaging first"), std::string::npos) << text;
   report.kept->layers.clear();
   report.kept->end = SearchEnd::NothingNeeded;
@@ -385,11 +385,14 @@ TEST(DiagnoseText, TheGivenFileIsVerifiedOnTheSameSamples) {
 
 TEST(DiagnoseText, KeepsNamesWholeWhereNoTerminalLimitsTheLine) {
   DiagnoseReport report = requirement_met();
-  report.layers[0].name = std::string(60, 'a') + std::string(60, 'b');
+  report.layers[0].name = std::string(32, 'a') + std::string(32, 'b');
   TextOptions options;
+  options.width = 60;
   EXPECT_EQ(report_to_text(report, options).find(report.layers[0].name), std::string::npos);
   options.whole_names = true;
   EXPECT_NE(report_to_text(report, options).find(report.layers[0].name), std::string::npos);
+  report.layers[0].name += std::string(60, 'c');  // of a fused layer: no reader follows such a line
+  EXPECT_EQ(report_to_text(report, options).find(report.layers[0].name), std::string::npos);
 }
 
 TEST(DiagnoseText, SaysWhatToDoWhenNothingHelps) {
