@@ -132,6 +132,7 @@ def test_the_library_names_arguments_and_not_options():
 # Literals that are no prose of ours, by file: identifiers, other programs' words, and forms of a text, not its meaning.
 NO_PROSE = {
     "src/report/text/sections.cpp": ["trt-sim"],  # a runner's name
+    "src/report/text/verify_text.cpp": [": "],  # "layer: reason", as jobs list what they did not compare
     "src/report/text/doctor_text.cpp": ["TensorRT"],  # an engine's own name
     "src/report/text/bench_text.cpp": [" on "],  # what an engine is called, cut before its device
     # A command line is repeated with another option, which the row of the option has to name.

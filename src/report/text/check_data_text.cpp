@@ -43,7 +43,8 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
   text += labelled("Model", printable(report.file), options.width);
   // The source ends with its number of samples.
   const std::string count = plural(report.samples, "sample");
-  const bool all = report.data.ends_with(count) || report.data.find(", " + count + " of ") != std::string::npos;
+  const bool all =
+      report.data.ends_with(count) || report.data.find(fmt::format(", {} of ", count)) != std::string::npos;
   text += labelled("Data", printable(report.data) + (all ? "" : fmt::format("; {} of them checked", report.samples)),
                    options.width);
   Table inputs;

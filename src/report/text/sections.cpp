@@ -117,21 +117,18 @@ std::string weights_text(const TypedReport& typed) {
   std::string text =
       fmt::format("{}, were {}", bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes));
   if (typed.quantize_pairs == 0) return text;
-  std::vector<std::pair<std::string, std::string>> lists;  // by type
+  std::vector<std::pair<std::string, std::vector<std::string>>> lists;  // by type
   for (const LargeFloatWeight& weight : typed.float_weights) {
     const std::string type = scheme_words(weight.dtype);
     std::string one = "'" + printable(weight.name) + "'";
     if (!weight.read_by.empty()) one += fmt::format(" of {}", fmt::join(weight.read_by, " and "));
-    one += " " + bytes_text(weight.bytes);
     const auto known = std::ranges::find(lists, type, [](const auto& list) { return list.first; });
-    if (known == lists.end()) {
-      lists.emplace_back(type, one);
-    } else {
-      known->second += ", " + one;
-    }
+    std::vector<std::string>& of_type =
+        known == lists.end() ? lists.emplace_back(type, std::vector<std::string>()).second : known->second;
+    of_type.push_back(one + " " + bytes_text(weight.bytes));
   }
-  for (const auto& [type, list] : lists) {
-    text += fmt::format("; large {} weight{}: {}", type, list.find(", '") == std::string::npos ? "" : "s", list);
+  for (const auto& [type, weights] : lists) {
+    text += fmt::format("; large {} weight{}: {}", type, weights.size() == 1 ? "" : "s", fmt::join(weights, ", "));
   }
   return text;
 }
