@@ -27,7 +27,8 @@ constexpr std::array kDefects{
                 "an INT32 bias does not fit: it is more than 2^31 times input scale times weight scale"},
     FindingName{"bias-scale",
                 "the scale of an INT32 bias is not input scale times weight scale (verify names it if the values "
-                "are wrong for that)"},
+                "are wrong for that). If the values are right, verify and debug loss name the pair of the input: "
+                "its scale was changed later"},
     FindingName{"other-values",
                 "stored values differ from the float model (verify and debug loss). A bias may differ a little, "
                 "as after bias correction, unless it makes most of the error of a layer below 25 dB"},
@@ -56,8 +57,8 @@ constexpr std::array kDefects{
                 "an activation uses a sixteenth of its levels or less, and has an SQNR below 20 dB (verify and "
                 "debug loss)"},
     FindingName{"lost-layer",
-                "a layer has an SQNR below 15 dB on exact inputs, 5 dB in INT4. The finding names its worst pair "
-                "and the reason, or the layer itself if no pair explains the error (verify and debug loss)"},
+                "a layer has an SQNR below 15 dB on exact inputs, 5 dB in INT4, 30 dB in FP32. The finding names "
+                "its worst pair and the reason, or the layer itself if no pair explains the error (verify and debug loss)"},
     FindingName{"not-finite",
                 "a layer returns NaN or infinities that the float model does not have, and an output shows them. "
                 "In FP16 a mask of -1e9 is -inf, and 0 times it is NaN (verify and debug loss)"},
