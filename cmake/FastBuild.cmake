@@ -19,20 +19,20 @@ function(vernier_sanitize_lightly target)
                                            --param=asan-instrumentation-with-call-threshold=0)
 endfunction()
 
-# vernier_do_not_judge(TARGET): for code of tests, where the address sanitizer judges the code that they call. GCC compiles
-# it in two fifths of the time.
-function(vernier_do_not_judge target)
-  set_target_properties(${target} PROPERTIES VERNIER_NOT_JUDGED ON)
+# vernier_do_not_instrument(TARGET): for code of tests, which has no debug information either: the address sanitizer looks
+# at the code that they call. GCC compiles them in two fifths of the time.
+function(vernier_do_not_instrument target)
+  set_target_properties(${target} PROPERTIES VERNIER_NOT_INSTRUMENTED ON)
   target_compile_options(${target} PRIVATE -g0 -fno-omit-frame-pointer)
 endfunction()
 if(VERNIER_SANITIZE MATCHES "address.*undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  set(VERNIER_JUDGES_ADDRESSES ON)
+  set(VERNIER_ADDRESS_SANITIZER ON)
 endif()
 
 if(VERNIER_PRECOMPILE)
   file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
-  # vernier_precompiled_headers(NAME PACKAGES ... HEADERS ...): NAME, and NAME_lightly for what is optimized lightly or not judged. A
-  # precompiled header serves only the very same options.
+  # vernier_precompiled_headers(NAME PACKAGES ... HEADERS ...): NAME, and NAME_lightly for what is optimized lightly or not
+  # instrumented. A precompiled header serves only the very same options.
   function(vernier_precompiled_headers name)
     cmake_parse_arguments(arg "" "" "PACKAGES;HEADERS" ${ARGN})
     foreach(target ${name} ${name}_lightly)
@@ -41,8 +41,8 @@ if(VERNIER_PRECOMPILE)
       set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
       target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
     endforeach()
-    if(VERNIER_JUDGES_ADDRESSES)
-      vernier_do_not_judge(${name}_lightly)
+    if(VERNIER_ADDRESS_SANITIZER)
+      vernier_do_not_instrument(${name}_lightly)
     else()
       vernier_optimize_lightly(${name}_lightly)
     endif()
@@ -59,7 +59,7 @@ endif()
 
 # vernier_fast_build(TARGET LIBRARY...): for a target of ours that links these libraries. ONNX's messages are precompiled
 # for whatever has ONNX::onnx_proto, or a target that has it, among them. Where VERNIER_LIGHTLY is set, it is optimized
-# lightly; where VERNIER_TEST_CODE is, sanitizers do not judge it.
+# lightly; where VERNIER_TEST_CODE is, it is not instrumented.
 function(vernier_fast_build target)
   set(kind standard)
   foreach(library IN LISTS ARGN)
@@ -77,11 +77,11 @@ function(vernier_fast_build target)
   if(VERNIER_LIGHTLY AND CMAKE_BUILD_TYPE STREQUAL "Release")
     set(lightly _lightly)
     vernier_optimize_lightly(${target})
-  elseif(VERNIER_TEST_CODE AND VERNIER_JUDGES_ADDRESSES)
+  elseif(VERNIER_TEST_CODE AND VERNIER_ADDRESS_SANITIZER)
     set(lightly _lightly)
-    vernier_do_not_judge(${target})
+    vernier_do_not_instrument(${target})
     set(together 24)  # nobody edits and rebuilds here
-  elseif(VERNIER_LIGHTLY AND VERNIER_JUDGES_ADDRESSES)
+  elseif(VERNIER_LIGHTLY AND VERNIER_ADDRESS_SANITIZER)
     vernier_sanitize_lightly(${target})
     set(together 24)
   endif()

@@ -16,13 +16,13 @@ target_compile_definitions(vernier_warnings INTERFACE $<$<CONFIG:Debug>:_GLIBCXX
 target_compile_options(vernier_warnings INTERFACE -ffp-contract=off)
 if(VERNIER_SANITIZE)
   target_compile_options(vernier_warnings INTERFACE
-    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:VERNIER_NOT_JUDGED>>>:-fsanitize=${VERNIER_SANITIZE};-fno-omit-frame-pointer>)
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:VERNIER_NOT_INSTRUMENTED>>>:-fsanitize=${VERNIER_SANITIZE};-fno-omit-frame-pointer>)
   target_link_options(vernier_warnings INTERFACE -fsanitize=${VERNIER_SANITIZE})
   # Undefined behaviour traps, and the address sanitizer's handler prints the stack (handle_sigill=1). Messages of its own
   # would take a third of the time that the build takes.
   if(VERNIER_SANITIZE MATCHES "address.*undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(vernier_warnings INTERFACE
-      $<$<NOT:$<BOOL:$<TARGET_PROPERTY:VERNIER_NOT_JUDGED>>>:-fsanitize-undefined-trap-on-error>)
+      $<$<NOT:$<BOOL:$<TARGET_PROPERTY:VERNIER_NOT_INSTRUMENTED>>>:-fsanitize-undefined-trap-on-error>)
   endif()
   # Tables of the address sanitizer are ten million addresses: tests start the program a thousand times, and each start
   # would adjust them all.

@@ -23,7 +23,7 @@ struct TypesOfBoth {
   std::map<std::string, ValueType> ref, low;
 };
 
-/// Whether both have that one shape: sizes that are not known fit all.
+/// Whether both tensors have this shape; unknown sizes fit all.
 bool fits(const ValueType& ref, const ValueType& low);
 
 }  // namespace vernier

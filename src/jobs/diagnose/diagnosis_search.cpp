@@ -249,7 +249,8 @@ KeptSetReport Diagnosis::search_once(const SearchOptions& limits, const LayerTim
   // Simulated trials under a smaller limit lead nowhere where a kernel does something else: trials there do.
   const bool can_move = trials_on_ == TrialsOn::Simulation && !limits.check && request.rungs.empty();
   request.confirm = [&](const KeptSetReport& found) {
-    no_cheaper_ = cost_to_beat_ && found.cost > *cost_to_beat_;  // less allowance keeps no less
+    // Of a minimal set: less allowance keeps no less.
+    no_cheaper_ = cost_to_beat_ && found.end == SearchEnd::Certified && found.cost > *cost_to_beat_;
     if (no_cheaper_) return std::numeric_limits<double>::quiet_NaN();
     const Confirmed confirmed = confirm(found);
     const bool far = can_move && runtime_misses() && confirmed.damage > kMostRoom * confirmed.simulated;

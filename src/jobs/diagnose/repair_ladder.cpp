@@ -69,6 +69,15 @@ Gain gain_of_all(const std::vector<std::vector<double>>& before, const std::vect
   return typical_gain(all_before, all_after);
 }
 
+/// Beyond two standard errors of the typical sample.
+bool hurts_an_output(const OutputError& before, const OutputError& after) {
+  for (std::size_t output = 0; output < after.log_noise.size(); ++output) {
+    const Gain gain = typical_gain(before.log_noise[output], after.log_noise[output]);
+    if (gain.nats + 2 * gain.scatter < 0) return true;
+  }
+  return false;
+}
+
 bool plans_scaled(const Plan& plan) {
   return std::ranges::any_of(plan.layers, [](const PlannedLayer& layer) { return needs_scale(layer.format); });
 }
@@ -84,10 +93,7 @@ bool better(const OutputError& before, const OutputError& after) {
   if (!std::isfinite(before.telling)) return true;  // nothing is known of what stays infinite; the search will keep it
   if (!(after.noise <= before.noise && after.telling <= before.telling)) return false;
   if (after.log_noise.empty()) return true;
-  for (std::size_t output = 0; output < after.log_noise.size(); ++output) {
-    const Gain gain = typical_gain(before.log_noise[output], after.log_noise[output]);
-    if (gain.nats + 2 * gain.scatter < 0) return false;
-  }
+  if (hurts_an_output(before, after)) return false;
   const Gain gain = gain_of_all(before.log_noise, after.log_noise);
   return gain.nats > gain.scatter;
 }
@@ -95,7 +101,9 @@ bool better(const OutputError& before, const OutputError& after) {
 std::string no_gain_text(const OutputError& before, const OutputError& after) {
   const auto step = [](double from, double to) { return fmt::format("{:.1f} to {:.1f} dB", db_of(from), db_of(to)); };
   if (after.telling <= before.telling && after.noise <= before.noise) {
-    return "on held-out samples the gain is within noise: " + step(before.telling, after.telling);
+    return std::string(hurts_an_output(before, after) ? "better as a whole, but one output surely gets worse: "
+                                                      : "on held-out samples the gain is within noise: ") +
+           step(before.telling, after.telling);
   }
   if (after.telling <= before.telling) {
     return fmt::format("better in front of the Softmax ({}), but worse at the output ({})",

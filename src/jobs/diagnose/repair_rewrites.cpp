@@ -32,7 +32,7 @@ std::set<std::string> not_finite(const std::map<std::string, double>& noise) {
 }
 
 /// Noise of layers where some of `proposals` stay, `after` being with all and `before` with none of them. A layer's own
-/// error is on exact inputs, so that it hangs on its own proposal alone. nullopt: some layer has part in two of them.
+/// error is on exact inputs, so that it depends on its own proposal only. nullopt: some layer has part in two of them.
 std::optional<std::map<std::string, double>> noise_with_some(const std::vector<Proposal>& proposals,
                                                              const std::vector<const Proposal*>& accepted,
                                                              const std::map<std::string, double>& before,

@@ -226,11 +226,10 @@ class Evaluation {
         const std::string number = fmt::format("{:.6g}", 100 * of);
         return number + (number == "1" ? " point" : " points");
       };
-      const std::string allowed = points(*options_.max_loss);
-      report_.missed.push_back(fmt::format("{} is {}, {} {} {}. {} {} allowed", figure.name,
-                                           in_words(figure, figure.value), points(loss),
-                                           figure.higher_is_better ? "below" : "above", in_words(figure, other),
-                                           allowed, allowed.ends_with("points") ? "are" : "is"));
+      report_.missed.push_back(
+          fmt::format("{} is {}, {} {} {}. {} {} allowed", figure.name, in_words(figure, figure.value), points(loss),
+                      figure.higher_is_better ? "below" : "above", in_words(figure, other), points(*options_.max_loss),
+                      figure.share && 100 * *options_.max_loss == 1 ? "is" : "are"));
     }
   }
 

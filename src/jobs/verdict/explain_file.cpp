@@ -72,8 +72,9 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
     JobSinks quiet = sinks;
     quiet.warning = {};  // verify() said what there is to say of models and samples
     try {
-      merge_defects(report.defects, debug_loss(loss, quiet).defects);
-      report.examined = limit;
+      const DebugLossReport measured = debug_loss(loss, quiet);
+      merge_defects(report.defects, measured.defects);
+      report.examined = measured.samples;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Interrupted) throw;
       report.notes.push_back({"pairs-not-measured", {{"error", first_line(error.what())}}});

@@ -19,7 +19,7 @@ namespace vernier {
 /// its name does, else as any node that makes its tensor.
 std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const LayerMatches& matches);
 
-/// The power of two times which a file stores what a layer in that format makes: a repair keeps what would overflow so,
+/// The power of two by which a file scales the result of a layer in that format: a repair keeps what would overflow so,
 /// and undoes it behind.
 std::optional<double> stored_times(std::optional<Format> format, const ErrorStats& stats);
 

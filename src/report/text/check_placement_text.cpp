@@ -47,12 +47,10 @@ std::string answer_of(const CheckPlacementReport& report) {
   }
   if (!answer.empty()) return answer;
   if (report.quantizers + report.dequantizers > 0) {
-    const std::string notes =
-        harmless == 0
-            ? ""
-            : fmt::format(" {} {} from its documentation and {} no kernel in TensorRT-RTX.", plural(harmless, "place"),
-                          harmless == 1 ? "differs" : "differ", harmless == 1 ? "costs" : "cost");
-    return fmt::format("{} can fuse every Q/DQ pair.{}", word_of(report.target), notes);
+    if (harmless == 0) return fmt::format("{} can fuse every Q/DQ pair.", word_of(report.target));
+    return fmt::format("{} {} from what TensorRT documents, and {} no kernel in TensorRT-RTX.",
+                       plural(harmless, "place"), harmless == 1 ? "differs" : "differ",
+                       harmless == 1 ? "costs" : "cost");
   }
   if (report.stored_constants == 0) return "The file has no Q/DQ pairs, so there is nothing to fuse.";
   return fmt::format(

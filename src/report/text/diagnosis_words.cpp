@@ -84,7 +84,7 @@ bool on_new_samples(const DiagnoseReport& report) {
 
 std::string certified_figure(const DiagnoseReport& report) {
   if (!on_new_samples(report)) return "result";
-  return fmt::format("at least, on new samples ({:g} %)", 100 * report.requirement->confidence);
+  return fmt::format("bound on new samples ({:g} %)", 100 * report.requirement->confidence);
 }
 
 CertificateWords certificate_words(const DiagnoseReport& report, const CertificateRow& row) {
