@@ -249,7 +249,10 @@ void blame_inputs_of_biases(const Examined& file, std::vector<FoundDefect>& defe
     const auto data = made_by.find(layer.input(0)), weight = made_by.find(layer.input(1));
     const auto bias = made_by.find(layer.input(2));
     if (data == made_by.end() || weight == made_by.end() || bias == made_by.end()) continue;
-    if (!has(*data->second, Trait::Quantizes) || !has(*weight->second, Trait::Quantizes)) continue;
+    const auto has_scale = [](const onnx::NodeProto& node) {  // a DynamicQuantizeLinear computes it
+      return has(node, Trait::Quantizes) && node.input_size() > 1;
+    };
+    if (!has_scale(*data->second) || !has_scale(*weight->second)) continue;
     const auto defect = std::ranges::find_if(
         defects, [&](const FoundDefect& one) { return one.kind == "bias-scale" && one.node == bias->second->name(); });
     const auto step = initializer(file.normalized, data->second->input(1));
