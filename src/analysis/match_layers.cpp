@@ -239,6 +239,9 @@ void drop_crossed(const Subject& subject, const Model& simulated, LayerMatches& 
   for (auto i = crossed.rbegin(); i != crossed.rend(); ++i) drop(matches, *i, "in another order in the typed file");
 }
 
+/// What no comparison reads: float64 is not measured.
+bool holds_no_floats(Dtype type) { return type == Dtype::Float64 || type == Dtype::Bool || is_integer(type); }
+
 /// A file may hold a layer with more channels than the float model has, compute it in float64 or on integers. Whether
 /// one of another shape was among them: then its name is another one's, perhaps.
 bool drop_other_types(const Subject& subject, const Model& simulated, TypesOfBoth& types, LayerMatches& matches) {
@@ -247,10 +250,10 @@ bool drop_other_types(const Subject& subject, const Model& simulated, TypesOfBot
   for (std::size_t i = matches.pairs.size(); i-- > 0;) {
     const auto a = types.ref.find(matches.pairs[i].ref);
     const auto b = types.low.find(matches.pairs[i].low);
-    if (a == types.ref.end() || b == types.low.end()) continue;
-    const Dtype type = b->second.dtype;
-    const bool not_float = type == Dtype::Float64 || type == Dtype::Bool || is_integer(type);
-    if (!not_float && fits(a->second, b->second)) continue;
+    const bool of_both = a != types.ref.end() && b != types.low.end();
+    const bool not_float = (a != types.ref.end() && holds_no_floats(a->second.dtype)) ||
+                           (b != types.low.end() && holds_no_floats(b->second.dtype));
+    if (!not_float && (!of_both || fits(a->second, b->second))) continue;
     other_shape = other_shape || !not_float;
     drop(matches, i, fmt::format("of another {} in the typed file", not_float ? "type" : "shape"));
   }

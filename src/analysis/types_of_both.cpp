@@ -51,7 +51,7 @@ void learn(const Subject& subject, const Model& model, const std::vector<std::st
 }  // namespace
 
 TypesOfBoth::TypesOfBoth(const Subject& subject, const Model& simulated)
-    : ref(types_in(subject, subject.model)), low(types_in(subject, without_rounds(simulated))) {}
+    : ref(types_in(subject, without_rounds(subject.model))), low(types_in(subject, without_rounds(simulated))) {}
 
 void TypesOfBoth::learn_shapes(const Subject& subject, const Model& simulated, const std::vector<Match>& pairs) {
   const auto is_open = [](const ValueType& type) {

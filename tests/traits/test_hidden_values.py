@@ -210,3 +210,18 @@ def test_later_samples_may_be_larger_than_the_first(tmp_path):
         b.add("Where", [b.constant("seen", SEEN), last, b.constant("never", np.float32(-1e4))], "y")
         stored(b.model([("x", FLOAT, [1, 16])], [("y", FLOAT, [1, 10])]), name, tmp_path)
     assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "20")["outcome"] == "missed"
+
+
+@pytest.mark.parametrize("half", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+def test_float64_beside_a_layer_in_half_precision_is_not_compared(half, tmp_path):
+    b = Builder(262)
+    b.add("Cast", ["x"], "single", to=FLOAT)
+    b.add("MatMul", ["single", b.constant("w", b.normal(16, 4))], "product")
+    b.add("Relu", [b.add("Cast", ["product"], "half", to=half)], "relu")
+    b.add("Cast", ["relu"], "y", to=FLOAT)
+    b.add("ReduceMean", [b.add("Mul", ["x", "x"], "squares")], "mean", axes=[1])
+    double = TensorProto.DOUBLE
+    onnx.save(b.model([("x", double, [2, 16])], [("y", FLOAT, [2, 4]), ("mean", double, [2, 1])]), tmp_path / "half.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(263).standard_normal((8, 2, 16)))
+    for command in (("verify",), ("debug", "loss")):
+        vernier(*command, "half.onnx", "half.onnx", "--data", "x.npz", folder=tmp_path)
