@@ -69,6 +69,23 @@ TEST(DiagnoseText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
   EXPECT_EQ(text.find("until both meet it"), std::string::npos);
 }
 
+TEST(DiagnoseText, SaysThatNewSamplesDecideAgainstOtherSums) {
+  DiagnoseReport report = requirement_met();
+  report.requirement->confidence = 0.9;
+  report.other_sums = OtherSums{Accumulate::Float16, *report.final_figures};
+  report.other_sums->figures.passed = false;
+  for (const double sqnr_db : {24.6, 23.1}) {
+    report.other_sums->figures.outputs[0].sqnr_db = sqnr_db;
+    const std::string text = unwrapped(report_to_text(report, {}));
+    const bool of_new = sqnr_db > 24;
+    EXPECT_EQ(text.find("the required 24 dB is met on these samples, but not with 90 % confidence on new ones") !=
+                  std::string::npos,
+              of_new)
+        << text;
+    EXPECT_EQ(text.find("the required 24 dB is missed") == std::string::npos, of_new) << text;
+  }
+}
+
 /// The lines of a terminal of 80 columns that is 24 lines high.
 std::vector<std::string> first_screen_of(const DiagnoseReport& report) {
   std::istringstream text(report_to_text(report, {.width = 80}));
