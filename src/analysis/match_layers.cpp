@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/crossed_matches.h"
+#include "analysis/folded_factors.h"
 #include "analysis/structural_match.h"
 #include "analysis/types_of_both.h"
 #include "analysis/value_matches.h"
@@ -239,6 +240,14 @@ void drop_crossed(const Subject& subject, const Model& simulated, LayerMatches& 
   for (auto i = crossed.rbegin(); i != crossed.rend(); ++i) drop(matches, *i, "in another order in the typed file");
 }
 
+/// Drops matches of tensors that only one of the files has multiplied with a constant yet: the other one does so later.
+void drop_without_factor(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  const std::vector<std::size_t> unlike = find_folded_factors(subject, simulated, matches).unlike;
+  for (auto i = unlike.rbegin(); i != unlike.rend(); ++i) {
+    drop(matches, *i, "its weight holds a constant factor of a later layer in the typed file");
+  }
+}
+
 /// What no comparison reads: float64 is not measured.
 bool holds_no_floats(Dtype type) { return type == Dtype::Float64 || type == Dtype::Bool || is_integer(type); }
 
@@ -312,6 +321,7 @@ LayerMatches match_layers(const Subject& subject, const Model& simulated, bool m
   doubt_names(subject, graph, types, moves, other_shapes, matches);
   drop_other_types(subject, simulated, types, matches);
   drop_crossed(subject, simulated, matches);
+  drop_without_factor(subject, simulated, matches);
   return matches;
 }
 

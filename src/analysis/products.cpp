@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "analysis/axis_moves.h"
-#include "analysis/match_layers.h"
 #include "model/operator_traits.h"
 #include "plan/round_node.h"
 
@@ -36,11 +37,14 @@ class ProductsOf {
   std::optional<Product> product_of(const onnx::NodeProto& node) const {
     const bool gemm = is_onnx(node, "Gemm"), convolves = is_onnx(node, "Conv") || node.op_type() == "FusedConv";
     if ((!gemm && !convolves && !is_onnx(node, "MatMul")) || node.input_size() < 2) return std::nullopt;
-    if (gemm && (attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1)) return std::nullopt;
     auto weight = moved_constant(model_, made_, node.input(1), types_);
     if (!weight || (convolves ? weight->shape.size() < 3 : weight->shape.size() != 2)) return std::nullopt;
     Product product;
     product.node = &node;
+    if (gemm) {
+      product.alpha = attribute_float(node, "alpha", 1);
+      product.beta = attribute_float(node, "beta", 1);
+    }
     product.by_columns = !convolves && (!gemm || attribute_int(node, "transB", 0) == 0);
     product.rows = static_cast<std::size_t>(weight->shape[product.by_columns ? 1 : 0]);
     const auto count = static_cast<std::size_t>(element_count(weight->shape));
@@ -108,7 +112,36 @@ double correlation(std::span<const float> a, std::span<const float> b) {
 
 }  // namespace
 
-std::vector<Product> products_in(const Model& model, Types& types) { return ProductsOf(model, types).all(); }
+std::map<std::string, std::string> places_of_products(const Subject& subject, const Model& simulated,
+                                                      const LayerMatches& matches) {
+  const Makers ref_made = makers_in(subject.model), low_made = makers_in(simulated);
+  std::set<std::string> refs, lows;
+  for (const Match& match : matches.pairs) {
+    refs.insert(match.ref);
+    lows.insert(match.low);
+  }
+  const auto only_product = [](const std::vector<const onnx::NodeProto*>& nodes) {
+    std::vector<const onnx::NodeProto*> products;
+    std::ranges::copy_if(nodes, std::back_inserter(products), [](const onnx::NodeProto* node) {
+      return has(*node, Trait::Weighted) && node->input_size() > 1;
+    });
+    return products.size() == 1 ? products.front() : nullptr;
+  };
+  std::map<std::string, std::string> places;
+  for (const Match& match : matches.pairs) {
+    const onnx::NodeProto* ref = only_product(nodes_behind(ref_made, match.ref, refs));
+    const onnx::NodeProto* low = only_product(nodes_behind(low_made, match.low, lows));
+    if (ref != nullptr && low != nullptr) places.emplace(low->output(0), ref->output(0));
+  }
+  return places;
+}
+
+std::vector<Product> products_in(const Model& model, Types& types, bool with_factors) {
+  std::vector<Product> products = ProductsOf(model, types).all();
+  const auto has_factor = [](const Product& product) { return product.alpha != 1 || product.beta != 1; };
+  if (!with_factors) std::erase_if(products, has_factor);
+  return products;
+}
 
 WeightSketch::WeightSketch(const Product& product, const Tensor& constant, std::size_t first, std::size_t rows) {
   constexpr std::size_t kMostRows = 32, kMostColumns = 128;

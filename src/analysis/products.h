@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/match_layers.h"
 #include "analysis/moved_constant.h"
+#include "analysis/subject.h"
 #include "model/model.h"
 #include "vernier/tensor.h"
 
@@ -22,6 +24,7 @@ struct Product {
   std::size_t rows = 0, columns = 0;
   std::int64_t group = 1;
   bool by_columns = false;              // the constant is read as [columns, rows]
+  double alpha = 1, beta = 1;           // of a Gemm
   bool normalized = false;              // a BatchNormalization follows: its factors are not in the weight
   std::optional<MovedConstant> bias{};  // its own, or that of an Add behind it
 
@@ -32,8 +35,15 @@ struct Product {
 };
 
 /// The products of the main graph whose weights are constants, in its order: Conv, FusedConv, MatMul and Gemm. Valid
-/// while `model` is. `types`: of the model, inferred where they are asked for first.
-std::vector<Product> products_in(const Model& model, std::optional<std::map<std::string, ValueType>>& types);
+/// while `model` is. `types`: of the model, inferred where they are asked for first. `with_factors`: also those of a
+/// Gemm with alpha or beta.
+std::vector<Product> products_in(const Model& model, std::optional<std::map<std::string, ValueType>>& types,
+                                 bool with_factors = false);
+
+/// By the tensor that a product of the file makes: what the product of the same layer makes in the float model. Between
+/// matched tensors there is one on both sides.
+std::map<std::string, std::string> places_of_products(const Subject& subject, const Model& simulated,
+                                                      const LayerMatches& matches);
 
 /// Of unlike weights the likeness lies below 0.3; quantization to four bits leaves 0.95.
 inline constexpr double kAlikeWeights = 0.6, kSurelyAlikeWeights = 0.9;

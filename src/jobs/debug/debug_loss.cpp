@@ -17,6 +17,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/beside_known.h"
@@ -308,7 +309,15 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
         }
         return *agree;
       },
-      [&](const std::string& constant, const Tensor& wanted) { return noise.left_with(constant, wanted); }};
+      [&](const OtherLayer& other) -> std::optional<double> {
+                      if (!other.instead) return noise.left_with(other.constant, *other.values);
+                      Model changed = simulated.model;
+                      for (onnx::NodeProto& node : *changed.proto.mutable_graph()->mutable_node()) {
+                        if (node.name() == other.instead->name() && node.op_type() == other.instead->op_type())
+                          node = *other.instead;
+                      }
+                      return noise.left_in(std::move(changed));
+                    }};
   const LayerMatches all = match_everything(subject, simulated.model);
   auto of_all = errors_with(all.pairs, nothing);
   if (add_implied_clamps(subject, simulated, all.pairs, of_all, dropped, values))
@@ -415,6 +424,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
   const std::map<std::string, Bounds> dropped = dropped_activations(subject, simulated.model, matches);
   const std::vector<GridLoss> grids = measure_grids(subject, simulated, dropped);
   FloatWeights weights = float_weights(subject, simulated.model, matches);
+  add_constants_of_moves(subject, simulated.model, weights);
   add_constant_twins(*loaded.original, simulated, weights);
   const Model normalized = normalized_pairs(typed);
   std::vector<FoundDefect> stored = find_wrong_constants(normalized, subject, simulated, weights, matches);

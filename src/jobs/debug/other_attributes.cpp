@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -105,13 +106,14 @@ bool is_default(const onnx::NodeProto& node, const onnx::AttributeProto& attribu
 
 }  // namespace
 
-std::string other_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low, std::string_view but) {
+std::string other_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low,
+                            const std::set<std::string_view>& but) {
   if (pads_by_shape(ref) != pads_by_shape(low) && !same_pads(ref, low)) {
     return fmt::format("{}, in the float model {}", pads_text(low), pads_text(ref));
   }
   for (const onnx::AttributeProto& wanted : ref.attribute()) {
     const onnx::AttributeProto* held = find_attribute(low, wanted.name());
-    if (held == nullptr || wanted.type() == onnx::AttributeProto::GRAPH || wanted.name() == but) continue;
+    if (held == nullptr || wanted.type() == onnx::AttributeProto::GRAPH || but.contains(wanted.name())) continue;
     if (held->SerializeAsString() == wanted.SerializeAsString() || wanted.name() == "allowzero") continue;
     if (says_pads(wanted.name()) && same_pads(ref, low)) continue;
     const std::string is = attribute_text(*held), was = attribute_text(wanted);
@@ -128,10 +130,25 @@ bool differs_in_axes_alone(const onnx::NodeProto& ref, const onnx::NodeProto& lo
   });
 }
 
-std::string lone_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low, int opset, std::string_view but) {
+std::optional<onnx::NodeProto> with_other_numbers(const onnx::NodeProto& ref, const onnx::NodeProto& low,
+                                                  const std::set<std::string_view>& but) {
+  onnx::NodeProto changed = low;
+  bool any = false;
+  for (onnx::AttributeProto& held : *changed.mutable_attribute()) {
+    const onnx::AttributeProto* wanted = find_attribute(ref, held.name());
+    if (wanted == nullptr || held.type() != onnx::AttributeProto::FLOAT || but.contains(held.name())) continue;
+    if (attribute_text(held) == attribute_text(*wanted)) continue;
+    held.set_f(wanted->f());
+    any = true;
+  }
+  return any ? std::optional(std::move(changed)) : std::nullopt;
+}
+
+std::string lone_attribute(const onnx::NodeProto& ref, const onnx::NodeProto& low, int opset,
+                           const std::set<std::string_view>& but) {
   const auto lone = [&](const onnx::NodeProto& node, const onnx::NodeProto& other) -> const onnx::AttributeProto* {
     for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (find_attribute(other, attribute.name()) != nullptr || attribute.name() == but) continue;
+      if (find_attribute(other, attribute.name()) != nullptr || but.contains(attribute.name())) continue;
       if (says_pads(attribute.name()) && same_pads(ref, low)) continue;
       if (!is_default(node, attribute, opset)) return &attribute;
     }

@@ -20,8 +20,13 @@ namespace {
 
 using Nodes = OtherConstants::Nodes;
 
-bool values_differ(std::span<const float> wanted, std::span<const float> held) {
+bool values_differ(std::span<const float> wanted, std::span<const float> held, bool any) {
+  constexpr float kRounded = 0.005F;  // bfloat16 rounds to 0.0039
   if (wanted.size() != held.size()) return true;
+  if (any) {
+    return !std::ranges::equal(
+        wanted, held, [](float was, float is) { return was == is || std::abs(was - is) <= kRounded * std::abs(was); });
+  }
   ErrorStats error;
   accumulate_error(wanted, held, error);
   return sqnr_db(error) < kSameDb;
@@ -93,14 +98,15 @@ std::string node_of_layer(const Nodes& lows) {
   return found == lows.end() ? lows.front()->name() : (*found)->name();
 }
 
-std::optional<OtherLayer> OtherConstants::other_values(const Nodes& lows) const {
+std::optional<OtherLayer> OtherConstants::other_values(const Nodes& lows, bool any) const {
   for (const onnx::NodeProto* low : lows) {
     for (const std::string& input : low->input()) {
       const auto wanted = weights_.found.find(input);
       const auto held =
           wanted == weights_.found.end() || stored_.contains(input) ? std::nullopt : initializer(file_, input);
-      if (!held || held->dtype() != Dtype::Float32 || !values_differ(wanted->second.values.floats(), held->floats()))
-        continue;
+      if (!held || held->dtype() != Dtype::Float32) continue;
+      if (any && wanted->second.other_form) continue;  // other layers of the file may hold the rest
+      if (!values_differ(wanted->second.values.floats(), held->floats(), any)) continue;
       if (const auto format = rounding_between(wanted->second.values.floats(), held->floats())) {
         if (auto beyond = constant_beyond(*low, input, wanted->second.values, *held, *format)) return beyond;
         continue;

@@ -25,7 +25,8 @@ struct OtherLayer {
   bool counts_if_undone = false;  // it is named though the outputs agree
   std::string constant{};         // of the file: named if `values` in its place leave no more than
   std::optional<Tensor> values{};
-  double most_left = 1;  // of the outputs' noise
+  std::optional<onnx::NodeProto> instead{};  // the same of a node with other numbers in its attributes
+  double most_left = 1;                      // of the outputs' noise
   std::string cure = "export both files from the same network, or write the layer as in the float model";
 };
 
@@ -43,7 +44,9 @@ class OtherConstants {
       : float_model_(float_model), file_(file), weights_(weights), stored_(stored) {}
 
   /// Float constants that nodes of the file read. `lows`: all nodes of the file that compute a layer.
-  std::optional<OtherLayer> other_values(const Nodes& lows) const;
+  std::optional<OtherLayer> other_values(const Nodes& lows) const { return other_values(lows, /*any=*/false); }
+  /// The same of constants of which any value differs by more than a rounding.
+  std::optional<OtherLayer> any_other_value(const Nodes& lows) const { return other_values(lows, /*any=*/true); }
 
   /// `refs`: all nodes of the float model that compute the layer.
   std::optional<OtherLayer> other_bias(const Nodes& refs, const Nodes& lows) const;
@@ -52,6 +55,8 @@ class OtherConstants {
   std::optional<OtherLayer> other_weight(const Nodes& lows) const;
 
  private:
+  std::optional<OtherLayer> other_values(const Nodes& lows, bool any) const;
+
   const Model& float_model_;
   const Model& file_;
   const FloatWeights& weights_;

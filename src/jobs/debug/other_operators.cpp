@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -86,6 +87,23 @@ class Comparing {
 
   Nodes of_file(const Match& match) const { return nodes_behind(low_made_, match.low, lows_); }
 
+  /// A constant, or a number in an attribute, of a layer that computes nearly the same.
+  std::optional<OtherLayer> other_number(const Match& match) const {
+    const Nodes lows = of_file(match);
+    if (auto found = constants_.any_other_value(lows)) return found;
+    for (const onnx::NodeProto* ref : nodes_behind(ref_made_, match.ref, refs_)) {
+      for (const onnx::NodeProto* low : lows) {
+        if (low->op_type() != ref->op_type()) continue;
+        auto changed = with_other_numbers(*ref, *low, settled(*low));
+        if (!changed) continue;
+        OtherLayer found{described(*low, other_attribute(*ref, *low, settled(*low)))};
+        found.instead = std::move(changed);
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
   std::optional<OtherLayer> at(const Match& match) const {
     const Nodes refs = nodes_behind(ref_made_, match.ref, refs_);
     Nodes lows = of_file(match);
@@ -108,7 +126,7 @@ class Comparing {
       lows.erase(twin);
     }
     for (const auto& [ref, low] : twins) {
-      if (const std::string other = other_attribute(*ref, *low, turned_in(*low)); !other.empty()) {
+      if (const std::string other = other_attribute(*ref, *low, settled(*low)); !other.empty()) {
         return OtherLayer{described(*low, other), !differs_in_axes_alone(*ref, *low)};
       }
     }
@@ -142,10 +160,11 @@ class Comparing {
     if (is_fused(lost, added)) return std::nullopt;
     if (auto found = other_nodes(lost, added, all)) return found;
     for (const auto& [ref, low] : twins) {
-      if (const std::string other = lone_attribute(*ref, *low, opset_, turned_in(*low)); !other.empty()) {
+      if (const std::string other = lone_attribute(*ref, *low, opset_, settled(*low)); !other.empty()) {
         return OtherLayer{described(*low, other), true};
       }
     }
+    if (holds_factor(all)) return std::nullopt;
     std::erase_if(folded, [&](const onnx::NodeProto* ref) { return !scales(*ref); });
     if (is_exact(all) && !folded.empty()) return OtherLayer{other_nodes(folded, {}, all)->difference};
     return std::nullopt;
@@ -167,10 +186,25 @@ class Comparing {
     return has(node, kFollows) && node.domain() != kDomain && !kSameOrder.contains(node.op_type());
   }
 
-  /// The attribute that says how a weight lies, if the file stores it in another form: its values were compared.
-  std::string_view turned_in(const onnx::NodeProto& low) const {
+  const FloatWeight* weight_of(const onnx::NodeProto& low) const {
     const auto weight = low.input_size() > 1 ? weights_.found.find(low.input(1)) : weights_.found.end();
-    return weight != weights_.found.end() && weight->second.other_form ? "transB" : "";
+    return weight == weights_.found.end() ? nullptr : &weight->second;
+  }
+
+  /// Attributes that say how a weight lies, or by what it is multiplied, if the file stores it in another form: its
+  /// values were compared.
+  std::set<std::string_view> settled(const onnx::NodeProto& low) const {
+    const FloatWeight* weight = weight_of(low);
+    if (weight != nullptr && weight->factor) return {"transB", "alpha", "beta"};
+    if (weight != nullptr && weight->other_form) return {"transB"};
+    return {};
+  }
+
+  bool holds_factor(const Nodes& lows) const {
+    return std::ranges::any_of(lows, [&](const onnx::NodeProto* low) {
+      const FloatWeight* weight = weight_of(*low);
+      return weight != nullptr && weight->factor;
+    });
   }
 
   /// Multiplies with a constant.
@@ -330,29 +364,49 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
                                     const std::set<std::string>& skipped, const Asked& asked) {
   OtherOperators found;
   const Comparing comparing(subject, file, weights, matches);
+  constexpr std::size_t kMostAsked = 16;
+  constexpr double kMostLeft = 0.5;  // of the outputs' noise, where the layer itself shows little
+  std::size_t asked_of_same = 0;
   std::set<std::string> named;
+  std::set<std::string> read;  // by layers that are named
+  std::vector<std::size_t> order;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
-    if (!exact[i] || exact[i]->count == 0 || sqnr_db(*exact[i]) >= kSameDb) continue;
+    if (exact[i] && exact[i]->count > 0) order.push_back(i);
+  }
+  const auto is_same = [&](std::size_t i) { return sqnr_db(*exact[i]) >= kSameDb; };
+  std::ranges::stable_partition(order, std::not_fn(is_same));
+  for (const std::size_t i : order) {
+    const bool same = is_same(i);
     const Nodes nodes = comparing.of_file(matches.pairs[i]);
+    // The result of a layer without its bias may be what the float model has in front of the bias.
+    if (same && read.contains(matches.pairs[i].low)) continue;
     const auto is_skipped = [&](const onnx::NodeProto* node) {
       return std::ranges::any_of(node->input(), [&](const std::string& input) { return skipped.contains(input); });
     };
     if (std::ranges::any_of(nodes, is_skipped)) continue;
-    const std::optional<OtherLayer> other = comparing.at(matches.pairs[i]);
+    const std::optional<OtherLayer> other =
+        same ? comparing.other_number(matches.pairs[i]) : comparing.at(matches.pairs[i]);
     if (!other || (!other->counts_if_undone && asked.outputs_agree())) continue;
-    if (other->values) {
-      const std::optional<double> left = asked.left_with(other->constant, *other->values);
-      if (!left || !(*left <= other->most_left)) continue;
+    std::optional<double> left;
+    if (other->values || other->instead) {
+      if (same && asked_of_same++ == kMostAsked) continue;
+      left = asked.left_with(*other);
+      if (!left || !(*left <= (same ? kMostLeft : other->most_left))) continue;
     }
     const Difference& difference = other->difference;
     const Layer* layer = matches.layers[i];
     found.layers.insert(matches.pairs[i].low);
-    for (const onnx::NodeProto* node : nodes) found.layers.insert(node->output().begin(), node->output().end());
+    for (const onnx::NodeProto* node : nodes) {
+      found.layers.insert(node->output().begin(), node->output().end());
+      read.insert(node->input().begin(), node->input().end());
+    }
     if (!named.insert(difference.node + '\n' + difference.text).second) continue;
     found.defects.push_back(
         {"other-operator", difference.node,
-         fmt::format("{}. Without any rounding, '{}' has an SQNR of {:.1f} dB on exact inputs", difference.text,
-                     printable(layer == nullptr ? matches.pairs[i].ref : layer->name), sqnr_db(*exact[i])),
+         same ? fmt::format("{}. With the float model's value, the outputs gain {:.1f} dB", difference.text,
+                            -10 * std::log10(*left))
+              : fmt::format("{}. Without any rounding, '{}' has an SQNR of {:.1f} dB on exact inputs", difference.text,
+                            printable(layer == nullptr ? matches.pairs[i].ref : layer->name), sqnr_db(*exact[i])),
          other->cure});
   }
   found.behind = found.layers;

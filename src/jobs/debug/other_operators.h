@@ -10,11 +10,11 @@
 
 #include "analysis/match_layers.h"
 #include "analysis/subject.h"
+#include "jobs/debug/other_constants.h"
 #include "jobs/verify/float_twins.h"
 #include "numerics/metrics.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/defects.h"
-#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -27,9 +27,9 @@ struct OtherOperators {
 /// What only a measurement tells.
 struct Asked {
   std::function<bool()> outputs_agree;  // of both files without roundings: other layers undo what differs
-  /// What is left of the noise of the file's outputs with these values in the place of its constant. Above 1: the file
-  /// has others to correct what its roundings do. Nullopt: the file has no such constant.
-  std::function<std::optional<double>(const std::string& constant, const Tensor& values)> left_with;
+  /// What is left of the noise of the file's outputs with the values of the float model in the place of what the layer
+  /// has. Above 1: the file has others to correct what its roundings do. Nullopt: the file has no such constant.
+  std::function<std::optional<double>(const OtherLayer&)> left_with;
 };
 
 /// `matches`: with nodes that move values, and outputs that no layer makes (these without a layer). `exact`: for each
@@ -37,7 +37,8 @@ struct Asked {
 /// A layer that keeps less than 30 dB there computes something else; the nodes of both files between matched tensors
 /// are compared to name what: operators, attributes, what they read and in which order, constants, biases. `skipped`:
 /// tensors of the file whose values are scaled on purpose, by the constant that a layer reads. Where outputs agree,
-/// only operators and attributes are a finding. A layer whose difference is not found is not named.
+/// only operators and attributes are a finding. A layer whose difference is not found is not named. Of a layer that
+/// keeps more, constants and numbers in attributes are a finding if they make most of the noise of the outputs.
 OtherOperators find_other_operators(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights,
                                     const LayerMatches& matches, const std::vector<std::optional<ErrorStats>>& exact,
                                     const std::set<std::string>& skipped, const Asked& asked);

@@ -9,11 +9,11 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <set>
 #include <utility>
-#include <vector>
 
+#include "analysis/folded_factors.h"
 #include "analysis/moved_constant.h"
+#include "analysis/products.h"
 #include "base/text.h"
 #include "jobs/verify/product_twins.h"
 #include "model/graph_edit.h"
@@ -63,32 +63,6 @@ std::optional<Affine> affine_of(const Model& model, const Makers& made_by, const
     if (product->input_size() == 2) return Affine{product, node.input(constant)};
   }
   return std::nullopt;
-}
-
-/// By the tensor that a product of the file makes: what the product of the same layer makes in the float model. Between
-/// matched tensors there is one on both sides.
-std::map<std::string, std::string> places_of_products(const Subject& subject, const Model& simulated,
-                                                      const LayerMatches& matches) {
-  const Makers ref_made = makers_in(subject.model), low_made = makers_in(simulated);
-  std::set<std::string> refs, lows;
-  for (const Match& match : matches.pairs) {
-    refs.insert(match.ref);
-    lows.insert(match.low);
-  }
-  const auto only_product = [](const std::vector<const onnx::NodeProto*>& nodes) {
-    std::vector<const onnx::NodeProto*> products;
-    std::ranges::copy_if(nodes, std::back_inserter(products), [](const onnx::NodeProto* node) {
-      return has(*node, Trait::Weighted) && node->input_size() > 1;
-    });
-    return products.size() == 1 ? products.front() : nullptr;
-  };
-  std::map<std::string, std::string> places;
-  for (const Match& match : matches.pairs) {
-    const onnx::NodeProto* ref = only_product(nodes_behind(ref_made, match.ref, refs));
-    const onnx::NodeProto* low = only_product(nodes_behind(low_made, match.low, lows));
-    if (ref != nullptr && low != nullptr) places.emplace(low->output(0), ref->output(0));
-  }
-  return places;
 }
 
 /// Exporters give a bias the shape [C] inside of a Conv, and [1, C, 1, 1] in an Add behind it.
@@ -177,6 +151,19 @@ void add_weights_of_bodies(const Model& model, const Model& simulated, FloatWeig
   });
 }
 
+/// Weights and biases that hold a factor, and are right with it.
+void add_folded_factors(const Subject& subject, const Model& simulated, const LayerMatches& matches,
+                        FloatWeights& weights) {
+  for (auto& [constant, folded] : find_folded_factors(subject, simulated, matches).constants) {
+    const auto known = weights.found.find(constant);
+    FloatWeight weight{folded.name, std::move(folded.values)};
+    if (known != weights.found.end()) weight.match = known->second.match;
+    weight.factor = true;
+    weights.why_not.erase(constant);
+    weights.found.insert_or_assign(constant, std::move(weight));
+  }
+}
+
 }  // namespace
 
 FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches) {
@@ -247,7 +234,25 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
   add_product_twins(keeps_norms ? subject.model : folded, simulated, places_of_products(subject, simulated, matches),
                     types, weights);
   add_weights_of_bodies(subject.model, simulated, weights);
+  add_folded_factors(subject, simulated, matches, weights);
   return weights;
+}
+
+void add_constants_of_moves(const Subject& subject, const Model& simulated, FloatWeights& weights) {
+  const auto holds_constant = [&](const onnx::NodeProto& node) {
+    const auto is_float = [&](const std::string& input) {
+      const auto value = initializer(subject.model, input);
+      return value && value->dtype() == Dtype::Float32;
+    };
+    return has(node, kFollows) && std::ranges::any_of(node.input(), is_float);
+  };
+  if (std::ranges::none_of(subject.model.proto.graph().node(), holds_constant)) return;
+  const LayerMatches matches = match_layers(subject, simulated, /*moves=*/true);
+  for (auto& [constant, weight] : float_weights(subject, simulated, matches).found) {
+    weight.match.reset();  // of other matches
+    weights.why_not.erase(constant);
+    weights.found.emplace(constant, std::move(weight));
+  }
 }
 
 std::string limits_text(const Model& model, const onnx::NodeProto& activation) {

@@ -19,6 +19,7 @@ struct FloatWeight {
   Tensor values;
   std::optional<std::size_t> match{};  // of the layer that reads it, among LayerMatches::pairs; absent inside of bodies
   bool other_form = false;             // of a product that the file writes in another form (product_twins.h)
+  bool factor = false;                 // times a constant that the float model multiplies with elsewhere
   std::string instead{};               // the weight that the layer has in the float model, if it is another one
 };
 
@@ -32,6 +33,9 @@ struct FloatWeights {
 /// folded into its weight there. Products in other forms are found by value. Of a MatMulNBits, whose codes stay packed,
 /// the weight as [inputs, outputs].
 FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches);
+
+/// Adds those of nodes that move values: tables of a Gather, what a Concat or Pad adds.
+void add_constants_of_moves(const Subject& subject, const Model& simulated, FloatWeights& weights);
 
 /// "0 and 6" of a Clip, "0 and more" of a Relu.
 std::string limits_text(const Model& model, const onnx::NodeProto& activation);

@@ -349,6 +349,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   if (known == nullptr && stores_codes) {
     const Model normalized = normalized_pairs(typed);
     FloatWeights weights = float_weights(subject, simulated.model, matches);
+    add_constants_of_moves(subject, simulated.model, weights);
     add_constant_twins(*loaded.original, simulated, weights);
     report.defects = find_wrong_constants(normalized, subject, simulated, weights, matches);
   }
