@@ -1,5 +1,7 @@
 """`vernier debug loss FLOAT QUANTIZED` on two numbered exports that write each layer with other nodes: the one layer that is wrong is
 named, alone, and what is behind it is compared on exact inputs up to the output."""
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -8,6 +10,7 @@ from onnx import helper
 import quantized_files as files
 from networks import FLOAT
 from test_pair_defects import found
+from test_traits import vernier
 
 LAYERS, CHANNELS, WIDTH, SAMPLES = 4, 6, 16, 4
 WRONG = 1  # layer
@@ -202,3 +205,23 @@ def test_files_that_the_optimizer_of_onnx_runtime_wrote_are_read(level, optimize
     files.write(tmp_path, written if optimized == "float.onnx" else model, name="float.onnx")
     names, report = found(tmp_path, model if optimized == "float.onnx" else written, code=0)
     assert names == [] and report["outputs"], report["defects"]
+
+
+@pytest.mark.parametrize("upper", [0, 1])
+def test_a_pair_that_was_calibrated_behind_a_fault_is_judged_by_right_values(upper, tmp_path):
+    """The file keeps the other triangle, whose values are smaller, and its ranges are made for these."""
+    def network(upper):
+        b = files.Quantizer(311, 17)
+        size = np.triu(np.full((WIDTH, WIDTH), 3, np.float32)) + np.tril(np.full((WIDTH, WIDTH), 0.5, np.float32), -1)
+        b.add("Trilu", [b.add("Mul", ["x", b.constant("size", size)], "sized")], "triangle", upper=upper)
+        b.add("MatMul", ["triangle", b.constant("w1", values(WIDTH, WIDTH, seed=1))], "first")
+        b.add("MatMul", [b.add("Relu", ["first"], "hidden"), b.constant("w2", values(WIDTH, 6, seed=2))], "y")
+        return b.model([("x", FLOAT, [WIDTH, WIDTH])], [("y", FLOAT, [WIDTH, 6])])
+    samples = {"x": np.random.default_rng(312).standard_normal((SAMPLES, WIDTH, WIDTH)).astype(np.float32)}
+    files.write(tmp_path, network(1), samples, "float.onnx")
+    files.write(tmp_path, network(upper), name="other.onnx")
+    vernier("quantize", "other.onnx", "--int8", "--data", "x.npz", "-o", "quantized.onnx", folder=tmp_path)
+    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(int(upper == 0),))
+    defects = json.loads(done.stdout)["defects"]
+    assert [defect["node"] for defect in defects if defect["kind"] == "other-operator"] == (["triangle"] if upper == 0 else []), defects
+    assert all("too narrow" in defect["text"] for defect in defects if defect["kind"] in ("lost-layer", "lost-pair")), defects

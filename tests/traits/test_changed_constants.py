@@ -121,3 +121,22 @@ def test_the_right_file_has_no_defect(trait, kind, tmp_path):
     done = vernier("verify", "float.onnx", "typed.onnx", "--data", "x.npz", "--min-sqnr", "90", "--json", folder=tmp_path, codes=(0, 1))
     kinds = {defect["kind"] for defect in json.loads(done.stdout).get("defects", [])}
     assert not kinds & {"other-operator", "weight-scale", "other-values", "lost-layer"}, done.stdout
+
+
+def test_no_figure_without_rounding_is_that_of_an_overflow(tmp_path):
+    """Squares of the largest row overflow in FP16."""
+    def squares(wrong):
+        b = Builder(424, 18)
+        b.add("Mul", ["x", b.constant("sizes", np.float32([1, 10, 0.01, 300]).reshape(ROWS, 1))], "rows")
+        b.add("ReduceMean", [b.add("Mul", ["rows", "rows"], "squares"), b.constant("axes", np.int64([1]))], "mean")
+        b.add("Add", ["mean", b.constant("least", np.float32(0.1 if wrong else 1e-5))], "node")
+        b.add("Div", ["rows", b.add("Sqrt", ["node"], "root")], "even")
+        b.add("MatMul", ["even", b.constant("w", b.normal(WIDTH, 6))], "y")
+        return b.model([("x", FLOAT, [ROWS, WIDTH])], [("y", FLOAT, [ROWS, 6])])
+    onnx.save(squares(False), tmp_path / "float.onnx")
+    onnx.save(squares(True), tmp_path / "other.onnx")
+    np.savez(tmp_path / "x.npz", x=Builder(423).normal(12, ROWS, WIDTH))
+    vernier("convert", "other.onnx", "--fp16", "--data", "x.npz", "-o", "typed.onnx", folder=tmp_path)
+    done = vernier("verify", "float.onnx", "typed.onnx", "--data", "x.npz", "--min-sqnr", "25", "--json", folder=tmp_path, codes=(1,))
+    defects = json.loads(done.stdout).get("defects", [])
+    assert all(defect["node"] == "node" and "-inf dB" not in defect["text"] for defect in defects), defects

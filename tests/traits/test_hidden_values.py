@@ -212,6 +212,25 @@ def test_later_samples_may_be_larger_than_the_first(tmp_path):
     assert verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "20")["outcome"] == "missed"
 
 
+def test_a_divisor_that_rounds_to_zero_is_named_by_what_it_makes(tmp_path):
+    """Half of the channels are small: a pair rounds the root of their mean square to 0, and another their values."""
+    b = Builder(261)
+    kernel = b.normal(8, 4, 3, 3) * np.float32(0.2)
+    kernel[:4] *= np.float32(1e-3)
+    b.add("Conv", ["x", b.constant("kernel", kernel)], "conv", pads=[1] * 4)
+    b.add("GlobalAveragePool", [b.add("Mul", ["conv", "conv"], "squares")], "mean")
+    b.add("Sqrt", [b.add("Add", ["mean", b.constant("least", np.float32(1e-12))], "sum")], "root")
+    b.add("LpNormalization", [b.add("Div", ["conv", "root"], "quotient")], "y", axis=1)
+    model = b.model([("x", FLOAT, [1, 4, 8, 8])], [("y", FLOAT, [1, 8, 8, 8])])
+    onnx.save(model, tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(8, 1, 4, 8, 8))
+    vernier("quantize", "float.onnx", "--int8", "--target", "onnxruntime", "--even-if-slower", "--data", "x.npz", "-o", "quantized.onnx", folder=tmp_path)
+    done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", "--min-sqnr", "20", "--target", "onnxruntime", "--json",
+                   folder=tmp_path, codes=(1,))
+    named = {(defect["kind"], defect["node"]) for defect in json.loads(done.stdout)["defects"]}
+    assert ("not-finite", "quotient") in named, named
+
+
 @pytest.mark.parametrize("half", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
 def test_float64_beside_a_layer_in_half_precision_is_not_compared(half, tmp_path):
     b = Builder(262)

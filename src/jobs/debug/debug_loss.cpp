@@ -16,7 +16,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,7 +32,11 @@
 #include "jobs/common/invalid_nodes.h"
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
+#include "jobs/debug/bias_scales.h"
+#include "jobs/debug/cut_masks.h"
+#include "jobs/debug/exact_grids.h"
 #include "jobs/debug/exact_network.h"
+#include "jobs/debug/examined_file.h"
 #include "jobs/debug/implied_clamps.h"
 #include "jobs/debug/lost_layers.h"
 #include "jobs/debug/lost_pairs.h"
@@ -156,15 +159,6 @@ void add_hiding_pairs(const SimulatedFile& file, const Subject& subject,
   }
 }
 
-/// A file beside its float model, and what was found of both.
-struct Examined {
-  const Model& normalized;
-  const SimulatedFile& simulated;
-  const FloatWeights& weights;
-  const LayerMatches& matches;
-  const std::set<std::string>& equalized;  // nodes of weights whose factors undo each other
-};
-
 /// Tensors of the file that hold the values of the float model times a factor, or constants that do.
 std::set<std::string> scaled_constants(const Examined& file) {
   std::set<std::string> constants;
@@ -174,99 +168,6 @@ std::set<std::string> scaled_constants(const Examined& file) {
     constants.insert(node.output(0) + "/unrounded");
   }
   return constants;
-}
-
-bool has_defect(const std::vector<FoundDefect>& defects, std::string_view kind, const std::string& node) {
-  return std::ranges::any_of(defects,
-                             [&](const FoundDefect& defect) { return defect.kind == kind && defect.node == node; });
-}
-
-/// Drops what was found of biases whose quantized values are right, if the scale of the layer's input or weight is what
-/// is wrong: that one was changed, and the bias was not.
-void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defects) {
-  const Makers made_by = makers_in(file.normalized);
-  const auto maker = [&](const std::string& tensor) {
-    const auto found = made_by.find(tensor);
-    return found == made_by.end() ? nullptr : found->second;
-  };
-  std::set<std::string> innocent;  // dequantizers of such biases
-  for (const onnx::NodeProto& layer : file.normalized.proto.graph().node()) {
-    const onnx::NodeProto* bias = layer.input_size() < 3 ? nullptr : maker(layer.input(2));
-    if (bias == nullptr) continue;
-    const onnx::NodeProto* data = maker(layer.input(0));
-    const onnx::NodeProto* quantizer = data == nullptr || data->input_size() == 0 ? nullptr : maker(data->input(0));
-    const onnx::NodeProto* weight = maker(layer.input(1));
-    const auto quantizer_has = [&](std::string_view kind) {
-      return quantizer != nullptr && has_defect(defects, kind, quantizer->name());
-    };
-    const bool wrong_data = (data != nullptr && has_defect(defects, "other-scale", data->name())) ||
-                            quantizer_has("lost-pair") || quantizer_has("unused-levels") ||
-                            quantizer_has("other-operator");
-    const bool wrong_weight = weight != nullptr && has_defect(defects, "weight-scale", weight->name());
-    if (wrong_data || wrong_weight || has_defect(defects, "other-operator", layer.name())) {
-      innocent.insert(bias->name());
-    }
-  }
-  std::map<std::string, std::size_t> count;
-  for (const FoundDefect& defect : defects) ++count[defect.node];
-  std::erase_if(defects, [&](const FoundDefect& defect) {
-    return (defect.kind == "bias-scale" || defect.common_factor) && innocent.contains(defect.node) &&
-           count.at(defect.node) == 1;
-  });
-}
-
-/// The one input scale for which a bias was stored with right values.
-std::optional<double> input_scale_of(const Examined& file, const onnx::NodeProto& bias, const onnx::NodeProto& weight) {
-  constexpr double kSame = 1e-3;
-  const auto scales = initializer(file.normalized, bias.input(1)),
-             factors = initializer(file.normalized, weight.input(1));
-  const auto wanted = file.weights.found.find(bias.output(0));
-  const auto held = initializer(file.simulated.model, bias.output(0));
-  if (!scales || !factors || !held || wanted == file.weights.found.end()) return std::nullopt;
-  if (scales->dtype() != Dtype::Float32 || factors->dtype() != Dtype::Float32) return std::nullopt;
-  const std::span<const float> of_bias = scales->floats(), of_weight = factors->floats();
-  const std::span<const float> is = held->floats(), was = wanted->second.values.floats();
-  const std::size_t count = std::max(of_bias.size(), of_weight.size());
-  const auto at = [&](std::span<const float> all, std::size_t i) { return all[all.size() == 1 ? 0 : i]; };
-  if (is.size() != was.size() || (count != 1 && count != is.size())) return std::nullopt;
-  for (const auto& all : {of_bias, of_weight}) {
-    if (all.size() != 1 && all.size() != count) return std::nullopt;
-  }
-  const double first = static_cast<double>(of_bias.front()) / static_cast<double>(of_weight.front());
-  for (std::size_t i = 0; i < is.size(); ++i) {
-    const double scale = static_cast<double>(at(of_bias, i)) / static_cast<double>(at(of_weight, i));
-    if (!(std::abs(scale - first) <= kSame * first) || !(std::abs(is[i] - was[i]) <= at(of_bias, i))) {
-      return std::nullopt;
-    }
-  }
-  return first;
-}
-
-/// Names the pair whose scale was changed after the bias behind it was stored, in the place of the bias.
-void blame_inputs_of_biases(const Examined& file, std::vector<FoundDefect>& defects) {
-  const Makers made_by = makers_in(file.normalized);
-  for (const onnx::NodeProto& layer : file.normalized.proto.graph().node()) {
-    if (layer.input_size() < 3) continue;
-    const auto data = made_by.find(layer.input(0)), weight = made_by.find(layer.input(1));
-    const auto bias = made_by.find(layer.input(2));
-    if (data == made_by.end() || weight == made_by.end() || bias == made_by.end()) continue;
-    const auto has_scale = [](const onnx::NodeProto& node) {  // a DynamicQuantizeLinear computes it
-      return has(node, Trait::Quantizes) && node.input_size() > 1;
-    };
-    if (!has_scale(*data->second) || !has_scale(*weight->second)) continue;
-    const auto defect = std::ranges::find_if(
-        defects, [&](const FoundDefect& one) { return one.kind == "bias-scale" && one.node == bias->second->name(); });
-    const auto step = initializer(file.normalized, data->second->input(1));
-    const auto quantizer = made_by.find(data->second->input(0));
-    if (defect == defects.end() || !step || step->count() != 1 || quantizer == made_by.end()) continue;
-    const std::optional<double> stored = input_scale_of(file, *bias->second, *weight->second);
-    if (!stored) continue;
-    defect->node = quantizer->second->name();
-    defect->text =
-        fmt::format("the scale of '{}' is {:g}, but the bias of '{}' was stored for an input scale of {:g}",
-                    printable(quantizer->second->input(0)), step->floats().front(), printable(layer.name()), *stored);
-    defect->cure = "quantize again: this scale was changed after the bias was stored";
-  }
 }
 
 /// Layers, nodes that move values, and outputs that no layer makes.
@@ -289,6 +190,7 @@ LayerMatches match_everything(const Subject& subject, const Model& simulated) {
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
                        std::vector<FoundDefect>& stored, DebugLossReport& report) {
   constexpr double kAgreesDb = 30;
+  constexpr double kNoBetter = 0.99;  // of the outputs' noise
   const SimulatedFile& simulated = file.simulated;
   OutputNoise noise(whole, simulated.model);
   const Subject& subject = noise.subject();
@@ -300,16 +202,15 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   const auto nothing = [](std::size_t) { return false; };
   std::set<std::string> skipped = scaled_constants(file);
   std::optional<bool> agree;
-  const Asked asked{
-      [&] {
-        const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; };
-        if (!agree) {
-          agree = std::ranges::all_of(report.figures.outputs, agrees) ||
-                  noise.of(with_float_values(simulated, values, nothing)) <= noise_of_db(kAgreesDb);
-        }
-        return *agree;
-      },
-      [&](const OtherLayer& other) -> std::optional<double> {
+  const Asked asked{[&] {
+                      const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; };
+                      if (!agree) {
+                        agree = std::ranges::all_of(report.figures.outputs, agrees) ||
+                                noise.of(with_float_values(simulated, values, nothing)) <= noise_of_db(kAgreesDb);
+                      }
+                      return *agree;
+                    },
+                    [&](const OtherLayer& other) -> std::optional<double> {
                       if (!other.instead) return noise.left_with(other.constant, *other.values);
                       Model changed = simulated.model;
                       for (onnx::NodeProto& node : *changed.proto.mutable_graph()->mutable_node()) {
@@ -328,7 +229,8 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
 
   SimulatedFile exact = simulated;
   exact.model = with_float_constants(simulated, values, [](std::size_t) { return false; });
-  const std::vector<GridLoss> grids = measure_grids(whole, exact, values.activations, /*rounded=*/false);
+  std::vector<GridLoss> grids = measure_grids(whole, exact, values.activations, /*rounded=*/false);
+  measure_on_float_model(whole, simulated, all.pairs, of_all, values.activations, grids);
   std::vector<QuantizerLoss> losses = report.quantizers;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i].weight) {
@@ -362,8 +264,19 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     }
   }
   skipped.insert(other.layers.begin(), other.layers.end());
-  merge_defects(report.defects,
-                find_lost_layers({file.normalized, simulated, skipped}, report, errors, losses, asked.outputs_agree));
+  std::vector<FoundDefect> layers =
+      find_lost_layers({file.normalized, simulated, skipped}, report, errors, losses, asked.outputs_agree);
+  std::erase_if(layers, [&](const FoundDefect& layer) {
+    for (std::size_t i = 0; i < quantized.size(); ++i) {
+      const bool is_here =
+          layer.node == (quantized[i].quantizer.empty() ? quantized[i].dequantizer : quantized[i].quantizer);
+      if (is_here && cuts_off_mask(quantized[i], grids[i], values)) {
+        return noise.left_in(without_cut_masks(simulated, values, i)) >= kNoBetter;
+      }
+    }
+    return false;
+  });
+  merge_defects(report.defects, std::move(layers));
 }
 
 /// The figures, and the defects that only these show.
@@ -467,9 +380,9 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
   add_hiding_pairs(simulated, subject, measured.outputs, report.defects);
   const bool not_finite =
       std::ranges::any_of(report.figures.outputs, [](const OutputFigure& output) { return output.nonfinite > 0; });
-  if (not_finite && report.defects.empty()) {
+  if (not_finite) {
     const auto found = first_not_finite(matches, measured.errors, simulated.model);
-    if (found) report.defects.push_back(*found);
+    if (found && !is_explained(*found, report.defects, normalized, simulated)) report.defects.push_back(found->defect);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "plan/normalized_file.h"
 #include "plan/pair_form.h"
 #include "plan/round_node.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {
@@ -42,6 +43,12 @@ bool starts_at_zero(const Model& model, const onnx::NodeProto& quantizer) {
   const auto zero = quantizer.input_size() > 2 ? initializer(model, quantizer.input(2)) : std::nullopt;
   return zero && (zero->dtype() == Dtype::UInt8 || zero->dtype() == Dtype::UInt16) &&
          std::ranges::all_of(zero->bytes(), [](std::byte value) { return value == std::byte{0}; });
+}
+
+/// A Cast to float16 or bfloat16 and back, or a layer that computes in one of them.
+bool rounds_to_half(const onnx::NodeProto& round) {
+  const Format format = round_params(round).format;
+  return format == Format::Float16 || format == Format::BFloat16;
 }
 
 /// Lets values through pairs that no Round stands for: 16 bits, or another scale on each side. Nodes between their
@@ -125,9 +132,8 @@ Model with_float_constants(const SimulatedFile& file, const FloatValues& values,
   return model;
 }
 
-Model with_float_values(const SimulatedFile& file, const FloatValues& values,
-                        const std::function<bool(std::size_t)>& stays) {
-  Model model = with_float_constants(file, values, stays);
+Model without_roundings_of_pairs(const SimulatedFile& file, Model model, const FloatValues& values,
+                                 const std::function<bool(std::size_t)>& stays) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   std::set<std::string> exact;  // what quantizers make that round nothing
   for (std::size_t i = 0; i < file.quantized.size(); ++i) {
@@ -146,6 +152,16 @@ Model with_float_values(const SimulatedFile& file, const FloatValues& values,
     set_initializer(model, graph, y + "/most", Tensor::of({}, std::array{bounds->second.second}));
     replace_node(graph, i,
                  {node_of("Max", y + "/above", {x, y + "/least"}), node_of("Min", y, {y + "/above", y + "/most"})});
+  }
+  return model;
+}
+
+Model with_float_values(const SimulatedFile& file, const FloatValues& values,
+                        const std::function<bool(std::size_t)>& stays) {
+  Model model = without_roundings_of_pairs(file, with_float_constants(file, values, stays), values, stays);
+  for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
+    const bool rounds = node.domain() == kDomain && node.op_type() == "Round";
+    if (rounds && rounds_to_half(node)) node = node_of("Identity", node.output(0), {node.input(0)});
   }
   open_other_pairs(model);
   return model;

@@ -34,7 +34,12 @@ FloatValues float_values(const Model& given, const SimulatedFile& file, const Fl
 Model with_float_constants(const SimulatedFile& file, const FloatValues& values,
                            const std::function<bool(std::size_t)>& stays);
 
-/// The same, and without the roundings of activations, except those of pairs for which `stays` holds. Pairs that are
+/// `model`, made of `file`'s, without the roundings of activations, except those of pairs for which `stays` holds.
+Model without_roundings_of_pairs(const SimulatedFile& file, Model model, const FloatValues& values,
+                                 const std::function<bool(std::size_t)>& stays);
+
+/// Float constants, and no roundings of activations, except those of pairs for which `stays` holds; values in float16
+/// and bfloat16 are not rounded either, and do not overflow. Pairs that are
 /// not simulated (16 bits, other scales on both sides) round nothing either; those with computed scales stay.
 Model with_float_values(const SimulatedFile& file, const FloatValues& values,
                         const std::function<bool(std::size_t)>& stays);

@@ -200,7 +200,7 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
       if ((four_bits && *layer.own_sqnr_db >= kLostDbOfInt4) || std::ranges::any_of(seen, is_known)) continue;
       // Casts round as well, and are no pairs.
       const bool casts = layer.format == Format::Float16 || layer.format == Format::BFloat16;
-      if (!rounds && (casts || outputs_agree())) continue;
+      if (casts || (!rounds && outputs_agree())) continue;
       found.push_back(lost_by_itself(layer, *node, rounds));
       continue;
     }

@@ -14,6 +14,7 @@
 #include "jobs/verify/scaled_weights.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
+#include "numerics/distribution.h"
 #include "numerics/metrics.h"
 #include "plan/normalized_file.h"
 
@@ -57,6 +58,36 @@ void doubt_moved_biases(std::vector<FoundDefect>& defects, const Model& file, co
   });
 }
 
+/// Whether all that a constant cuts off is a mask: values that no score has.
+bool cuts_off_a_mask(const Tensor& wanted, const Tensor& held) {
+  constexpr float kBeyond = 1.02F;
+  const auto [low, high] = std::ranges::minmax(held.floats());
+  return std::ranges::all_of(wanted.floats(), [&](float value) {
+    return value < -kNoMask || (value >= low * kBeyond && value <= high * kBeyond);
+  });
+}
+
+/// Drops masks that are cut off where a Softmax still gives what they hide nothing: with the mask of the float model in
+/// their place the outputs are no better.
+void excuse_masks(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
+                  const SimulatedFile& simulated, const FloatWeights& weights) {
+  constexpr double kNoBetter = 0.99;
+  const auto is_clipped = [](const FoundDefect& defect) { return defect.kind == "clipped-weight"; };
+  if (std::ranges::none_of(defects, is_clipped)) return;
+  const std::map<std::string, std::string> constants = constants_of_dequantizers(file, weights);
+  std::optional<OutputNoise> noise;
+  std::erase_if(defects, [&](const FoundDefect& defect) {
+    const auto constant = constants.find(defect.node);
+    if (!is_clipped(defect) || constant == constants.end()) return false;
+    const Tensor& wanted = weights.found.at(constant->second).values;
+    const auto held = initializer(simulated.model, constant->second);
+    if (!held || !cuts_off_a_mask(wanted, *held)) return false;
+    if (!noise) noise.emplace(subject, simulated.model);
+    const std::optional<double> left = noise->left_with(constant->second, wanted);
+    return left && *left >= kNoBetter;
+  });
+}
+
 }  // namespace
 
 std::vector<FoundDefect> find_wrong_constants(const Model& file, const Subject& subject, const SimulatedFile& simulated,
@@ -64,6 +95,7 @@ std::vector<FoundDefect> find_wrong_constants(const Model& file, const Subject& 
   std::vector<FoundDefect> found = find_other_values(file, simulated, weights);
   doubt_scaled_weights(found, file, subject, simulated, weights);
   doubt_moved_biases(found, file, subject, simulated, weights, matches);
+  excuse_masks(found, file, subject, simulated, weights);
   return found;
 }
 
