@@ -44,9 +44,10 @@ constexpr std::array kDefects{
                 "purpose (verify and debug loss)"},
     FindingName{"wrong-codes", "a few stored values are far off, nearly all others are right (verify and debug loss)"},
     FindingName{"other-operator",
-                "a layer differs from the float model: an operator, a bias, an attribute or a constant. It may "
-                "also read other tensors, or a pair that replaces a Relu or Clip may have another range (debug "
-                "loss, and verify if the requirement is missed)"},
+                "a layer differs from the float model: an operator, a bias, an attribute or a constant, also of a node "
+                "that moves values. A constant or an attribute counts for a layer with a high SQNR, too, if it makes "
+                "most of the outputs' error. The layer may also read other tensors, or a pair that replaces a Relu or "
+                "Clip may have another range (debug loss, and verify where it explains a file)"},
     FindingName{"lost-pair",
                 "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider "
                 "range would; an output shows it (verify and debug loss)"},
@@ -56,9 +57,10 @@ constexpr std::array kDefects{
     FindingName{"unused-levels",
                 "an activation uses a sixteenth of its levels or less, and has an SQNR below 20 dB (verify and "
                 "debug loss)"},
-    FindingName{"lost-layer",
-                "a layer has an SQNR below 15 dB on exact inputs, 5 dB in INT4, 30 dB in FP32. The finding names "
-                "its worst pair and the reason, or the layer itself if no pair explains the error (verify and debug loss)"},
+    FindingName{
+        "lost-layer",
+        "a layer has an SQNR below 15 dB on exact inputs, 5 dB in INT4, 30 dB in FP32. The finding names "
+        "its worst pair and the reason, or the layer itself if no pair explains the error (verify and debug loss)"},
     FindingName{"not-finite",
                 "a layer returns NaN or infinities that the float model does not have, and an output shows them. "
                 "In FP16 a mask of -1e9 is -inf, and 0 times it is NaN (verify and debug loss)"},
