@@ -52,8 +52,8 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
 
   NBitsWeight weight;
   weight.values = Tensor(Dtype::Float32, {static_cast<std::int64_t>(inputs), static_cast<std::int64_t>(outputs)});
-  // Codes of 4 bits are unsigned here, and ours are not: both they and their zero points move.
-  weight.params.format = !float_zeros.empty() ? Format::Float32 : bits == 4 ? Format::Int4 : Format::UInt8;
+  // Codes of 4 bits are unsigned here. Without zero points of their own they are those of int4, moved.
+  weight.params.format = float_zeros.empty() ? stored_format(node) : Format::Float32;
   const int moved = weight.params.format == Format::Int4 ? 8 : 0;
   weight.params.axis = 0;
   weight.params.block = static_cast<int>(block);
@@ -87,6 +87,12 @@ bool holds_one_code(const Model& model, const onnx::NodeProto& node, std::size_t
   if (!codes || bytes == 0 || codes->byte_size() < (block + 1) * bytes) return false;
   const auto held = codes->bytes().subspan(block * bytes, bytes);
   return std::ranges::all_of(held, [&](std::byte byte) { return byte == held.front(); });
+}
+
+Format stored_format(const onnx::NodeProto& node) {
+  if (node.op_type() == "DynamicQuantizeLSTM" || node.op_type() == "DynamicQuantizeMatMul") return Format::DynamicInt8;
+  if (attribute_int(node, "bits", 4) > 4) return Format::UInt8;
+  return node.op_type() == "MatMulNBits" && is_given(node, 3) ? Format::UInt4 : Format::Int4;
 }
 
 bool has_nbits_weights(const Model& model) {

@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "numerics/round.h"
+#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -26,5 +27,8 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
 bool holds_one_code(const Model& model, const onnx::NodeProto& node, std::size_t block);
 
 bool has_nbits_weights(const Model& model);
+
+/// What an operator that stores codes (Trait::StoresCodes) has its weight in: uint4 if it has zero points.
+Format stored_format(const onnx::NodeProto& node);
 
 }  // namespace vernier

@@ -24,6 +24,7 @@
 #include "plan/engine_limits.h"
 #include "plan/engine_sums.h"
 #include "plan/half_steps.h"
+#include "plan/nbits_weight.h"
 #include "plan/round_node.h"
 #include "plan/rounding_pairs.h"
 #include "plan/typed_weights.h"
@@ -430,9 +431,8 @@ class TypedSimulation {
       return;
     }
     if (has(node, Trait::StoresCodes)) {
-      const std::int64_t bits = attribute_int(node, "bits", 4);
-      const bool dynamic = node.op_type() == "DynamicQuantizeLSTM" || node.op_type() == "DynamicQuantizeMatMul";
-      result_.layers.push_back({node.name(), dynamic ? Format::DynamicInt8 : bits > 4 ? Format::UInt8 : Format::Int4});
+      const auto grid = grids_.find(node.input(0));
+      result_.layers.push_back({node.name(), grid == grids_.end() ? stored_format(node) : grid->second});
       return;
     }
     // Recurrent layers may leave out their first output.

@@ -1,7 +1,10 @@
 #include "plan/weight_blocks.h"
 
+#include <cstddef>
+
 #include "base/format_definition.h"
 #include "model/output_channels.h"
+#include "numerics/tensor_grid.h"
 
 namespace vernier {
 
@@ -21,6 +24,21 @@ Format weight_format(Format format, const QuantizationRules& rules) {
     default:
       return format;
   }
+}
+
+QuantParams transposed_params(const QuantParams& params, const Shape& shape) {
+  QuantParams turned = params;
+  if (params.axis < 0) return turned;
+  turned.axis = 1 - params.axis;
+  if (params.block == 0) return turned;
+  const Shape scales = scale_shape(params, shape);
+  const auto rows = static_cast<std::size_t>(scales[0]), columns = static_cast<std::size_t>(scales[1]);
+  for (std::size_t i = 0; i < params.scale.size(); ++i) {
+    const std::size_t place = i % columns * rows + i / columns;
+    turned.scale[place] = params.scale[i];
+    if (!params.zero_point.empty()) turned.zero_point[place] = params.zero_point[i];
+  }
+  return turned;
 }
 
 int block_wanted(Format format, const QuantizationRules& rules) {

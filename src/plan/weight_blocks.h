@@ -5,8 +5,10 @@
 
 #include <cstdint>
 
+#include "numerics/round.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -15,6 +17,9 @@ int summed_axis(const onnx::NodeProto& node, int rank);
 
 /// The format that a layer in `format` stores its weight in.
 Format weight_format(Format format, const QuantizationRules& rules);
+
+/// The grid of the transpose of a matrix of `shape` that is on the grid `params`.
+QuantParams transposed_params(const QuantParams& params, const Shape& shape);
 
 /// Neighbours that share a scale of such a weight; 0: it has no blocks.
 int block_wanted(Format format, const QuantizationRules& rules);

@@ -26,8 +26,10 @@
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
 #include "plan/float_interface.h"
+#include "plan/nbits_weight.h"
 #include "plan/pair_form.h"
 #include "plan/simulate_typed.h"
+#include "plan/weight_blocks.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
 #include "vernier/format.h"
@@ -126,6 +128,20 @@ std::optional<QuantParams> with_range_of(const QuantParams& wanted, const QuantP
   return symmetric_params(wanted.format, std::array{most}, -1);
 }
 
+/// A MatMulNBits stands for a product of matrices.
+bool is_operator(const onnx::NodeProto& twin, const std::string& op_type) {
+  return twin.op_type() == op_type || (twin.op_type() == "MatMulNBits" && (op_type == "MatMul" || op_type == "Gemm"));
+}
+
+/// `params` of the weight of `twin` as the weight of `node` has them, which may be its transpose.
+QuantParams turned_as(const onnx::NodeProto& node, const onnx::NodeProto& twin, const Model& network,
+                      const QuantParams& params) {
+  const auto weight = initializer(network, node.input(1));
+  const bool turned = attribute_int(node, "transB", 0) != attribute_int(twin, "transB", 0);
+  if (!turned || !weight || weight->shape().size() != 2) return params;
+  return transposed_params(params, {weight->shape()[1], weight->shape()[0]});
+}
+
 /// Which node of a quantized file stands for one of its float model.
 class FileTwins {
  public:
@@ -151,7 +167,7 @@ class FileTwins {
       if (const onnx::NodeProto* made = maker(clipped->second, node.op_type())) return made;
     }
     const auto named = by_name_.find(node.name());
-    return named != by_name_.end() && named->second->op_type() == node.op_type() ? named->second : nullptr;
+    return named != by_name_.end() && is_operator(*named->second, node.op_type()) ? named->second : nullptr;
   }
 
   bool network_has(const std::string& tensor) const { return tensors_.contains(tensor); }
@@ -175,7 +191,7 @@ class FileTwins {
     auto made = made_by_.find(tensor);
     // The pair of an output leaves its name to what it makes.
     while (made != made_by_.end() && has(*made->second, Trait::Quantizes)) made = made_by_.find(made->second->input(0));
-    return made != made_by_.end() && made->second->op_type() == op_type ? made->second : nullptr;
+    return made != made_by_.end() && is_operator(*made->second, op_type) ? made->second : nullptr;
   }
 
   /// A QuantizeLinear of a constant: stored weights, whatever form they have.
@@ -298,10 +314,13 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
       precision.low_in_file.push_back(node.name());
       if (has(node, Trait::Weighted) && twins.dequantizer(*twin, 0) == nullptr) ++weights_alone;
     }
+    if (const auto held = nbits_weight(given, *twin); held && node.input_size() > 1) {
+      found.scales[node.input(1)] = turned_as(node, *twin, *network, held->params);
+    }
     for (int i = 0; i < std::min(node.input_size(), twin->input_size()); ++i) {
       if (twins.reads_activation_codes(*twin, i)) found.pairs.insert(node.input(i));
       if (const auto pair = behind.find(twin->input(i)); pair != behind.end()) {
-        found.scales[node.input(i)] = pair->second;
+        found.scales[node.input(i)] = i == 1 ? turned_as(node, *twin, *network, pair->second) : pair->second;
       } else if (const auto wide = wide_behind.find(twin->input(i)); wide != wide_behind.end()) {
         found.ranges[node.input(i)] = wide->second;
       }
