@@ -17,6 +17,7 @@
 #include "plan/body_weights.h"
 #include "plan/engine_limits.h"
 #include "plan/format_choice.h"
+#include "plan/nbits_products.h"
 #include "plan/recurrent_casts.h"
 #include "plan/shared_transposes.h"
 #include "plan/signature.h"
@@ -85,7 +86,11 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   weights.remove_unused();
   index_initializers(typed.model);
   fit_batched_weights(typed.model, names);
-  if (plan.target == Target::OnnxRuntime) hold_weights_in_bodies(typed.model, names);
+  NBitsProducts nbits;
+  if (plan.target == Target::OnnxRuntime) {
+    hold_weights_in_bodies(typed.model, names);
+    nbits = write_nbits_products(typed.model, names);
+  }
   const std::size_t shared = share_transposes(typed.model, names);
   if (plan.target == Target::TensorRt) {
     typed.spelled_limits = spell_out_limits(typed.model, names);
@@ -93,8 +98,10 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   }
   sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
-  typed.quantize_pairs = context.counts.quantize_pairs;
-  typed.quantized_weights = context.counts.stored_weights;
+  // A MatMulNBits holds its weight without a pair.
+  const auto held = static_cast<std::int64_t>(nbits.dequantizers);
+  typed.quantize_pairs = context.counts.quantize_pairs - held;
+  typed.quantized_weights = context.counts.stored_weights - held;
   typed.quantized_biases = context.counts.stored_biases;
   typed.weight_bytes = initializer_bytes(typed.model);
   typed.float_weights = large_float_weights(typed.model, typed.weight_bytes);
@@ -107,6 +114,8 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   if (shared > 0) {
     typed.notes.push_back({"transposed-weights-shared", {{"count", shared}}});
   }
+  if (nbits.written > 0) typed.notes.push_back({"weights-in-nbits", {{"count", nbits.written}}});
+  if (nbits.left > 0) typed.notes.push_back({"weights-expand", {{"count", nbits.left}}});
   if (context.counts.shields > 0) {
     typed.notes.push_back({"float-layers-shielded", {{"count", context.counts.shields}}});
   }

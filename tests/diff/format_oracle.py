@@ -67,9 +67,22 @@ class TRT_MXFP8DequantizeLinear(OpRun):
         return (codes.astype(np.float32) * np.repeat(scales.astype(np.float32), block_size, axis),)
 
 
+class MatMulNBits(OpRun):
+    """ONNX Runtime's, of 4 bits: rows of outputs, blocks of inputs, two codes in a byte, the low half first."""
+    op_domain = "com.microsoft"
+
+    def _run(self, x, codes, scales, zeros=None, order=None, bias=None, K=None, N=None, bits=None, block_size=None):
+        assert bits == 4 and order is None and codes.shape == (N, K // block_size, block_size // 2)
+        halves = lambda packed: np.stack([packed & 15, packed >> 4], -1).reshape(N, -1).astype(np.float32)  # noqa: E731
+        zero = 8 if zeros is None else halves(zeros)[:, :K // block_size, None]
+        weight = ((blocks_of(halves(codes), block_size) - zero) * scales[..., None]).reshape(N, K)
+        return (x @ weight.T + (0 if bias is None else bias),)
+
+
 def reference(path):
     """A file as ONNX's reference runs it."""
-    return ReferenceEvaluator(str(path), new_ops=[TRT_FP4DynamicQuantize, TRT_MXFP8DynamicQuantize, TRT_MXFP8DequantizeLinear])
+    return ReferenceEvaluator(str(path), new_ops=[TRT_FP4DynamicQuantize, TRT_MXFP8DynamicQuantize, TRT_MXFP8DequantizeLinear,
+                                                  MatMulNBits])
 
 
 def evaluate(path, feed):

@@ -107,7 +107,8 @@ def test_verify_measures_what_the_file_computes(folder, form):
 def test_int4_weights_lie_under_16_bit_activations(folder):
     path = quantized(folder, "int16", "--weight-bits", "4", "--block-size", "32")
     stored = constants(path)
-    assert stored["w1_quantized"].dtype == ml_dtypes.int4 and stored["w1_scale"].shape == (2, 96)
+    # In MatMulNBits, because ONNX Runtime fuses no product of quantized data with such a weight.
+    assert stored["w1_quantized"].shape == (96, 2, 16) and stored["w1_scale"].shape == (96, 2)
     assert stored["x_zero_point"].dtype == np.uint16
     pairs = [(evaluate(path, {"x": x}), session(path).run(None, {"x": x})[0]) for x in samples(folder)]
     assert sqnr_db(pairs) > 110
@@ -119,11 +120,12 @@ def test_uint4_weights_have_the_smallest_range_of_each_block(folder):
     low, high = np.minimum(parts.min(-1), 0), np.maximum(parts.max(-1), 0)
     step = ((high.astype(np.float64) - low) / 15).astype(np.float32)
     scale = np.where(step >= np.finfo(np.float32).tiny, step, np.float32(1 / 15)).astype(np.float32)
-    np.testing.assert_array_equal(stored["w2_scale"], scale)
+    # A Gemm's transposed weight is stored as ONNX Runtime fuses it.
+    np.testing.assert_array_equal(stored["w2_scale"].T, scale)
     zero = np.clip(np.rint(-low / scale), 0, 15)
-    np.testing.assert_array_equal(stored["w2_zero_point"].astype(np.float32), zero)
+    np.testing.assert_array_equal(stored["w2_zero_point"].T.astype(np.float32), zero)
     codes = np.clip(np.rint(parts / scale[..., None]) + zero[..., None], 0, 15).reshape(real.shape)
-    np.testing.assert_array_equal(stored["w2_quantized"].astype(np.float32), codes)
+    np.testing.assert_array_equal(stored["w2_quantized"].T.astype(np.float32), codes)
 
 
 def test_dynamic_files_run_on_integers(folder):

@@ -57,12 +57,14 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
     }
     for (const onnx::TensorProto& tensor : graph.initializer()) stored.insert(tensor.name());
   });
+  std::set<std::string> stored_in_node;            // nodes that hold a weight in codes
   std::map<std::string, std::string> still_float;  // node -> operator, reading dequantized data
   for_each_graph(optimized.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       if (QdqGraph::quantizes(node)) ++report.quantizers_left;
       if (QdqGraph::dequantizes(node)) ++report.dequantizers_left;
       if (has(node, Trait::ComputesOnCodes | Trait::StoresCodes)) ++report.integer_kernels;
+      if (has(node, Trait::StoresCodes)) stored_in_node.insert(node.name());
       if (QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) continue;
       for (const std::string& input : node.input()) {
         const auto made = made_by.find(input);
@@ -72,6 +74,10 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
       }
     }
   });
+  const auto decides = [&](const PlacementFinding& finding) {
+    if (finding.rule == kExpandedWeight) return !stored_in_node.contains(finding.node);
+    return finding.rule == "one-input-in-float" || finding.rule == kRefusedToRun;
+  };
   std::map<std::string, std::string> op_types;
   for (const QdqGraph& graph : graphs) {
     for (const onnx::NodeProto& node : graph.graph().node()) op_types[node.name()] = node.op_type();
@@ -79,7 +85,7 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
   std::erase_if(report.findings, [&](const PlacementFinding& finding) {
     const std::string& op_type = op_types[finding.node];
     return !op_type.ends_with("QuantizeLinear") && op_type != "DequantizeLinear" &&
-           !still_float.contains(finding.node) && finding.rule != "one-input-in-float" && finding.rule != kRefusedToRun;
+           !still_float.contains(finding.node) && !decides(finding);
   });
   std::set<std::string> found;
   for (const PlacementFinding& finding : report.findings) found.insert(finding.node);

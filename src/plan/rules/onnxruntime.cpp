@@ -14,6 +14,7 @@
 #include "model/operator_traits.h"
 #include "plan/batched_weights.h"
 #include "plan/integer_bias.h"
+#include "plan/nbits_products.h"
 #include "plan/rules/rules.h"
 #include "plan/target.h"
 #include "vernier/format.h"
@@ -181,6 +182,16 @@ void batched_weight_refused(const QdqGraph& graph, const Node& node, Findings& f
        "use one scale for the weight; or scales along its last axis, no zero points, and no QuantizeLinear after it"});
 }
 
+void expanded_weight(const QdqGraph& graph, const Node& node, Findings& findings) {
+  const std::string why = why_weight_expands(graph, node);
+  if (why.empty()) return;
+  findings.push_back({{},
+                      {},
+                      "its 4-bit weight is dequantized in every run, because " + why,
+                      "store the weight in a MatMulNBits (com.microsoft), as ‹vernier quantize› does if it can, or "
+                      "leave the layer in float"});
+}
+
 constexpr std::array kOnnxRuntimeRules = {
     PlacementRule{"no-quantizer-behind", without_quantizer_behind},
     PlacementRule{"one-input-in-float", one_input_in_float_for_onnxruntime},
@@ -190,6 +201,7 @@ constexpr std::array kOnnxRuntimeRules = {
     PlacementRule{"activation-along-axis", along_an_axis},
     PlacementRule{"moved-to-another-grid", moved_to_another_grid},
     PlacementRule{"no-kernel-on-codes", no_kernel},
+    PlacementRule{kExpandedWeight, expanded_weight},
     PlacementRule{kRefusedToRun, batched_weight_refused},
 };
 

@@ -19,6 +19,8 @@ namespace vernier {
 
 /// Of places that ONNX Runtime makes a kernel of, and then refuses to run.
 inline constexpr std::string_view kRefusedToRun = "refused-to-run";
+/// Of weights that ONNX Runtime dequantizes in every run.
+inline constexpr std::string_view kExpandedWeight = "weight-expanded";
 
 struct PlacementRule {
   std::string_view name;

@@ -436,6 +436,12 @@ constexpr NoteTemplate kNotes[] = {
     {"weights-equalized",
      "{count:#weight} {count:?holds|hold} the values of the float model times a factor for each channel, as after "
      "equalization"},
+    {"weights-expand",
+     "ONNX Runtime dequantizes the 4-bit weight of {count:#product} in every run, because its MatMulNBits cannot "
+     "compute {count:?it|them}; ‹vernier check placement› lists the reasons"},
+    {"weights-in-nbits",
+     "{count:#product} written as MatMulNBits of ONNX Runtime (com.microsoft), because its optimizer would not fuse "
+     "{count:?it|them} with the 4-bit weight"},
     {"without-repairs-kept", "without the repairs {layers:#layer} would be kept"},
     {"without-repairs-missed", "without the repairs the requirement is missed"},
     {"without-repairs-unknown", "Vernier did not measure how many layers it would keep without repairs"},
