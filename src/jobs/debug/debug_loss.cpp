@@ -190,7 +190,7 @@ LayerMatches match_everything(const Subject& subject, const Model& simulated) {
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
                        std::vector<FoundDefect>& stored, DebugLossReport& report) {
   constexpr double kAgreesDb = 30;
-  constexpr double kNoBetter = 0.99;  // of the outputs' noise
+  constexpr double kNoCause = 0.5;  // of the outputs' noise is left: the rounding of such a pair makes some of it
   const SimulatedFile& simulated = file.simulated;
   OutputNoise noise(whole, simulated.model);
   const Subject& subject = noise.subject();
@@ -271,7 +271,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
       const bool is_here =
           layer.node == (quantized[i].quantizer.empty() ? quantized[i].dequantizer : quantized[i].quantizer);
       if (is_here && cuts_off_mask(quantized[i], grids[i], values)) {
-        return noise.left_in(without_cut_masks(simulated, values, i)) >= kNoBetter;
+        return noise.left_in(without_cut_masks(simulated, values, i)) >= kNoCause;
       }
     }
     return false;
