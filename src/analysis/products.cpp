@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/axis_moves.h"
+#include "model/onnx_runtime_operators.h"
 #include "model/operator_traits.h"
 #include "plan/round_node.h"
 
@@ -35,7 +36,7 @@ class ProductsOf {
 
  private:
   std::optional<Product> product_of(const onnx::NodeProto& node) const {
-    const bool gemm = is_onnx(node, "Gemm"), convolves = is_onnx(node, "Conv") || node.op_type() == "FusedConv";
+    const bool gemm = is_onnx(node, "Gemm"), convolves = is_onnx(node, "Conv") || is_onnx_runtime(node, "FusedConv");
     if ((!gemm && !convolves && !is_onnx(node, "MatMul")) || node.input_size() < 2) return std::nullopt;
     auto weight = moved_constant(model_, made_, node.input(1), types_);
     if (!weight || (convolves ? weight->shape.size() < 3 : weight->shape.size() != 2)) return std::nullopt;

@@ -1,12 +1,16 @@
 #include "jobs/debug/expansions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <string_view>
 
 #include "model/graph_edit.h"
+#include "model/onnx_runtime_operators.h"
 #include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
@@ -55,13 +59,55 @@ bool may_be_written_with(const onnx::NodeProto& node, const onnx::NodeProto& oth
   return row != kExpansions.end() && std::ranges::find(row->others, other.op_type()) != row->others.end();
 }
 
-/// ONNX Runtime's FusedConv holds one activation: the nearest one of the others.
+/// The activation that a FusedConv of ONNX Runtime holds. Null: none.
+const onnx::AttributeProto* activation_in(const onnx::NodeProto& node) {
+  return is_onnx_runtime(node, "FusedConv") ? find_attribute(node, "activation") : nullptr;
+}
+
+/// The parameters of an activation, which a FusedConv lists in this order. Others take none, or read tensors.
+struct ActivationParameter {
+  std::string_view op_type, name;
+  float otherwise;
+};
+constexpr std::array kActivationParameters{ActivationParameter{"LeakyRelu", "alpha", 0.01F},
+                                           ActivationParameter{"HardSigmoid", "alpha", 0.2F},
+                                           ActivationParameter{"HardSigmoid", "beta", 0.5F}};
+
+/// "alpha 0.01, in the float model 0.3"; empty: the activation of the FusedConv is that of the other node.
+std::string other_parameter(const onnx::NodeProto& fused, const onnx::NodeProto& other, bool fused_is_low) {
+  constexpr float kSame = 1e-5F;
+  const onnx::AttributeProto* held = find_attribute(fused, "activation_params");
+  int index = 0;
+  for (const ActivationParameter& row : kActivationParameters) {
+    if (row.op_type != other.op_type()) continue;
+    const float wanted = attribute_float(other, std::string(row.name).c_str(), row.otherwise);
+    const bool there = held != nullptr && index < held->floats_size();
+    const float inside = there ? held->floats(index) : row.otherwise;
+    ++index;
+    if (std::abs(inside - wanted) <= kSame * std::max(std::abs(inside), std::abs(wanted))) continue;
+    const auto [is, was] = fused_is_low ? std::pair(inside, wanted) : std::pair(wanted, inside);
+    return fmt::format("{} {:g}, in the float model {:g}", row.name, is, was);
+  }
+  return {};
+}
+
+/// Which of `others` the activation in a FusedConv is: one with its parameters, else the first.
+auto twin_of_activation(const onnx::NodeProto& fused, const std::vector<const onnx::NodeProto*>& others) {
+  const std::string& inside = activation_in(fused)->s();
+  const auto same = std::ranges::find_if(others, [&](const onnx::NodeProto* other) {
+    return is_onnx(*other, inside) && other_parameter(fused, *other, true).empty();
+  });
+  return same != others.end()
+             ? same
+             : std::ranges::find_if(others, [&](const auto* other) { return is_onnx(*other, inside); });
+}
+
+/// ONNX Runtime's FusedConv holds one activation: one of the others.
 void drop_fused_activations(std::vector<const onnx::NodeProto*>& nodes, std::vector<const onnx::NodeProto*>& others) {
   std::erase_if(nodes, [&](const onnx::NodeProto* node) {
-    const onnx::AttributeProto* inside = node->op_type() == "FusedConv" ? find_attribute(*node, "activation") : nullptr;
-    if (inside == nullptr) return false;
-    const auto other = std::ranges::find(others, inside->s(), &onnx::NodeProto::op_type);
-    if (other == others.end()) return false;
+    if (activation_in(*node) == nullptr) return false;
+    const auto other = twin_of_activation(*node, others);
+    if (other == others.end() || !other_parameter(*node, **other, true).empty()) return false;
     others.erase(other);
     return true;
   });
@@ -84,6 +130,21 @@ std::pair<std::vector<const onnx::NodeProto*>, std::vector<const onnx::NodeProto
   std::ranges::copy_if(lost, std::back_inserter(of_ref), none_of(added));
   std::ranges::copy_if(added, std::back_inserter(of_low), none_of(lost));
   return {of_ref, of_low};
+}
+
+std::optional<OtherActivation> other_activation(const std::vector<const onnx::NodeProto*>& lost,
+                                                const std::vector<const onnx::NodeProto*>& added) {
+  const auto look = [](const auto& fused, const auto& others, bool fused_is_low) -> std::optional<OtherActivation> {
+    for (const onnx::NodeProto* node : fused) {
+      const auto other = activation_in(*node) == nullptr ? others.end() : twin_of_activation(*node, others);
+      if (other == others.end()) continue;
+      std::string text = other_parameter(*node, **other, fused_is_low);
+      if (!text.empty()) return OtherActivation{fused_is_low ? node : *other, std::move(text)};
+    }
+    return std::nullopt;
+  };
+  if (auto found = look(added, lost, true)) return found;
+  return look(lost, added, false);
 }
 
 bool is_norm(const onnx::NodeProto& node) {

@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,15 @@ namespace vernier {
 /// that one of them writes with others of the other: HardSwish, and HardSigmoid with a Mul.
 std::pair<std::vector<const onnx::NodeProto*>, std::vector<const onnx::NodeProto*>> without_expansions(
     std::vector<const onnx::NodeProto*> lost, std::vector<const onnx::NodeProto*> added);
+
+/// Of the same nodes: an activation that one of them holds in a FusedConv, with another parameter than the other's. The
+/// node of the file, and what differs there in words.
+struct OtherActivation {
+  const onnx::NodeProto* node = nullptr;
+  std::string text;
+};
+std::optional<OtherActivation> other_activation(const std::vector<const onnx::NodeProto*>& lost,
+                                                const std::vector<const onnx::NodeProto*>& added);
 
 /// Normalizes over a layer, instance or group, with an epsilon; BatchNormalization is folded by exporters.
 bool is_norm(const onnx::NodeProto& node);

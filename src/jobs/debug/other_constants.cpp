@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "jobs/debug/expansions.h"
+#include "model/onnx_runtime_operators.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
 #include "numerics/round.h"
@@ -54,10 +55,10 @@ struct Bias {
 std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
   for (const onnx::NodeProto* node : nodes) {
     if (node->op_type() == "BatchNormalization") return Bias{node, {}};
-    const bool adds = has(*node, Trait::Weighted) || is_norm(*node) || node->op_type() == "FusedConv";
+    const bool adds = has(*node, Trait::Weighted) || is_norm(*node) || is_onnx_runtime(*node, "FusedConv");
     if (adds && node->input_size() > 2 && is_initializer(model, node->input(2))) return Bias{node, node->input(2)};
-    const int fused = node->op_type() == "SkipLayerNormalization" ? 4 : 1;
-    const bool adds_inside = fused == 4 || node->op_type() == "BiasGelu" || node->op_type() == "FastGelu";
+    const int fused = is_onnx_runtime(*node, "SkipLayerNormalization") ? 4 : 1;
+    const bool adds_inside = fused == 4 || is_onnx_runtime(*node, "BiasGelu") || is_onnx_runtime(*node, "FastGelu");
     if (adds_inside && node->input_size() > fused && is_initializer(model, node->input(fused))) {
       return Bias{node, node->input(fused)};
     }
