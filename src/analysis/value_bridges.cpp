@@ -6,8 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "analysis/crossed_matches.h"
@@ -20,6 +18,12 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t kMostBehind = 16;  // tensors of the file that are looked at behind a guess
+
+/// Weights of two products, about as alike as those of which `likeness` tells: copies of one another.
+bool about_as_alike(double likeness, double other) {
+  constexpr double kTimes = 4, kLeast = 0.01;
+  return 1 - other <= kTimes * (1 - likeness) + kLeast;
+}
 
 /// `tensor`, and what it was before nodes that only moved its values.
 std::vector<std::string> before_moves(const std::function<const onnx::NodeProto*(const std::string&)>& maker,
@@ -53,23 +57,29 @@ void ValueMatches::find_like_products() {
   };
   std::vector<WeightSketch> of_refs;
   for (const Product& ref : refs) of_refs.push_back(sketch(subject_.model, ref));
-  std::vector<std::tuple<double, const onnx::NodeProto*, const onnx::NodeProto*>> alike;
+  struct Alike {
+    double likeness;
+    const onnx::NodeProto *ref, *low;
+  };
+  std::vector<Alike> alike;
   for (const Product& low : lows) {
     const WeightSketch of_low = sketch(graph_.model(), low);
     for (std::size_t i = 0; i < refs.size(); ++i) {
       if (refs[i].rows != low.rows || refs[i].columns != low.columns || refs[i].group != low.group) continue;
       const double likeness = of_low.likeness(of_refs[i]);
-      if (likeness >= kSurelyAlikeWeights) alike.emplace_back(likeness, refs[i].node, low.node);
+      if (likeness >= kSurelyAlikeWeights) alike.push_back({likeness, refs[i].node, low.node});
     }
   }
-  std::ranges::stable_sort(alike, [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
-  std::set<const onnx::NodeProto*> done;
+  // Layers may share a weight: then it does not tell which of them a product is.
+  const auto is_unique = [&](const Alike& one) {
+    return std::ranges::none_of(alike, [&](const Alike& other) {
+      const bool rivals = (one.ref == other.ref) != (one.low == other.low);
+      return rivals && about_as_alike(one.likeness, other.likeness);
+    });
+  };
   like_products_.emplace();
-  for (const auto& [likeness, ref, low] : alike) {
-    if (done.contains(ref) || done.contains(low)) continue;
-    done.insert(ref);
-    done.insert(low);
-    like_products_->emplace_back(ref, low);
+  for (const Alike& one : alike) {
+    if (is_unique(one)) like_products_->emplace_back(one.ref, one.low);
   }
 }
 
@@ -160,8 +170,9 @@ std::vector<std::string> ValueMatches::behind(const std::string& tensor, const K
 
 /// Tensors of the float model, unmatched, that depend on one in `sources`, then those whose nodes read what is matched:
 /// a node of the file may read another tensor. The nearest first.
-std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& sources, const Known& known) const {
-  constexpr std::size_t kMost = 16, kMostElsewhere = 24;
+std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& sources, const Known& known,
+                                                   std::size_t most) const {
+  constexpr std::size_t kElsewhere = 8;
   std::vector<std::string> found, open(sources.begin(), sources.end());
   std::set<std::string> seen = sources;
   const auto take = [&](const std::string& output) {
@@ -169,7 +180,7 @@ std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& 
     open.push_back(output);
     if (layers_.contains(output) && refs_.contains(output)) found.push_back(output);
   };
-  for (std::size_t next = 0; next < open.size() && found.size() < kMost; ++next) {
+  for (std::size_t next = 0; next < open.size() && found.size() < most; ++next) {
     const auto readers = ref_readers_.find(open[next]);
     if (readers != ref_readers_.end()) std::ranges::for_each(readers->second, take);
   }
@@ -177,7 +188,7 @@ std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& 
     return input.empty() || known.refs.contains(input) || !ref_made_.contains(input);
   };
   for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
-    if (found.size() >= kMostElsewhere) break;
+    if (found.size() >= most + kElsewhere) break;
     if (std::ranges::all_of(node.input(), is_known)) std::ranges::for_each(node.output(), take);
   }
   return found;
@@ -187,12 +198,12 @@ std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& 
 std::vector<ValueMatches::Guess> ValueMatches::guesses_behind(const onnx::NodeProto& node,
                                                               const std::set<std::string>& sources,
                                                               const Known& known) const {
-  constexpr std::size_t kMostLows = 12, kMostGuesses = 48;
+  constexpr std::size_t kMostLows = 12, kMostRefs = 16, kMostGuesses = 48;
   const std::string first = graph_.rounded_name(node.output(0));
   std::vector<std::string> lows = behind(first, known, kMostLows);
   lows.insert(lows.begin(), first);
   std::erase_if(lows, [&](const std::string& low) { return known.lows.contains(low); });
-  const std::vector<std::string> refs = open_behind(sources, known);
+  const std::vector<std::string> refs = open_behind(sources, known, kMostRefs);
   std::vector<Guess> guesses;
   for (std::size_t i = 0; i < refs.size(); ++i) {
     for (std::size_t k = 0; k < lows.size(); ++k) {
@@ -241,12 +252,13 @@ ValueMatches::Zone ValueMatches::zone_of(const std::vector<Guess>& guesses, cons
   return zone;
 }
 
-/// How many tensors behind the guess agree with the float model once it is made, those that only move or cut off values
-/// left out: they agree with anything. Matched ones count double.
-int ValueMatches::agreeing_with(const Guess& guess, const Zone& zone, const Known& known) {
-  constexpr double kBetterDb = 6;
+/// How many tensors behind the guess agree with the float model once it is made, and how well, those that only move or
+/// cut off values left out: they agree with anything. Matched ones count double.
+ValueMatches::Support ValueMatches::agreeing_with(const Guess& guess, const Zone& zone, const Known& known) {
+  constexpr double kBetterDb = 6, kSurelyDb = 60;
+  constexpr std::size_t kMostOpen = 4 * kMostBehind;  // the float model may write each layer with more nodes
   const std::vector<std::string>& tensors = zone.behind.at(guess.low);
-  if (tensors.empty()) return 0;
+  if (tensors.empty()) return {};
   std::map<std::string, Dtype> inputs, outputs;
   for (const std::string& tensor : tensors) outputs[tensor] = Dtype::Float32;
   for (const InputInfo& input : model_inputs(zone.model)) inputs[input.name] = input.dtype;
@@ -259,40 +271,55 @@ int ValueMatches::agreeing_with(const Guess& guess, const Zone& zone, const Know
   set_initializer(model, *model.proto.mutable_graph(), guess.low, refs_.at(guess.ref));
   model = slice(model, 0, model.proto.graph().node_size(), inputs, outputs);
   ++tries_;
-  int count = 0;
+  Support support;
+  const auto count = [&](int times, double db) {
+    support.db = (support.tensors * support.db + times * std::min(db, kSurelyDb)) / (support.tensors + times);
+    support.tensors += times;
+  };
   std::set<std::string> open;
-  for (const std::string& ref : open_behind({guess.ref}, known)) open.insert(ref);
+  for (const std::string& ref : open_behind({guess.ref}, known, kMostOpen)) open.insert(ref);
   for (const auto& [tensor, value] : values_in(model, tensors)) {
     if (const auto matched = zone.matched.find(tensor); matched != zone.matched.end()) {
       const double now = agreement_db(refs_.at(matched->second), value);
-      if (now >= kAgreesDb && now >= zone.before.at(tensor) + kBetterDb) count += 2;
+      if (now >= kAgreesDb && now >= zone.before.at(tensor) + kBetterDb) count(2, now);
       continue;
     }
     const onnx::NodeProto* made = graph_.maker(graph_.base_of(tensor));
     if (made == nullptr || has(*made, kFollows | Trait::Clips)) continue;
-    const auto agrees = [&, &now = value](const std::string& ref) {
-      return agreement_db(refs_.at(ref), now) >= kAgreesDb;
-    };
-    const auto found = std::ranges::find_if(open, agrees);
-    if (found == open.end()) continue;
-    open.erase(found);
-    ++count;
+    auto best = open.end();
+    double most = kAgreesDb;
+    for (auto ref = open.begin(); ref != open.end() && most < kSurelyDb; ++ref) {
+      const double db = agreement_db(refs_.at(*ref), value);
+      if (db < most) continue;
+      most = db;
+      best = ref;
+    }
+    if (best == open.end()) continue;
+    open.erase(best);
+    count(1, most);
   }
-  return count;
+  return support;
 }
 
 bool ValueMatches::add_bridges(LayerMatches& matches) {
   constexpr int kMostTries = 256, kEnough = 6, kMostInVain = 4;
+  constexpr double kClearlyDb = 3;
   bool any = false;
   int in_vain = 0;
+  Known known(matches);
+  std::map<std::string, std::string> twins;  // what the file computes -> tensor of the float model
+  for (const onnx::ValueInfoProto& input : subject_.model.proto.graph().input()) twins[input.name()] = input.name();
+  for (const Match& match : matches.pairs) twins[graph_.base_of(match.low)] = match.ref;
+  std::set<std::string> fresh;  // behind a new bridge: what agrees there is looked for first
+  const auto is_fresh = [&](const std::string& input) { return fresh.contains(graph_.base_of(input)); };
   for (const onnx::NodeProto& node : graph_.model().proto.graph().node()) {
     if (tries_ >= kMostTries || in_vain >= kMostInVain) break;
+    if (std::ranges::any_of(node.input(), is_fresh)) {
+      for (const std::string& output : node.output()) fresh.insert(graph_.base_of(output));
+      continue;
+    }
     if (node.output_size() == 0 || is_transparent(node) || tried_.contains(&node)) continue;
-    const Known known(matches);
     if (known.lows.contains(graph_.rounded_name(node.output(0)))) continue;
-    std::map<std::string, std::string> twins;  // what the file computes -> tensor of the float model
-    for (const onnx::ValueInfoProto& input : subject_.model.proto.graph().input()) twins[input.name()] = input.name();
-    for (const Match& match : matches.pairs) twins[graph_.base_of(match.low)] = match.ref;
     std::set<std::string> sources;
     const auto is_known = [&](const std::string& input) {
       const auto twin = twins.find(graph_.base_of(input));
@@ -305,17 +332,25 @@ bool ValueMatches::add_bridges(LayerMatches& matches) {
     if (guesses.empty()) continue;
     const Zone zone = zone_of(guesses, matches, known);
     const Guess* best = nullptr;
-    int most = 0;
+    Support most;
     for (const Guess& guess : guesses) {
-      if (most >= kEnough || tries_ >= kMostTries) break;
-      const int count = agreeing_with(guess, zone, known);
-      if (count <= most) continue;
-      most = count;
+      if (tries_ >= kMostTries) break;
+      // Those of the same tensor may fit better yet: a sum and what it adds to differ by little.
+      const bool rivals = best != nullptr && (guess.ref == best->ref || guess.low == best->low);
+      if (most.tensors >= kEnough && !rivals) continue;
+      Support support = agreeing_with(guess, zone, known);
+      support.tensors = std::min(support.tensors, kEnough);
+      if (support.tensors == 0 || support.tensors < most.tensors) continue;
+      if (support.tensors == most.tensors && support.db <= most.db + kClearlyDb) continue;
+      most = support;
       best = &guess;
     }
     in_vain = best == nullptr ? in_vain + 1 : 0;
     if (best == nullptr) continue;
     add(matches, best->ref, best->low);
+    known.refs.insert(best->ref);
+    known.lows.insert(best->low);
+    fresh.insert(graph_.base_of(best->low));
     any = true;
   }
   if (any) add_alike(matches);

@@ -227,7 +227,7 @@ void ValueMatches::add_outputs(LayerMatches& matches) const {
 }
 
 LayerMatches ValueMatches::matches(bool moves) {
-  constexpr int kMostRuns = 12;
+  constexpr int kMostRuns = 24;
   LayerMatches found;
   of_float_model();
   for (const Layer& layer : subject_.layers) {

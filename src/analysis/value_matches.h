@@ -40,8 +40,8 @@ class ValueMatches {
   /// matching goes on where the file has a product with a like weight, and where a tensor of the file, given the values
   /// of one of the float model, makes what is behind it agree. What is left is matched by structure. Outputs stand for
   /// those of their names. Layers as in match_layers().
-  /// Cost: runs of one sample, each in a session of its own: 32 of the whole file or little more, and 256 of some nodes
-  /// behind a layer that computes something else.
+  /// Cost: runs of one sample, each in a session of its own: 32 of the whole file or little more, and behind layers
+  /// that compute something else 256 of some nodes, and of each node that is looked behind one more, of the same nodes.
   LayerMatches matches(bool moves);
 
   /// The SQNR of each pair in dB, cut to 0 to 40; 0 as well where the shapes differ. After matches().
@@ -59,6 +59,11 @@ class ValueMatches {
   struct Guess {
     std::string ref, low;
     std::size_t distance = 0;  // from what is matched in front of both
+  };
+  /// Of a guess: what agrees behind it.
+  struct Support {
+    int tensors = 0;
+    double db = 0;  // on average
   };
   struct Zone;
 
@@ -78,11 +83,12 @@ class ValueMatches {
 
   /// Behind what is matched, the tensor of the file whose values, taken from the float model, make those behind agree.
   bool add_bridges(LayerMatches& matches);
-  std::vector<std::string> open_behind(const std::set<std::string>& sources, const Known& known) const;
+  std::vector<std::string> open_behind(const std::set<std::string>& sources, const Known& known,
+                                       std::size_t most) const;
   std::vector<Guess> guesses_behind(const onnx::NodeProto& node, const std::set<std::string>& sources,
                                     const Known& known) const;
   Zone zone_of(const std::vector<Guess>& guesses, const LayerMatches& matches, const Known& known);
-  int agreeing_with(const Guess& guess, const Zone& zone, const Known& known);
+  Support agreeing_with(const Guess& guess, const Zone& zone, const Known& known);
   /// Tensors of the file behind `tensor`, as far as the first ones that are matched; the nearest first.
   std::vector<std::string> behind(const std::string& tensor, const Known& known, std::size_t most) const;
 
@@ -97,7 +103,7 @@ class ValueMatches {
   std::map<std::string, std::vector<std::string>> ref_readers_;             // what is made of a tensor
   Makers ref_made_;
   std::optional<std::vector<std::pair<const onnx::NodeProto*, const onnx::NodeProto*>>> like_products_;
-  std::set<const onnx::NodeProto*> tried_;  // nodes of the file behind which no bridge was found
+  std::set<const onnx::NodeProto*> tried_;  // nodes of the file behind which a bridge was looked for
   int tries_ = 0;
 };
 

@@ -225,3 +225,87 @@ def test_a_pair_that_was_calibrated_behind_a_fault_is_judged_by_right_values(upp
     defects = json.loads(done.stdout)["defects"]
     assert [defect["node"] for defect in defects if defect["kind"] == "other-operator"] == (["triangle"] if upper == 0 else []), defects
     assert all("too narrow" in defect["text"] for defect in defects if defect["kind"] in ("lost-layer", "lost-pair")), defects
+
+
+class Shared(Tokens):
+    """Layers that share one weight. `at`: the layer that has another one in the file, or no norm."""
+
+    def __init__(self, form, fault, at, first):
+        super().__init__(form, fault, first)
+        self.at = at
+
+    def wrong(self, fault):
+        return self.fault == fault and self.layer == self.at
+
+    def network(self):
+        source, weight, bias = "x", values(WIDTH, WIDTH, seed=80, size=0.4), values(WIDTH, seed=81)
+        for self.layer in range(LAYERS):
+            own = values(WIDTH, WIDTH, seed=82, size=0.4) if self.wrong("weight") else weight
+            self.fault, fault = None, self.fault
+            source = self.made("Add", [source, self.made("Tanh", [self.linear(source, own, bias)])])
+            self.fault = fault
+            if not self.wrong("norm"):
+                source = self.norm(source, 1 + values(WIDTH, seed=83), values(WIDTH, seed=84))
+        self.layer = LAYERS
+        return self.model_of(self.made("MatMul", [source, self.value(values(WIDTH, 5, seed=85))]), [1, 4, WIDTH], [1, 4, 5])
+
+
+@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("forms", [("gemm", "pieces"), ("pieces", "gemm")], ids="-".join)
+def test_a_layer_that_does_not_share_its_weight_is_the_only_one_named(forms, at, tmp_path):
+    samples = {"x": np.random.default_rng(3).standard_normal((SAMPLES, 1, 4, WIDTH)).astype(np.float32)}
+    files.write(tmp_path, Shared(forms[0], None, at, 10).network(), samples, "float.onnx")
+    names, report = found(tmp_path, Shared(forms[1], "weight", at, 13).network())
+    assert names and all(f"layer{at}." in node for _, node in names), report["defects"]
+
+
+class Towers(Tokens):
+    """Two towers with the same weights, written in this order."""
+
+    def __init__(self, form, order, operator, first):
+        super().__init__(form, None, first)
+        self.order, self.operator = order, operator
+
+    def network(self):
+        last = {}
+        for self.layer in self.order:
+            last[self.layer] = self.made(self.operator, [f"x{self.layer}"])
+            for seed in (90, 92):
+                made = self.linear(last[self.layer], values(WIDTH, WIDTH, seed=seed, size=0.4), values(WIDTH, seed=seed + 1))
+                last[self.layer] = self.made("Tanh", [made])
+        self.layer = 2
+        self.made("Sub", [last[0], last[1]])
+        model = self.model_of(str(self.count), [1, 4, WIDTH], [1, 4, WIDTH])
+        del model.graph.input[:]
+        model.graph.input.extend(helper.make_tensor_value_info(f"x{i}", FLOAT, [1, 4, WIDTH]) for i in range(2))
+        return model
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_towers_that_share_weights_are_not_mixed_up(order, tmp_path):
+    samples = {f"x{i}": np.random.default_rng(3 + i).standard_normal((SAMPLES, 1, 4, WIDTH)).astype(np.float32) for i in range(2)}
+    files.write(tmp_path, Towers("pieces", (0, 1), "Tanh", 10).network(), samples, "float.onnx")
+    names, report = found(tmp_path, Towers("gemm", order, "Cos", 13).network())
+    assert len(names) == 2 and all("has Cos" in defect["text"] for defect in report["defects"]), report["defects"]
+
+
+@pytest.mark.parametrize("held, said", [(0.3, None), (0.01, "alpha 0.01, in the float model 0.3")])
+def test_an_activation_in_a_convolution_with_another_parameter_is_named(held, said, tmp_path):
+    def model(fused):
+        b = files.Quantizer(5, 17)
+        inputs = ["x", b.constant("w", values(CHANNELS, CHANNELS, 3, 3, seed=1)), b.constant("b", values(CHANNELS, seed=2))]
+        if fused:
+            b.add("FusedConv", inputs, "active", domain="com.microsoft", pads=[1] * 4, kernel_shape=[3, 3], activation="LeakyRelu", activation_params=[held])
+        else:
+            b.add("LeakyRelu", [b.add("Conv", inputs, "first", pads=[1] * 4)], "active", alpha=0.3)
+        b.add("Conv", ["active", b.constant("v", values(CHANNELS, CHANNELS, 3, 3, seed=3))], "y", pads=[1] * 4)
+        ends = ([helper.make_tensor_value_info(name, FLOAT, [1, CHANNELS, 8, 8])] for name in ("x", "y"))
+        imports = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        made = helper.make_model(helper.make_graph(b.nodes, "g", *ends, b.initializers), opset_imports=imports)
+        made.ir_version = 9
+        return made
+    samples = {"x": np.random.default_rng(3).standard_normal((SAMPLES, 1, CHANNELS, 8, 8)).astype(np.float32)}
+    files.write(tmp_path, model(False), samples, "float.onnx")
+    names, report = found(tmp_path, model(True), code=int(said is not None))
+    assert len(names) == int(said is not None), report["defects"]
+    assert said is None or ("'active'" in report["defects"][0]["text"] and said in report["defects"][0]["text"]), report["defects"]
