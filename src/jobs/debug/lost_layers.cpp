@@ -15,10 +15,12 @@
 #include "base/text.h"
 #include "jobs/debug/other_constants.h"
 #include "jobs/debug/pair_reasons.h"
+#include "jobs/verify/output_noise.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
+#include "plan/round_node.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -31,7 +33,6 @@ constexpr double kExplainsWithinDb = 4;
 /// A channel that uses fewer levels on each side of zero has lost its values, and so many of such channels the layer.
 constexpr double kFewLevels = 8;
 constexpr double kManyStarved = 0.1;
-constexpr double kLostOutputDb = 20;
 
 /// The pairs that take part in a layer's local error.
 class Feeding {
@@ -66,6 +67,14 @@ class Feeding {
       open.insert(open.end(), maker->second->input().begin(), maker->second->input().end());
     }
     return found;
+  }
+
+  /// Whether one of these tensors comes from a rounding that belongs to no pair: a Cast, or a layer in a half format.
+  bool rounds_without_pair(const std::set<std::string>& tensors) const {
+    return std::ranges::any_of(tensors, [&](const std::string& tensor) {
+      const auto maker = makers_.find(tensor);
+      return maker != makers_.end() && maker->second->domain() == kDomain && !pairs_.contains(tensor);
+    });
   }
 
  private:
@@ -172,7 +181,10 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
     if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kSameDb) continue;
     std::set<std::string> seen;
     const std::set<std::size_t> pairs = feeding.behind(layer.quantized_tensor, seen);
-    const bool in_float = layer.format == Format::Float32 && pairs.empty();
+    // Casts round as well, and are no pairs.
+    const bool casts =
+        layer.format == Format::Float16 || layer.format == Format::BFloat16 || feeding.rounds_without_pair(seen);
+    const bool in_float = layer.format == Format::Float32 && pairs.empty() && !casts;
     if (*layer.own_sqnr_db >= (in_float ? kSameDb : kLostLayerDb)) continue;
     const onnx::NodeProto* node = feeding.computes(layer.quantized_tensor);
     const auto measured = errors.find(layer.tensor);
@@ -198,8 +210,6 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
     if (worst == nullptr) {
       const auto is_known = [&](const std::string& tensor) { return known_tensors.contains(read_name(tensor)); };
       if ((four_bits && *layer.own_sqnr_db >= kLostDbOfInt4) || std::ranges::any_of(seen, is_known)) continue;
-      // Casts round as well, and are no pairs.
-      const bool casts = layer.format == Format::Float16 || layer.format == Format::BFloat16;
       if (casts || (!rounds && outputs_agree())) continue;
       found.push_back(lost_by_itself(layer, *node, rounds));
       continue;

@@ -32,12 +32,12 @@ struct LossyFile {
 };
 
 /// One defect of kind "lost-layer" for each layer whose local error, on exact inputs, holds 3 % of its energy or more
-/// (below 15 dB; with INT4 below 5 dB, in FP32 without a pair below 30 dB): the worst of the pairs that it reads and
-/// that make its error, what is wrong there, and the cure. If no pair makes it, the layer itself, unless
-/// `outputs_agree` without any rounding. Of a file with an output below 20 dB also one of kind "starved-channels" for
-/// each weight whose one scale leaves many of its channels few levels. A layer with a pair that has a defect in
-/// `report` is not named again. `report`: with its tensors; `losses`: of the pairs on exact values, in the order of
-/// `simulated.quantized`. Cost: linear in nodes and weights.
+/// (below 15 dB; with INT4 below 5 dB, in FP32 without a pair or a Cast to 16 bits below 30 dB): the worst of the pairs
+/// that it reads and that make its error, what is wrong there, and the cure. If no pair makes it, the layer itself,
+/// unless `outputs_agree` without any rounding. Of a file with an output below 20 dB also one of kind
+/// "starved-channels" for each weight whose one scale leaves many of its channels few levels. A layer with a pair that
+/// has a defect in `report` is not named again. `report`: with its tensors; `losses`: of the pairs on exact values, in
+/// the order of `simulated.quantized`. Cost: linear in nodes and weights.
 std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLossReport& report,
                                           const LayerLosses& errors, const std::vector<QuantizerLoss>& losses,
                                           const std::function<bool()>& outputs_agree);

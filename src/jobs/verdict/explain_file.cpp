@@ -19,6 +19,7 @@
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/compiler.h"
+#include "jobs/verify/output_noise.h"
 #include "jobs/verify/stored_values.h"
 #include "model/contents.h"
 #include "plan/float_interface.h"
@@ -84,11 +85,10 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
 
 /// Whether a file without pairs is worth an explanation: its requirement is missed, or an output is lost.
 bool is_lost(const VerifyReport& report) {
-  constexpr double kLostDb = 20;
   const Outcome outcome = outcome_of(report);
   return outcome == Outcome::Missed || (outcome == Outcome::NoRequirement &&
                                         std::ranges::any_of(report.figures.outputs, [](const OutputFigure& output) {
-                                          return !(output.sqnr_db >= kLostDb);
+                                          return !(output.sqnr_db >= kLostOutputDb);
                                         }));
 }
 

@@ -13,6 +13,9 @@
 
 namespace vernier {
 
+/// An output below is lost, whatever is required of it.
+inline constexpr double kLostOutputDb = 20;
+
 class OutputNoise {
  public:
   /// Of `file`, a simulation brought beside the subject's model. All arguments must outlive it.
