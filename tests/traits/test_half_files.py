@@ -127,3 +127,44 @@ def test_a_result_stored_at_an_eighth_is_compared_without_that_factor(tmp_path):
     done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(0,))
     rows = {row["layer"]: row for row in json.loads(done.stdout)["tensors"]}
     assert rows["product"]["sqnr_db"] > 40 and rows["product"]["own_sqnr_db"] > 40, rows
+
+
+def test_a_result_at_an_eighth_that_nothing_undoes_is_compared_as_it_is(tmp_path):
+    def model(half):
+        b = Builder(952, 17)
+        first, second = b.normal(16, 16), b.normal(16, 16)
+        if half:
+            b.initializers.append(numpy_helper.from_array((first / 8).astype(np.float16), "w"))
+            b.initializers.append(numpy_helper.from_array(second.astype(np.float16), "v"))
+            b.add("Relu", [b.add("MatMul", [b.add("Cast", ["x"], "x.half", to=half), "w"], "product")], "relu")
+            b.add("Cast", [b.add("MatMul", ["relu", "v"], "last")], "y", to=FLOAT)
+        else:
+            b.add("Relu", [b.add("MatMul", ["x", b.constant("w", first)], "product")], "relu")
+            b.add("MatMul", ["relu", b.constant("v", second)], "y")
+        return b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])])
+    onnx.save(model(None), tmp_path / "float.onnx")
+    onnx.save(model(TensorProto.FLOAT16), tmp_path / "half.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(953).standard_normal((4, 4, 16)).astype(np.float32))
+    done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(0, 1))
+    rows = {row["layer"]: row for row in json.loads(done.stdout)["tensors"]}
+    assert rows["product"]["own_sqnr_db"] < 2 and rows["product"]["sqnr_db"] < 2, rows
+    assert "stored times" not in vernier("verify", "float.onnx", "half.onnx", "--data", "x.npz", folder=tmp_path, codes=(0, 1)).stdout
+
+
+@pytest.mark.parametrize("half, shift", [(TensorProto.BFLOAT16, 100), (TensorProto.FLOAT16, 1500)])
+def test_a_float32_difference_of_rounded_values_is_not_blamed(half, shift, tmp_path):
+    """What the Cast in front of it rounds away is no other way to compute."""
+    def model(rounded):
+        b = Builder(954, 17)
+        first, second = b.normal(16, 16), b.normal(16, 16)
+        last = b.add("Add", [b.add("MatMul", ["x", b.constant("w", first)], "product"), b.constant("shift", np.float32(shift))], "sum")
+        if rounded:
+            last = b.add("Cast", [b.add("Cast", [last], "half", to=half)], "wide", to=FLOAT)
+        off = b.add("Sub", [last, b.add("ReduceMean", [last], "mean", axes=[-1])], "off")
+        b.add("MatMul", [off, b.constant("v", second)], "y")
+        return b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])])
+    onnx.save(model(False), tmp_path / "float.onnx")
+    onnx.save(model(True), tmp_path / "half.onnx")
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(953).standard_normal((4, 4, 16)).astype(np.float32))
+    done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(0,))
+    assert json.loads(done.stdout)["defects"] == []

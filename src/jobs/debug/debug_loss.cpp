@@ -310,6 +310,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     sinks.warn(report.warnings.back());
   }
   const std::map<const Layer*, Format> formats = formats_of(simulated, matches);
+  const auto factors = stored_times(simulated, matches, formats, measured.errors);
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
     if (measured.errors[i].count == 0) continue;
     TensorLoss row;
@@ -319,8 +320,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     row.quantized_tensor = matches.pairs[i].low;
     if (const auto format = formats.find(matches.layers[i]); format != formats.end()) row.format = format->second;
     const auto unscaled = [&](const ErrorStats& stats) {
-      const std::optional<double> factor = stored_times(row.format, stats);
-      return factor ? without_factor(stats, *factor) : stats;
+      return factors[i] ? without_factor(stats, *factors[i]) : stats;
     };
     const ErrorStats error = unscaled(measured.errors[i]);
     row.sqnr_db = sqnr_db(error);

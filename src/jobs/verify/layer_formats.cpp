@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <set>
 #include <string>
 
+#include "analysis/simulated_graph.h"
 #include "model/graph_edit.h"
 #include "plan/round_node.h"
 
@@ -47,16 +50,73 @@ std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const 
   return formats;
 }
 
-std::optional<double> stored_times(std::optional<Format> format, const ErrorStats& stats) {
-  if (format != Format::Float16 && format != Format::BFloat16) return std::nullopt;
-  return power_of_two_in(stats);
+std::vector<std::optional<double>> stored_times(const SimulatedFile& simulated, const LayerMatches& matches,
+                                                const std::map<const Layer*, Format>& formats,
+                                                const std::vector<ErrorStats>& errors) {
+  std::vector<std::optional<double>> factors(matches.pairs.size());
+  std::map<std::string, std::size_t> matched;  // by the tensor of the file
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    matched.emplace(matches.pairs[i].low, i);
+    const auto format = formats.find(matches.layers[i]);
+    const bool half =
+        format != formats.end() && (format->second == Format::Float16 || format->second == Format::BFloat16);
+    if (half) factors[i] = power_of_two_in(errors[i]);
+  }
+  if (std::ranges::none_of(factors, [](const auto& factor) { return factor.has_value(); })) return factors;
+  const onnx::GraphProto& graph = simulated.model.proto.graph();
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& input : node.input()) readers[input].push_back(&node);
+  }
+  std::set<std::string> outputs;
+  for (const onnx::ValueInfoProto& output : graph.output()) outputs.insert(output.name());
+  // The first matched tensors behind that do not have a factor themselves.
+  const auto is_undone = [&](std::size_t first) {
+    constexpr double kLeastDb = 15, kMostLostDb = 20;
+    const double without = sqnr_db(without_factor(errors[first], *factors[first]));
+    std::vector<std::string> open = {matches.pairs[first].low};
+    std::set<std::string> seen(open.begin(), open.end());
+    while (!open.empty()) {
+      const std::string tensor = open.back();
+      open.pop_back();
+      const auto found = matched.find(tensor);
+      if (found != matched.end() && !factors[found->second]) {
+        if (sqnr_db(errors[found->second]) >= std::max(kLeastDb, without - kMostLostDb)) return true;
+        continue;
+      }
+      for (const onnx::NodeProto* reader : readers[tensor]) {
+        std::ranges::copy_if(reader->output(), std::back_inserter(open),
+                             [&](const std::string& output) { return seen.insert(output).second; });
+      }
+    }
+    return false;
+  };
+  // What rounds, casts or copies a tensor alone makes it an output.
+  const auto is_output = [&](std::string tensor) {
+    while (!outputs.contains(tensor)) {
+      const auto found = readers.find(tensor);
+      if (found == readers.end() || found->second.size() != 1 || !is_transparent(*found->second.front())) return false;
+      tensor = found->second.front()->output(0);
+    }
+    return true;
+  };
+  std::vector<std::optional<double>> undone = factors;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i] && (is_output(matches.pairs[i].low) || !is_undone(i))) undone[i].reset();
+  }
+  return undone;
 }
 
 std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile& simulated,
                                      const LayerMatches& matches, const Lockstep& measured) {
   const std::map<const Layer*, Format> formats = formats_of(simulated, matches);
+  const auto factors = stored_times(simulated, matches, formats, measured.errors);
   std::map<const Layer*, ErrorStats> by_layer;
-  for (std::size_t i = 0; i < measured.errors.size(); ++i) by_layer[matches.layers[i]] += measured.errors[i];
+  std::map<const Layer*, double> stored;
+  for (std::size_t i = 0; i < measured.errors.size(); ++i) {
+    by_layer[matches.layers[i]] += measured.errors[i];
+    if (factors[i]) stored.emplace(matches.layers[i], *factors[i]);
+  }
   std::vector<LayerRow> rows;
   for (const Layer& layer : subject.layers) {
     const auto stats = by_layer.find(&layer);
@@ -66,7 +126,7 @@ std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile
     row.op_type = layer.op_type;
     row.graph = layer.graph;
     if (const auto format = formats.find(&layer); format != formats.end()) row.format = format->second;
-    row.stored_times = stored_times(row.format, stats->second);
+    if (const auto factor = stored.find(&layer); factor != stored.end()) row.stored_times = factor->second;
     row.propagated_sqnr_db =
         sqnr_db(row.stored_times ? without_factor(stats->second, *row.stored_times) : stats->second);
     row.nan = stats->second.got_nan;

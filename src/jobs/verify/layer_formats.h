@@ -19,9 +19,12 @@ namespace vernier {
 /// its name does, else as any node that makes its tensor.
 std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const LayerMatches& matches);
 
-/// The power of two by which a file scales the result of a layer in that format: a repair keeps what would overflow so,
-/// and undoes it behind.
-std::optional<double> stored_times(std::optional<Format> format, const ErrorStats& stats);
+/// By pair of `matches`, the power of two by which the file scales it in a half format: a repair keeps what would
+/// overflow so, and undoes it behind. Only where a matched tensor behind shows that it is undone, and never of an
+/// output. `errors`: in lock-step.
+std::vector<std::optional<double>> stored_times(const SimulatedFile& simulated, const LayerMatches& matches,
+                                                const std::map<const Layer*, Format>& formats,
+                                                const std::vector<ErrorStats>& errors);
 
 /// A row for each layer that was compared, in graph order. `measured`: by lockstep(), of the pairs of `matches`.
 std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile& simulated,
