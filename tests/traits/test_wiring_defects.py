@@ -120,20 +120,34 @@ def test_a_bias_in_another_place_is_no_defect(tmp_path, held, wanted):
     assert compare(tmp_path, lambda layers: with_bias(layers, held, wanted), code=0)[0] == []
 
 
-@pytest.mark.parametrize("factor", [0.75, 1.4])
-def test_an_input_scale_changed_after_its_bias_was_stored_is_named(tmp_path, factor):
-    """The bias has the right values at its own scale, so that its scale is not what is wrong."""
+HIGH = float(np.abs(np.random.default_rng(114).standard_normal((8, 6, CHANNELS))).max())  # of the samples
+
+
+def with_changed_scale(folder, changed, factor):
+    """A Gemm whose scales are right, but for one that was changed after all quantized values were stored."""
     def case(layers):
         b = layers.b
         if not layers.quantized:
             return layers.product(op_type="Gemm", bias=BIAS)
-        steps = (np.abs(WEIGHT).max(0) / 127).astype(np.float32) * np.float32(8 / 255)
-        read = layers.read("x")
-        step = next(tensor for tensor in b.initializers if tensor.name == "x.step")
+        steps = (np.abs(WEIGHT).max(0) / 127).astype(np.float32) * np.float32(2 * HIGH / 255)
+        inputs = [layers.read("x", HIGH), layers.weight(), b.stored("bias", np.round(BIAS / steps).astype(np.int32), steps, axis=0)]
+        step = next(tensor for tensor in b.initializers if tensor.name == f"{changed}.step")
         step.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(step) * np.float32(factor), step.name))
-        return b.add("Gemm", [read, layers.weight(), b.stored("bias", np.round(BIAS / steps).astype(np.int32), steps, axis=0)], "product")
-    names, report = compare(tmp_path, case)
+        return b.add("Gemm", inputs, "product")
+    return compare(folder, case)
+
+
+@pytest.mark.parametrize("factor", [0.75, 1.4])
+def test_an_input_scale_changed_after_its_bias_was_stored_is_named(tmp_path, factor):
+    """The bias has the right values at its own scale, so that its scale is not what is wrong."""
+    names, report = with_changed_scale(tmp_path, "x", factor)
     assert [node for _, node in names] == ["x.codes"], report["defects"]
+
+
+@pytest.mark.parametrize("changed, factor", [("weight", 1.4), ("weight", 1.03), ("weight", 0.97), ("weight", 1.01)])
+def test_an_input_is_not_blamed_for_a_weight_whose_scale_was_changed(changed, factor, tmp_path):
+    names, report = with_changed_scale(tmp_path, changed, factor)
+    assert names and all(node != "x.codes" for _, node in names), report["defects"]
 
 
 @pytest.mark.parametrize("scale", ["right", "one for all", "of another input"])

@@ -1,10 +1,11 @@
-// Scales of biases that do not fit those of the layer's input and weight: which of the three was changed.
+// Which of three scales is wrong where that of a bias is not input scale times weight scale.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/quantizer_loss.h"
 #include "jobs/debug/examined_file.h"
 #include "vernier/report/defects.h"
 
@@ -12,11 +13,10 @@ namespace vernier {
 
 bool has_defect(const std::vector<FoundDefect>& defects, std::string_view kind, const std::string& node);
 
-/// Drops what was found of biases whose quantized values are right, if the scale of the layer's input or weight is what
-/// is wrong: that one was changed, and the bias was not.
-void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defects);
-
-/// Names the pair whose scale was changed after the bias behind it was stored, in the place of the bias.
-void blame_inputs_of_biases(const Examined& file, std::vector<FoundDefect>& defects);
+/// Drops "bias-scale" of biases that are right, where another defect explains it. Of the others with right values at
+/// their own scale it names the pair of the input, if only that one's scale can have been changed. `grids`: of
+/// all pairs on exact values.
+void settle_scales_of_biases(const Examined& file, const std::vector<GridLoss>& grids,
+                             std::vector<FoundDefect>& defects);
 
 }  // namespace vernier

@@ -189,7 +189,6 @@ LayerMatches match_everything(const Subject& subject, const Model& simulated) {
 /// do not explain it. `stored`: what is wrong with constants. A few samples tell.
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
                        std::vector<FoundDefect>& stored, DebugLossReport& report) {
-  constexpr double kAgreesDb = 30;
   constexpr double kNoCause = 0.5;  // of the outputs' noise is left: the rounding of such a pair makes some of it
   const SimulatedFile& simulated = file.simulated;
   OutputNoise noise(whole, simulated.model);
@@ -203,10 +202,10 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   std::set<std::string> skipped = scaled_constants(file);
   std::optional<bool> agree;
   const Asked asked{[&] {
-                      const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kAgreesDb; };
+                      const auto agrees = [](const OutputFigure& output) { return output.sqnr_db >= kSameDb; };
                       if (!agree) {
                         agree = std::ranges::all_of(report.figures.outputs, agrees) ||
-                                noise.of(with_float_values(simulated, values, nothing)) <= noise_of_db(kAgreesDb);
+                                noise.of(with_float_values(simulated, values, nothing)) <= noise_of_db(kSameDb);
                       }
                       return *agree;
                     },
@@ -247,8 +246,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   std::vector<FoundDefect> pairs = find_lost_pairs(subject, simulated, values, grids, report.quantizers, other.behind);
   std::erase_if(pairs, [&](const FoundDefect& pair) { return has_defect(report.defects, "unused-levels", pair.node); });
   merge_defects(report.defects, std::move(pairs));
-  drop_scales_of_biases(file, report.defects);
-  blame_inputs_of_biases(file, report.defects);
+  settle_scales_of_biases(file, grids, report.defects);
 
   const bool lost = std::ranges::any_of(
       report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kSameDb; });
@@ -372,7 +370,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     report.quantizers.push_back(std::move(row));
   }
   if (std::ranges::none_of(report.defects, &FoundDefect::refused)) {
-    const Examined file{normalized, simulated, weights, matches, equalized};
+    const Examined file{typed, normalized, simulated, weights, matches, equalized};
     find_what_is_lost(subject, file, dropped, stored, report);
   } else {
     merge_defects(report.defects, std::move(stored));

@@ -12,7 +12,8 @@
 namespace vernier {
 
 struct Examined {
-  const Model& normalized;
+  const Model& original;
+  const Model& normalized;  // as normalized_pairs() gives it
   const SimulatedFile& simulated;
   const FloatWeights& weights;
   const LayerMatches& matches;
