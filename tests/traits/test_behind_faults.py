@@ -228,24 +228,27 @@ def test_a_pair_that_was_calibrated_behind_a_fault_is_judged_by_right_values(upp
 
 
 class Shared(Tokens):
-    """Layers that share one weight. `at`: the layer that has another one in the file, or no norm."""
+    """Layers that share one weight. `at`: the layer that has another one in the file, or no norm. `step`: between the seeds of layers
+    that share none."""
 
-    def __init__(self, form, fault, at, first):
+    def __init__(self, form, fault, at, first, step=0):
         super().__init__(form, fault, first)
-        self.at = at
+        self.at, self.step = at, step
 
     def wrong(self, fault):
         return self.fault == fault and self.layer == self.at
 
     def network(self):
-        source, weight, bias = "x", values(WIDTH, WIDTH, seed=80, size=0.4), values(WIDTH, seed=81)
+        source = "x"
         for self.layer in range(LAYERS):
+            seed = 80 + self.step * self.layer
+            weight, bias = values(WIDTH, WIDTH, seed=seed, size=0.4), values(WIDTH, seed=seed + 1)
             own = values(WIDTH, WIDTH, seed=82, size=0.4) if self.wrong("weight") else weight
             self.fault, fault = None, self.fault
             source = self.made("Add", [source, self.made("Tanh", [self.linear(source, own, bias)])])
             self.fault = fault
             if not self.wrong("norm"):
-                source = self.norm(source, 1 + values(WIDTH, seed=83), values(WIDTH, seed=84))
+                source = self.norm(source, 1 + values(WIDTH, seed=seed + 3), values(WIDTH, seed=seed + 4))
         self.layer = LAYERS
         return self.model_of(self.made("MatMul", [source, self.value(values(WIDTH, 5, seed=85))]), [1, 4, WIDTH], [1, 4, 5])
 
@@ -257,6 +260,15 @@ def test_a_layer_that_does_not_share_its_weight_is_the_only_one_named(forms, at,
     files.write(tmp_path, Shared(forms[0], None, at, 10).network(), samples, "float.onnx")
     names, report = found(tmp_path, Shared(forms[1], "weight", at, 13).network())
     assert names and all(f"layer{at}." in node for _, node in names), report["defects"]
+
+
+@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("forms", [("gemm", "pieces"), ("pieces", "gemm")], ids="-".join)
+def test_a_norm_that_is_missing_is_the_one_named(forms, at, tmp_path):
+    samples = {"x": np.random.default_rng(3).standard_normal((SAMPLES, 1, 4, WIDTH)).astype(np.float32)}
+    files.write(tmp_path, Shared(forms[0], None, at, 10, step=10).network(), samples, "float.onnx")
+    names, report = found(tmp_path, Shared(forms[1], "norm", at, 13, step=10).network())
+    assert names and all(f"layer{at}." in defect["text"] and "is lost" in defect["text"] for defect in report["defects"]), report["defects"]
 
 
 class Towers(Tokens):

@@ -62,6 +62,13 @@ def test_verify_names_what_is_wrong_in_a_half_file(half, wrong, folder):
     assert ("'w2'" in done.stdout) == bool(wrong)
 
 
+@pytest.mark.parametrize("half", [TensorProto.FLOAT16, None])
+def test_verify_without_a_requirement_names_what_ruins_an_output(half, folder):
+    onnx.save(network(half, lambda values: values * 2), folder / "half.onnx")
+    done = vernier("verify", "float.onnx", "half.onnx", "--data", "net.npz", "--json", folder=folder, codes=(0, 1))
+    assert [defect["node"] for defect in json.loads(done.stdout)["defects"]] == ["second" if half else "y"]
+
+
 @pytest.mark.parametrize("mask, finite", [(-1e9, False), (-1e4, True)])
 def test_a_mask_that_becomes_nan_is_named(mask, finite, folder):
     onnx.save(network(None, mask=mask), folder / "float.onnx")

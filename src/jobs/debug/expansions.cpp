@@ -154,6 +154,17 @@ bool is_norm(const onnx::NodeProto& node) {
   return std::ranges::find(kNorms, node.op_type()) != kNorms.end();
 }
 
+bool drop_norms_in_pieces(std::vector<const onnx::NodeProto*>& norms, std::vector<const onnx::NodeProto*>& pieces) {
+  const auto is_any_norm = [](const onnx::NodeProto* node) { return is_norm(*node); };
+  const auto is_root = [](const onnx::NodeProto* node) { return is_onnx(*node, "Sqrt"); };
+  auto in_pieces = std::ranges::count_if(pieces, is_root);
+  if (in_pieces == 0 || std::ranges::count_if(norms, is_any_norm) <= in_pieces) return false;
+  std::erase_if(norms, [&](const onnx::NodeProto* node) { return is_norm(*node) && in_pieces-- > 0; });
+  const onnx::NodeProto& norm = **std::ranges::find_if(norms, is_any_norm);
+  std::erase_if(pieces, [&](const onnx::NodeProto* node) { return may_be_written_with(norm, *node); });
+  return true;
+}
+
 std::optional<Epsilon> epsilon_in(const Model& model, const std::vector<const onnx::NodeProto*>& nodes) {
   constexpr float kDefault = 1e-5F, kMost = 1;
   const auto is_root_of = [](const std::string& tensor) {

@@ -29,6 +29,11 @@ std::optional<OtherActivation> other_activation(const std::vector<const onnx::No
 /// Normalizes over a layer, instance or group, with an epsilon; BatchNormalization is folded by exporters.
 bool is_norm(const onnx::NodeProto& node);
 
+/// Of several normalizations and the pieces of fewer, the nearest to the layer's result first: drops the pieces, and as
+/// many of the nearest. Those that are left are missing: a layer in front of them would be matched. False: there are
+/// not several, or no pieces, and nothing is dropped.
+bool drop_norms_in_pieces(std::vector<const onnx::NodeProto*>& norms, std::vector<const onnx::NodeProto*>& pieces);
+
 /// What a normalization among `nodes` adds to the variance, and the node that has it: by an attribute, or as the
 /// constant of an Add in front of a root. Absent: none, or several.
 struct Epsilon {

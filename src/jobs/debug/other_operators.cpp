@@ -158,6 +158,7 @@ class Comparing {
       std::erase_if(lows, [](const onnx::NodeProto* low) { return !reorders(*low); });
       if (auto found = other_nodes(moved, lows, all)) return OtherLayer{found->difference};
     }
+    if (drop_norms_in_pieces(lost, added) || drop_norms_in_pieces(added, lost)) return other_nodes(lost, added, all);
     // An operator written with others, in which nothing else differs.
     if (is_fused(lost, added)) return std::nullopt;
     if (auto found = other_nodes(lost, added, all)) return found;
