@@ -168,8 +168,8 @@ std::vector<std::string> ValueMatches::behind(const std::string& tensor, const K
   return found;
 }
 
-/// Tensors of the float model, unmatched, that depend on one in `sources`, then those whose nodes read what is matched:
-/// a node of the file may read another tensor. The nearest first.
+/// Tensors of the float model, unmatched, that depend on one in `sources`, then those whose nodes read what is matched,
+/// and what depends on these: a node of the file may read another tensor. The nearest first.
 std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& sources, const Known& known,
                                                    std::size_t most) const {
   constexpr std::size_t kElsewhere = 8;
@@ -180,10 +180,14 @@ std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& 
     open.push_back(output);
     if (layers_.contains(output) && refs_.contains(output)) found.push_back(output);
   };
-  for (std::size_t next = 0; next < open.size() && found.size() < most; ++next) {
-    const auto readers = ref_readers_.find(open[next]);
-    if (readers != ref_readers_.end()) std::ranges::for_each(readers->second, take);
-  }
+  std::size_t next = 0;
+  const auto walk = [&](std::size_t limit) {
+    for (; next < open.size() && found.size() < limit; ++next) {
+      const auto readers = ref_readers_.find(open[next]);
+      if (readers != ref_readers_.end()) std::ranges::for_each(readers->second, take);
+    }
+  };
+  walk(most);
   const auto is_known = [&](const std::string& input) {
     return input.empty() || known.refs.contains(input) || !ref_made_.contains(input);
   };
@@ -191,6 +195,7 @@ std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& 
     if (found.size() >= most + kElsewhere) break;
     if (std::ranges::all_of(node.input(), is_known)) std::ranges::for_each(node.output(), take);
   }
+  walk(most + kElsewhere);
   return found;
 }
 

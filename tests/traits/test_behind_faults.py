@@ -301,6 +301,30 @@ def test_towers_that_share_weights_are_not_mixed_up(order, tmp_path):
     assert len(names) == 2 and all("has Cos" in defect["text"] for defect in report["defects"]), report["defects"]
 
 
+class Misread(Tokens):
+    """A product of one of two tensors, with a bias that is small against the skip."""
+
+    def network(self):
+        self.layer = WRONG
+        tanh, sine = self.made("Tanh", ["x"]), self.made("Sin", ["x"])
+        right = self.made("Mul", [sine, "x"])
+        read = self.made("Mul", [tanh, "x"]) if self.wrong("source") else right
+        made = self.linear(read, values(WIDTH, WIDTH, seed=95, size=0.4), values(WIDTH, seed=96, size=0.06))
+        last = self.made("Tanh", [self.made("Add", ["x", made])])
+        self.layer = LAYERS
+        product = self.made("MatMul", [last, self.value(values(WIDTH, 5, seed=97))])
+        both = self.made("ReduceMean", [self.made("Sub", [tanh, right])])
+        return self.model_of(self.made("Add", [product, both]), [1, 4, WIDTH], [1, 4, 5])
+
+
+@pytest.mark.parametrize("forms", [("gemm", "pieces"), ("pieces", "gemm")], ids="-".join)
+def test_a_bias_inside_of_a_product_that_reads_another_tensor_is_not_lost(forms, tmp_path):
+    samples = {"x": np.random.default_rng(3).standard_normal((SAMPLES, 1, 4, WIDTH)).astype(np.float32)}
+    files.write(tmp_path, Misread(forms[0], None, 10).network(), samples, "float.onnx")
+    names, report = found(tmp_path, Misread(forms[1], "source", 13).network())
+    assert len(names) == 1 and "bias" not in report["defects"][0]["text"], report["defects"]
+
+
 @pytest.mark.parametrize("held, said", [(0.3, None), (0.01, "alpha 0.01, in the float model 0.3")])
 def test_an_activation_in_a_convolution_with_another_parameter_is_named(held, said, tmp_path):
     def model(fused):
