@@ -53,9 +53,9 @@ std::map<const Layer*, Format> formats_of(const SimulatedFile& simulated, const 
 std::vector<std::optional<double>> stored_times(const SimulatedFile& simulated, const LayerMatches& matches,
                                                 const std::map<const Layer*, Format>& formats,
                                                 const std::vector<ErrorStats>& errors) {
-  std::vector<std::optional<double>> factors(matches.pairs.size());
+  std::vector<std::optional<double>> factors(errors.size());
   std::map<std::string, std::size_t> matched;  // by the tensor of the file
-  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+  for (std::size_t i = 0; i < errors.size(); ++i) {
     matched.emplace(matches.pairs[i].low, i);
     const auto format = formats.find(matches.layers[i]);
     const bool half =
