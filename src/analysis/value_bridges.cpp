@@ -188,6 +188,7 @@ std::vector<std::string> ValueMatches::open_behind(const std::set<std::string>& 
     }
   };
   walk(most);
+  next = open.size();
   const auto is_known = [&](const std::string& input) {
     return input.empty() || known.refs.contains(input) || !ref_made_.contains(input);
   };
