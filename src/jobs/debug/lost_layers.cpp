@@ -177,6 +177,10 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
   std::set<std::string> known;
   for (const FoundDefect& defect : report.defects) known.insert(defect.node);
   const std::set<std::string> known_tensors = made_by(file, known);
+  // What a file computes in FP32 may be part of a layer with quantized weights, as a MatMulNBits and its bias.
+  const bool all_in_float = std::ranges::none_of(file.normalized.proto.graph().node(), [](const onnx::NodeProto& node) {
+    return has(node, Traits(Trait::Quantizes) | Trait::ComputesOnCodes | Trait::StoresCodes);
+  });
   for (const TensorLoss& layer : report.tensors) {
     if (!layer.own_sqnr_db || *layer.own_sqnr_db >= kSameDb) continue;
     std::set<std::string> seen;
@@ -184,7 +188,7 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
     // Casts round as well, and are no pairs.
     const bool casts =
         layer.format == Format::Float16 || layer.format == Format::BFloat16 || feeding.rounds_without_pair(seen);
-    const bool in_float = layer.format == Format::Float32 && pairs.empty() && !casts;
+    const bool in_float = layer.format == Format::Float32 && all_in_float && !casts;
     if (*layer.own_sqnr_db >= (in_float ? kSameDb : kLostLayerDb)) continue;
     const onnx::NodeProto* node = feeding.computes(layer.quantized_tensor);
     const auto measured = errors.find(layer.tensor);
