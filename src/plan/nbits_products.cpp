@@ -134,6 +134,7 @@ struct BlockWeight {
   Dtype codes = Dtype::Int4;
   bool transposed = false;  // [outputs, inputs]
   std::vector<std::string> products;
+  bool quantized_data = false;
 };
 
 class NBitsWriter {
@@ -162,7 +163,7 @@ class NBitsWriter {
       if (dequantizer == nullptr || !seen.insert(dequantizer->output(0)).second) continue;
       const std::string why = why_weight_expands(graph, product);
       if (why.empty()) continue;
-      BlockWeight weight{*dequantizer, graph.value(dequantizer->input(0))->dtype(), false, {}};
+      BlockWeight weight{*dequantizer, graph.value(dequantizer->input(0))->dtype(), false, {}, false};
       weight.transposed = graph.params(*dequantizer)->axis == 1;
       const auto& readers = graph.readers(dequantizer->output(0));
       const bool is_taken = std::ranges::all_of(readers, [&](const Node* reader) {
@@ -172,7 +173,10 @@ class NBitsWriter {
         counts_.left += readers.size();
         continue;
       }
-      for (const Node* reader : readers) weight.products.push_back(reader->name());
+      for (const Node* reader : readers) {
+        weight.products.push_back(reader->name());
+        weight.quantized_data = weight.quantized_data || graph.dequantizer(reader->input(0)) != nullptr;
+      }
       (why == kTransposed ? transposed_only : packed).push_back(std::move(weight));
     }
   }
@@ -241,7 +245,11 @@ class NBitsWriter {
     set_value(dequantizer.input(1), scale);
     onnx::GraphProto& main = *typed_.proto.mutable_graph();
     for (const std::string& name : weight.products) {
-      write_product(*find_node(main, name), read, {{"K", inputs}, {"N", outputs}, {"bits", 4}, {"block_size", block}});
+      std::vector<std::pair<const char*, std::int64_t>> attributes{
+          {"K", inputs}, {"N", outputs}, {"bits", 4}, {"block_size", block}};
+      // As the optimizer writes it: data are rounded to INT8 in blocks, unless that would coarsen what a pair rounds.
+      if (!weight.quantized_data) attributes.emplace_back("accuracy_level", 4);
+      write_product(*find_node(main, name), read, attributes);
     }
     for_each_graph(main, [&](onnx::GraphProto& graph) {
       remove_nodes(graph, [&](const Node& node) { return node.name() == dequantizer.name(); });
