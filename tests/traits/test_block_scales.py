@@ -3,6 +3,7 @@ one of many is named, and what lies together by chance, or a quantizer does on p
 import json
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -106,3 +107,37 @@ def test_a_shorter_last_block_is_valid_and_tensorrt_refuses_it(tmp_path, inputs,
         assert ("short-block" in [finding["rule"] for finding in json.loads(done.stdout)["findings"]]) == refuses, done.stdout
     done = vernier("check", "lint", "quantized.onnx", folder=tmp_path, codes=(0,))
     assert ("TensorRT wants whole blocks" in done.stdout) == short, done.stdout
+
+
+def packed(weight, block):
+    """Codes and scales of a weight [inputs, outputs], as a MatMulNBits of ONNX Runtime holds them."""
+    blocks = weight.T.reshape(weight.shape[1], -1, block)
+    scales = (np.abs(blocks).max(-1) / 7).astype(np.float32)
+    codes = np.clip(np.round(blocks / scales[..., None]), -8, 7).astype(int) + 8
+    return (codes[..., ::2] | codes[..., 1::2] << 4).astype(np.uint8), scales.reshape(-1)
+
+
+def test_a_product_in_four_bits_with_its_bias_is_no_lost_layer(tmp_path):
+    """As NNCF writes it: rows in front, the bias inside, the shape of the data behind. To the float model that is an Add."""
+    width, rows, block = 64, 6, 32
+
+    def network(four_bits):
+        b = networks.Builder(821, 17)
+        source = "x"
+        for i in range(3):
+            weight, bias = b.normal(width, width) / np.float32(8), b.normal(width) / np.float32(10)
+            if four_bits:
+                codes, scales = packed(weight, block)
+                read = [b.add("Reshape", [source, b.constant(f"rows{i}", np.array([-1, width]))], f"flat{i}"),
+                        b.constant(f"codes{i}", codes), b.constant(f"scales{i}", scales), "", "", b.constant(f"bias{i}", bias)]
+                made = b.add("MatMulNBits", read, f"gemm{i}", domain="com.microsoft", K=width, N=width, bits=4, block_size=block)
+                made = b.add("Reshape", [made, b.constant(f"shape{i}", np.array([1, rows, width]))], f"linear{i}")
+            else:
+                made = b.add("Add", [b.add("MatMul", [source, b.constant(f"weight{i}", weight)], f"product{i}"), b.constant(f"bias{i}", bias)], f"linear{i}")
+            source = b.add("Tanh", [made], "y" if i == 2 else f"tanh{i}")
+        return b.model([("x", FLOAT, [1, rows, width])], [("y", FLOAT, [1, rows, width])], domains=("com.microsoft",))
+    for name, four_bits in (("float.onnx", False), ("quantized.onnx", True)):
+        onnx.save(network(four_bits), tmp_path / name)
+    np.savez(tmp_path / "x.npz", x=networks.Builder(822).normal(12, 1, rows, width))
+    done = vernier("debug", "loss", "float.onnx", "quantized.onnx", "--data", "x.npz", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["defects"] == []
