@@ -59,7 +59,7 @@ constexpr std::array kDefects{
                 "debug loss)"},
     FindingName{
         "lost-layer",
-        "a layer has an SQNR below 15 dB on exact inputs, 5 dB in INT4, 30 dB in FP32. The finding names "
+        "a layer has an SQNR below 15 dB on exact inputs, 5 dB in INT4, 30 dB in float files. The finding names "
         "its worst pair and the reason, or the layer itself if no pair explains the error (verify and debug loss)"},
     FindingName{"not-finite",
                 "a layer returns NaN or infinities that the float model does not have, and an output shows them. "
