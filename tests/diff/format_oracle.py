@@ -68,12 +68,10 @@ class TRT_MXFP8DequantizeLinear(OpRun):
 
 
 class MatMulNBits(OpRun):
-    """ONNX Runtime's, of 4 bits: rows of outputs, blocks of inputs, two codes in a byte, the low half first. What its kernel
-    rounds data to (`accuracy_level`) is left out, as in the simulation."""
+    """ONNX Runtime's, of 4 bits: rows of outputs, blocks of inputs, two codes in a byte, the low half first."""
     op_domain = "com.microsoft"
 
-    def _run(self, x, codes, scales, zeros=None, order=None, bias=None, K=None, N=None, bits=None, block_size=None,
-             accuracy_level=None):
+    def _run(self, x, codes, scales, zeros=None, order=None, bias=None, K=None, N=None, bits=None, block_size=None):
         assert bits == 4 and order is None and codes.shape == (N, K // block_size, block_size // 2)
         halves = lambda packed: np.stack([packed & 15, packed >> 4], -1).reshape(N, -1).astype(np.float32)  # noqa: E731
         zero = 8 if zeros is None else halves(zeros)[:, :K // block_size, None]
