@@ -139,7 +139,7 @@ void Console::warning(const std::string& text) {
     return;
   }
   // The pattern writes the label, in its colour.
-  std::string lines = wrap(words, *width, kWarningLabel).substr(kWarningLabel.size());
+  std::string lines = vernier::wrap(words, *width, kWarningLabel).substr(kWarningLabel.size());
   lines.pop_back();
   logger_->warn("{}", lines);
 }
@@ -170,7 +170,8 @@ JobSinks Console::sinks() {
 std::string Console::without_shown_warnings(std::string report) const {
   const std::size_t width = terminal_width(STDOUT_FILENO).value_or(0);
   for (const std::string& warning : shown_warnings_) {
-    const std::string block = painted(wrap(warning, width, kWarningLabel), Paint::Warning, wants_color(STDOUT_FILENO));
+    const std::string block =
+        painted(vernier::wrap(warning, width, kWarningLabel), Paint::Warning, wants_color(STDOUT_FILENO));
     const std::size_t at = report.find(block);
     if (at != std::string::npos) report.erase(at, block.size());
   }
