@@ -88,7 +88,7 @@ std::vector<std::string> words_to(const CLI::App& app) {
   return words;
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef VERNIER_ADDRESS_SANITIZER
 constexpr std::size_t kOneOf = 8;  // all take a minute, and run the same code
 #else
 constexpr std::size_t kOneOf = 1;

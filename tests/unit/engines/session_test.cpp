@@ -231,7 +231,7 @@ TEST(Session, WithoutOptimizationsNoKernelPacksALargeWeight) {
 }
 
 TEST(Session, KeepsNoMemoryForAnotherRunWhereThereIsNone) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef VERNIER_ADDRESS_SANITIZER
   GTEST_SKIP() << "the C library's allocator, which counts, is not the one in use";
 #endif
   constexpr std::int64_t kSide = 2048;  // 4 MiB, dequantized 16
