@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/some_samples.h"
 #include "analysis/surgery.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
@@ -42,6 +43,21 @@ void run_tensors(const Subject& subject, Model model, const std::vector<std::str
     if (digest) digest(sample);
   };
   run_samples(subject, session, order, {}, "trial", take, {.digest = cut});
+}
+
+std::vector<Tensor> tensors_of_first_sample(const Subject& subject, Model model,
+                                            const std::vector<std::string>& tensors) {
+  const FewSamples first(subject, 1);
+  Subject alone = subject;
+  alone.samples = &first;
+  alone.ranks = nullptr;
+  alone.batch = 1;
+  std::vector<Tensor> values;
+  run_tensors(alone, std::move(model), tensors, all_samples(alone), [&](std::size_t, const std::vector<Tensor>& got) {
+    values = got;
+    return false;
+  });
+  return values;
 }
 
 }  // namespace vernier

@@ -24,6 +24,10 @@ void run_tensors(const Subject& subject, Model model, const std::vector<std::str
                  const std::vector<std::size_t>& order, const Digest& digest,
                  const std::function<bool(SampleResult)>& take);
 
+/// Of the first sample, on this rank alone, in the order in which they are named. `model` and `tensors`: as above.
+std::vector<Tensor> tensors_of_first_sample(const Subject& subject, Model model,
+                                            const std::vector<std::string>& tensors);
+
 /// Makes `tensors`, and behind them the carried outputs that are not among them, what `model` gives.
 void give_tensors(const Subject& subject, const std::vector<std::string>& tensors, Model& model);
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analysis/run_tensors.h"
-#include "analysis/some_samples.h"
 #include "engines/onnxruntime/custom_types.h"
 #include "plan/round_node.h"
 #include "vernier/tensor.h"
@@ -37,15 +36,8 @@ bool is_float(const ValueType& type) { return type.dtype == Dtype::Float32; }
 
 void learn(const Subject& subject, const Model& model, const std::vector<std::string>& tensors,
            std::map<std::string, ValueType>& types) {
-  const FewSamples first(subject, 1);
-  Subject alone = subject;
-  alone.samples = &first;
-  alone.ranks = nullptr;
-  alone.batch = 1;
-  run_tensors(alone, model, tensors, all_samples(alone), [&](std::size_t, const std::vector<Tensor>& got) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) types[tensors[i]] = {got[i].dtype(), true, got[i].shape()};
-    return false;
-  });
+  const std::vector<Tensor> got = tensors_of_first_sample(subject, model, tensors);
+  for (std::size_t i = 0; i < got.size(); ++i) types[tensors[i]] = {got[i].dtype(), true, got[i].shape()};
 }
 
 }  // namespace

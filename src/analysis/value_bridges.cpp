@@ -71,15 +71,18 @@ void ValueMatches::find_like_products() {
     }
   }
   // Layers may share a weight: then it does not tell which of them a product is.
-  const auto is_unique = [&](const Alike& one) {
-    return std::ranges::none_of(alike, [&](const Alike& other) {
-      const bool rivals = (one.ref == other.ref) != (one.low == other.low);
-      return rivals && about_as_alike(one.likeness, other.likeness);
-    });
+  std::map<const onnx::NodeProto*, std::vector<double>> of_node;  // all likenesses of a product, falling
+  for (const Alike& one : alike) {
+    for (const onnx::NodeProto* node : {one.ref, one.low}) of_node[node].push_back(one.likeness);
+  }
+  for (auto& [node, likenesses] : of_node) std::ranges::sort(likenesses, std::ranges::greater());
+  const auto has_rival = [&](const onnx::NodeProto* node, double likeness) {
+    const std::vector<double>& all = of_node.at(node);
+    return all.size() > 1 && about_as_alike(likeness, all[all.front() == likeness ? 1 : 0]);
   };
   like_products_.emplace();
-  for (const Alike& one : alike) {
-    if (is_unique(one)) like_products_->emplace_back(one.ref, one.low);
+  for (const auto& [likeness, ref, low] : alike) {
+    if (!has_rival(ref, likeness) && !has_rival(low, likeness)) like_products_->emplace_back(ref, low);
   }
 }
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "analysis/run_tensors.h"
-#include "analysis/some_samples.h"
 #include "analysis/structural_match.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
@@ -85,15 +84,8 @@ bool ValueMatches::fits() const {
 
 ValueMatches::Values ValueMatches::values_in(const Model& model, const std::vector<std::string>& tensors) {
   Values values;
-  const FewSamples first(subject_, 1);
-  Subject alone = subject_;
-  alone.samples = &first;
-  alone.ranks = nullptr;
-  alone.batch = 1;
-  run_tensors(alone, model, tensors, all_samples(alone), [&](std::size_t, const std::vector<Tensor>& got) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) values.emplace(tensors[i], got[i]);
-    return false;
-  });
+  std::vector<Tensor> got = tensors_of_first_sample(subject_, model, tensors);
+  for (std::size_t i = 0; i < got.size(); ++i) values.emplace(tensors[i], std::move(got[i]));
   return values;
 }
 

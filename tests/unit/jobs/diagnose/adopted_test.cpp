@@ -115,7 +115,8 @@ Asked asked_of(std::size_t evaluations, DiagnoseOptions options) {
   return asked;
 }
 
-TEST(Options, AreLeftOutWhereTheRepairedNetworkIsTheAnswer) {
+/// Certified, and no option was measured yet.
+DiagnoseReport keeps_two_layers() {
   DiagnoseReport found = with(output("scores", 30, 1.0), output("boxes", 30));
   found.alternatives.clear();
   found.samples = 4;
@@ -123,6 +124,11 @@ TEST(Options, AreLeftOutWhereTheRepairedNetworkIsTheAnswer) {
   found.kept->cost = 2;
   found.kept->end = SearchEnd::Certified;
   found.final_figures = RunFigures{{output("scores", 30, 1.0)}, true, 0.5};
+  return found;
+}
+
+TEST(Options, AreLeftOutWhereTheRepairedNetworkIsTheAnswer) {
+  DiagnoseReport found = keeps_two_layers();
   DiagnoseOptions options;
   options.precision.low = {Format::Int8};
   options.alternatives = 16;
@@ -149,13 +155,7 @@ TEST(Options, AreLeftOutWhereTheRepairedNetworkIsTheAnswer) {
 }
 
 TEST(Options, OfRepairsThatEndedEarlyAreTheAnswerWithoutThem) {
-  DiagnoseReport found = with(output("scores", 30, 1.0), output("boxes", 30));
-  found.alternatives.clear();
-  found.samples = 4;
-  found.kept->layers = {"conv", "fc"};
-  found.kept->cost = 2;
-  found.kept->end = SearchEnd::Certified;
-  found.final_figures = RunFigures{{output("scores", 30, 1.0)}, true, 0.5};
+  DiagnoseReport found = keeps_two_layers();
   DiagnoseOptions options;
   options.precision.low = {Format::Int8};
   options.alternatives = 1;
