@@ -185,6 +185,36 @@ LayerMatches match_everything(const Subject& subject, const Model& simulated) {
   return matches;
 }
 
+using ErrorsWith = std::function<std::vector<std::optional<ErrorStats>>(const std::vector<Match>& matches,
+                                                                        const std::function<bool(std::size_t)>& stays)>;
+
+/// Of each layer: what its inputs, its weight, and nothing at all lose by being rounded. Empty where no layer is lost.
+LayerLosses losses_of_layers(const std::vector<Match>& layers, const DebugLossReport& report,
+                             const ErrorsWith& errors_with) {
+  LayerLosses losses;
+  const auto is_lost = [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kSameDb; };
+  if (std::ranges::none_of(report.tensors, is_lost)) return losses;
+  const auto of_nothing = errors_with(layers, [](std::size_t) { return false; });
+  const auto of_inputs = errors_with(layers, [&](std::size_t i) { return !report.quantizers[i].weight; });
+  const auto of_weights = errors_with(layers, [&](std::size_t i) { return report.quantizers[i].weight; });
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (!of_inputs[i] || !of_weights[i] || !of_nothing[i]) continue;
+    losses[layers[i].ref] = {sqnr_db(*of_inputs[i]), sqnr_db(*of_weights[i]), sqnr_db(*of_nothing[i])};
+  }
+  return losses;
+}
+
+/// The pair at `node`, if it cuts off a mask on purpose.
+std::optional<std::size_t> pair_that_cuts_mask(const SimulatedFile& file, const std::string& node,
+                                               const std::vector<GridLoss>& grids, const FloatValues& values) {
+  for (std::size_t i = 0; i < file.quantized.size(); ++i) {
+    const QuantizedTensor& pair = file.quantized[i];
+    if (node != (pair.quantizer.empty() ? pair.dequantizer : pair.quantizer)) continue;
+    if (cuts_off_mask(pair, grids[i], values)) return i;
+  }
+  return std::nullopt;
+}
+
 /// Defects that the data show: other operators, then wrong constants, pairs, and layers, each only where those before
 /// do not explain it. `stored`: what is wrong with constants. A few samples tell.
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
@@ -248,31 +278,13 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   merge_defects(report.defects, std::move(pairs));
   settle_scales_of_biases(file, grids, report.defects);
 
-  const bool lost = std::ranges::any_of(
-      report.tensors, [](const TensorLoss& layer) { return layer.own_sqnr_db && *layer.own_sqnr_db < kSameDb; });
-  LayerLosses errors;
-  if (lost) {
-    const std::vector<Match>& layers = file.matches.pairs;
-    const auto of_nothing = errors_with(layers, nothing);
-    const auto of_inputs = errors_with(layers, [&](std::size_t i) { return !report.quantizers[i].weight; });
-    const auto of_weights = errors_with(layers, [&](std::size_t i) { return report.quantizers[i].weight; });
-    for (std::size_t i = 0; i < file.matches.pairs.size(); ++i) {
-      if (!of_inputs[i] || !of_weights[i] || !of_nothing[i]) continue;
-      errors[file.matches.pairs[i].ref] = {sqnr_db(*of_inputs[i]), sqnr_db(*of_weights[i]), sqnr_db(*of_nothing[i])};
-    }
-  }
   skipped.insert(other.layers.begin(), other.layers.end());
+  const LayerLosses errors = losses_of_layers(file.matches.pairs, report, errors_with);
   std::vector<FoundDefect> layers =
       find_lost_layers({file.normalized, simulated, skipped}, report, errors, losses, asked.outputs_agree);
   std::erase_if(layers, [&](const FoundDefect& layer) {
-    for (std::size_t i = 0; i < quantized.size(); ++i) {
-      const bool is_here =
-          layer.node == (quantized[i].quantizer.empty() ? quantized[i].dequantizer : quantized[i].quantizer);
-      if (is_here && cuts_off_mask(quantized[i], grids[i], values)) {
-        return noise.left_in(without_cut_masks(simulated, values, i)) >= kNoCause;
-      }
-    }
-    return false;
+    const std::optional<std::size_t> pair = pair_that_cuts_mask(simulated, layer.node, grids, values);
+    return pair && noise.left_in(without_cut_masks(simulated, values, *pair)) >= kNoCause;
   });
   merge_defects(report.defects, std::move(layers));
 }
