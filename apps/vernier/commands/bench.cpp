@@ -183,7 +183,7 @@ Command add_bench(CLI::App& root, const std::string& command) {
             }
             const BenchReport report = bench(options, console.sinks());
             write_exports(*line, report.rows.front());
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             print_result(console, line->result.json ? report_to_json(report)
                                   : line->markdown  ? bench_markdown(report, text.top)
                                                     : report_to_text(report, text, line->kernels));

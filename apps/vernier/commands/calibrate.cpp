@@ -71,7 +71,7 @@ Command add_calibrate(CLI::App& root, const std::string& command) {
             for (const std::string& text : line->data.without_effect(line->precision.any_script()))
               console.warning(text);
             const CalibrateOptions options = options_of(*line, command);
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             if (!options.output.empty()) require_writable_file(options.output);
             const CalibrateReport report = calibrate(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));

@@ -53,7 +53,7 @@ Command add_check_data(CLI::App& root) {
             if (line->task.given()) options.task = line->task.values();
             options.measure = line->data.values();
             options.measure.outputs = line->outputs;
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             const CheckDataReport report = check_data(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             return report.better || report.unlike_training || report.outputs.better ? 1 : 0;

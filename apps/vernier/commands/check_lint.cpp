@@ -49,7 +49,7 @@ Command add_check_lint(CLI::App& root) {
             line->gate.check();
             const LintReport report = lint(options, console.sinks());
             if (!line->output.empty()) replace_file(line->output, report_to_json(report));
-            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options(console)));
             line->gate.tell(gate_of(report, options.model.name()));
             return report.passed ? 0 : 1;
           },

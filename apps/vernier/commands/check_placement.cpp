@@ -53,7 +53,7 @@ Command add_check_placement(CLI::App& root) {
             options.compile = line->engine.values_if_asked();
             for (const std::string& text : line->engine.without_effect()) console.warning(text);
             const CheckPlacementReport report = check_placement(options, console.sinks());
-            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options(console)));
             if (report.compiled && !report.compiled->refused.empty()) return 4;
             return std::ranges::all_of(report.findings, &PlacementFinding::costs_nothing) ? 0 : 1;
           }};

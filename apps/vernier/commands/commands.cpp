@@ -21,10 +21,9 @@ void print_result(Console& console, const std::string& result) {
   console.end_progress();
   console.expect_json(false);
   console.log_result(result);
-  const std::string text = console.without_shown_warnings(result);
   errno = 0;
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!text.ends_with('\n')) std::fputc('\n', stdout);
+  std::fwrite(result.data(), 1, result.size(), stdout);
+  if (!result.ends_with('\n')) std::fputc('\n', stdout);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw Error(ErrorCode::FileUnwritable, fmt::format("standard output: cannot write: {}", std::strerror(errno)));
   }

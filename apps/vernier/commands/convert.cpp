@@ -182,7 +182,7 @@ Command add_convert(CLI::App& root) {
             }
             require_writable_file(options.output);
             const QuantizeResult result = quantize(options, console.sinks());
-            print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
+            print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options(console)));
             return exit_code_of(result);
           },
           ignored,

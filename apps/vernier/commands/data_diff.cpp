@@ -105,7 +105,7 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
             DiffOptions options = options_of(*line);
             options.command = command;
             const std::string format = parse_choice("--format", line->format, {"table", "json", "csv"});
-            TextOptions text = text_options();
+            TextOptions text = text_options(console);
             text.top = parse_count("--top", line->top, 0, std::numeric_limits<std::size_t>::max());
             line->gate.check();
             const DiffReport report = compare(options, console.sinks());

@@ -62,7 +62,7 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command) {
             options.golden = line->golden;
             options.min_sqnr_db = parse_number("--min-sqnr", line->min_sqnr);
             options.command = command;
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             line->gate.check();
             const DebugAccuracyReport report = debug_accuracy(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));

@@ -50,7 +50,7 @@ Command add_debug_loss(CLI::App& root, const std::string& command) {
             options.quantized_model = line->quantized_model;
             options.measure = line->data.values();
             options.command = command;
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             const DebugLossReport report = debug_loss(options, console.sinks());
             print_result(console, line->csv           ? report_to_csv(report)
                                   : line->result.json ? report_to_json(report)

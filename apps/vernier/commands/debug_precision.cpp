@@ -118,7 +118,7 @@ int run_search(const PrecisionLine& line, const std::string& command, Console& c
     console.warning(text);
   }
   const DiagnoseOptions options = options_of(line, command, console);
-  TextOptions text = text_options();
+  TextOptions text = text_options(console);
   text.top = parse_count("--rows", line.rows, 0, 1'000'000'000);
   line.gate.check();
   const DiagnoseReport report = line.run(

@@ -136,7 +136,7 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
             if (!options.output.empty()) require_writable_file(options.output);
             if (!options.min_good.empty()) require_writable_file(options.min_good);
             const ReduceReport report = debug_reduce(options, console.sinks(), check_sinks(console, line->json));
-            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options(console)));
             return report.not_judged.empty() && report.unstable.empty() ? 0 : 1;
           },
           ignored};

@@ -84,7 +84,7 @@ Command add_eval(CLI::App& root, const std::string& command) {
             const EvalOptions options = options_of(*line, command);
             for (const std::string& text : line->on.without_effect(options.on == MeasureOn::TensorRt))
               console.warning(text);
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             const EvalReport report = evaluate(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             return report.missed.empty() ? 0 : 1;

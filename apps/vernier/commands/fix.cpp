@@ -98,7 +98,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
           [line, command](Console& console) {
             for (const std::string& text : line->without_effect()) console.warning(text);
             const FixOptions options = options_of(*line, command);
-            TextOptions text = line->result.values();
+            TextOptions text = line->result.values(console);
             text.verbose = line->messages.verbose > 0;
             line->gate.check();
             const DiagnoseReport report = line->run(

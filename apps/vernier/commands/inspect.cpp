@@ -109,7 +109,7 @@ Command add_inspect(CLI::App& root) {
               print_result(console, line->csv ? report_to_csv(report) : report_to_json(report));
               return 0;
             }
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             InspectOptions options;
             options.model = line->model;
             read_value(table::kExternalDataDir, line->texts, options.external_data_dir);

@@ -62,7 +62,7 @@ Command add_inspect_capability(CLI::App& root) {
             options.python = line->python;
             if (!line->output.empty()) require_writable_folder(line->output);
             const CapabilityReport report = inspect_capability(options, console.sinks());
-            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options(console)));
             return 0;
           },
           ignored};

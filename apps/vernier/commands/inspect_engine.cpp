@@ -43,8 +43,8 @@ Command add_inspect_engine(CLI::App& root) {
             options.model = line->model;
             options.compile = line->engine.values();
             const EngineReport report = inspect_engine(options, console.sinks());
-            print_result(console,
-                         line->result.json ? report_to_json(report) : report_to_text(report, line->result.values()));
+            print_result(console, line->result.json ? report_to_json(report)
+                                                    : report_to_text(report, line->result.values(console)));
             return 0;
           }};
 }

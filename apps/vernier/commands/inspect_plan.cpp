@@ -39,7 +39,7 @@ Command add_inspect_plan(CLI::App& root) {
             if (line->csv && line->result.json) {
               throw Error(ErrorCode::Contradiction, "--csv and --json: choose one", "leave out one of them");
             }
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             const SchemeReport report = inspect_plan(line->plan, line->model);
             print_result(console, line->csv           ? report_to_csv(report)
                                   : line->result.json ? report_to_json(report)

@@ -115,7 +115,7 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
             options.output = line->output;
             options.command = command;
             options.data_words = data_words(app);
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             line->gate.check();
             const PipelineReport report = pipeline(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));

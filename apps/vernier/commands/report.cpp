@@ -57,7 +57,7 @@ void check_usage(const ReportLine& line) {
 
 int show_diff(const ReportLine& line, Console& console) {
   const double tolerance = parse_number("--tolerance", line.tolerance);
-  const TextOptions text = line.result.values();
+  const TextOptions text = line.result.values(console);
   const ReportDiff diff = diff_reports(read_report(line.diff[0]), read_report(line.diff[1]), tolerance);
   print_result(console, line.result.json ? report_to_json(diff) : diff_to_text(diff, text));
   line.gate.tell(gate_of(diff));
@@ -73,7 +73,7 @@ int code_of_missed(const Report& report) {
 
 template <class Report>
 int render(const Report& report, const ReportLine& line, Console& console) {
-  TextOptions text = line.result.values();
+  TextOptions text = line.result.values(console);
   text.verbose = line.messages.verbose > 0;
   if (!line.output.empty()) {
     const std::filesystem::path output = line.output;

@@ -219,7 +219,7 @@ Command add_run(CLI::App& root, const std::string& command) {
             RunEvents events;
             if (!line->json) {
               ComparisonTextOptions text;
-              text.color = text_options().color;
+              text.color = text_options(console).color;
               text.detail = options.detail;
               text.verdicts_only = !options.statistics;
               events = RunText(text, [&](const std::string& part) {

@@ -100,7 +100,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
             options.on = line->on.on();
             options.engine = line->on.values(options.measure.data);
             options.command = command;
-            const TextOptions text = line->result.values();
+            const TextOptions text = line->result.values(console);
             line->gate.check();
             if (!line->output.empty()) require_writable_folder(line->output);
             options.explain = !line->no_explain;

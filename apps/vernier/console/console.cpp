@@ -126,13 +126,13 @@ void Console::info(const std::string& text) {
   logger_->info("{}", command_words(text));
 }
 
-void Console::warning(const std::string& text) {
+void Console::warning(const Note& note) {
   const std::lock_guard lock(mutex_);
   erase_line();
-  const std::string words = command_words(text);
+  const std::string words = command_words(note_text(note));
   const std::optional<std::size_t> width = terminal_ ? terminal_width(STDERR_FILENO) : std::nullopt;
   if (width && logger_->sinks().front()->level() <= spdlog::level::warn && terminal_width(STDOUT_FILENO)) {
-    shown_warnings_.push_back(words);
+    shown_warnings_.push_back(note);
   }
   if (log_file_ || !width) {
     logger_->warn("{}", words);
@@ -161,27 +161,10 @@ JobSinks Console::sinks() {
     const std::lock_guard lock(mutex_);
     progress_.step(step);
   };
-  sinks.warning = [this](const Note& note) { warning(note_text(note)); };
+  sinks.warning = [this](const Note& note) { warning(note); };
   sinks.info = [this](const std::string& text) { info(text); };
   sinks.interrupted = [] { return was_interrupted(); };
   return sinks;
-}
-
-std::string Console::without_shown_warnings(std::string report) const {
-  const std::size_t width = terminal_width(STDOUT_FILENO).value_or(0);
-  for (const std::string& warning : shown_warnings_) {
-    const std::string block =
-        painted(vernier::wrap(warning, width, kWarningLabel), Paint::Warning, wants_color(STDOUT_FILENO));
-    const std::size_t at = report.find(block);
-    if (at != std::string::npos) report.erase(at, block.size());
-  }
-  // The line above them is one too many when none is left.
-  for (std::size_t at = report.find("\n\n\n"); !shown_warnings_.empty() && at != std::string::npos;
-       at = report.find("\n\n\n", at)) {
-    report.erase(at, 1);
-  }
-  while (!shown_warnings_.empty() && report.ends_with("\n\n")) report.pop_back();
-  return report;
 }
 
 void Console::end_progress() {

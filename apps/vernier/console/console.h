@@ -11,6 +11,7 @@
 
 #include "console/progress.h"
 #include "vernier/error.h"
+#include "vernier/note.h"
 #include "vernier/sinks.h"
 
 namespace spdlog {
@@ -47,7 +48,8 @@ class Console {
   void check_log() const;
 
   void info(const std::string& text);
-  void warning(const std::string& text);
+  void warning(const Note& note);
+  void warning(const std::string& sentence) { warning(Note(sentence)); }
   /// "error: ..." and " hint: ... (vernier help E301)"; of an answer that is no, without a code.
   void error(ErrorCode code, const std::string& text, const std::string& hint = {});
 
@@ -57,8 +59,8 @@ class Console {
   /// False under -q.
   bool shows_progress() const { return shows_progress_; }
 
-  /// `report` without the warnings that stand above it on the same terminal.
-  std::string without_shown_warnings(std::string report) const;
+  /// Warnings that stand on the terminal that results go to: reports need not repeat them.
+  const std::vector<Note>& shown_warnings() const { return shown_warnings_; }
 
   /// Removes a progress line that is on the screen: before results are printed on the same terminal.
   void end_progress();
@@ -78,7 +80,7 @@ class Console {
   bool shows_progress_ = true;
   bool is_verbose_ = false;
   bool line_on_screen_ = false;
-  std::vector<std::string> shown_warnings_;  // on the terminal that results go to
+  std::vector<Note> shown_warnings_;
 };
 
 }  // namespace vernier::cli

@@ -35,14 +35,15 @@ void ResultGroup::add(CLI::App& app) {
   add_value(app, "--top", top, "N", "Layers in the printed table; 0: all (default: 15)").group("Output");
 }
 
-TextOptions ResultGroup::values() const {
-  TextOptions options = text_options();
+TextOptions ResultGroup::values(const Console& console) const {
+  TextOptions options = text_options(console);
   options.top = parse_count("--top", top, 0, std::numeric_limits<std::size_t>::max());
   return options;
 }
 
-TextOptions text_options() {
+TextOptions text_options(const Console& console) {
   TextOptions options;
+  options.shown = &console.shown_warnings();
   const std::optional<std::size_t> terminal = terminal_width(STDOUT_FILENO);
   options.width = terminal.value_or(options.width);
   options.whole_names = !terminal;

@@ -23,6 +23,8 @@
 
 namespace vernier::cli {
 
+class Console;
+
 /// How the target computes within a layer. Errors: Usage.
 Arithmetic arithmetic_of(const Texts& texts, Target target);
 
@@ -116,11 +118,12 @@ struct ResultGroup {
   bool json = false;
   std::string top = "15";
   void add(CLI::App& app);
-  TextOptions values() const;
+  TextOptions values(const Console& console) const;
 };
 
-/// Width and colour from the terminal; in files and pipes names of up to 64 columns stay whole.
-TextOptions text_options();
+/// Width and colour from the terminal; in files and pipes names of up to 64 columns stay whole. The console outlives
+/// them.
+TextOptions text_options(const Console& console);
 
 /// Fails now rather than after minutes of measuring when a folder or file could not be written.
 /// Errors: Input, with the system's reason.

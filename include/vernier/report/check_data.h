@@ -64,7 +64,8 @@ struct CheckDataReport {
   bool undecided = false;              // others that change as much fit as well: `answer` names them
   std::optional<std::string> perhaps;  // else the change that fits better, but not surely
   bool unlike_training = false;        // the statistics are far off, and nothing tried fits
-  std::string answer;                  // one sentence
+  std::string finding;                 // what is wrong: a sentence without its full stop; empty where nothing surely is
+  std::string answer;                  // `finding` and what follows from it, or why the inputs pass
   OutputVerdict outputs;
   std::vector<Note> warnings;
 };

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
+
+#include "vernier/note.h"
 
 namespace vernier {
 
@@ -10,8 +13,9 @@ struct TextOptions {
   std::size_t width = 100;  // columns that text is wrapped at
   std::size_t top = 15;     // rows of the ranked table; 0: all
   bool color = false;
-  bool whole_names = false;  // for files and logs: names of up to 64 columns stay whole
-  bool verbose = false;      // the time of each phase, and every row of a long certificate
+  bool whole_names = false;                  // for files and logs: names of up to 64 columns stay whole
+  bool verbose = false;                      // the time of each phase, and every row of a long certificate
+  const std::vector<Note>* shown = nullptr;  // warnings that already stand above the text: left out of it
 };
 
 }  // namespace vernier

@@ -102,7 +102,7 @@ class InputCheck {
       : runtime_(runtime),
         model_(model),
         samples_(samples),
-        size_(most == 0 ? samples.size() : std::min(most, samples.size())),
+        size_(std::min(most, samples.size())),
         labels_(labels),
         sinks_(sinks),
         for_warning_(for_warning),
@@ -114,7 +114,8 @@ class InputCheck {
     if (const std::string empty = empty_inputs(); !empty.empty()) {
       report_.readings.emplace_back();
       report_.unlike_training = true;
-      report_.answer = empty;
+      report_.finding = empty;
+      report_.answer = empty + ".";
       return std::move(report_);
     }
     if (for_warning_ && norms_.empty() && !first_gives_classes()) {  // nothing tells readings apart
@@ -222,14 +223,14 @@ class InputCheck {
   std::string empty_inputs() const {
     for (const SeenInput& input : report_.inputs) {
       if (!pictures_.contains(input.name) || input.min != input.max) continue;
-      return fmt::format("Every value of input '{}' is {:g}: these samples hold no images.", printable(input.name),
+      return fmt::format("Every value of input '{}' is {:g}: these samples hold no images", printable(input.name),
                          input.min);
     }
     const bool zeros = std::ranges::all_of(report_.inputs, [](const SeenInput& input) { return input.max == 0; }) &&
                        std::ranges::all_of(report_.inputs, [](const SeenInput& input) { return input.min == 0; });
     if (!zeros || values_ < kLeastValues || report_.inputs.size() != model_inputs(model_).size()) return {};
     return fmt::format(
-        "Every value of {} is 0: these samples do not test the network.",
+        "Every value of {} is 0: these samples do not test the network",
         report_.inputs.size() == 1 ? fmt::format("input '{}'", printable(report_.inputs[0].name)) : "all inputs");
   }
 
@@ -337,9 +338,8 @@ class InputCheck {
 }  // namespace
 
 CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, const Model& model,
-                             const SampleSource& samples, std::size_t most, const LabelsOfInputs& labels,
-                             const JobSinks& sinks) {
-  return InputCheck(runtime, model, samples, most, labels, sinks, /*for_warning=*/false).run();
+                             const SampleSource& samples, const LabelsOfInputs& labels, const JobSinks& sinks) {
+  return InputCheck(runtime, model, samples, samples.size(), labels, sinks, /*for_warning=*/false).run();
 }
 
 namespace {
@@ -391,12 +391,10 @@ std::optional<Note> input_warning(const Loaded& loaded, const JobSinks& sinks, c
     const double gain = report.readings[1].confidence.value_or(0) - report.readings.front().confidence.value_or(0);
     if (report.samples < kFewSamples || gain < kClearGain) return std::nullopt;
   }
-  std::string finding = report.answer.substr(0, report.answer.find(". "));
-  if (finding.ends_with('.')) finding.pop_back();
   const auto better = std::ranges::find(report.readings, report.better.value_or(""), &InputReading::change);
   const std::string remedy =
       report.better && !report.undecided && better != report.readings.end() ? better->do_this : "";
-  return Note{"inputs-doubtful", {{"finding", finding}, {"remedy", remedy}, {"samples", report.samples}}};
+  return Note{"inputs-doubtful", {{"finding", report.finding}, {"remedy", remedy}, {"samples", report.samples}}};
 }
 
 }  // namespace vernier

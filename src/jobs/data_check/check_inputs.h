@@ -25,10 +25,9 @@ struct LabelsOfInputs {
   std::int64_t offset = 0;
 };
 
-/// Of the first `most` samples; 0: of all. Where nothing can tell readings apart the inputs as given are the only one.
+/// Where nothing can tell readings apart the inputs as given are the only one.
 CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, const Model& model,
-                             const SampleSource& samples, std::size_t most, const LabelsOfInputs& labels,
-                             const JobSinks& sinks);
+                             const SampleSource& samples, const LabelsOfInputs& labels, const JobSinks& sinks);
 
 /// The same with a few samples, as a warning where they surely fit better when they are read otherwise, or
 /// are unlike what the network was trained on; else nothing, also where the network cannot be run like that, for

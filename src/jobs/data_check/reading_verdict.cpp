@@ -195,27 +195,27 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   if (clear) {
     report.better = best->change;
     const std::vector<std::string> others = equally_good(judge, kinds, report.readings, *best);
-    report.answer = fmt::format("The inputs fit better after a change ({}): {}.", best->change, judge.figures(*best));
+    report.finding = fmt::format("The inputs fit better after a change ({}): {}", best->change, judge.figures(*best));
     if (!others.empty()) {
-      report.answer =
-          fmt::format("The inputs fit better after a change ({}; or {}: these samples do not distinguish them): {}.",
+      report.finding =
+          fmt::format("The inputs fit better after a change ({}; or {}: these samples do not distinguish them): {}",
                       best->change, fmt::join(others, "; or "), judge.figures(*best));
     }
+    report.answer = report.finding + ".";
     report.undecided = !others.empty();
     if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";
   } else if (report.unlike_training && best != nullptr && *best->misfit < kMuchBetterRange * *given.misfit &&
              judge.confused(*best, given)) {
     report.perhaps = best->change;
+    report.finding = unlike_training_words(*given.misfit);
     report.answer = fmt::format(
-        "The inputs are unlike the training data ({:.2f} nats off at the first BatchNormalizations). Images with less "
-        "detail cause that, for example enlarged ones, and so does another range (with the change, {}, they are {:.2f} "
-        "off).",
-        *given.misfit, best->change, *best->misfit);
+        "{}. Images with less detail cause that, for example enlarged ones, and so does another range (with the "
+        "change, "
+        "{}, they are {:.2f} off).",
+        report.finding, best->change, *best->misfit);
   } else if (report.unlike_training) {
-    report.answer = fmt::format(
-        "The inputs are unlike the training data ({:.2f} nats off at the first BatchNormalizations), and none of the "
-        "usual changes makes them fit.",
-        *given.misfit);
+    report.finding = unlike_training_words(*given.misfit) + ", and none of the usual changes makes them fit";
+    report.answer = report.finding + ".";
   } else if (right < kFewRight) {
     report.answer = fmt::format(
         "The inputs cannot be checked: at most {:.1f} % of the labels match, under any reading. Are the labels the "

@@ -122,7 +122,7 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
   // Under labels that are counted otherwise no reading of the inputs would be right.
   const bool miscounted = outputs.better && !labels.empty() && !outputs.figure.empty();
   if (miscounted) labels.clear();
-  CheckDataReport report = check_inputs(runtime, model, *samples, 0, {labels, offset}, sinks);
+  CheckDataReport report = check_inputs(runtime, model, *samples, {labels, offset}, sinks);
   report.outputs = std::move(outputs);
   report.file = options.model.name();
   return report;

@@ -41,12 +41,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
             "\n";
   }
   text += labelled("Model", printable(report.file), options.width);
-  // The source ends with its number of samples.
-  const std::string count = plural(report.samples, "sample");
-  const bool all =
-      report.data.ends_with(count) || report.data.find(fmt::format(", {} of ", count)) != std::string::npos;
-  text += labelled("Data", printable(report.data) + (all ? "" : fmt::format("; {} of them checked", report.samples)),
-                   options.width);
+  text += labelled("Data", printable(report.data), options.width);
   Table inputs;
   inputs.flexible_column("input");
   inputs.column("shape", Align::Left);

@@ -154,6 +154,7 @@ std::string notes_text(const std::vector<Note>& notes, const TextOptions& option
 std::string remarks(const std::vector<Note>& warnings, const std::vector<Note>& notes, const TextOptions& options) {
   std::string text;
   for (const Note& warning : warnings) {
+    if (options.shown != nullptr && std::ranges::find(*options.shown, warning) != options.shown->end()) continue;
     text += painted(wrap(told(note_text(warning)), options.width, "warning: "), Paint::Warning, options.color);
   }
   text += notes_text(notes, options, "note: ");
