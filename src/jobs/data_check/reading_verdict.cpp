@@ -162,6 +162,11 @@ bool all_alike(const std::vector<InputReading>& readings) {
   return most.confidence.value_or(0) - least.confidence.value_or(0) < kSameConfidence;
 }
 
+std::string unlike_training_words(double misfit) {
+  return fmt::format("The inputs are unlike the training data ({:.2f} nats off at the first BatchNormalizations)",
+                     misfit);
+}
+
 }  // namespace
 
 bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double deviations) {
