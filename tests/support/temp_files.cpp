@@ -16,16 +16,6 @@
 namespace vernier {
 namespace fs = std::filesystem;
 
-TempFolder::TempFolder() {
-  std::string name = (fs::temp_directory_path() / "vernier_data_XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw Error(ErrorKind::Internal, "no temporary folder");
-  path_ = name;
-}
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 void write_file(const fs::path& path, const std::string& content) {
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << content;

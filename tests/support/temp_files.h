@@ -1,4 +1,4 @@
-// A folder for one test, and writers of the small files that tests put there.
+// Writers of the small files that tests put into their folders.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,24 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "temp_folder.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
-
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 void write_file(const std::filesystem::path& path, const std::string& content);
 

@@ -1,7 +1,6 @@
 #include "tiny_networks.h"
 
 #include <onnx/defs/parser.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -161,18 +160,6 @@ void replace_tensor(NamedTensors& tensors, const std::string& name, Tensor value
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() &&
          std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
-}
-
-TempFolder::TempFolder() {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  path_ = std::filesystem::temp_directory_path() /
-          ("vernier-" + std::to_string(::getpid()) + "-" + test->test_suite_name() + "-" + test->name());
-  std::filesystem::create_directories(path_);
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 ScopedVariable::ScopedVariable(const char* name, const char* value) : name_(name) {

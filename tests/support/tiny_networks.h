@@ -15,6 +15,7 @@
 #include "analysis/subject.h"
 #include "model/model.h"
 #include "plan/plan.h"
+#include "temp_folder.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/samples.h"
@@ -111,20 +112,6 @@ Error error_of(const Action& action) {
   ADD_FAILURE() << "no Error was thrown";
   return {ErrorKind::Internal, ""};
 }
-
-/// A folder of its own for each test, removed at the end.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The environment variable `name` set to `value` (null: unset) while in scope.
 class ScopedVariable {

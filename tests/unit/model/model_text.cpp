@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
-#include <unistd.h>
 
 #include <optional>
 #include <stdexcept>
@@ -50,14 +49,5 @@ std::vector<float> floats_of(const Model& model, const std::string& initializer_
   if (!value) throw std::runtime_error("the model has no initializer " + initializer_name);
   return {value->floats().begin(), value->floats().end()};
 }
-
-TempFolder::TempFolder() {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  path_ = std::filesystem::temp_directory_path() /
-          ("vernier-" + std::to_string(::getpid()) + "-" + test->test_suite_name() + "-" + test->name());
-  std::filesystem::create_directories(path_);
-}
-
-TempFolder::~TempFolder() { std::filesystem::remove_all(path_); }
 
 }  // namespace vernier::testing

@@ -1,13 +1,13 @@
-// Small models for tests, in ONNX's text form, and folders for files.
+// Small models for tests, in ONNX's text form.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/layers.h"
 #include "model/prepare.h"
+#include "temp_folder.h"
 #include "vernier/error.h"
 
 namespace vernier::testing {
@@ -30,20 +30,6 @@ std::vector<float> floats_of(const Model& model, const std::string& initializer_
 /// The text of the Error that `action` throws; empty when it throws none.
 template <class Action>
 std::string error_of(const Action& action);
-
-/// A folder of its own for each test, removed at the end.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace vernier::testing
 

@@ -22,8 +22,6 @@
 namespace vernier {
 namespace {
 
-using testing::TempFolder;
-
 Tensor scores(std::vector<float> values) {
   const auto count = static_cast<std::int64_t>(values.size());
   return Tensor::of({1, count}, values);
