@@ -9,13 +9,16 @@
 #include "commands/commands.h"
 #include "options/rules_options.h"
 #include "table/diagnose.h"
+#include "table/measure.h"
 #include "table/precision.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/gate.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
 #include "vernier/search_options.h"
 #include "vernier/sinks.h"
 
@@ -159,6 +162,48 @@ void DiagnosisLine::add_per_tensor(CLI::App& app) {
   add_row(app, table::kPerTensor, "Precision", typed);
   add_row(app, table::kReduceRange, "Precision", typed);
   add_row(app, table::kWeightBits, "Precision", typed);
+}
+
+void AnswerLine::add_question(CLI::App& app) {
+  precision.add(app);
+  add_per_tensor(app);
+  add_quantized(app);
+  add_requirement(app);
+  search.add(app);
+}
+
+IgnoredOptions AnswerLine::add_answer(CLI::App& app, const std::string& written, const std::string& example) {
+  data.add(app, "Samples to measure on");
+  data.add_calibration(app);
+  add_claim(app);
+  add_no_cache(app);
+  add_extent(app);
+  add_value(app, "-o,--output", output, "DIR", written).writes().group("Output");
+  external_data.add(app);
+  add_sample_pictures(app);
+  engine.add_behind_compile(app);
+  engine.add_confirm_on(app);
+  gate.add(app);
+  result.add(app);
+  add_message_options(app, messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(app,
+             "Example: " + example +
+                 "\nExit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with no layer "
+                 "left in low precision; 70 internal error; 130 interrupted");
+  return ignored;
+}
+
+int AnswerLine::answer(Console& console, const DiagnoseOptions& options,
+                       const std::function<DiagnoseReport(const JobSinks&)>& job) const {
+  for (const std::string& text : without_effect()) console.warning(text);
+  TextOptions text = result.values(console);
+  text.verbose = messages.verbose > 0;
+  gate.check();
+  const DiagnoseReport report =
+      run(options, console, job, [&](const DiagnoseReport& of) { return diagnosis_words(of, result.json, text); });
+  gate.tell(gate_of(report));
+  return exit_code_of(report);
 }
 
 }  // namespace vernier::cli

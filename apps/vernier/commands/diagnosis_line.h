@@ -11,7 +11,9 @@
 #include "console/console.h"
 #include "options/engine_group.h"
 #include "options/external_data_options.h"
+#include "options/gate_group.h"
 #include "options/options.h"
+#include "options/peer_options.h"
 #include "options/score_group.h"
 #include "options/search_group.h"
 #include "vernier/diagnose.h"
@@ -68,6 +70,21 @@ struct DiagnosisLine {
   void add_quantized(CLI::App& app);
   /// --per-tensor; not of the commands whose options are a peer's.
   void add_per_tensor(CLI::App& app);
+};
+
+/// What diagnose and fix ask and answer alike.
+struct AnswerLine : DiagnosisLine {
+  GateGroup gate;
+  MessageGroup messages;
+  ResultGroup result;
+
+  /// The formats, what must hold, and the search.
+  void add_question(CLI::App& app);
+  /// Samples, files and output. `written`: of -o. `example`: of the footer.
+  IgnoredOptions add_answer(CLI::App& app, const std::string& written, const std::string& example);
+  /// Runs the job, prints its answer and returns its exit code.
+  int answer(Console& console, const DiagnoseOptions& options,
+             const std::function<DiagnoseReport(const JobSinks&)>& job) const;
 };
 
 }  // namespace vernier::cli
