@@ -17,6 +17,7 @@
 #include "console/command_line.h"
 #include "console/hint_options.h"
 #include "console/program.h"
+#include "sanitized.h"
 #include "temp_files.h"
 #include "vernier/error.h"
 
@@ -88,11 +89,8 @@ std::vector<std::string> words_to(const CLI::App& app) {
   return words;
 }
 
-#ifdef VERNIER_ADDRESS_SANITIZER
-constexpr std::size_t kOneOf = 8;  // all take a minute, and run the same code
-#else
-constexpr std::size_t kOneOf = 1;
-#endif
+/// Under the sanitizer all take a minute, and run the same code.
+std::size_t one_of() { return address_sanitized() ? 8 : 1; }
 
 TEST(PeerOptions, HintsNameOptionsThatTheirCommandTakes) {
   const auto shared = shared_folder();
@@ -104,7 +102,7 @@ TEST(PeerOptions, HintsNameOptionsThatTheirCommandTakes) {
   ASSERT_GT(leaves.size(), 30U);
   std::size_t number = 0;
   for (const std::string& name : names_of(read_text(*shared / "reference" / "polygraphy.md"))) {
-    if (number++ % kOneOf != 0) continue;
+    if (number++ % one_of() != 0) continue;
     const std::string option = normalize_arguments({name}).front();
     const auto refuses = [&](const CLI::App* leaf) { return refusal_by(*leaf, option).has_value(); };
     if (std::none_of(leaves.begin(), leaves.end(), refuses)) continue;

@@ -15,6 +15,7 @@
 
 #include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/runtime.h"
+#include "sanitized.h"
 #include "tiny_networks.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
@@ -231,9 +232,7 @@ TEST(Session, WithoutOptimizationsNoKernelPacksALargeWeight) {
 }
 
 TEST(Session, KeepsNoMemoryForAnotherRunWhereThereIsNone) {
-#ifdef VERNIER_ADDRESS_SANITIZER
-  GTEST_SKIP() << "the C library's allocator, which counts, is not the one in use";
-#endif
+  if (address_sanitized()) GTEST_SKIP() << "the C library's allocator, which counts, is not the one in use";
   constexpr std::int64_t kSide = 2048;  // 4 MiB, dequantized 16
   Tensor scale(Dtype::Float32, {});
   scale.mutable_floats()[0] = 1;
