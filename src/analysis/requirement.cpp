@@ -84,7 +84,8 @@ SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::option
                 fmt::format("outputs that are compared have different shapes, {} and {}: are the models "
                             "two forms of one network?",
                             shape_text(ref.shape()), shape_text(got.shape())),
-                "where the data decide on the shape (NonMaxSuppression, NonZero), measure in front of it: ‹outputs›");
+                "where the data decide on the shape (NonMaxSuppression, NonZero), cut both models in front of it: "
+                "‹vernier surgeon extract› with ‹outputs› NAME:auto");
   }
   SampleOutcome sample;
   accumulate_error(ref.floats(), got.floats(), sample.error);

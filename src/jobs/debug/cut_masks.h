@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "analysis/quantizer_loss.h"
-#include "jobs/debug/exact_network.h"
+#include "jobs/verify/exact_network.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
 

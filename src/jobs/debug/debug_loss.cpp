@@ -35,7 +35,6 @@
 #include "jobs/debug/bias_scales.h"
 #include "jobs/debug/cut_masks.h"
 #include "jobs/debug/exact_grids.h"
-#include "jobs/debug/exact_network.h"
 #include "jobs/debug/examined_file.h"
 #include "jobs/debug/implied_clamps.h"
 #include "jobs/debug/lost_layers.h"
@@ -45,6 +44,7 @@
 #include "jobs/debug/other_operators.h"
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/constant_twins.h"
+#include "jobs/verify/exact_network.h"
 #include "jobs/verify/file_fault.h"
 #include "jobs/verify/float_twins.h"
 #include "jobs/verify/layer_formats.h"
@@ -131,7 +131,7 @@ std::string unmeasured_pair(const QuantizedTensor& quantized) {
 /// value need few codes and lose little: no defect. Nor is a range far beyond the grid: masks (-1e9) are left out on
 /// purpose.
 std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
-  constexpr double kFew = 1.0 / 16;  // four of eight bits are lost
+  constexpr double kFew = 17.0 / 256;  // four of eight bits are lost, a zero point apart
   constexpr double kBadDb = 20;
   constexpr std::int64_t kFewestValues = 64;
   if (!row.sqnr_db || *row.sqnr_db >= kBadDb || !is_integer(row.format) || row.values < kFewestValues) return {};
@@ -282,7 +282,14 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   const LayerLosses errors = losses_of_layers(file.matches.pairs, report, errors_with);
   std::vector<FoundDefect> layers =
       find_lost_layers({file.normalized, simulated, skipped}, report, errors, losses, asked.outputs_agree);
+  const std::map<std::string, std::string> constants = constants_of_dequantizers(file.normalized, file.weights);
   std::erase_if(layers, [&](const FoundDefect& layer) {
+    // Too few values for a factor to show, or a weight whose factors nobody looks for.
+    const auto constant = constants.find(layer.node);
+    if (!file.equalized.empty() && constant != constants.end()) {
+      const auto left = noise.left_with(constant->second, file.weights.found.at(constant->second).values);
+      if (left && *left > 1) return true;
+    }
     const std::optional<std::size_t> pair = pair_that_cuts_mask(simulated, layer.node, grids, values);
     return pair && noise.left_in(without_cut_masks(simulated, values, *pair)) >= kNoCause;
   });
@@ -351,7 +358,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
   add_constant_twins(*loaded.original, simulated, weights);
   const Model normalized = normalized_pairs(typed);
   std::vector<FoundDefect> stored = find_wrong_constants(normalized, subject, simulated, weights, matches);
-  const std::set<std::string> equalized = excuse_scaled_weights(stored, report.figures, report.notes);
+  const std::set<std::string> equalized = excuse_weights(stored, report.figures, report.notes);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];
     QuantizerLoss row = described(quantized);

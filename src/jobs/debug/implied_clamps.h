@@ -9,7 +9,7 @@
 
 #include "analysis/subject.h"
 #include "analysis/surgery.h"
-#include "jobs/debug/exact_network.h"
+#include "jobs/verify/exact_network.h"
 #include "numerics/metrics.h"
 #include "plan/simulate_typed.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <utility>
@@ -58,7 +59,20 @@ struct CutChannels {
 /// Of one channel over the samples.
 struct ChannelSums {
   double energy = 0, cut_off = 0;
+  std::int64_t values = 0;
   float largest = 0;
+
+  /// That much in itself, or more than a range that holds all values would lose to rounding, by far.
+  bool is_lost(const QuantParams& params, std::size_t channel) const {
+    constexpr double kGain = 10, kWithinDb = 5;
+    if (cut_off > noise_of_db(lost_below(params.format)) * energy) return true;
+    const auto [low, high] = ends_of(params, channel);
+    const float end = std::max(-low, high);
+    if (!is_integer(params.format) || !(end > 0)) return false;
+    const double step = static_cast<double>(params.scale[channel]) * std::max(1.0F, largest / end);
+    const double rounded = static_cast<double>(values) * step * step / 12;
+    return cut_off > noise_of_db(lost_below(params.format) + kWithinDb) * energy && cut_off > kGain * rounded;
+  }
 };
 
 /// By the pair's place in `file.quantized`. `exact`: the file's model with float values everywhere.
@@ -72,7 +86,7 @@ std::map<std::size_t, CutChannels> find_cut_channels(const Subject& subject, con
     const QuantizedTensor& pair = file.quantized[i];
     if (pair.quantizer.empty() || pair.params.scale.size() < 2 || pair.params.block > 0 || pair.params.axis < 0)
       continue;
-    if (pair.rank <= pair.params.axis || skipped.contains(pair.tensor)) continue;
+    if ((pair.rank >= 0 && pair.rank <= pair.params.axis) || skipped.contains(pair.tensor)) continue;
     if (losses[i].count == 0 || is_initializer(exact, pair.tensor)) continue;
     const auto place = std::ranges::find(tensors, pair.tensor) - tensors.begin();
     if (std::cmp_equal(place, tensors.size())) tensors.push_back(pair.tensor);
@@ -97,6 +111,7 @@ std::map<std::size_t, CutChannels> find_cut_channels(const Subject& subject, con
         channel.energy += static_cast<double>(values[i]) * static_cast<double>(values[i]);
         channel.cut_off += beyond * beyond;
         channel.largest = std::max(channel.largest, std::abs(values[i]));
+        ++channel.values;
       }
     }
     return true;
@@ -104,12 +119,11 @@ std::map<std::size_t, CutChannels> find_cut_channels(const Subject& subject, con
   std::map<std::size_t, CutChannels> found;
   for (std::size_t k = 0; k < pairs.size(); ++k) {
     const QuantParams& params = file.quantized[pairs[k]].params;
-    const double limit = noise_of_db(lost_below(params.format));
     CutChannels cut;
     cut.all = sums[k].size();
     for (std::size_t c = 0; c < sums[k].size(); ++c) {
       const ChannelSums& channel = sums[k][c];
-      if (!(channel.cut_off > limit * channel.energy)) continue;
+      if (!channel.is_lost(params, c)) continue;
       if (cut.lost++ > 0) continue;
       const auto [low, high] = ends_of(params, c);
       cut.first = c;
@@ -195,7 +209,9 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     if (losses[i].count == 0 || skipped.contains(file.quantized[i].tensor)) continue;
     const QuantizerLoss own = with_loss(rows[i], file.quantized[i].params, losses[i]);
     const bool narrow = cuts_off_for_nothing(own, file.quantized[i].params, losses[i]);
-    if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !narrow && !cut.contains(i))) continue;
+    const bool wide = is_integer(own.format) && has_far_too_large_scale(own);
+    const bool unfit = narrow || wide || cut.contains(i);
+    if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !unfit)) continue;
     lossy.emplace_back(*own.sqnr_db, i);
   }
   if (lossy.empty()) return {};
@@ -219,12 +235,14 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
           some.lost, some.all, some.first, some.end, some.largest);
     }
     found.emplace(
-        pair, FoundDefect{
-                  "lost-pair", own.quantizer,
-                  fmt::format(
-                      "'{}' has an SQNR of {:.1f} dB: {}. With only this pair quantized, output '{}' has {:.1f} dB",
-                      printable(own.tensor), db, reason.why, printable(output->first), sqnr_db(output->second.pooled)),
-                  reason.cure});
+        pair,
+        FoundDefect{
+            "lost-pair", own.quantizer,
+            fmt::format(
+                "'{}' has an SQNR of {:.1f} dB: {}. With only this pair quantized, output '{}' has {:.1f} dB on {}",
+                printable(own.tensor), db, reason.why, printable(output->first), sqnr_db(output->second.pooled),
+                plural(subject.samples->size(), "sample")),
+            reason.cure});
   }
   return without_followers(file, std::move(found));
 }

@@ -8,7 +8,7 @@
 
 #include "analysis/quantizer_loss.h"
 #include "analysis/subject.h"
-#include "jobs/debug/exact_network.h"
+#include "jobs/verify/exact_network.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/defects.h"
@@ -16,11 +16,11 @@
 namespace vernier {
 
 /// One defect of kind "lost-pair" for each activation that its pair leaves less than 20 dB (8 dB in 4 bits, 12 dB in
-/// E5M2), or that cuts off a channel of its own scale that much, or that leaves less than 5 dB more and would lose a
-/// tenth with a range that holds all values, and that alone makes a quarter of an output's noise and leaves it less
-/// than 30 dB. `losses`: by measure_grids() on exact values, in the order of `file.quantized`, as are `rows`.
-/// `skipped`: tensors of the file whose values are not those of the float model. Cost: a plain run of the subject's
-/// samples for each pair that loses that much, of 32 at most, and three more.
+/// E5M2), or less than 5 dB more where a range that holds all values would lose a tenth, of the tensor or of a channel
+/// with a scale of its own, or whose range is 3.5 times as wide as its values, and that alone makes a quarter of an
+/// output's noise and leaves it less than 30 dB. `losses`: by measure_grids() on exact values, in the order of
+/// `file.quantized`, as are `rows`. `skipped`: tensors of the file whose values are not those of the float model. Cost:
+/// a plain run of the subject's samples for each pair that loses that much, of 32 at most, and three more.
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
                                          const std::set<std::string>& skipped);

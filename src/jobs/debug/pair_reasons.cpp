@@ -17,7 +17,7 @@ namespace vernier {
 namespace {
 
 constexpr double kMostlyClipped = 0.5;
-constexpr double kFarTooWide = 4;  // two bits of eight
+constexpr double kFarTooWide = 3.5;  // nearly two bits of eight
 
 }  // namespace
 

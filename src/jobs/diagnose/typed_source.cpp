@@ -244,6 +244,23 @@ std::size_t tensors_with_ranges(const TypedSource& source, const FileTwins& twin
   return tensors.size();
 }
 
+/// Whether the file holds another weight than the float model, whatever one factor and rounding do: an equalized or
+/// rotated one, whose scales, and those of the data that it reads, fit no tensor of the float model.
+bool is_other_weight(const Model& file, const std::string& held, const Model& network, const std::string& wanted) {
+  constexpr double kRest = 0.1;  // of the energy, twice what 4 bits leave
+  const auto given = initializer(file, held), original = initializer(network, wanted);
+  if (!given || !original || given->shape() != original->shape()) return false;
+  if (given->dtype() != Dtype::Float32 || original->dtype() != Dtype::Float32) return false;
+  double product = 0, of_given = 0, of_original = 0;
+  for (std::size_t i = 0; i < given->floats().size(); ++i) {
+    const double a = given->floats()[i], b = original->floats()[i];
+    product += a * b;
+    of_given += a * a;
+    of_original += b * b;
+  }
+  return of_given > 0 && of_original > 0 && product * product < (1 - kRest) * of_given * of_original;
+}
+
 }  // namespace
 
 TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sources& sources,
@@ -300,6 +317,8 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
     has_pair(tensor);
   }
   std::size_t shared = 0, weights_alone = 0;
+  std::vector<std::string> others;         // layers whose weight is not the float model's
+  std::set<std::string> unfit;             // what they read
   std::vector<std::string> float_weights;  // layers that read codes, and a weight that is none
   bool weight_in_codes = false;
   for (const onnx::NodeProto& node : network->proto.graph().node()) {
@@ -317,14 +336,25 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
     if (const auto held = nbits_weight(given, *twin); held && node.input_size() > 1) {
       found.scales[node.input(1)] = turned_as(node, *twin, *network, held->params);
     }
+    const bool other = node.input_size() > 1 && twin->input_size() > 1 &&
+                       is_other_weight(file.model, twin->input(1), *network, node.input(1));
+    if (other) others.push_back(node.name());
     for (int i = 0; i < std::min(node.input_size(), twin->input_size()); ++i) {
       if (twins.reads_activation_codes(*twin, i)) found.pairs.insert(node.input(i));
+      if (other && i < 2) {
+        unfit.insert(node.input(i));
+        continue;
+      }
       if (const auto pair = behind.find(twin->input(i)); pair != behind.end()) {
         found.scales[node.input(i)] = i == 1 ? turned_as(node, *twin, *network, pair->second) : pair->second;
       } else if (const auto wide = wide_behind.find(twin->input(i)); wide != wide_behind.end()) {
         found.ranges[node.input(i)] = wide->second;
       }
     }
+  }
+  for (const std::string& tensor : unfit) {
+    found.scales.erase(tensor);
+    found.ranges.erase(tensor);
   }
   if (shared == 0) {
     throw Error(ErrorCode::Unlike,
@@ -349,6 +379,9 @@ TypedSource take_over(const OnnxModel& quantized, const OnnxModel& source, Sourc
         {"not-taken-from-file", {{"file", quantized.name()}, {"layers", count}, {"quantized_operators", operators}}});
   };
   append(found.notes, refused.notes(quantized));
+  if (!others.empty()) {
+    found.notes.push_back({"other-weights-in-file", {{"file", quantized.name()}, {"layers", others}}});
+  }
   not_taken(on_codes, true);
   not_taken(weights_alone, false);
   return found;

@@ -11,13 +11,12 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kFewSamples = 8;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-OutputNoise::OutputNoise(const Subject& subject, const Model& file)
-    : file_(file), few_(subject, kFewSamples), subject_(subject) {
+OutputNoise::OutputNoise(const Subject& subject, const Model& file, std::size_t most)
+    : file_(file), few_(subject, most), subject_(subject) {
   subject_.samples = &few_;
   subject_.ranks = nullptr;
 }

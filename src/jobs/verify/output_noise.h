@@ -18,12 +18,14 @@ inline constexpr double kLostOutputDb = 20;
 
 class OutputNoise {
  public:
-  /// Of `file`, a simulation brought beside the subject's model. All arguments must outlive it.
-  OutputNoise(const Subject& subject, const Model& file);
+  static constexpr std::size_t kSamples = 8;
+
+  /// Of `file`, a simulation brought beside the subject's model, on `most` samples. All arguments must outlive it.
+  OutputNoise(const Subject& subject, const Model& file, std::size_t most = kSamples);
   OutputNoise(const OutputNoise&) = delete;
   OutputNoise& operator=(const OutputNoise&) = delete;
 
-  /// The subject with at most eight samples, which this process runs alone.
+  /// The subject with these samples, which this process runs alone.
   const Subject& subject() const { return subject_; }
 
   /// Noise over signal of the outputs of `model`; infinite: it does not run. Cost: one run of these samples; once more

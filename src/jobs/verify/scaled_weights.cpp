@@ -5,14 +5,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+#include "jobs/verify/exact_network.h"
 #include "jobs/verify/output_noise.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
+#include "numerics/grid.h"
 #include "plan/normalized_file.h"
+#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -48,80 +54,216 @@ void put_float(Model& model, const std::string& constant, const Tensor& values) 
   set_initializer(model, *owner, constant, values);
 }
 
-}  // namespace
+/// The weights and biases of a layer that are in doubt.
+using InDoubt = std::vector<FoundDefect*>;
 
-void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
-                          const SimulatedFile& simulated, const FloatWeights& weights) {
-  constexpr std::size_t kMostLayers = 16;
-  const bool other_forms =
-      std::ranges::any_of(weights.found, [](const auto& known) { return known.second.other_form; });
-  if (defects.empty() || (!other_forms && std::ranges::none_of(defects, &FoundDefect::scaled))) return;
-  std::map<std::string, std::string> constants = constants_of_dequantizers(file, weights);
-  std::map<std::string, std::string> layers;  // that read them, by their dequantizer
+/// The constant of the simulation that each DequantizeLinear or MatMulNBits decodes, and the layer that reads it.
+struct Decoded {
+  std::map<std::string, std::string> constants, layers;  // by the node's name
+};
+
+Decoded decoded_constants(const Model& file, const FloatWeights& weights) {
+  Decoded decoded;
+  decoded.constants = constants_of_dequantizers(file, weights);
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       if (node.op_type() == "MatMulNBits" && node.input_size() > 1 && weights.found.contains(node.input(1))) {
-        constants[node.name()] = node.input(1);
-        layers[node.name()] = node.name();
+        decoded.constants[node.name()] = node.input(1);
+        decoded.layers[node.name()] = node.name();
       }
       const bool dequantizes = is_quantization(node, "DequantizeLinear");
-      if (dequantizes && constants.contains(node.name())) layers[node.name()] = readers_of(file, node.output(0));
+      if (dequantizes && decoded.constants.contains(node.name()))
+        decoded.layers[node.name()] = readers_of(file, node.output(0));
     }
   });
-  std::map<std::string, std::vector<FoundDefect*>> scaled;  // by layer: its weight and its bias have the same factors
-  // Weights in another form may also be merged, permuted or rotated ones.
-  const auto in_other_form = [&](const FoundDefect& defect) {
-    const auto constant = constants.find(defect.node);
-    return constant != constants.end() && weights.found.at(constant->second).other_form;
-  };
-  for (FoundDefect& defect : defects) {
-    const bool doubted = defect.scaled || in_other_form(defect);
-    if (doubted && layers.contains(defect.node)) scaled[layers.at(defect.node)].push_back(&defect);
+  return decoded;
+}
+
+/// A factor of all values of a constant, and what it leaves of the outputs' noise.
+struct CommonFactor {
+  double factor = 1, left = 1;
+};
+
+/// Trials with other values of a layer, in a file that nothing but its weights is wrong with.
+class WeightTrials {
+ public:
+  WeightTrials(const Subject& subject, const SimulatedFile& simulated, const LayerMatches& matches, std::size_t samples)
+      : subject_(subject), samples_(samples), base_(without_pairs(subject, simulated, matches)) {
+    noise_.emplace(subject, base_, samples);
+    lost_ = noise_->of(base_) > kLost;
   }
-  if (scaled.size() > kMostLayers) {  // those in another form all at once
-    std::vector<FoundDefect*> together;
-    for (const auto& [layer, found] : scaled) {
-      std::ranges::copy_if(found, std::back_inserter(together),
-                           [&](const FoundDefect* one) { return in_other_form(*one); });
-    }
-    scaled.clear();
-    if (!together.empty()) scaled.emplace("", std::move(together));
+
+  /// What is left of the noise with these values.
+  double with(const std::map<std::string, Tensor>& values) {
+    Model changed = base_;
+    for (const auto& [constant, value] : values) put_float(changed, constant, value);
+    return noise_->left_in(std::move(changed));
   }
-  if (scaled.empty()) return;
-  OutputNoise noise(subject, simulated.model);
-  for (const auto& [layer, found] : scaled) {
-    Model changed = simulated.model;
-    for (const FoundDefect* defect : found) {
-      const std::string& constant = constants.at(defect->node);
-      put_float(changed, constant, weights.found.at(constant).values);
+
+  /// The factor that a constant needs. Outputs follow a factor of one layer in a straight line, or nearly, so that
+  /// their noise is a parabola of it. nullopt: no factor takes most of it away.
+  std::optional<CommonFactor> factor_of(const std::string& constant) {
+    constexpr double kMostLeft = 0.3, kLeast = 1.05;
+    if (const auto held = initializer(base_, constant); !held || held->dtype() != Dtype::Float32) return std::nullopt;
+    CommonFactor best;
+    if (lost_ && !lowest_near(constant, best)) {  // too far away for a straight line
+      for (const double factor : {0.25, 0.5, 2.0, 4.0}) {
+        if (const double left = left_times(constant, factor); left < best.left) best = {factor, left};
+      }
     }
-    const bool undone = !(noise.left_in(std::move(changed)) <= 1);
+    for (int step = 0; step < 3; ++step) {
+      const std::optional<double> lowest = lowest_near(constant, best);
+      if (!lowest) break;
+      const double left = left_times(constant, *lowest);
+      if (!(left < best.left)) break;
+      best = {*lowest, left};
+    }
+    if (!(best.left < kMostLeft) || std::max(best.factor, 1 / best.factor) < kLeast) return std::nullopt;
+    return best;
+  }
+
+  /// From here on the constant has this factor.
+  void take(const std::string& constant, double factor) {
+    noise_.reset();
+    Model changed = base_;
+    put_float(changed, constant, times(constant, factor));
+    base_ = std::move(changed);
+    noise_.emplace(subject_, base_, samples_);
+  }
+
+ private:
+  Tensor times(const std::string& constant, double factor) const {
+    const Tensor held = *initializer(base_, constant);
+    Tensor values(Dtype::Float32, held.shape());
+    std::ranges::transform(held.floats(), values.mutable_floats().begin(),
+                           [&](float value) { return static_cast<float>(static_cast<double>(value) * factor); });
+    return values;
+  }
+  double left_times(const std::string& constant, double factor) {
+    return noise_->left_with(constant, times(constant, factor)).value_or(1);
+  }
+  /// The vertex of the parabola through `middle` and the factors a tenth above and below, if most of the noise is gone
+  /// there.
+  std::optional<double> lowest_near(const std::string& constant, const CommonFactor& middle) {
+    constexpr double kMostLeft = 0.5;
+    const double step = 0.1 * middle.factor;
+    const double above = left_times(constant, middle.factor + step), below = left_times(constant, middle.factor - step);
+    const double curve = (above + below - 2 * middle.left) / (2 * step * step), slope = (above - below) / (2 * step);
+    const double gone = slope * slope / (4 * curve);
+    if (!(curve > 0) || !(middle.left - gone < kMostLeft)) return std::nullopt;
+    const double lowest = middle.factor - slope / (2 * curve);
+    return lowest > 0 ? std::optional(lowest) : std::nullopt;
+  }
+
+  /// Pairs of activations may be wrong as well, or cut off what a wrong weight makes. A quantizer whose grid begins at
+  /// 0 may stand for a Relu, which stays.
+  static Model without_pairs(const Subject& subject, const SimulatedFile& simulated, const LayerMatches& matches) {
+    FloatValues clamps;
+    clamps.activations = dropped_activations(subject, simulated.model, matches);
+    for (const QuantizedTensor& pair : simulated.quantized) {
+      const bool one_range = is_integer(pair.params.format) && pair.params.scale.size() == 1 && pair.params.block == 0;
+      if (one_range && ends_of(pair.params).first == 0)
+        clamps.activations.emplace(pair.output, Bounds{0, std::numeric_limits<float>::max()});
+    }
+    return without_roundings_of_pairs(simulated, simulated.model, clamps, [](std::size_t) { return false; });
+  }
+
+  const Subject& subject_;
+  const std::size_t samples_;
+  Model base_;
+  std::optional<OutputNoise> noise_;  // of base_
+  bool lost_ = false;                 // the outputs of base_
+  static constexpr double kLost = 0.1;
+};
+
+/// The weight whose values have one factor that no other layer undoes, beside those of each channel: it becomes a
+/// defect that is not in doubt, and `trials` goes on without the factor.
+void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& decoded, const FloatWeights& weights,
+                        WeightTrials& trials) {
+  FoundDefect* off = nullptr;
+  CommonFactor by;
+  for (const auto& [layer, found] : layers) {
     for (FoundDefect* defect : found) {
-      if (!undone) defect->scaled = false;
-      // The other form may hold a factor that a node of the float model multiplies with.
-      defect->folded = undone && in_other_form(*defect);
+      if (!defect->scaled || defect->kind != "weight-scale") continue;
+      const auto factor = trials.factor_of(decoded.constants.at(defect->node));
+      if (!factor || factor->left >= by.left) continue;
+      by = *factor;
+      off = defect;
+    }
+  }
+  if (off == nullptr) return;
+  const std::string& constant = decoded.constants.at(off->node);
+  trials.take(constant, by.factor);
+  off->common = true;
+  off->text = fmt::format(
+      "all values of '{}' of {} are {:.3g} times what the layer needs. Factors of single channels may be undone by "
+      "other "
+      "layers, but not this one",
+      printable(weights.found.at(constant).name), decoded.layers.at(off->node), 1 / by.factor);
+}
+
+}  // namespace
+
+void doubt_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
+                   const SimulatedFile& simulated, const FloatWeights& weights, const LayerMatches& matches) {
+  constexpr std::size_t kMostLayers = 128;
+  constexpr double kSurely = 4;  // of values that may be wrong in themselves
+  const Decoded decoded = decoded_constants(file, weights);
+  const auto in_other_form = [&](const FoundDefect& defect) {
+    return weights.found.at(decoded.constants.at(defect.node)).other_form;
+  };
+  std::map<std::string, InDoubt> layers;  // the weight and the bias of one have the same factors
+  for (FoundDefect& defect : defects) {
+    if (!decoded.layers.contains(defect.node)) continue;
+    const bool doubted = defect.scaled || in_other_form(defect) || (defect.kind == "other-values" && !defect.moved);
+    if (doubted) layers[decoded.layers.at(defect.node)].push_back(&defect);
+  }
+  if (layers.empty()) return;
+  if (layers.size() > kMostLayers) {  // those in another form all at once
+    InDoubt together;
+    for (const auto& [layer, found] : layers)
+      std::ranges::copy_if(found, std::back_inserter(together), [&](const auto* one) { return in_other_form(*one); });
+    layers.clear();
+    if (together.empty()) return;
+    layers.emplace("", std::move(together));
+  }
+  const std::size_t samples = std::clamp<std::size_t>(2 * kMostLayers / layers.size(), 1, OutputNoise::kSamples);
+  WeightTrials trials(subject, simulated, matches, samples);
+  find_common_factor(layers, decoded, weights, trials);
+  for (const auto& [layer, found] : layers) {
+    std::map<std::string, Tensor> values;
+    for (const FoundDefect* defect : found) {
+      const std::string& constant = decoded.constants.at(defect->node);
+      values.emplace(constant, weights.found.at(constant).values);
+    }
+    const double left = trials.with(values);
+    for (FoundDefect* defect : found) {
+      const bool sure = defect->scaled || in_other_form(*defect);
+      defect->undone = !defect->common && !(left <= (sure ? 1 : kSurely));
+      if (!defect->undone) defect->scaled = false;
     }
   }
 }
 
-std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
-                                            std::vector<Note>& notes) {
+std::set<std::string> excuse_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
+                                     std::vector<Note>& notes) {
   constexpr double kAgrees = 15;  // dB
+  const bool agrees = !figures.outputs.empty() && std::ranges::all_of(figures.outputs, [](const OutputFigure& output) {
+    return output.sqnr_db >= kAgrees;
+  });
   std::set<std::string> excused;
+  std::size_t scaled = 0, others = 0;
   for (const FoundDefect& defect : defects) {
-    if (defect.folded) excused.insert(defect.node);
+    if (defect.common) excused.insert(defect.node);  // of its other factors
   }
-  std::erase_if(defects, &FoundDefect::folded);
-  const auto scaled = std::ranges::count_if(defects, &FoundDefect::scaled);
-  const bool agrees =
-      std::ranges::all_of(figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kAgrees; });
-  if (scaled > 0 && !figures.outputs.empty() && agrees) {
-    for (const FoundDefect& defect : defects) {
-      if (defect.scaled) excused.insert(defect.node);
-    }
-    std::erase_if(defects, &FoundDefect::scaled);
-    notes.push_back({"weights-equalized", {{"count", scaled}}});
-  }
+  std::erase_if(defects, [&](const FoundDefect& defect) {
+    if (!defect.undone && !(defect.scaled && agrees)) return false;
+    excused.insert(defect.node);
+    (defect.scaled ? scaled : others) += 1;
+    return true;
+  });
+  if (scaled > 0) notes.push_back({"weights-equalized", {{"count", scaled}}});
+  if (others > 0) notes.push_back({"weights-undone", {{"count", others}}});
   std::erase_if(defects, &FoundDefect::of_weight_scale);  // their weights are what is wrong
   return excused;
 }

@@ -1,11 +1,12 @@
-// Weights that a file stores times factors: those that another layer undoes, as equalization leaves them, are no
-// defect.
+// Weights that are not those of the float model and that other layers undo, as equalization and rotation leave them:
+// they are no defect.
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
+#include "analysis/match_layers.h"
 #include "analysis/subject.h"
 #include "jobs/verify/float_twins.h"
 #include "model/model.h"
@@ -16,18 +17,19 @@
 
 namespace vernier {
 
-/// Puts the float model's own values in the place of weights that are `scaled` or in another form, a layer at a time.
-/// If the outputs are no worse, nothing undoes a factor: `scaled` is cleared. If they are worse, the weights belong to
-/// the file: those in another form become `folded`. `file`, `simulated` and `weights` as for
-/// find_other_values(), the simulation brought beside the subject's model. Cost: where some are scaled, at most eight
-/// samples for each of 16 layers.
-void doubt_scaled_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
-                          const SimulatedFile& simulated, const FloatWeights& weights);
+/// Puts the float model's own values in the place of weights that are `scaled`, in another form or other ones, a layer
+/// at a time, in a file without the roundings of activations. If the outputs are no worse, nothing undoes a factor:
+/// `scaled` is cleared. If they are worse, the weights belong to the file and are `undone`: equalized, merged, permuted
+/// or rotated. Of those that are `scaled`, the one layer whose values times a common factor take most of the noise away
+/// is a defect after all. `file`, `simulated` and `weights` as for find_other_values(), the simulation brought beside
+/// the subject's model. Cost: where some are in doubt, up to ten runs of eight samples or fewer for each of 128 layers.
+void doubt_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
+                   const SimulatedFile& simulated, const FloatWeights& weights, const LayerMatches& matches);
 
-/// Drops weights that are `scaled` where all outputs of the file agree with the float model, and says so in a note: the
-/// factors of one layer undo those of another, as equalization leaves them. A scale that is wrong would show in
-/// outputs. Those that are `folded` are dropped in any case. Returns the nodes of all that it dropped.
-std::set<std::string> excuse_scaled_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
-                                            std::vector<Note>& notes);
+/// Drops weights that are `undone`, and says how many there are in notes. Weights that are `scaled` and were not tried
+/// are dropped where all outputs of the file agree with the float model: a scale that is wrong would show in outputs.
+/// Returns the nodes of all whose factors other layers undo.
+std::set<std::string> excuse_weights(std::vector<FoundDefect>& defects, const RunFigures& figures,
+                                     std::vector<Note>& notes);
 
 }  // namespace vernier

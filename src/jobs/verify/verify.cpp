@@ -289,7 +289,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (holds_quantized_values(*reference) && !options.task.labels) not_judged(report);
   merge_defects(defects, std::move(report.defects));
   report.defects = std::move(defects);
-  excuse_scaled_weights(report.defects, report.figures, report.notes);
+  excuse_weights(report.defects, report.figures, report.notes);
   for (const FoundDefect& defect : report.defects) {
     sinks.warn({"file-defect", {{"node", defect.node}, {"text", defect.text}}});
   }

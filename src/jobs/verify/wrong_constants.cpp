@@ -93,7 +93,7 @@ void excuse_masks(std::vector<FoundDefect>& defects, const Model& file, const Su
 std::vector<FoundDefect> find_wrong_constants(const Model& file, const Subject& subject, const SimulatedFile& simulated,
                                               const FloatWeights& weights, const LayerMatches& matches) {
   std::vector<FoundDefect> found = find_other_values(file, simulated, weights);
-  doubt_scaled_weights(found, file, subject, simulated, weights);
+  doubt_weights(found, file, subject, simulated, weights, matches);
   doubt_moved_biases(found, file, subject, simulated, weights, matches);
   excuse_masks(found, file, subject, simulated, weights);
   return found;

@@ -12,10 +12,10 @@
 
 namespace vernier {
 
-/// find_other_values(), without equalized weights (doubt_scaled_weights()) and without corrected biases. A bias that
+/// find_other_values(), without equalized weights (doubt_weights()) and without corrected biases. A bias that
 /// differs by less than a quarter of its energy is wrong if its layer keeps less than 25 dB on exact inputs, if half of
 /// that error or more comes of the bias, and if outputs are no worse with the float model's values. `file`, `simulated`
-/// and `weights` as for doubt_scaled_weights(), `matches` as for float_weights(). Cost: where biases differ, two
+/// and `weights` as for doubt_weights(), `matches` as for float_weights(). Cost: where biases differ, two
 /// isolated comparisons over at most eight samples, and an inference for each of 16 biases.
 std::vector<FoundDefect> find_wrong_constants(const Model& file, const Subject& subject, const SimulatedFile& simulated,
                                               const FloatWeights& weights, const LayerMatches& matches);

@@ -28,6 +28,18 @@
 namespace vernier {
 namespace {
 
+/// Whether the figure meets its limit, and only what it exceeds on new samples does not.
+bool misses_on_new_samples_alone(const RunFigures& run, const Requirement& requirement) {
+  const OutputFigure* const figure = deciding_output(run, requirement);
+  if (figure == nullptr) return false;
+  const bool of_top1 = requirement.metric == Metric::MinTop1Agreement;
+  if (!of_top1 && requirement.metric != Metric::MinSqnrDb) return false;
+  const double limit = requirement.limit_for(figure->name).value_or(0);
+  const double value = of_top1 ? figure->top1_agreement.value_or(0) : figure->sqnr_db;
+  const std::optional<double>& above = of_top1 ? figure->top1_above : figure->sqnr_above;
+  return value >= limit && !(above && *above >= limit);
+}
+
 /// How a run that was cut short goes on. `what_for`: "to get a certified set"; may be empty.
 std::string same_command(const DiagnoseReport& report, const std::string& what_for = {}) {
   const bool resumes = report.kept && !report.kept->journal.empty() && !report.kept->resumed;
@@ -350,11 +362,18 @@ Answer searched(const DiagnoseReport& report) {
                       word_of(kept.cost_unit)));
       return answer;
     }
+    const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
+    const std::string measures =
+        fmt::format("everything in {}{} measures {}", all_low_text(report),
+                    report.repaired ? " with all accepted repairs" : "", figure_text(low, report.requirement));
     answer.then(
-        fmt::format("Every layer is needed in high precision, so low precision gains nothing. Require less (everything "
-                    "in {}{} measures {}), or try another format.",
-                    all_low_text(report), report.repaired ? " with all accepted repairs" : "",
-                    figure_text(report.repaired ? *report.repaired : report.all_low, report.requirement)));
+        misses_on_new_samples_alone(low, *report.requirement)
+            ? fmt::format("On these samples {}, but {} cannot show that new ones stay above the limit. Give more "
+                          "samples, or accept less certainty (‹claim-confidence›).",
+                          measures, plural(report.samples, "sample"))
+            : fmt::format("Every layer is needed in high precision, so low precision gains nothing. Require "
+                          "less ({}), or try another format.",
+                          measures));
     return answer;
   }
   say_how_to_deploy(report, answer);

@@ -232,6 +232,9 @@ constexpr NoteTemplate kNotes[] = {
     {"orders-differ", "one summation order measures {one:text}, another {another:text}: the worse one counts"},
     {"other-arrays", "{file}, iteration {iteration}: holds {arrays}, earlier iterations hold {before}"},
     {"other-image-size", "images of {size} at '{input}' are not the size that this network was made for: {why:text}"},
+    {"other-weights-in-file",
+     "{file} holds other weights than the float model in {layers:#layer}, as after equalization: {layers:3}. "
+     "{layers:?Its|Their} ranges are calibrated again"},
     {"output-changed", "output '{output}' changed its values or its shape"},
     {"output-constant",
      "'{output}' is constant in the output model; in the float model its values are from {min:.3g} to {max:.3g}[; "
@@ -442,6 +445,9 @@ constexpr NoteTemplate kNotes[] = {
     {"weights-in-nbits",
      "{count:#product} written as MatMulNBits of ONNX Runtime (com.microsoft), because its optimizer would not fuse "
      "{count:?it|them} with the 4-bit weight"},
+    {"weights-undone",
+     "{count:#weight} {count:?holds|hold} other values than the float model, and the outputs are right with "
+     "{count:?it|them}: other layers undo {count:?it|them}, as after a permutation, a rotation or a folded factor"},
     {"without-repairs-kept", "without the repairs {layers:#layer} would be kept"},
     {"without-repairs-missed", "without the repairs the requirement is missed"},
     {"without-repairs-unknown", "Vernier did not measure how many layers it would keep without repairs"},

@@ -1,4 +1,4 @@
-#include "jobs/debug/exact_network.h"
+#include "jobs/verify/exact_network.h"
 
 #include <algorithm>
 #include <array>

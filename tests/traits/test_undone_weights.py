@@ -1,0 +1,93 @@
+"""`vernier verify` and `vernier debug loss` on files whose weights are not those of the float model, and whose other layers undo
+that: equalized, permuted, rotated. They are no defect, whatever else is wrong; what else is wrong is named alone."""
+import re
+
+import numpy as np
+import pytest
+
+import quantized_files as files
+from networks import FLOAT, Builder
+from test_pair_defects import found
+
+CHANNELS = 16
+
+
+def chain(layers, outputs=8):
+    """Weights and biases of Gemm layers with a Relu between them."""
+    random = np.random.default_rng(1)
+    sizes = [(CHANNELS if i < layers - 1 else outputs, CHANNELS) for i in range(layers)]
+    return ([(0.35 * random.standard_normal(size)).astype(np.float32) for size in sizes],
+            [(0.2 * random.standard_normal(size[0])).astype(np.float32) for size in sizes])
+
+
+def float_network(weights, biases):
+    b, source = Builder(72), "x"
+    for i, (weight, bias) in enumerate(zip(weights, biases)):
+        inputs = [source, b.constant(f"w{i}", weight), b.constant(f"b{i}", bias)]
+        source = b.add("Gemm", inputs, f"k{i}" if i < len(weights) - 1 else "y", transB=1)
+        if i < len(weights) - 1:
+            source = b.add("Relu", [source], f"r{i}")
+    return b.model([("x", FLOAT, [1, CHANNELS])], [("y", FLOAT, [1, len(biases[-1])])])
+
+
+def quantized(weights, biases, samples, narrow=None, scaled=(None, 1)):
+    """Calibrated on the samples. The range in front of layer `narrow` is 12 times too narrow; the scale of the weight of layer
+    `scaled[0]` is `scaled[1]` times what it should be."""
+    b, source, values = files.Quantizer(72), "x", samples
+    for i, (weight, bias) in enumerate(zip(weights, biases)):
+        most = np.abs(values).max() / (12 if i == narrow else 1)
+        data = b.pair(source, -most * 128 / 127, most, np.int8)
+        steps = np.abs(weight).max(1) / 127
+        codes = np.round(weight / steps[:, None]).astype(np.int8)
+        kernel = b.stored(f"w{i}", codes, steps * (scaled[1] if i == scaled[0] else 1), axis=0)
+        source = b.add("Gemm", [data, kernel, b.constant(f"b{i}", bias)], f"k{i}" if i < len(weights) - 1 else "y", transB=1)
+        values = values @ weight.T + bias
+        if i < len(weights) - 1:
+            source, values = b.add("Relu", [source], f"r{i}"), np.maximum(values, 0)
+    return b.model([("x", FLOAT, [1, CHANNELS])], [("y", FLOAT, [1, len(biases[-1])])])
+
+
+def equalized(weights, biases, layers=None):
+    weights, biases = [w.copy() for w in weights], [b.copy() for b in biases]
+    random = np.random.default_rng(7)
+    for i in range(len(weights) - 1) if layers is None else layers:
+        factors = (2 ** random.uniform(-1, 1, CHANNELS)).astype(np.float32)
+        weights[i], biases[i] = weights[i] * factors[:, None], biases[i] * factors
+        weights[i + 1] = weights[i + 1] / factors
+    return weights, biases
+
+
+def permuted(weights, biases):
+    order = np.random.default_rng(7).permutation(CHANNELS)
+    return [weights[0][order], weights[1][:, order]], [biases[0][order], biases[1]]
+
+
+def defects(folder, code, layers, change, outputs=8, **wrong):
+    weights, biases = chain(layers, outputs)
+    samples = np.random.default_rng(2).standard_normal((40, 1, CHANNELS)).astype(np.float32)
+    files.write(folder, float_network(weights, biases), {"x": samples}, "float.onnx")
+    names, report = found(folder, quantized(*change(weights, biases), samples[:, 0], **wrong), code)
+    return names, report
+
+
+@pytest.mark.parametrize("layers, change, outputs", [(3, equalized, 8), (6, equalized, 8), (24, equalized, 8), (2, equalized, 1),
+                                                     (2, equalized, 2), (2, permuted, 8)])
+def test_weights_that_other_layers_undo_are_no_defect(tmp_path, layers, change, outputs):
+    names, report = defects(tmp_path, 0, layers, change, outputs)
+    assert not names and report["outputs"][0]["sqnr_db"] > 25, report["outputs"]
+
+
+@pytest.mark.parametrize("layers", [3, 6, 24])
+def test_a_pair_that_clips_is_named_alone_among_equalized_weights(tmp_path, layers):
+    names, _ = defects(tmp_path, 1, layers, equalized, narrow=1)
+    assert [node for _, node in names] == ["r0.codes"], names
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.8, 1.25, 4])
+@pytest.mark.parametrize("layers", [3, 6, 24])
+def test_a_wrong_scale_is_named_alone_among_equalized_weights(tmp_path, layers, factor):
+    """Other layers undo the factors of each channel, but not the one of all."""
+    names, report = defects(tmp_path, 1, layers, equalized, scaled=(1, factor))
+    assert names == [("weight-scale", "w1.values")], names
+    said = float(re.search(r"are ([\d.]+) times", report["defects"][0]["text"])[1])
+    assert said == pytest.approx(factor, rel=0.03), report["defects"]
