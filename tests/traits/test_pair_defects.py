@@ -35,15 +35,16 @@ def ranges_of_float():
             for name, every in zip(ACTIVATIONS, zip(*seen))}
 
 
-def network(kind=None, narrow=None, **changed):
-    """Convolutions with activations, a gate, a Concat and a product; with a `kind` quantized, `narrow` cut off at a quarter."""
+def network(kind=None, narrow=None, size_of_narrow=0.25, **changed):
+    """Convolutions with activations, a gate, a Concat and a product; with a `kind` quantized, `narrow` cut off at a quarter, or
+    with a range of another size."""
     b = files.Quantizer(90)
     ranges = ranges_of_float() if kind else {}
     def pair(name, values=None):
         if not kind:
             return name
         values = values or name
-        size = 0.25 if values == narrow else 1
+        size = size_of_narrow if values == narrow else 1
         low, high = (size * end for end in ranges[values])
         return b.pair(name, *((min(low, 0), high) if kind == np.uint8 else (-max(-low, high), max(-low, high))), kind)
     def weight(name, *shape):
@@ -101,6 +102,15 @@ def test_a_pair_that_cuts_off_values_is_named_whoever_reads_it(folder, kind, nar
     assert names == [("lost-pair", f"{'product' if narrow == 'y' else narrow}.codes")], report["defects"]
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize("times", [8, 16])
+@pytest.mark.parametrize("wide", ["joined", "flat", "y"])
+def test_a_range_that_is_far_too_wide_is_named_if_it_costs_an_output(folder, kind, wide, times):
+    names, report = found(folder, network(kind, wide, times), code=(0, 1))
+    named = [f"{'product' if wide == 'y' else wide}.codes"]
+    assert [node for _, node in names] == (named if report["outputs"][0]["sqnr_db"] < 28 else []), report["outputs"]
+
+
 def scaled(channels, factor):
     def change(codes, steps):
         steps = steps.copy()
@@ -151,7 +161,7 @@ def test_factors_that_another_layer_undoes_are_no_defect(tmp_path, factors):
         one, two = (first * factors.reshape(-1, 1, 1, 1), second / factors.reshape(1, -1, 1, 1)) if quantized else (first, second)
         b.add("Conv", [b.pair("x", -4, 4, np.int8) if quantized else "x", weight("one.weight", one)], "one", pads=[1] * 4)
         b.add("Relu", ["one"], "relu")
-        b.add("Conv", [b.pair("relu", -40, 40, np.int8) if quantized else "relu", weight("two.weight", two)], "y")
+        b.add("Conv", [b.pair("relu", -8 * factors.max(), 8 * factors.max(), np.int8) if quantized else "relu", weight("two.weight", two)], "y")
         return b.model([("x", FLOAT, [1, 3, 8, 8])], [("y", FLOAT, [1, 4, 8, 8])])
     files.write(tmp_path, model(False), {"x": random.standard_normal((8, 1, 3, 8, 8)).astype(np.float32)}, "float.onnx")
     assert found(tmp_path, model(True), code=0)[0] == []

@@ -93,6 +93,9 @@ class WeightTrials {
     lost_ = noise_->of(base_) > kLost;
   }
 
+  /// Whether more than a tenth of the outputs' energy is noise.
+  bool are_lost() const { return lost_; }
+
   /// What is left of the noise with these values.
   double with(const std::map<std::string, Tensor>& values) {
     Model changed = base_;
@@ -176,11 +179,23 @@ class WeightTrials {
   static constexpr double kLost = 0.1;
 };
 
-/// The weight whose values have one factor that no other layer undoes, beside those of each channel: it becomes a
-/// defect that is not in doubt, and `trials` goes on without the factor.
+std::map<std::string, Tensor> float_values_of(const InDoubt& layer, const Decoded& decoded,
+                                              const FloatWeights& weights) {
+  std::map<std::string, Tensor> values;
+  for (const FoundDefect* defect : layer) {
+    const std::string& constant = decoded.constants.at(defect->node);
+    values.emplace(constant, weights.found.at(constant).values);
+  }
+  return values;
+}
+
+/// The weight whose values have one factor that no other layer undoes, beside those of each channel, so that the float
+/// model's values do not help: it becomes a defect that is not in doubt, and `trials` goes on without the factor.
 void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& decoded, const FloatWeights& weights,
                         WeightTrials& trials) {
+  constexpr double kMuchBetter = 0.5;
   FoundDefect* off = nullptr;
+  const InDoubt* of = nullptr;
   CommonFactor by;
   for (const auto& [layer, found] : layers) {
     for (FoundDefect* defect : found) {
@@ -189,9 +204,10 @@ void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& d
       if (!factor || factor->left >= by.left) continue;
       by = *factor;
       off = defect;
+      of = &found;
     }
   }
-  if (off == nullptr) return;
+  if (off == nullptr || !(by.left < kMuchBetter * trials.with(float_values_of(*of, decoded, weights)))) return;
   const std::string& constant = decoded.constants.at(off->node);
   trials.take(constant, by.factor);
   off->common = true;
@@ -207,7 +223,7 @@ void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& d
 void doubt_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
                    const SimulatedFile& simulated, const FloatWeights& weights, const LayerMatches& matches) {
   constexpr std::size_t kMostLayers = 128;
-  constexpr double kSurely = 4;  // of values that may be wrong in themselves
+  constexpr double kTwice = 2, kSurely = 4;  // of values that may be wrong in themselves
   const Decoded decoded = decoded_constants(file, weights);
   const auto in_other_form = [&](const FoundDefect& defect) {
     return weights.found.at(decoded.constants.at(defect.node)).other_form;
@@ -230,16 +246,13 @@ void doubt_weights(std::vector<FoundDefect>& defects, const Model& file, const S
   const std::size_t samples = std::clamp<std::size_t>(2 * kMostLayers / layers.size(), 1, OutputNoise::kSamples);
   WeightTrials trials(subject, simulated, matches, samples);
   find_common_factor(layers, decoded, weights, trials);
+  // Of little noise two roundings may cancel each other; of much there is no twice as much.
+  const double worse = trials.are_lost() ? 1 : kTwice;
   for (const auto& [layer, found] : layers) {
-    std::map<std::string, Tensor> values;
-    for (const FoundDefect* defect : found) {
-      const std::string& constant = decoded.constants.at(defect->node);
-      values.emplace(constant, weights.found.at(constant).values);
-    }
-    const double left = trials.with(values);
+    const double left = trials.with(float_values_of(found, decoded, weights));
     for (FoundDefect* defect : found) {
       const bool sure = defect->scaled || in_other_form(*defect);
-      defect->undone = !defect->common && !(left <= (sure ? 1 : kSurely));
+      defect->undone = !defect->common && !(left <= (sure ? worse : kSurely));
       if (!defect->undone) defect->scaled = false;
     }
   }
