@@ -203,7 +203,8 @@ Json time_effects(const Job& job, const Subject& subject, double plain_ms) {
   Subject part = subject;
   part.samples = job.loaded.samples.get();
   const Clock::time_point start = Clock::now();
-  const Sensitivities effects = measure_sensitivities(part, job.plan, single, job.reference, weights, options);
+  const Sensitivities effects =
+      measure_sensitivities(part, job.plan, single, job.reference.outputs, job.reference.shapes, weights, options);
   const double ms = 1000 * seconds_since(start);
   const double trials = static_cast<double>(effects.layers.size() * options.samples.size());
   return Json::Object{{"layers", effects.layers.size()},

@@ -186,11 +186,12 @@ std::vector<int> with_activations(const Subject& subject, const Plan& plan, cons
 }  // namespace
 
 Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
-                                    const Reference& reference, RoundedWeights& weights,
-                                    const SensitivityOptions& options, const SwitchedRuns* switched) {
+                                    const OutputStore& reference, const std::map<std::string, Shape>& shapes,
+                                    RoundedWeights& weights, const SensitivityOptions& options,
+                                    const SwitchedRuns* switched) {
   const onnx::GraphProto& graph = (switched == nullptr ? subject.model : switched->model()).proto.graph();
   const int nodes = graph.node_size();
-  const TensorBytes bytes_of = bytes_of_tensors(graph, reference.shapes);
+  const TensorBytes bytes_of = bytes_of_tensors(graph, shapes);
   const std::vector<int> starts =
       switched == nullptr ? with_activations(subject, plan, segment_starts(graph, bytes_of, options.segments))
                           : switched->part_starts();
@@ -235,7 +236,7 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   const Boundaries boundaries =
       switched == nullptr ? reference_boundaries(here, starts, needed) : standing_boundaries(here, *switched, needed);
   std::vector<std::vector<Tensor>> references;
-  for (const std::size_t sample : needed) references.push_back(reference.outputs.get(sample));
+  for (const std::size_t sample : needed) references.push_back(reference.get(sample));
 
   const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
   const auto segment_of = [&](std::size_t k) -> std::unique_ptr<Segment> {

@@ -42,7 +42,8 @@ struct Sensitivities {
 /// end is `plan`, takes the place of sessions that are built for this alone; null: there is none.
 /// Bits: equal to full runs when optimizations are off.
 Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
-                                    const Reference& reference, RoundedWeights& weights,
-                                    const SensitivityOptions& options, const SwitchedRuns* switched = nullptr);
+                                    const OutputStore& reference, const std::map<std::string, Shape>& shapes,
+                                    RoundedWeights& weights, const SensitivityOptions& options,
+                                    const SwitchedRuns* switched = nullptr);
 
 }  // namespace vernier

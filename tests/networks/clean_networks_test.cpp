@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "jobs/common/load.h"
@@ -39,13 +40,15 @@ TEST_P(Clean, Float32HasNoCause) {
     rows.push_back(row);
   }
   ASSERT_FALSE(rows.empty());
-  Experiment experiment(loaded.subject, nullptr, plan, {});
-  experiment.reference = run_reference(loaded.subject, {});
+  FloatRuns runs{std::make_shared<const Reference>(run_reference(loaded.subject, {}))};
+  Experiment experiment(std::make_shared<const Subject>(loaded.subject), nullptr, runs, runs.reference->shapes, plan,
+                        {});
   experiment.run_all_low({});
   ExplainOptions everything;
   everything.most_layers = rows.size();
   everything.missed = true;
-  Measured measured(experiment, nullptr);
+  RecordUse use;
+  Measured measured(experiment, nullptr, use);
   const Explanation found = explain(measured, {}, rows, {}, everything);
   EXPECT_EQ(found.examined.size(), rows.size());
   for (const Cause& cause : found.causes) ADD_FAILURE() << cause.id << " at " << cause.layer << ": " << cause.sentence;

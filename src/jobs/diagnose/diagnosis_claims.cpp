@@ -1,4 +1,4 @@
-// What a diagnosis claims of samples that taught nothing.
+#include "jobs/diagnose/diagnosis_claims.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,6 @@
 #include "analysis/some_samples.h"
 #include "analysis/trials.h"
 #include "jobs/diagnose/cross_fit.h"
-#include "jobs/diagnose/diagnosis.h"
 #include "jobs/diagnose/teach.h"
 #include "jobs/diagnose/yardstick.h"
 #include "jobs/search/judge.h"
@@ -52,38 +51,25 @@ void claim_no_more(RunFigures& unseen, const RunFigures& in_sample) {
 
 }  // namespace
 
-bool Diagnosis::cross_fits() const {
-  const SearchOptions& search = options_.search;
-  // A script is shown the samples without their numbers, and may know what belongs to them by their order.
-  const bool others_decide = search.task.function || search.task.metric || search.check || search.compare;
-  const bool halved = options_.measure.cross_fit && count_distinct(*loaded_.samples) >= kFewestToHalve &&
-                      !loaded_.samples->is_random() && !loaded_.calibration && subject().carries.empty();
-  const bool learns = teacher_->learns_ranges(subject(), all_low_plan()) ||
-                      (repairs_ != nullptr && std::ranges::any_of(options_.precision.low, needs_scale));
-  return halved && !others_decide && learns;
+AllLow all_low_on_unseen(const DiagnosisRun& run, MeasuredNetwork& network, RunFigures figures) {
+  Experiment& experiment = network.experiment;
+  const std::map<std::string, OutputStats> outputs = experiment.outputs_on_unseen(network.all_low_plan());
+  const Subject& subject = network.subject();
+  return {std::move(figures), figures_of(subject, outputs, run.requirement(), experiment.low_outputs()),
+          rows_moved(subject, outputs)};
 }
 
-void Diagnosis::judge_on_unseen() {
-  experiment_->judge_on_unseen(halves_ ? halves_->networks(subject(), all_low_plan()) : std::vector<JudgedNetwork>());
+RunFigures on_unseen(const DiagnosisRun& run, MeasuredNetwork& network, const Plan& plan) {
+  Experiment& experiment = network.experiment;
+  return figures_of(network.subject(), experiment.outputs_on_unseen(plan), run.requirement(), experiment.low_outputs());
 }
 
-RunFigures Diagnosis::on_unseen(const Plan& plan) { return unseen_figures(experiment_->outputs_on_unseen(plan)); }
-
-RunFigures Diagnosis::unseen_figures(const std::map<std::string, OutputStats>& outputs) {
-  return figures_of(subject(), outputs, requirement(), experiment_->low_outputs());
-}
-
-void Diagnosis::all_low_on_unseen() {
-  const std::map<std::string, OutputStats> outputs = experiment_->outputs_on_unseen(all_low_plan());
-  moved_low_ = rows_moved(subject(), outputs);
-  unseen_low_ = unseen_figures(outputs);
-}
-
-void Diagnosis::judge_unseen(TestRow& test, const KeptSetReport& kept) {
-  const Plan plan = experiment_->plan_of(kept);
-  Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
+void judge_unseen(MeasuredNetwork& network, TestRow& test, const KeptSetReport& kept) {
+  Experiment& experiment = network.experiment;
+  const Plan plan = experiment.plan_of(kept);
+  Judge judge(experiment, network.model().objective.get(), /*early_stop=*/false);
   const Trial trial = judge.of_outputs(
-      [&](const auto& order, const VisitOutputs& visit) { experiment_->unseen()->visit(plan, order, visit); });
+      [&](const auto& order, const VisitOutputs& visit) { experiment.unseen()->visit(plan, order, visit); });
   test.verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
   test.metric = trial.metric;
   test.damage = trial.damage;
@@ -91,62 +77,68 @@ void Diagnosis::judge_unseen(TestRow& test, const KeptSetReport& kept) {
   if (test.interval) test.interval = share_interval(test.metric, test.samples);
 }
 
-void Diagnosis::claim_unseen() {
-  report_.in_sample = report_.final_figures;
-  RunFigures unseen = on_unseen(final_plan());
-  widen_upwards(unseen, *report_.in_sample);
-  claim_no_more(unseen, *report_.in_sample);
-  unseen.nonfinite_inside = report_.in_sample->nonfinite_inside;
+void claim_unseen(const DiagnosisRun& run, MeasuredNetwork& network, Verification& verified) {
+  verified.in_sample = std::move(verified.figures);
+  RunFigures unseen = on_unseen(run, network, network.plan_of(run.report.kept));
+  widen_upwards(unseen, *verified.in_sample);
+  claim_no_more(unseen, *verified.in_sample);
+  unseen.nonfinite_inside = verified.in_sample->nonfinite_inside;
   // The written file has the last word on its own samples too: the halves are simulated from plans.
-  if (unseen.damage && report_.in_sample->damage > unseen.damage) {
-    unseen.damage = report_.in_sample->damage;
+  if (unseen.damage && verified.in_sample->damage > unseen.damage) {
+    unseen.damage = verified.in_sample->damage;
     unseen.passed = *unseen.damage <= 1;
   }
-  report_.final_figures = std::move(unseen);
+  verified.figures = std::move(unseen);
 }
 
-void Diagnosis::compare_on_unseen() {
-  widen_upwards(*unseen_low_, report_.all_low);
-  report_.all_low = *unseen_low_;
-  if (!report_.repaired) return;
-  widen_upwards(*unseen_repaired_, *report_.repaired);
-  report_.repaired = *unseen_repaired_;
+void compare_on_unseen(DiagnoseReport& report, const AllLow& low, const AllLow& worked_on) {
+  const auto on_same_samples = [](const AllLow& one) {
+    RunFigures unseen = *one.unseen;
+    widen_upwards(unseen, one.figures);
+    return unseen;
+  };
+  report.all_low = on_same_samples(low);
+  if (report.repaired) report.repaired = on_same_samples(worked_on);
 }
 
-void Diagnosis::compare_classes() {
-  if (!report_.final_figures) return;
-  const std::optional<double> before = same_top1(report_.all_low), after = same_top1(*report_.final_figures);
+void compare_classes(DiagnosisRun& run, MeasuredNetwork& network, const std::vector<std::int64_t>& moved_low) {
+  DiagnoseReport& report = run.report;
+  Experiment& experiment = network.experiment;
+  const Subject& subject = network.subject();
+  if (!report.final_figures) return;
+  const std::optional<double> before = same_top1(report.all_low), after = same_top1(*report.final_figures);
   if (!before || !after || *after >= *before) return;
-  const Plan plan = final_plan();
+  const Plan plan = network.plan_of(run.report.kept);
   const std::map<std::string, OutputStats> outputs =
-      halves_ ? experiment_->outputs_on_unseen(plan)
-              : run_trial(subject(), plan, experiment_->judged_against(), experiment_->weights, requirement(),
-                          all_samples(subject()), /*early_stop=*/false)
-                    .outputs;
-  report_.top1_change = agreement_change(moved_low_, rows_moved(subject(), outputs));
+      network.halves ? experiment.outputs_on_unseen(plan)
+                     : run_trial(subject, plan, experiment.judged_against(), experiment.weights, run.requirement(),
+                                 all_samples(subject), /*early_stop=*/false)
+                           .outputs;
+  report.top1_change = agreement_change(moved_low, rows_moved(subject, outputs));
 }
 
-void Diagnosis::look_in_front_of_softmaxes() {
-  RunFigures& run = report_.final_figures ? *report_.final_figures : report_.all_low;
-  const std::vector<JudgedTensor> judged = judged_tensors(subject());
+void look_in_front_of_softmaxes(DiagnosisRun& run, MeasuredNetwork& network) {
+  RunFigures& figures = run.report.final_figures ? *run.report.final_figures : run.report.all_low;
+  const Subject& subject = network.subject();
+  const std::vector<JudgedTensor> judged = judged_tensors(subject);
   const auto softmax_of = [&](const OutputFigure& figure) {
     const auto found = std::ranges::find(judged, figure.name, &JudgedTensor::output);
     return figure.heavy_tail && found != judged.end() && !found->softmax.empty() ? &*found : nullptr;
   };
-  if (std::ranges::none_of(run.outputs, softmax_of)) return;
-  const Plan plan = final_plan();
-  std::vector<JudgedNetwork> networks{{&subject(), plan, &experiment_->weights, all_samples(subject())}};
-  if (halves_) networks = halves_->networks(subject(), plan);
-  for (JudgedNetwork& network : networks) network.samples = evenly(network.samples, kMostToTeach);
+  if (std::ranges::none_of(figures.outputs, softmax_of)) return;
+  const Plan plan = network.plan_of(run.report.kept);
+  std::vector<JudgedNetwork> networks{{&subject, plan, &network.experiment.weights, all_samples(subject)}};
+  if (network.halves) networks = network.halves->networks(subject, plan);
+  for (JudgedNetwork& one : networks) one.samples = evenly(one.samples, kMostToTeach);
   const LabelCheck no_labels;
-  Yardstick yardstick(subject(), experiment_->reference.outputs, no_labels, /*unseen=*/halves_ != nullptr);
+  Yardstick yardstick(subject, network.experiment.reference().outputs, no_labels, /*unseen=*/network.halves != nullptr);
   const std::map<std::string, OutputStats> inputs = yardstick.measure(networks).in_front;
-  const double confidence = requirement() != nullptr ? requirement()->confidence : 0.5;
-  for (OutputFigure& figure : run.outputs) {
+  const double confidence = run.requirement() != nullptr ? run.requirement()->confidence : 0.5;
+  for (OutputFigure& figure : figures.outputs) {
     const JudgedTensor* const softmax = softmax_of(figure);
     if (softmax == nullptr) continue;
     const OutputStats& stats = inputs.at(figure.name);
-    figure.softmax_input = SoftmaxInput{softmax->name_in(subject().model), sqnr_db(stats.pooled), {}};
+    figure.softmax_input = SoftmaxInput{softmax->name_in(subject.model), sqnr_db(stats.pooled), {}};
     const std::optional<SqnrSpread> spread = SqnrSpread::of(stats.each);
     if (spread && confidence > 0.5) figure.softmax_input->sqnr_above = spread->above(confidence);
   }

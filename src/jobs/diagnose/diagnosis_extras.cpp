@@ -1,5 +1,4 @@
-// What a diagnosis adds once it has its answer: whether ONNX Runtime runs the file, latency, an engine's compiler,
-// other ways to the requirement, pictures.
+#include "jobs/diagnose/diagnosis_extras.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,157 +7,164 @@
 #include <utility>
 #include <vector>
 
+#include "engines/onnxruntime/runtime.h"
 #include "jobs/common/runtime_check.h"
+#include "jobs/common/typed_file.h"
 #include "jobs/diagnose/alternatives.h"
 #include "jobs/diagnose/diagnosis.h"
-#include "jobs/diagnose/engine_side.h"
 #include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/sample_pictures.h"
 #include "jobs/diagnose/typed_result.h"
+#include "jobs/engine/engine_runner.h"
 #include "jobs/verify/default_optimizations.h"
+#include "plan/scheme.h"
+#include "vernier/engine.h"
+#include "vernier/format.h"
+#include "vernier/report/alternatives.h"
+#include "vernier/report/outcome.h"
+#include "vernier/target.h"
 
 namespace vernier {
-
-/// Whoever deploys the file there is to know before. It is news where the file is made for ONNX Runtime, and where the
-/// default optimizations alone refuse it; elsewhere it concerns whoever tries the file on a CPU first.
-void Diagnosis::try_on_onnxruntime() {
-  if (too_large_to_try(typed_->model())) report_.typed->notes.push_back({"too-large-to-try", {}});
-  const bool for_it = options_.precision.target == Target::OnnxRuntime;
-  const bool all_samples = for_it || !options_.quick;
-  std::optional<Note> lost;
-  if (all_samples && !too_large_to_try(typed_->model())) {
-    lost = what_onnxruntime_loses();
-    // A run of all samples there that is as the simulation says leaves nothing to try.
-    const bool all_outputs = std::ranges::all_of(model_outputs(typed_->model()), [&](const InputInfo& output) {
-      return std::ranges::find(subject().judged, output.name) != subject().judged.end();
-    });
-    if (all_outputs && typed_->by_default(*measured_) && !lost && !report_.saturated_pairs) {
-      report_.typed->onnxruntime = RuntimeCheck();
-      return;
-    }
-  }
-  report_.typed->onnxruntime =
-      try_on_runtime(subject().runtime, typed_->model(), *subject().samples, subject().cpu_threads, typed_->place());
-  if (!report_.typed->onnxruntime) return;
-  std::optional<Note> found = refusal_note(*report_.typed->onnxruntime, subject().runtime->version());
-  if (!found) found = lost;
-  if (!found) return;
-  if (for_it || report_.typed->onnxruntime->runs_unoptimized) {
-    warn(*found);
-  } else {
-    report_.typed->notes.push_back(*found);
-  }
-}
+namespace {
 
 /// On the samples that the file was calibrated on. Saturating pairs have a warning of their own.
-std::optional<Note> Diagnosis::what_onnxruntime_loses() {
-  const RunFigures& simulated = report_.in_sample ? *report_.in_sample : *report_.final_figures;
-  const std::optional<RunFigures>& there = typed_->by_default(*measured_);
+std::optional<Note> what_onnxruntime_loses(const DiagnosisRun& run, MeasuredNetwork& network) {
+  const DiagnoseReport& report = run.report;
+  const RunFigures& simulated = report.in_sample ? *report.in_sample : *report.final_figures;
+  const std::optional<RunFigures>& there = network.typed.by_default(network.measured);
   if (!there) return std::nullopt;
-  std::optional<Note> note =
-      lost_by_default(*there, simulated, report_.saturated_pairs, report_.requirement, subject().runtime->version());
+  std::optional<Note> note = lost_by_default(*there, simulated, report.saturated_pairs, report.requirement,
+                                             network.subject().runtime->version());
   if (!note) return note;
-  if (report_.in_sample) note->fields.emplace_back("in_sample", true);
-  if (options_.precision.target != Target::OnnxRuntime) note->fields.emplace_back("better_target", "onnxruntime");
+  if (report.in_sample) note->fields.emplace_back("in_sample", true);
+  if (run.options.precision.target != Target::OnnxRuntime) note->fields.emplace_back("better_target", "onnxruntime");
   return note;
 }
 
-void Diagnosis::latency() {
+/// What the compiler makes of the model that `typed`, of `subject`, wrote last. Where some of that has less than 16
+/// bits, for TensorRT, also how many kernels everything in float16 would have. That the compiler refuses is a value.
+EngineReport compile_typed(Compiler& compiler, const Subject& subject, const Plan& all_low, TypedResult& typed) {
+  const Sample first = subject.samples->at(0);
+  EngineReport report = compiler.try_compile(as_typed_file(typed.model()), first);
+  if (all_low.target != Target::TensorRt || !compiled_below_float16(report)) return report;
+  PrecisionOptions half;
+  half.low = {Format::Float16};
+  const Plan plan = assign_formats(subject.model, subject.layers, half).plan;
+  const EngineReport other = compiler.try_compile(as_typed_file(typed.lowered(plan).model), first);
+  if (other.refused.empty()) report.float16_kernels = other.kernels.size();
+  return report;
+}
+
+}  // namespace
+
+void try_on_onnxruntime(DiagnosisRun& run, MeasuredNetwork& network) {
+  TypedReport& report = *run.report.typed;
+  TypedResult& typed = network.typed;
+  const Subject& subject = network.subject();
+  if (too_large_to_try(typed.model())) report.notes.push_back({"too-large-to-try", {}});
+  const bool for_it = run.options.precision.target == Target::OnnxRuntime;
+  const bool all_samples = for_it || !run.options.quick;
+  std::optional<Note> lost;
+  if (all_samples && !too_large_to_try(typed.model())) {
+    lost = what_onnxruntime_loses(run, network);
+    // A run of all samples there that is as the simulation says leaves nothing to try.
+    const bool all_outputs = std::ranges::all_of(model_outputs(typed.model()), [&](const InputInfo& output) {
+      return std::ranges::find(subject.judged, output.name) != subject.judged.end();
+    });
+    if (all_outputs && typed.by_default(network.measured) && !lost && !run.report.saturated_pairs) {
+      report.onnxruntime = RuntimeCheck();
+      return;
+    }
+  }
+  report.onnxruntime =
+      try_on_runtime(subject.runtime, typed.model(), *subject.samples, subject.cpu_threads, typed.place());
+  if (!report.onnxruntime) return;
+  std::optional<Note> found = refusal_note(*report.onnxruntime, subject.runtime->version());
+  if (!found) found = lost;
+  if (!found) return;
+  if (for_it || report.onnxruntime->runs_unoptimized) {
+    run.warn(*found);
+  } else {
+    report.notes.push_back(*found);
+  }
+}
+
+void measure_latency(DiagnosisRun& run, MeasuredNetwork& network) {
+  const DiagnoseOptions& options = run.options;
+  DiagnoseReport& report = run.report;
   LatencyModels models;
-  models.original = loaded_.original.get();
+  models.original = network.loaded().original.get();
   TypedModel low;
-  const bool on_engine = options_.confirm_on && *options_.confirm_on != MeasureOn::OnnxRuntime;
-  if (on_engine || has_integer_kernels(options_.precision.low)) {
+  const bool on_engine = run.confirms_on_engine();
+  if (on_engine || has_integer_kernels(options.precision.low)) {
     // Without kept layers the two are one network, and where nothing helps there is no model.
-    const bool one_network = report_.kept && report_.kept->layers.empty() && report_.typed;
-    if (!one_network) low = typed_->lowered(all_low_plan());
-    models.low = one_network ? &typed_->model() : &low.model;
-    if (report_.kept && !one_network && report_.typed) models.repaired = &typed_->model();
+    const bool one_network = report.kept && report.kept->layers.empty() && report.typed;
+    if (!one_network) low = network.typed.lowered(network.all_low_plan());
+    models.low = one_network ? &network.typed.model() : &low.model;
+    if (report.kept && !one_network && report.typed) models.repaired = &network.typed.model();
   }
   if (on_engine) {
-    const auto engine = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
-    report_.latency = measure_latency(*engine, *loaded_.samples, models);
+    const auto engine = EngineRunner::require(options_for(*options.confirm_on, options.engine), run.sinks);
+    report.latency = measure_latency(*engine, *network.loaded().samples, models);
   } else {
-    report_.latency = measure_latency(subject(), models, options_.precision.target);
+    report.latency = measure_latency(network.subject(), models, options.precision.target);
   }
-  if (!report_.alternatives.empty()) add_latency(report_);
+  if (!report.alternatives.empty()) add_latency(report);
 }
 
-void Diagnosis::compile() {
-  report_.compiled = compile_typed(*compiler_, loaded_, all_low_plan(), *typed_);
-  if (const auto file = report_.files.find("model"); file != report_.files.end()) report_.compiled->file = file->second;
-  if (!report_.compiled->refused.empty()) warn({"engine-refuses", {{"why", report_.compiled->refused}}});
+void compile_answer(DiagnosisRun& run, MeasuredNetwork& network, Compiler& compiler) {
+  DiagnoseReport& report = run.report;
+  report.compiled = compile_typed(compiler, network.subject(), network.all_low_plan(), network.typed);
+  if (const auto file = report.files.find("model"); file != report.files.end()) report.compiled->file = file->second;
+  if (!report.compiled->refused.empty()) run.warn({"engine-refuses", {{"why", report.compiled->refused}}});
 }
 
-void Diagnosis::alternatives() {
-  report_.alternatives = measure_alternatives(
-      options_, report_,
-      [&](const DiagnoseOptions& options, const RepairOptions* repairs,
-          const JobSinks& sinks) -> std::optional<DiagnoseReport> {
-        Diagnosis other(options, sinks, repairs, *this);
-        DiagnoseReport found = other.run();
-        if (other.no_cheaper_) return std::nullopt;
-        if (repairs != nullptr && met(found)) better_ = other.repaired_answer();
-        return found;
-      },
-      sinks_);
-  if (sinks_.is_interrupted() || !adopt_best(options_, report_)) better_.reset();
+std::optional<RepairedAnswer> measure_alternatives(DiagnosisRun& run, MeasuredNetwork& network) {
+  DiagnoseReport& report = run.report;
+  const PrecisionOptions& precision = run.options.precision;
+  std::optional<RepairedAnswer> better;
+  const auto again = [&](const DiagnoseOptions& options, const RepairOptions* repairs,
+                         const JobSinks& sinks) -> std::optional<DiagnoseReport> {
+    const bool alike = options.precision.target == precision.target && options.precision.low == precision.low;
+    DiagnosisRun other(
+        options, sinks, /*explain=*/false, repairs,
+        AsOption{network.evidence, repairs != nullptr && met(report) ? std::optional(report.kept->cost) : std::nullopt,
+                 alike ? std::optional(report.reference) : std::nullopt, repairs != nullptr ? network.halves : nullptr,
+                 run.sources, run.store});
+    std::optional<DiagnosisAnswer> answer = run_diagnosis(other);
+    if (!answer) return std::nullopt;
+    if (answer->repaired && met(answer->report)) {
+      better = RepairedAnswer{std::move(*answer->repaired), answer->report, std::move(answer->accepted)};
+    }
+    return std::move(answer->report);
+  };
+  report.alternatives = measure_alternatives(run.options, report, again, run.sinks);
+  if (run.interrupted() || !adopt_best(run.options, report)) return std::nullopt;
+  return better;
 }
 
-RepairedAnswer Diagnosis::repaired_answer() {
-  return {{std::move(subject().model), std::move(subject().layers), all_low_plan(), experiment_->candidate_names(),
-           std::move(experiment_->reference.shapes), std::move(evidence_), std::move(halves_)},
-          report_,
-          repair_notes_,
-          rewritten_};
-}
-
-void Diagnosis::adopt(RepairedAnswer repaired) {
-  other_ = std::move(repaired.network);
-  change_network();
-  // One of several ways has no use for them where nothing has to be kept.
-  if (evidence_.own.empty() && !sinks_.is_interrupted()) {
-    step("local error", [&] { own_errors(); });
-    rank();
-  }
-  const bool shows_ranking = !repaired.report.kept->layers.empty() || options_.rank;
-  if (shows_ranking && ranks_layers() && evidence_.alone.empty() && !sinks_.is_interrupted()) {
-    step("sensitivity", [&] { sensitivities(); });
-    rank();
-  }
-  report_.cross_fit = repaired.report.cross_fit;
-  report_.all_low = std::move(repaired.report.all_low);
-  report_.kept = std::move(repaired.report.kept);
-  report_.repaired = unseen_repaired_ = std::move(repaired.report.repaired);
-  show_repairs(std::move(repaired.report.explanation->repairs), std::move(repaired.notes));
-  if (repaired.rewritten) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
-  mark_kept();
-  write_and_verify();
-  if (file_test_) report_.kept->file_test = file_test_;
-  if (engine_test_) report_.kept->engine_test = engine_test_;
-}
-
-void Diagnosis::pictures() {
+void draw_layers(DiagnosisRun& run, MeasuredNetwork& network) {
   std::vector<std::string> ranked;
-  for (const LayerRow& row : report_.layers) ranked.push_back(row.name);
+  for (const LayerRow& row : run.report.layers) ranked.push_back(row.name);
   // Of few samples fewer: the counts say where values lie, and each sample runs twice for them.
-  const std::size_t most = std::clamp<std::size_t>(subject().samples->size() / 4, 1, 4);
-  std::vector<std::size_t> samples = experiment_->few_hard_samples();
+  const std::size_t most = std::clamp<std::size_t>(network.subject().samples->size() / 4, 1, 4);
+  std::vector<std::size_t> samples = network.experiment.few_hard_samples();
   samples.resize(std::min(samples.size(), most));
-  report_.pictures = measured_->pictures(ranked, samples);
+  run.report.pictures = network.measured.pictures(ranked, samples);
 }
 
-void Diagnosis::picture_samples() {
-  const RunFigures& run = report_.final_figures ? *report_.final_figures
-                          : report_.repaired    ? *report_.repaired
-                                                : report_.all_low;
+void draw_samples(DiagnosisRun& run, const Loaded& loaded) {
+  DiagnoseReport& report = run.report;
+  const RunFigures& figures = report.final_figures ? *report.final_figures
+                              : report.repaired    ? *report.repaired
+                                                   : report.all_low;
   std::vector<std::size_t> numbers;
-  for (const OutputFigure& output : run.outputs) {
+  for (const OutputFigure& output : figures.outputs) {
     for (const SampleFigure& sample : output.worst_samples) numbers.push_back(sample.sample);
   }
-  report_.sample_pictures =
-      sample_pictures(*sources_.samples(*loaded_.original), model_inputs(*loaded_.original), numbers);
-  if (report_.sample_pictures.empty()) note({{"no-picture", {}}});
+  report.sample_pictures =
+      sample_pictures(*run.sources.samples(*loaded.original), model_inputs(*loaded.original), numbers);
+  if (report.sample_pictures.empty()) run.note({{"no-picture", {}}});
 }
 
 }  // namespace vernier

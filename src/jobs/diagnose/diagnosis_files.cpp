@@ -10,7 +10,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "engines/onnxruntime/gpu_side.h"
+#include "engines/onnxruntime/runtime.h"
 #include "jobs/common/output_files.h"
+#include "jobs/diagnose/measured_network.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/external_files.h"
 #include "report/text/diagnose_answer.h"
@@ -24,6 +27,26 @@
 #include "vernier/requirement.h"
 
 namespace vernier {
+namespace {
+
+/// Whether a report that was cut short has figures of the low formats: they are worth a file.
+bool measured_anything(const DiagnoseReport& report) {
+  return !report.all_low.outputs.empty() || is_measured(report.layers, &LayerRow::own_sqnr_db);
+}
+
+/// Which files of a run before lie in `folder`, for a report that has none of its own beside it; empty: none.
+std::optional<Note> older_files(const DiagnoseReport& report, const std::filesystem::path& folder) {
+  if (folder.empty() || report.typed) return std::nullopt;
+  std::vector<std::string> older;
+  for (const char* file : {"model.onnx", "plan.json", "deploy.md"}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / file, ignored)) older.emplace_back(file);
+  }
+  if (older.empty()) return std::nullopt;
+  return Note{"older-files", {{"folder", folder.string()}, {"files", older}}};
+}
+
+}  // namespace
 
 void keep_inputs_safe(const DiagnoseOptions& options) {
   if (options.output.empty()) return;
@@ -57,21 +80,6 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
                             fmt::format("simulated ({}){}", report.runner, report.cross_fit ? ", cross-fitted" : ""));
   if (report.engine) claims["figure_on_engine"] = figure(report.engine->figures, "run on " + report.engine->engine);
   return claims;
-}
-
-bool measured_anything(const DiagnoseReport& report) {
-  return !report.all_low.outputs.empty() || is_measured(report.layers, &LayerRow::own_sqnr_db);
-}
-
-std::optional<Note> older_files(const DiagnoseReport& report, const std::filesystem::path& folder) {
-  if (folder.empty() || report.typed) return std::nullopt;
-  std::vector<std::string> older;
-  for (const char* file : {"model.onnx", "plan.json", "deploy.md"}) {
-    std::error_code ignored;
-    if (std::filesystem::exists(folder / file, ignored)) older.emplace_back(file);
-  }
-  if (older.empty()) return std::nullopt;
-  return Note{"older-files", {{"folder", folder.string()}, {"files", older}}};
 }
 
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
@@ -117,6 +125,47 @@ void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
     }
   }
   if (first) throw *first;
+}
+
+void write_answer_first(DiagnosisRun& run, bool from_file) {
+  DiagnoseReport so_far = run.report;
+  so_far.reference_from_file = from_file;
+  run.writing([&] { write_record(so_far, run.options.output); });
+}
+
+void note_of_records(DiagnosisRun& run, const Loaded& loaded, const std::string& taken) {
+  if (!taken.empty()) run.note_once({"measurements-reused", {{"what", taken}}});
+  if (run.store != nullptr && !run.store->refused().empty()) {
+    run.note_once({"nothing-kept", {{"why", run.store->refused()}}});
+  }
+  const GpuSide* const gpu = loaded.subject.runtime->gpu();
+  if (gpu != nullptr && gpu->copies_inside() > 0) run.note_once({"gpu-copies", {{"tensors", gpu->copies_inside()}}});
+}
+
+void say_interrupted(DiagnosisRun& run) {
+  DiagnoseReport& report = run.report;
+  report.interrupted = true;
+  const std::string journal = report.kept ? report.kept->journal : std::string();
+  const bool repaired = std::ranges::find(report.phases, "repairs", &PhaseTime::phase) != report.phases.end();
+  Note note{"job-interrupted", {{"journal", journal}}};
+  if (!journal.empty() || run.records.kept) note.fields.emplace_back("repairs_anew", repaired);
+  if (journal.empty() && run.records.kept) note.fields.emplace_back("resumes", true);
+  run.warn(note);
+}
+
+DiagnosisInterrupted ended_by(DiagnosisRun& run, const Error& error) {
+  DiagnoseReport& report = run.report;
+  if (report.kept) mark_kept(report);
+  report.interrupted = true;
+  if (run.refused_file || !measured_anything(report)) return {error, std::move(report)};
+  if (const auto older = older_files(report, run.options.output)) run.warn(*older);
+  say_interrupted(run);
+  try {
+    write_record(report, run.options.output);
+  } catch (const Error& refused) {
+    run.warn({"record-not-written", {{"error", refused.what()}}});
+  }
+  return {error, std::move(report)};
 }
 
 }  // namespace vernier

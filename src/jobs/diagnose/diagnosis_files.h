@@ -1,13 +1,15 @@
-// The files of `diagnose -o DIR`, but for the typed model and its plan.
+// What a diagnosis leaves behind: the files of `diagnose -o DIR`, but for the typed model and its plan, and a record of
+// what was measured where it ends early.
 #pragma once
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 
+#include "jobs/common/load.h"
+#include "jobs/diagnose/diagnosis_run.h"
 #include "vernier/diagnose.h"
-#include "vernier/note.h"
+#include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 
 namespace vernier {
@@ -19,14 +21,34 @@ void keep_inputs_safe(const DiagnoseOptions& options);
 /// samples and the evidence it rests on.
 std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 
-/// Whether a report that was cut short has figures of the low formats: they are worth a file.
-bool measured_anything(const DiagnoseReport& report);
-
-/// Which files of a run before lie in `folder`, for a report that has none of its own beside it; empty: none.
-std::optional<Note> older_files(const DiagnoseReport& report, const std::filesystem::path& folder);
-
 /// report.json, report.html and, where a typed model was written, deploy.md; named in report.files, unless they cannot
 /// be written. Empty: none. Errors: Input.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);
+
+/// Options take many times as long as the answer, which can be read meanwhile. `from_file`: see
+/// DiagnoseReport::reference_from_file.
+void write_answer_first(DiagnosisRun& run, bool from_file);
+
+/// What was taken from records of earlier jobs, in words, and what kept this one from leaving its own.
+void note_of_records(DiagnosisRun& run, const Loaded& loaded, const std::string& taken);
+
+/// That it was interrupted, with the journal that a next one goes on from.
+void say_interrupted(DiagnosisRun& run);
+
+/// What was measured by then is not lost: on disk, unless it is the disk that ends the job, and with the error.
+DiagnosisInterrupted ended_by(DiagnosisRun& run, const Error& error);
+
+/// What `body` gives. Where the user, or a disk that takes no file, ends it, `rank` brings the report up to date.
+template <class Body, class Rank>
+auto or_record(DiagnosisRun& run, const Body& body, const Rank& rank) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Interrupted && !run.refused_file) throw;
+    run.watch.stop();
+    rank();
+    throw ended_by(run, error);
+  }
+}
 
 }  // namespace vernier

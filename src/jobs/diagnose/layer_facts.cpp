@@ -193,8 +193,8 @@ class FactFinder {
       // Ranges keep a mask that is all a tensor has beside zeros; here it is what the tensor means.
       if (!tensor.mask) tensor.mask = mask_alone(tensor.values);
       // A range is called too wide for what all samples hold, not for what a few do.
-      const auto all_seen = experiment_.reference.ranges.find(name);
-      if (all_seen != experiment_.reference.ranges.end() && !tensor.mask && !all_seen->second.empty()) {
+      const auto all_seen = experiment_.reference().ranges.find(name);
+      if (all_seen != experiment_.reference().ranges.end() && !tensor.mask && !all_seen->second.empty()) {
         tensor.values.min = std::min(tensor.values.min, all_seen->second.min);
         tensor.values.max = std::max(tensor.values.max, all_seen->second.max);
       }

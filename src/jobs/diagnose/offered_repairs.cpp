@@ -62,7 +62,7 @@ class Offers {
     const Network network{subject.model,
                           subject.layers,
                           experiment_.all_low_plan(),
-                          experiment_.reference.ranges,
+                          experiment_.reference().ranges,
                           histograms_,
                           channels_,
                           mean_error_,

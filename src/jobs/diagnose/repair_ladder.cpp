@@ -154,7 +154,7 @@ std::vector<RepairName> repair_names() {
 RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, LadderSamples those,
                            const RepairOptions& options, PlanAgain plan_again, Nearness nearness,
                            MeasureOutput measure_output, std::string no_rewrites)
-    : state_(std::move(state)),
+    : now_{std::move(state)},
       samples_(samples),
       options_(options),
       plan_again_(std::move(plan_again)),
@@ -164,10 +164,10 @@ RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, Ladde
       those_(std::move(those)) {
   products_ = [this](const std::vector<std::string>& layers) {
     // A sequence cannot be cut.
-    const bool together = damping_ || !state_.subject.carries.empty() || those_.learn.size() < 2;
+    const bool together = damping_ || !now_.state.subject.carries.empty() || those_.learn.size() < 2;
     std::vector<std::vector<std::size_t>> parts(together ? 1 : 2);
     for (std::size_t i = 0; i < those_.learn.size(); ++i) parts[i % parts.size()].push_back(those_.learn[i]);
-    return input_products(subject_of(state_), layers, state_.reference.shapes, parts);
+    return input_products(subject_of(now_.state), layers, now_.state.reference->shapes, parts);
   };
 }
 
@@ -179,21 +179,21 @@ Subject RepairLadder::subject_of(const RepairState& state) const {
 
 Network RepairLadder::network() {
   static const std::map<std::string, std::vector<float>> kUnread;
-  return {state_.subject.model,
-          state_.subject.layers,
-          state_.plan,
-          state_.reference.ranges,
-          state_.reference.histograms,
-          channels_ ? *channels_ : kUnread,
+  return {now_.state.subject.model,
+          now_.state.subject.layers,
+          now_.state.plan,
+          now_.state.reference->ranges,
+          now_.state.reference->histograms,
+          now_.channels ? *now_.channels : kUnread,
           mean_error_,
           weight_share_,
-          noise_,
+          now_.noise,
           products_,
-          state_.subject.threads,
+          now_.state.subject.threads,
           damping_ ? &*damping_ : nullptr,
           options_.rounding_work,
           options_.damage.empty() ? nullptr : &options_.damage,
-          state_.given.empty() ? nullptr : &state_.given};
+          now_.state.given.empty() ? nullptr : &now_.state.given};
 }
 
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, const std::vector<std::string>* layers,
@@ -207,19 +207,19 @@ std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, 
 }
 
 void RepairLadder::run() {
-  noise_ = own_noise(state_);
-  for (const Repair& repair : repairs_with(options_.own, plans_scaled(state_.plan), !state_.given.empty())) {
+  now_.noise = own_noise(now_.state);
+  for (const Repair& repair : repairs_with(options_.own, plans_scaled(now_.state.plan), !now_.state.given.empty())) {
     const auto named = [&](const std::vector<std::string>& ids) {
       return std::ranges::find(ids, repair.id) != ids.end();
     };
     if (named(options_.forbid) || (!options_.allow.empty() && !named(options_.allow))) continue;
     if (repair.when_asked && !named(options_.allow)) continue;
-    const bool useful = std::ranges::any_of(state_.plan.layers, [&](const PlannedLayer& layer) {
+    const bool useful = std::ranges::any_of(now_.state.plan.layers, [&](const PlannedLayer& layer) {
       return repair.scaled ? needs_scale(layer.format)
                            : layer.format == Format::Float16 || layer.format == Format::BFloat16;
     });
     if (!useful) continue;
-    if (state_.output_error && state_.output_error->damage <= kEnough) {
+    if (now_.state.output_error && now_.state.output_error->damage <= kEnough) {
       RepairTried row;
       row.id = repair.id;
       row.why = "not tried: the network meets the requirement without it";
@@ -233,14 +233,14 @@ void RepairLadder::run() {
 /// A repair that cannot be measured is not taken; the others, and the answer, stand.
 void RepairLadder::try_or_skip(const Repair& repair) {
   if (repair.needs_channels) learn_channels();  // in front of what may be taken back
-  const Before before = before_repair();
+  const Climbed start = now_;
   const std::size_t rows = tried_.size();
   try {
-    try_repair(repair);
+    try_repair(repair, start);
   } catch (const Error& error) {
     // What a function of the caller's does wrong is for the caller to hear.
     if (error.kind() != ErrorKind::Backend && error.kind() != ErrorKind::Internal) throw;
-    take_back(before);
+    now_ = start;
     tried_.resize(rows);
     RepairTried row;
     row.id = repair.id;
@@ -249,40 +249,23 @@ void RepairLadder::try_or_skip(const Repair& repair) {
   }
 }
 
-RepairLadder::Before RepairLadder::before_repair() const {
-  return {state_.plan, state_.output_error, noise_, channels_, grids_, accepted_.size(), rewritten_};
-}
-
-void RepairLadder::take_back(const Before& before) {
-  if (before_rewrite_) state_ = std::move(*before_rewrite_);
-  before_rewrite_.reset();
-  state_.plan = before.plan;
-  state_.output_error = before.output_error;
-  noise_ = before.noise;
-  channels_ = before.channels;
-  grids_ = before.grids;
-  accepted_.resize(before.accepted);
-  rewritten_ = before.rewritten;
-}
-
 const OutputError& RepairLadder::output_error() {
-  if (!state_.output_error) state_.output_error = measure_output_(state_);
-  if (!first_error_) first_error_ = state_.output_error;
-  return *state_.output_error;
+  if (!now_.state.output_error) now_.state.output_error = measure_output_(now_.state);
+  if (!first_error_) first_error_ = now_.state.output_error;
+  return *now_.state.output_error;
 }
 
 /// All of a kind stands or falls with the network: what its layers gain may be an error that cancelled another.
-void RepairLadder::try_repair(const Repair& repair) {
+void RepairLadder::try_repair(const Repair& repair, const Climbed& start) {
   const std::size_t first = tried_.size();
   const OutputError before = output_error();
-  const Before start = before_repair();
-  before_rewrite_.reset();
   hidden_ = false;
   for (int round = 0; round < repair.rounds; ++round) {
-    const std::size_t accepted = accepted_.size();
+    const std::size_t accepted = now_.accepted.size();
     try_round(repair, round);
     // Each round of a rewrite learns all scales anew: where the output loses by one, another is not tried.
-    const bool more = repair.scaled && round + 1 < repair.rounds && before_rewrite_ && accepted_.size() > accepted;
+    const bool rewrote = now_.state.reference != start.state.reference;
+    const bool more = repair.scaled && round + 1 < repair.rounds && rewrote && now_.accepted.size() > accepted;
     if (more && !better(before, output_error())) break;
   }
   const std::span<RepairTried> rows(tried_.begin() + static_cast<std::ptrdiff_t>(first), tried_.end());
@@ -290,32 +273,32 @@ void RepairLadder::try_repair(const Repair& repair) {
 
   const OutputError after = output_error();
   const AgreementChange classes = agreement_change(before.moved, after.moved);
-  if (better(before, after) || (hidden_ && lost(before.telling))) {
-    before_rewrite_.reset();  // it holds a model
-    return;
-  }
+  if (better(before, after) || (hidden_ && lost(before.telling))) return;
   for (RepairTried& row : rows) {
     if (!row.accepted) continue;
     row.accepted = false;
     row.why += classes.costs() ? fmt::format("; {}: more than noise", change_text(classes, after.moved_words))
                                : "; " + no_gain_text(before, after);
   }
-  take_back(start);
+  now_ = start;
+  now_.state.output_error = before;
 }
 
 void RepairLadder::learn_channels() {
-  if (!channels_) channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, those_.learn);
+  if (!now_.channels)
+    now_.channels = channel_magnitudes(subject_of(now_.state), now_.state.reference->shapes, those_.learn);
 }
 
 void RepairLadder::learn_for(const Repair& repair) {
   if (repair.needs_channels) learn_channels();
   if (repair.needs_bias_error) {
     RoundedWeights weights;
-    mean_error_ = mean_errors(subject_of(state_), state_.plan, weights, state_.reference.shapes, those_.learn);
+    mean_error_ =
+        mean_errors(subject_of(now_.state), now_.state.plan, weights, now_.state.reference->shapes, those_.learn);
   }
   if (repair.needs_weight_share && !damping_) {  // what is repeated was worth it
-    const std::map<std::string, double> others = own_noise(state_, nullptr, /*exact_weights=*/true);
-    for (const auto& [layer, noise] : noise_) {
+    const std::map<std::string, double> others = own_noise(now_.state, nullptr, /*exact_weights=*/true);
+    for (const auto& [layer, noise] : now_.noise) {
       const auto other = others.find(layer);
       if (other != others.end() && noise > 0) weight_share_[layer] = 1 - other->second / noise;
     }
@@ -323,8 +306,8 @@ void RepairLadder::learn_for(const Repair& repair) {
 }
 
 void RepairLadder::accept(const Repair& repair, int round, const Proposal& proposal) {
-  accepted_.push_back({std::string(repair.id), round, proposal.layers, proposal.damping});
-  for (const auto& [tensor, grid] : proposal.grids) grids_[tensor] = grid;
+  now_.accepted.push_back({std::string(repair.id), round, proposal.layers, proposal.damping});
+  for (const auto& [tensor, grid] : proposal.grids) now_.grids[tensor] = grid;
 }
 
 void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
@@ -332,12 +315,13 @@ void RepairLadder::repeat(const std::vector<AcceptedProposal>& accepted) {
   for (const AcceptedProposal& one : accepted) {
     if (one.damping > 0) damping_->emplace(one.layers.front(), one.damping);
   }
-  const std::vector<Repair> repairs = repairs_with(options_.own, plans_scaled(state_.plan), !state_.given.empty());
+  const std::vector<Repair> repairs =
+      repairs_with(options_.own, plans_scaled(now_.state.plan), !now_.state.given.empty());
   const bool by_noise = std::ranges::any_of(accepted, [&](const AcceptedProposal& one) {
     const auto repair = std::ranges::find(repairs, one.repair, &Repair::id);
     return repair != repairs.end() && repair->needs_noise;
   });
-  if (by_noise) noise_ = own_noise(state_);
+  if (by_noise) now_.noise = own_noise(now_.state);
   for (const Repair& repair : repairs) {
     for (int round = 0; round < repair.rounds; ++round) {
       const bool any = std::ranges::any_of(
@@ -362,12 +346,12 @@ void RepairLadder::repeat_round(const Repair& repair, int round, const std::vect
     RepairState trial;
     rewrite(raised_for(chosen), chosen, trial);
     if (nearness_(trial) < neutral_db_of(chosen)) return;
-    state_ = std::move(trial);
-    channels_.reset();
-    rewritten_ = true;
+    now_.state = std::move(trial);
+    now_.channels.reset();
+    now_.rewritten = true;
   }
   for (const Proposal* proposal : chosen) {
-    if (!proposal->rewrite) take(state_.plan, *proposal);
+    if (!proposal->rewrite) take(now_.state.plan, *proposal);
     accept(repair, round, *proposal);
   }
 }
@@ -390,7 +374,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
   if (proposals.empty()) return;
   if (proposals.front().rewrite) return try_rewrites(repair, round, proposals);
 
-  RepairState trial{state_.subject, state_.plan, {}, {}, {}};
+  RepairState trial{now_.state.subject, now_.state.plan, {}, {}, {}};
   std::vector<std::string> changed;
   for (const Proposal& proposal : proposals) {
     take(trial.plan, proposal);
@@ -401,12 +385,12 @@ void RepairLadder::try_round(const Repair& repair, int round) {
   std::vector<std::size_t> small;
   for (std::size_t i = 0; i < proposals.size(); ++i) {
     const Proposal& proposal = proposals[i];
-    const double before = sum_over(noise_, proposal.layers);
+    const double before = sum_over(now_.noise, proposal.layers);
     const double after = sum_over(noise, proposal.layers);
     rows.push_back(row_of(repair, proposal, before, after));
     if (rows.back().accepted) {
-      take(state_.plan, proposal);
-      state_.output_error.reset();
+      take(now_.state.plan, proposal);
+      now_.state.output_error.reset();
     } else if (proposal.by_output || (repair.adds_up && after < before)) {
       small.push_back(i);
     }
@@ -416,7 +400,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
     if (rows[i].accepted) {
       accept(repair, round, proposals[i]);
       for (const std::string& layer : proposals[i].layers) {
-        if (const auto found = noise.find(layer); found != noise.end()) noise_[layer] = found->second;
+        if (const auto found = noise.find(layer); found != noise.end()) now_.noise[layer] = found->second;
       }
     }
     tried_.push_back(std::move(rows[i]));
@@ -429,9 +413,9 @@ void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const
                                    std::vector<RepairTried>& rows) {
   if (small.empty()) return;
   const double before = output_error().telling;
-  Plan without = state_.plan;
-  for (const std::size_t i : small) take(state_.plan, proposals[i]);
-  const OutputError error = measure_output_(state_);
+  Plan without = now_.state.plan;
+  for (const std::size_t i : small) take(now_.state.plan, proposals[i]);
+  const OutputError error = measure_output_(now_.state);
   const double after = error.telling;
   const bool gains = helps(before, after);
   for (const std::size_t i : small) {
@@ -446,9 +430,9 @@ void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const
                               gains ? "" : ", but it has to gain 1 dB");
   }
   if (gains) {
-    state_.output_error = error;
+    now_.state.output_error = error;
   } else {
-    state_.plan = std::move(without);
+    now_.state.plan = std::move(without);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,7 +39,7 @@ struct RepairState {
   std::vector<std::string> candidates;  // layers that may be kept
   /// Of a run over the calibration samples: ranges, histograms, shapes. Its outputs are of the evaluation samples only
   /// where both are the same.
-  Reference reference;
+  std::shared_ptr<const Reference> reference;
   std::optional<OutputError> output_error;  // of this plan, where it was measured: see MeasureOutput
   std::set<std::string> given{};            // tensors of the plan whose grid a file gave, and no sample
 };
@@ -112,31 +113,29 @@ class RepairLadder {
   void repeat(const std::vector<AcceptedProposal>& accepted);
 
   const std::vector<RepairTried>& tried() const { return tried_; }
-  const std::vector<AcceptedProposal>& accepted() const { return accepted_; }
-  bool rewritten() const { return rewritten_; }  // the float model is another
-  RepairState& state() { return state_; }
+  const std::vector<AcceptedProposal>& accepted() const { return now_.accepted; }
+  bool rewritten() const { return now_.rewritten; }  // the float model is another
+  RepairState& state() { return now_.state; }
   /// Before any repair; nothing: it was not measured.
   const std::optional<OutputError>& first_error() const { return first_error_; }
 
  private:
-  /// What a repair may change, as it was.
-  struct Before {
-    Plan plan;
-    std::optional<OutputError> output_error;
-    std::map<std::string, double> noise;
-    std::optional<std::map<std::string, std::vector<float>>> channels;
-    std::map<std::string, QuantParams> grids;
-    std::size_t accepted = 0;
+  /// What repairs may change: what is taken back is a copy of it, made before.
+  struct Climbed {
+    RepairState state;
+    std::map<std::string, double> noise{};  // noise over signal of each layer
+    std::optional<std::map<std::string, std::vector<float>>>
+        channels{};                              // of the network as it is; absent: not measured
+    std::map<std::string, QuantParams> grids{};  // accepted, to be put back after a rewrite
+    std::vector<AcceptedProposal> accepted{};
     bool rewritten = false;
   };
-  Before before_repair() const;
-  void take_back(const Before& before);
 
   const OutputError& output_error();
   /// With `layers` in float32.
   double output_noise_without(RepairState& state, const std::set<std::string>& layers);
   void try_or_skip(const Repair& repair);
-  void try_repair(const Repair& repair);
+  void try_repair(const Repair& repair, const Climbed& start);
   void try_round(const Repair& repair, int round);
   void try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
                        std::vector<RepairTried>& rows);
@@ -155,7 +154,7 @@ class RepairLadder {
   Network network();
   Subject subject_of(const RepairState& state) const;  // with the samples that layers are measured on
 
-  RepairState state_;
+  Climbed now_;
   const SampleSource& samples_;
   const RepairOptions& options_;
   PlanAgain plan_again_;
@@ -163,20 +162,13 @@ class RepairLadder {
   MeasureOutput measure_output_;
   std::string no_rewrites_;
   const LadderSamples those_;
-  std::map<std::string, double> noise_;                                // noise over signal of each layer
-  std::optional<std::map<std::string, std::vector<float>>> channels_;  // of the network as it is; absent: not measured
   std::map<std::string, ChannelMeans> mean_error_;
   std::map<std::string, double> weight_share_;
   std::function<LayerProducts(const std::vector<std::string>&)> products_;
   std::optional<std::map<std::string, double>> damping_;  // of what is learned again
-  std::set<std::string> given_;                           // tensors whose range a file gave
-  std::map<std::string, QuantParams> grids_;              // accepted, to be put back after a rewrite
-  std::optional<RepairState> before_rewrite_;             // of the kind that is being tried
   std::optional<OutputError> first_error_;
   bool hidden_ = false;  // what this kind does was measured without another fault, which leaves nothing of the output
   std::vector<RepairTried> tried_;
-  std::vector<AcceptedProposal> accepted_;
-  bool rewritten_ = false;
 };
 
 }  // namespace vernier

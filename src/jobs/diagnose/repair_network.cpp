@@ -139,13 +139,7 @@ class NetworkRepair {
 
   /// `accepted`, as `samples` teach it.
   TaughtNetwork taught(const std::vector<AcceptedProposal>& accepted, const std::vector<std::size_t>& samples) const {
-    if (accepted == first_.accepted && samples == shares_.teach) {
-      TaughtNetwork same{{first_.state.subject, first_.state.plan, first_.state.candidates, {}, {}},
-                         first_.accepted,
-                         first_.rewritten};
-      same.state.reference.shapes = first_.state.reference.shapes;
-      return same;
-    }
+    if (accepted == first_.accepted && samples == shares_.teach) return first_;
     RepairLadder ladder(taught_by(samples), teacher_.samples(), ladder_samples(samples, samples, to_judge_), options_,
                         plan_again(samples), nearness(samples), {}, no_rewrites_);
     ladder.repeat(accepted);
@@ -157,7 +151,7 @@ class NetworkRepair {
   bool measures_all() const { return !shares_.halved && !loaded_.calibration; }
   /// Of the float model, on the samples that teach.
   const OutputStore& float_outputs() const {
-    return loaded_.calibration ? float_run_.outputs : experiment_.reference.outputs;
+    return loaded_.calibration ? float_run_.outputs : experiment_.reference().outputs;
   }
   /// Those of `samples` that a network is taught by.
   std::vector<std::size_t> lesson(const std::vector<std::size_t>& samples) const {
@@ -173,8 +167,9 @@ class NetworkRepair {
     const ChosenSamples some(teacher_.samples(), lesson(samples));
     Subject own = state.subject;
     own.samples = &some;
-    state.reference = teacher_.run(own, state.plan, /*for_repairs=*/true);
-    teacher_.set_scales(state.plan, own, state.reference);
+    Reference seen = teacher_.run(own, state.plan, /*for_repairs=*/true);
+    teacher_.set_scales(state.plan, own, seen);
+    state.reference = std::make_shared<const Reference>(std::move(seen));
   }
 
   RepairState taught_by(const std::vector<std::size_t>& samples) const {
@@ -195,7 +190,7 @@ class NetworkRepair {
   /// By the run that taught the rewritten network, which costs no other one.
   Nearness nearness(const std::vector<std::size_t>& samples) const {
     return [this, those = lesson(samples)](const RepairState& state) {
-      return nearness_db(state.subject, float_outputs(), those, state.reference.outputs);
+      return nearness_db(state.subject, float_outputs(), those, state.reference->outputs);
     };
   }
 
@@ -249,9 +244,9 @@ void take_back_others(const std::vector<AcceptedProposal>& accepted, std::vector
 
 }  // namespace
 
-RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
-                               const RepairOptions& options, const Teacher& teacher, bool ranges_cached,
-                               CrossFit* plain, const LabelCheck& labels, const Requirement* enough) {
+TriedRepairs try_repairs(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
+                         const RepairOptions& options, const Teacher& teacher, bool ranges_cached, CrossFit* plain,
+                         const LabelCheck& labels, const Requirement* enough) {
   const Subject& subject = loaded.subject;
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model contains If nodes, so it is not rewritten";
@@ -260,13 +255,13 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     no_rewrites = "its ranges come from a calibration cache, which a rewrite would invalidate";
 
   NetworkRepair repair(loaded, experiment, options, teacher, labels, no_rewrites, enough);
-  RepairedNetwork repaired;
+  TriedRepairs repaired;
   repaired.tried = repair.climb();
   const std::vector<AcceptedProposal> accepted = repair.first().accepted;
   if (accepted.empty()) return repaired;
 
   // Judged on samples that taught nothing, where there are such.
-  Yardstick yardstick(subject, experiment.reference.outputs, labels, plain != nullptr || loaded.calibration);
+  Yardstick yardstick(subject, experiment.reference().outputs, labels, plain != nullptr || loaded.calibration);
   const auto measure_one = [&](const Subject& network, const Plan& plan) {
     RoundedWeights weights;
     return yardstick.measure({{&network, plan, &weights, all_samples(subject)}});
@@ -335,12 +330,12 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   return repaired;
 }
 
-std::map<std::string, Shape> first_shapes(const Loaded& loaded, const Reference& learned) {
+std::map<std::string, Shape> first_shapes(const Subject& repaired, const Loaded& loaded, const Reference& learned) {
   if (!loaded.calibration) return learned.shapes;
   std::set<std::string> observed;
   for (const auto& [tensor, shape] : learned.shapes) observed.insert(tensor);
   const std::shared_ptr<const SampleSource> first = samples_in_memory({loaded.samples->at(0)}, "the first sample");
-  Subject own = loaded.subject;
+  Subject own = repaired;
   own.samples = first.get();
   return run_reference(own, observed).shapes;
 }

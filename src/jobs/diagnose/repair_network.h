@@ -20,7 +20,7 @@
 
 namespace vernier {
 
-struct RepairedNetwork {
+struct TriedRepairs {
   RepairState state;                 // to go on with; as it was when nothing was accepted
   std::shared_ptr<CrossFit> halves;  // that each half of the samples taught; null: they are not halved
   std::vector<RepairTried> tried;
@@ -39,13 +39,13 @@ struct RepairedNetwork {
 /// `enough`: no more repairs are tried once it is met with a tenth to spare; null: all are.
 /// Cost: two reference runs, four plain inferences on sixteen samples for each repair, half an evaluation for each kind
 /// of repair of which something was accepted, two evaluations of the result, which few samples have from the ladder.
-RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
-                               const RepairOptions& options, const Teacher& teacher, bool ranges_cached,
-                               CrossFit* plain, const LabelCheck& labels, const Requirement* enough);
+TriedRepairs try_repairs(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
+                         const RepairOptions& options, const Teacher& teacher, bool ranges_cached, CrossFit* plain,
+                         const LabelCheck& labels, const Requirement* enough);
 
-/// Shapes of the repaired network's tensors, which `loaded` holds by then, with the first sample that is measured: what
-/// `learned`, a run over the calibration samples, saw may be other ones.
-std::map<std::string, Shape> first_shapes(const Loaded& loaded, const Reference& learned);
+/// Shapes of the tensors of `repaired` with the first sample that is measured: what `learned`, a run over the
+/// calibration samples of `loaded`, saw may be other ones.
+std::map<std::string, Shape> first_shapes(const Subject& repaired, const Loaded& loaded, const Reference& learned);
 
 /// Those that were accepted are so no more, and `why` is added to what is said of them.
 void take_back(std::vector<RepairTried>& tried, const std::string& why);

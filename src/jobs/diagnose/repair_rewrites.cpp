@@ -66,20 +66,20 @@ double RepairLadder::output_noise_without(RepairState& state, const std::set<std
 std::optional<Model> RepairLadder::raised_for(const std::vector<const Proposal*>& proposals) const {
   int opset = 0;
   for (const Proposal* proposal : proposals) opset = std::max(opset, proposal->opset);
-  if (opset <= default_opset(state_.subject.model.proto)) return std::nullopt;
+  if (opset <= default_opset(now_.state.subject.model.proto)) return std::nullopt;
   PrepareOptions raise;
   raise.min_opset = opset;
-  return prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
+  return prepare(now_.state.subject.model, raise, evaluator(now_.state.subject.runtime)).model;
 }
 
 void RepairLadder::rewrite(const std::optional<Model>& raised, const std::vector<const Proposal*>& chosen,
                            RepairState& trial) {
-  trial.subject = state_.subject;
+  trial.subject = now_.state.subject;
   if (raised) trial.subject.model = *raised;
   for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
   trial.subject.layers = measured_layers(trial.subject.model);
   plan_again_(trial);
-  for (const auto& [tensor, grid] : grids_) {
+  for (const auto& [tensor, grid] : now_.grids) {
     const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {
       return std::ranges::any_of(proposal->layers, [&](const std::string& layer) {
         const onnx::NodeProto* node = network().node(layer);
@@ -92,7 +92,7 @@ void RepairLadder::rewrite(const std::optional<Model>& raised, const std::vector
                       (grid.scale.size() == 1 || grid.scale.size() == fresh->second.scale.size());
     if (!changed && fits) fresh->second = grid;
   }
-  trial.plan.constants = state_.plan.constants;
+  trial.plan.constants = now_.state.plan.constants;
   trial.output_error.reset();
 }
 
@@ -117,7 +117,7 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
   std::vector<RepairTried> rows;
   std::vector<const Proposal*> accepted;
   for (const Proposal& proposal : proposals) {
-    rows.push_back(row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers)));
+    rows.push_back(row_of(repair, proposal, sum_over(now_.noise, proposal.layers), sum_over(noise, proposal.layers)));
     if (rows.back().accepted) accepted.push_back(&proposal);
   }
   const bool by_output = !repair.scaled || std::ranges::any_of(proposals, [](const Proposal& proposal) {
@@ -132,7 +132,7 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     const bool hidden = lost(before) && lost(after) && !others.empty();
     if (hidden) {
       // Another fault hides what these repairs do: both are measured without it.
-      before = output_noise_without(state_, others);
+      before = output_noise_without(now_.state, others);
       after = output_noise_without(trial, others);
       without = fmt::format(" with {} in FP32, because of infinite or NaN results", plural(others.size(), "layer"));
     }
@@ -156,7 +156,7 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     rewrite(raised, accepted, trial);
     // A rewrite for a scaled format changes the grids of the layers that it names, and of no others.
     std::optional<std::map<std::string, double>> known;
-    if (repair.scaled) known = noise_with_some(proposals, accepted, noise_, noise);
+    if (repair.scaled) known = noise_with_some(proposals, accepted, now_.noise, noise);
     noise = known ? std::move(*known) : own_noise(trial);
   }
   const double wanted_db = neutral_db_of(accepted);
@@ -173,12 +173,11 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     tried_.push_back(std::move(row));
   }
   if (!neutral) return;
-  if (!before_rewrite_) before_rewrite_ = std::move(state_);
-  state_ = std::move(trial);
-  noise_ = std::move(noise);
-  channels_.reset();
+  now_.state = std::move(trial);
+  now_.noise = std::move(noise);
+  now_.channels.reset();
   for (const Proposal* proposal : accepted) accept(repair, round, *proposal);
-  rewritten_ = true;
+  now_.rewritten = true;
 }
 
 }  // namespace vernier

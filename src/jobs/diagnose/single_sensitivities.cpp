@@ -45,6 +45,22 @@ std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::s
   return chosen;
 }
 
+/// For each of them half of the network's nodes run again. A node takes about a microsecond, so that 20 million are
+/// some 20 seconds of work a sample.
+std::size_t most_layers(const Experiment& experiment) {
+  constexpr std::size_t kNodeRuns = 20'000'000;
+  const int nodes = experiment.subject().model.proto.graph().node_size();
+  return std::max<std::size_t>(64, kNodeRuns / static_cast<std::size_t>(std::max(nodes, 1)));
+}
+
+std::size_t layers_to_measure(const Experiment& experiment) {
+  return std::min(measurable_layers(experiment).size(), most_layers(experiment));
+}
+
+std::size_t few_samples(const Experiment& experiment) {
+  return sample_count(total_macs(experiment), layers_to_measure(experiment));
+}
+
 /// Adds sums of other samples.
 void add(const OutputStats& more, OutputStats& sums) {
   const bool first = sums.samples == 0;
@@ -63,15 +79,22 @@ void add(const OutputStats& more, OutputStats& sums) {
 
 }  // namespace
 
-double SingleSensitivities::expected_sample_inferences() const {
+std::vector<std::string> measurable_layers(const Experiment& experiment) {
+  std::vector<std::string> names;
+  for (const Layer* layer : experiment.candidates()) {
+    if (layer->graph.empty()) names.push_back(layer->name);
+  }
+  return names;
+}
+
+double expected_sample_inferences(const Experiment& experiment) {
   constexpr double kBehind = 0.55;  // of the network, on the average of its layers
-  const std::size_t layers = std::min(measurable().size(), most_layers());
-  const std::size_t samples = std::min(few_samples(), experiment_.subject().samples->size());
-  return kBehind * static_cast<double>(layers * samples);
+  const std::size_t samples = std::min(few_samples(experiment), experiment.subject().samples->size());
+  return kBehind * static_cast<double>(layers_to_measure(experiment) * samples);
 }
 
 void SingleSensitivities::measure() {
-  measure_on(few_samples(), names());
+  measure_on(few_samples(experiment_), names());
   evidence_.presumed.clear();
   others_ = 0;
 }
@@ -79,7 +102,7 @@ void SingleSensitivities::measure() {
 void SingleSensitivities::measure_worst() {
   constexpr std::size_t kMany = 32;
   const std::vector<std::string> all = names();
-  const std::size_t samples = few_samples();
+  const std::size_t samples = few_samples(experiment_);
   if (all.size() < kMany || samples < 2 || !experiment_.subject().carries.empty()) return measure();
   measure_on(1, all);
   std::vector<std::pair<double, std::string>> damages;
@@ -99,10 +122,6 @@ void SingleSensitivities::measure_worst() {
   }
   measure_on(samples, worst);
   others_ = evidence_.presumed.size();
-}
-
-std::size_t SingleSensitivities::few_samples() const {
-  return sample_count(total_macs(experiment_), std::min(measurable().size(), most_layers()));
 }
 
 bool SingleSensitivities::measure_more() {
@@ -156,11 +175,10 @@ void SingleSensitivities::measure_on(std::size_t samples, const std::vector<std:
   };
   const std::shared_ptr<const SwitchedRuns> switched = experiment_.switched();
   const Sensitivities measured =
-      measure_sensitivities(subject, experiment_.all_low_plan(), unknown, experiment_.reference, experiment_.weights,
-                            options, switched.get());
+      measure_sensitivities(subject, experiment_.all_low_plan(), unknown, experiment_.reference().outputs,
+                            experiment_.shapes(), experiment_.weights, options, switched.get());
   ::malloc_trim(0);  // tensors between the parts of all samples, which the C library would keep
-  sample_inferences_ +=
-      measured.mean_suffix_share * static_cast<double>(measured.layers.size() * options.samples.size());
+  inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * options.samples.size());
 }
 
 /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence instead.
@@ -172,30 +190,14 @@ void SingleSensitivities::measure_by_trials() {
     for (const Layer* other : experiment_.candidates()) {
       if (other->name != name) others.push_back(other->name);
     }
-    sample_inferences_ += static_cast<double>(order.size());
+    inferences_ += static_cast<double>(order.size());
     evidence_.alone[name] = experiment_.run_keeping(others, nullptr, order, /*early_stop=*/false).outputs;
   }
 }
 
-std::vector<std::string> SingleSensitivities::measurable() const {
-  std::vector<std::string> names;
-  for (const Layer* layer : experiment_.candidates()) {
-    if (layer->graph.empty()) names.push_back(layer->name);
-  }
-  return names;
-}
-
-/// For each of them half of the network's nodes run again. A node takes about a microsecond, so that 20 million are
-/// some 20 seconds of work a sample.
-std::size_t SingleSensitivities::most_layers() const {
-  constexpr std::size_t kNodeRuns = 20'000'000;
-  const int nodes = experiment_.subject().model.proto.graph().node_size();
-  return std::max<std::size_t>(64, kNodeRuns / static_cast<std::size_t>(std::max(nodes, 1)));
-}
-
 std::vector<std::string> SingleSensitivities::names() const {
-  std::vector<std::string> names = measurable();
-  const std::size_t most = most_layers();
+  std::vector<std::string> names = measurable_layers(experiment_);
+  const std::size_t most = most_layers(experiment_);
   if (names.size() <= most) return names;
   std::ranges::stable_sort(names, std::greater(), [&](const std::string& name) { return own_noise(evidence_, name); });
   names.resize(most);
@@ -206,8 +208,8 @@ std::optional<Note> SingleSensitivities::left_out() const {
   if (others_ > 0) {
     return Note{"sensitivities-of-the-worst", {{"measured", evidence_.alone.size()}, {"others", others_}}};
   }
-  const std::size_t all = measurable().size();
-  const std::size_t measured = std::min(all, most_layers());
+  const std::size_t all = measurable_layers(experiment_).size();
+  const std::size_t measured = layers_to_measure(experiment_);
   if (measured == all) return std::nullopt;
   return Note{"sensitivities-left-out", {{"measured", measured}, {"others", all - measured}}};
 }

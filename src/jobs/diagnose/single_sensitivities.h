@@ -13,11 +13,18 @@
 
 namespace vernier {
 
+/// Layers whose sensitivity can be measured alone: none inside a body.
+std::vector<std::string> measurable_layers(const Experiment& experiment);
+
+/// What SingleSensitivities::measure() will take at most, in sample-inferences of the whole network.
+double expected_sample_inferences(const Experiment& experiment);
+
 /// All arguments must outlive it.
 class SingleSensitivities {
  public:
-  SingleSensitivities(Experiment& experiment, Evidence& evidence, Measured& measured)
-      : experiment_(experiment), evidence_(evidence), measured_(measured) {}
+  /// `inferences`: what all of them took so far, in sample-inferences of the whole network.
+  SingleSensitivities(Experiment& experiment, Evidence& evidence, Measured& measured, double& inferences)
+      : experiment_(experiment), evidence_(evidence), measured_(measured), inferences_(inferences) {}
 
   /// On two to four samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
   /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
@@ -25,29 +32,21 @@ class SingleSensitivities {
   /// For a search, which needs those that matter: of many layers each on the hardest sample alone, and the worst third
   /// as measure(). Fills Evidence::presumed for the others.
   void measure_worst();
-  /// Layers whose sensitivity can be measured alone: none inside a body.
-  std::vector<std::string> measurable() const;
   /// That layers were left out; nothing: none was.
   std::optional<Note> left_out() const;
   /// When the ranking turned out poor: where none was measured, measure_worst(), then all as measure(), then on three
   /// times as many. False when there are no more, or samples are a sequence.
   bool measure_more();
-  /// What measure() will take at most, in sample-inferences of the whole network.
-  double expected_sample_inferences() const;
-  /// What it took so far, in these.
-  double sample_inferences() const { return sample_inferences_; }
 
  private:
-  std::size_t few_samples() const;
   void measure_on(std::size_t samples, const std::vector<std::string>& layers);
   void measure_by_trials();
-  std::size_t most_layers() const;
   std::vector<std::string> names() const;
 
   Experiment& experiment_;
   Evidence& evidence_;
   Measured& measured_;
-  double sample_inferences_ = 0;
+  double& inferences_;
   std::size_t samples_ = 0;  // that the sensitivities rest on
   std::size_t others_ = 0;   // layers that were measured on one sample alone
 };

@@ -22,33 +22,19 @@
 namespace vernier {
 namespace {
 
-/// Of a VerifyReport, what a diagnosis says of the file that it has written.
-struct FileFigures {
-  RunFigures figures;
-  std::optional<OtherSums> other_sums;
-  std::optional<SaturatedPairs> saturated_pairs;
-  std::optional<NotSimulated> not_simulated;
-  std::vector<Note> warnings;
-  FileFigures() = default;
-  explicit FileFigures(VerifyReport report)
-      : figures(std::move(report.figures)),
-        other_sums(std::move(report.other_sums)),
-        saturated_pairs(std::move(report.saturated_pairs)),
-        not_simulated(std::move(report.not_simulated)),
-        warnings(std::move(report.warnings)) {}
-};
+Verification verification_of(VerifyReport report) {
+  return {std::move(report.figures),       {},
+          std::move(report.other_sums),    std::move(report.saturated_pairs),
+          std::move(report.not_simulated), std::move(report.engine),
+          std::move(report.warnings),      std::move(report.test),
+          std::move(report.engine_test)};
+}
 
-VerifyReport read_figures(const std::string& words) {
+Verification read_verification(const std::string& words) {
   const std::string place = "kept figures";
-  FileFigures read;
+  Verification read;
   read_json(parse_json(words, place), Place(place), read);
-  VerifyReport report;
-  report.figures = std::move(read.figures);
-  report.other_sums = std::move(read.other_sums);
-  report.saturated_pairs = std::move(read.saturated_pairs);
-  report.not_simulated = std::move(read.not_simulated);
-  report.warnings = std::move(read.warnings);
-  return report;
+  return read;
 }
 
 std::string words_of(const std::optional<RunFigures>& figures) {
@@ -63,36 +49,38 @@ std::optional<RunFigures> figures_in(const std::string& words) {
   return figures;
 }
 
+/// For files beside the result: its own external data keep their name.
+ExternalDataOptions external_data_of_others(const DiagnoseOptions& options) {
+  ExternalDataOptions external = options.external_data;
+  external.file.clear();
+  return external;
+}
+
 }  // namespace
 
+/// What is kept of it: that of the file alone.
 template <>
-struct Fields<FileFigures> {
+struct Fields<Verification> {
   static constexpr auto list =
-      std::tuple{Field{"figures", &FileFigures::figures}, Field{"other_sums", &FileFigures::other_sums},
-                 Field{"saturated_pairs", &FileFigures::saturated_pairs},
-                 Field{"not_simulated", &FileFigures::not_simulated}, Field{"warnings", &FileFigures::warnings}};
+      std::tuple{Field{"figures", &Verification::figures}, Field{"other_sums", &Verification::other_sums},
+                 Field{"saturated_pairs", &Verification::saturated_pairs},
+                 Field{"not_simulated", &Verification::not_simulated}, Field{"warnings", &Verification::doubts}};
 };
 
 /// The model that typed lowering edits: prepared, but with its Ifs as the file has them.
 const Model& TypedResult::exported() {
-  if (!loaded_.inlined_ifs && loaded_.views.empty()) return loaded_.subject.model;
-  if (!loaded_.inlined_ifs) {  // anew each time: repairs change it
-    exported_ = loaded_.subject.model;
-    give_back_outputs(exported_, loaded_.views);
-    return exported_;
-  }
-  if (exported_.proto.ByteSizeLong() == 0) {
+  const Subject& subject = experiment_.subject();
+  if (!loaded_.inlined_ifs && loaded_.views.empty()) return subject.model;
+  if (exported_.proto.ByteSizeLong() > 0) return exported_;
+  if (loaded_.inlined_ifs) {
     PrepareOptions prepare_options = loaded_.preparation;
-    prepare_options.min_opset = default_opset(loaded_.subject.model.proto);
-    exported_ = prepare(*loaded_.original, prepare_options, evaluator(loaded_.subject.runtime)).model;
+    prepare_options.min_opset = default_opset(subject.model.proto);
+    exported_ = prepare(*loaded_.original, prepare_options, evaluator(subject.runtime)).model;
+  } else {
+    exported_ = subject.model;
+    give_back_outputs(exported_, loaded_.views);
   }
   return exported_;
-}
-
-ExternalDataOptions TypedResult::external_data_of_others() const {
-  ExternalDataOptions external = options_.external_data;
-  external.file.clear();
-  return external;
 }
 
 TypedModel TypedResult::lowered(const Plan& plan) {
@@ -102,18 +90,7 @@ TypedModel TypedResult::lowered(const Plan& plan) {
 Model TypedResult::trial(const std::vector<std::string>& kept) { return lowered(experiment_.plan_keeping(kept)).model; }
 
 void TypedResult::write_trial(const std::vector<std::string>& kept, const std::filesystem::path& path) {
-  write_model(trial(kept), path, {external_data_of_others()});
-}
-
-void TypedResult::write_float(Plan& plan, std::map<std::string, std::string>& files) const {
-  if (options_.output.empty()) return;
-  const std::filesystem::path file = options_.output / "float.onnx";
-  Model repaired = loaded_.subject.model;
-  give_back_outputs(repaired, loaded_.views);
-  write_model(repaired, file, {external_data_of_others()});
-  files["float"] = file.string();
-  plan.model_file = file.string();
-  plan.model_sha256 = read_model(file).sha256;
+  write_model(trial(kept), path, {external_data_of_others(options_)});
 }
 
 TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::string>& files) {
@@ -169,29 +146,27 @@ VerifyOptions TypedResult::verify_options() const {
   return options;
 }
 
-VerifyReport TypedResult::verify(Measured& measured) {
+Verification TypedResult::verify(Measured& measured) {
   VerifyOptions options = verify_options();
   options.on = options_.confirm_on;
   if (options_.search.task.labels || options_.confirm_on) options.task = options_.search.task;
   const JobSinks quiet;  // what there is to say was said when the model was loaded
-  const OutputStore* const known = &experiment_.reference.outputs;
+  const OutputStore* const known = &experiment_.reference().outputs;
   const bool in_memory = options_.output.empty() || !job_ranks().first();
   if (!in_memory) options.typed_model = options_.output / "model.onnx";
   std::optional<Model> read;
   const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
-  const auto measure = [&] { return verify_model(written, options, sources_, quiet, known); };
+  const auto measure = [&] { return verification_of(verify_model(written, options, sources_, quiet, known)); };
   const auto kept = [&] {
     if (!measured.keeps() || options.task.labels || options.on) return measure();
-    const auto words = [&] { return json_text(json_of(FileFigures(measure()))); };
-    return read_figures(measured.words(record_name(written), words));
+    return read_verification(measured.words(record_name(written), [&] { return json_text(json_of(measure())); }));
   };
-  VerifyReport report = kept();
-  if (options_.precision.target != Target::OnnxRuntime || options.on) return report;
+  Verification file = kept();
+  if (options_.precision.target != Target::OnnxRuntime || options.on) return file;
   const std::optional<RunFigures>& there = by_default_of_first(measured);
-  if (!there) return report;
-  report.engine =
-      deciding_by_default(*there, report.figures, report.saturated_pairs, loaded_.subject.runtime->version());
-  if (!report.engine || options_.search.task.empty()) return report;
+  if (!there) return file;
+  file.engine = deciding_by_default(*there, *file.figures, file.saturated_pairs, loaded_.subject.runtime->version());
+  if (!file.engine || options_.search.task.empty()) return file;
   options.task = options_.search.task;
   options.on = MeasureOn::OnnxRuntime;
   return measure();
@@ -219,7 +194,7 @@ const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
   if (by_default_) return *by_default_;
   const std::optional<Requirement> limit = verify_options().measure.requirement;
   const auto measure = [&] {
-    return figures_by_default(typed_, loaded_, limit ? &*limit : nullptr, &experiment_.reference.outputs, nullptr,
+    return figures_by_default(typed_, loaded_, limit ? &*limit : nullptr, &experiment_.reference().outputs, nullptr,
                               place());
   };
   if (!measured.keeps()) return by_default_.emplace(measure());
@@ -252,9 +227,21 @@ TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std
     fit_beside(written, loaded_);
     return row_of(kept, judge.of_model(std::move(written), /*early_stop=*/false));
   };
-  TestRow row = test_in_both_orders(loaded_.subject, test, doubt);
+  TestRow row = test_in_both_orders(experiment_.subject(), test, doubt);
   if (row.verdict != Verdict::Good) row.verdict = Verdict::Bad;
   return row;
+}
+
+void write_float(const DiagnoseOptions& options, const Loaded& loaded, const Model& network, Plan& plan,
+                 std::map<std::string, std::string>& files) {
+  if (options.output.empty()) return;
+  const std::filesystem::path file = options.output / "float.onnx";
+  Model repaired = network;
+  give_back_outputs(repaired, loaded.views);
+  write_model(repaired, file, {external_data_of_others(options)});
+  files["float"] = file.string();
+  plan.model_file = file.string();
+  plan.model_sha256 = read_model(file).sha256;
 }
 
 }  // namespace vernier

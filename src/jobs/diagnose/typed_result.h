@@ -24,7 +24,19 @@
 
 namespace vernier {
 
-/// All arguments must outlive it. They are read when asked, not before: a repair may change the subject in between.
+/// What is known of a typed model once it is written.
+struct Verification {
+  std::optional<RunFigures> figures{};
+  std::optional<RunFigures> in_sample{};
+  std::optional<OtherSums> other_sums{};
+  std::optional<SaturatedPairs> saturated_pairs{};
+  std::optional<NotSimulated> not_simulated{};
+  std::optional<EngineFigures> engine{};
+  std::vector<Note> doubts{};
+  std::optional<TestRow> file_test{}, engine_test{};  // where an objective decides
+};
+
+/// The typed models of one network. All arguments must outlive it.
 class TypedResult {
  public:
   TypedResult(const DiagnoseOptions& options, Sources& sources, const Loaded& loaded, Experiment& experiment)
@@ -37,15 +49,13 @@ class TypedResult {
   /// That, into `path`: for whoever tries it.
   void write_trial(const std::vector<std::string>& kept, const std::filesystem::path& path);
 
-  /// Where there is a folder: the rewritten float model as float.onnx, which `plan` belongs to from here on.
-  void write_float(Plan& plan, std::map<std::string, std::string>& files) const;
   /// Lowers `plan` and, where there is a folder, writes it as model.onnx and plan.json; `files` gets their paths.
   TypedReport write(const Plan& plan, std::map<std::string, std::string>& files);
   /// What was written last, measured: the claim. Where there is a folder the file is read again, so that what is
   /// claimed is true of it; the float model and the samples are those that the job has read. Where an earlier run
-  /// measured just these bytes on just these samples, its figures are taken from `measured`. The report's engine is the
-  /// one that is to confirm the file; of a file for ONNX Runtime else that of deciding_by_default().
-  VerifyReport verify(Measured& measured);
+  /// measured just these bytes on just these samples, its figures are taken from `measured`. The engine is the one
+  /// that is to confirm the file; of a file for ONNX Runtime else that of deciding_by_default().
+  Verification verify(Measured& measured);
   /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run, measured once;
   /// absent as figures_by_default().
   const std::optional<RunFigures>& by_default(Measured& measured);
@@ -71,16 +81,18 @@ class TypedResult {
   std::string record_name(const Model& written, const std::string& what = {}) const;
   VerifyOptions verify_options() const;
   const Model& exported();
-  /// For files beside the result: its own external data keep their name.
-  ExternalDataOptions external_data_of_others() const;
 
   const DiagnoseOptions& options_;
   Sources& sources_;
   const Loaded& loaded_;
-  Experiment& experiment_;
+  Experiment& experiment_;  // of the network
   Model typed_;
   std::optional<std::optional<RunFigures>> by_default_;  // of typed_; none: not measured yet
   Model exported_;
 };
+
+/// Where there is a folder: `network`, a rewritten float model, as float.onnx, which `plan` belongs to from here on.
+void write_float(const DiagnoseOptions& options, const Loaded& loaded, const Model& network, Plan& plan,
+                 std::map<std::string, std::string>& files);
 
 }  // namespace vernier

@@ -18,7 +18,7 @@ namespace {
 class Sizes {
  public:
   explicit Sizes(const Experiment& experiment)
-      : shapes_(experiment.reference.shapes), types_(infer_types(experiment.subject().model)) {}
+      : shapes_(experiment.shapes()), types_(infer_types(experiment.subject().model)) {}
 
   double of(const std::string& tensor) const {
     if (const auto seen = shapes_.find(tensor); seen != shapes_.end()) return elements(seen->second);

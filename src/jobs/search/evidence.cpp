@@ -152,7 +152,7 @@ class ShapesInside {
     const auto inside = [](const Layer& layer) { return !layer.graph.empty(); };
     if (std::ranges::none_of(experiment.subject().layers, inside)) return;
     Model model = experiment.subject().model;
-    const std::map<std::string, Shape>& seen = experiment.reference.shapes;
+    const std::map<std::string, Shape>& seen = experiment.shapes();
     for (onnx::ValueInfoProto& input : *model.proto.mutable_graph()->mutable_input()) {
       if (const auto shape = seen.find(input.name()); shape != seen.end()) set_shape(shape->second, input);
     }
@@ -206,7 +206,7 @@ class ShapesInside {
 
 std::map<std::string, std::int64_t> macs_by_layer(const Experiment& experiment) {
   const Model& model = experiment.subject().model;
-  const std::map<std::string, Shape>& shapes = experiment.reference.shapes;
+  const std::map<std::string, Shape>& shapes = experiment.shapes();
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   std::map<std::string, std::int64_t> macs;
   const ShapesInside inside(experiment);
@@ -231,7 +231,7 @@ std::int64_t total_macs(const Experiment& experiment) {
 }
 
 std::optional<LoweredWork> lowered_work(const Experiment& experiment) {
-  if (experiment.reference.shapes.empty()) return std::nullopt;
+  if (experiment.shapes().empty()) return std::nullopt;
   const Model& model = experiment.subject().model;
   const PlannedFormats formats(experiment.all_low_plan());
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
@@ -277,7 +277,7 @@ std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& 
     row.name = layer.name;
     row.op_type = layer.op_type;
     row.graph = layer.graph;
-    if (!experiment.reference.shapes.empty()) row.macs = macs.at(layer.name);
+    if (!experiment.shapes().empty()) row.macs = macs.at(layer.name);
     fill_errors(evidence, layer, row);
     const double damage = predicted_damage(evidence, layer.name, experiment.requirement());
     const auto alone = evidence.alone.find(layer.name);

@@ -22,31 +22,22 @@
 
 namespace vernier {
 
-Experiment::Experiment(const Subject& subject, const Requirement* requirement, Plan all_low,
-                       std::vector<std::string> candidates)
-    : subject_(subject), requirement_(requirement), hardest_first_(all_samples(subject)) {
-  adopt(std::move(all_low), candidates);
-}
-
-void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates) {
-  all_low_plan_ = std::move(all_low);
-  candidates_.clear();
-  steps_.clear();
-  high_of_.clear();
-  weights.clear();
-  switched_.reset();
-  unseen_.reset();
-  unseen_low_.reset();
-  known_ = std::make_unique<KnownTrials>();
-  digest_.reset();
+Experiment::Experiment(std::shared_ptr<const Subject> subject, const Requirement* requirement, FloatRuns runs,
+                       std::map<std::string, Shape> shapes, Plan all_low, const std::vector<std::string>& candidates)
+    : subject_(std::move(subject)),
+      requirement_(requirement),
+      runs_(std::move(runs)),
+      shapes_(std::move(shapes)),
+      all_low_plan_(std::move(all_low)),
+      hardest_first_(all_samples(*subject_)) {
   const std::unordered_set<std::string> wanted(candidates.begin(), candidates.end());
-  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject_.model.proto.graph());
-  for (const Layer& layer : subject_.layers) {
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject_->model.proto.graph());
+  for (const Layer& layer : subject_->layers) {
     if (!wanted.contains(layer.name)) continue;
     candidates_.push_back(&layer);
     const Format high = all_low_plan_.high;
     high_of_[layer.name] =
-        can_take(subject_.model, layer, nodes.at(layer.name), high, all_low_plan_.target) ? high : Format::Float32;
+        can_take(subject_->model, layer, nodes.at(layer.name), high, all_low_plan_.target) ? high : Format::Float32;
     std::size_t below = kNoItem;
     const auto add_step = [&](Format format) {
       steps_.push_back({candidates_.size() - 1, format, below});
@@ -154,24 +145,24 @@ std::vector<std::size_t> Experiment::hard_then_drawn() const {
 PairedSamples Experiment::paired_with_all_low(double confidence) const {
   PairedSamples paired{{}, few_hard_samples().size(), confidence};
   // Lock-step gives logarithms, summed over the judged outputs.
-  const double outputs = static_cast<double>(std::max<std::size_t>(subject_.judged.size(), 1));
+  const double outputs = static_cast<double>(std::max<std::size_t>(subject_->judged.size(), 1));
   for (const double noise : all_low_.sample_noise) paired.noise.push_back(std::exp(noise / outputs));
   return paired;
 }
 
 LockstepRun Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
-  return {subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights), matches};
+  return {*subject_, lower_simulated(subject_->model, subject_->layers, all_low_plan_, weights), matches};
 }
 
 Lockstep Experiment::outputs_of_all_low() {
-  BesideKnown run = run_beside_known(subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights),
-                                     reference.outputs);
+  BesideKnown run = run_beside_known(
+      *subject_, lower_simulated(subject_->model, subject_->layers, all_low_plan_, weights), reference().outputs);
   return {{}, std::move(run.outputs), std::move(run.sample_noise)};
 }
 
 void Experiment::set_all_low(Lockstep measured) {
   all_low_ = std::move(measured);
-  if (!subject_.carries.empty()) return;  // a sequence cannot be reordered
+  if (!subject_->carries.empty()) return;  // a sequence cannot be reordered
   std::stable_sort(hardest_first_.begin(), hardest_first_.end(),
                    [&](std::size_t a, std::size_t b) { return all_low_.sample_noise[a] > all_low_.sample_noise[b]; });
 }
@@ -181,22 +172,27 @@ TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, cons
                                     const PairedSamples* paired) {
   const Plan plan = plan_keeping(layers);
   std::optional<KnownPlan> before;
-  if (subject_.carries.empty()) before.emplace(*known_, plan_digest(plan));
+  if (subject_->carries.empty()) before.emplace(*known_, plan_digest(plan));
   return run_trial(
-      subject_, plan, judged_against(), weights, requirement, order, early_stop, paired, [this] { return switched(); },
+      *subject_, plan, judged_against(), weights, requirement, order, early_stop, paired, [this] { return switched(); },
       before ? &*before : nullptr);
 }
 
 std::string Experiment::plan_digest(const Plan& plan) {
   const std::lock_guard lock(making_digest_);
-  if (!digest_) digest_.emplace(subject_, all_low_plan_);
+  if (!digest_) digest_.emplace(*subject_, all_low_plan_);
   return digest_->of(plan);
+}
+
+void Experiment::name_float_model(const std::string& file, const std::string& sha256) {
+  all_low_plan_.model_file = file;
+  all_low_plan_.model_sha256 = sha256;
 }
 
 void Experiment::judge_on_unseen(std::vector<JudgedNetwork> networks) {
   unseen_.reset();
   if (networks.empty()) return;
-  unseen_ = std::make_unique<UnseenTrials>(std::move(networks), ends(), reference.shapes);
+  unseen_ = std::make_unique<UnseenTrials>(std::move(networks), ends(), shapes_);
 }
 
 std::map<std::string, OutputStats> Experiment::outputs_on_unseen(const Plan& plan) {
@@ -208,14 +204,14 @@ std::map<std::string, OutputStats> Experiment::outputs_on_unseen(const Plan& pla
 }
 
 const LowStats* Experiment::low_outputs() {
-  if (golden || !unseen_) return nullptr;
+  if (golden() || !unseen_) return nullptr;
   const std::lock_guard lock(making_low_);
   if (!unseen_low_) unseen_low_ = low_stats(subject(), outputs_on_unseen(all_low_plan_));
   return &*unseen_low_;
 }
 
 std::optional<KnownPlan> Experiment::known(const Plan& plan) {
-  if (!subject_.carries.empty()) return std::nullopt;
+  if (!subject_->carries.empty()) return std::nullopt;
   return KnownPlan{*known_, unseen_ ? unseen_->plan_digest(plan) : plan_digest(plan)};
 }
 
@@ -226,7 +222,7 @@ void Experiment::set_known_trials(std::map<std::string, KnownTrials::BySample> t
 std::shared_ptr<const SwitchedRuns> Experiment::switched() {
   const std::lock_guard lock(making_switched_);
   if (!switched_) {
-    switched_ = SwitchedRuns::of(subject_, ends(), weights, reference.shapes);
+    switched_ = SwitchedRuns::of(*subject_, ends(), weights, shapes_);
   }
   return *switched_;
 }

@@ -27,6 +27,7 @@
 #include "vernier/format.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -38,11 +39,21 @@ struct Step {
   std::size_t needs = kNoItem;  // the step to the rung below, without which this one changes nothing
 };
 
+/// The runs of the float model that the networks of a job are judged against.
+struct FloatRuns {
+  std::shared_ptr<const Reference> reference = std::make_shared<const Reference>();
+  std::shared_ptr<const Reference> golden{};  // outputs and totals from a file; null: there is none
+};
+
 class Experiment {
  public:
-  Experiment(const Subject& subject, const Requirement* requirement, Plan all_low, std::vector<std::string> candidates);
+  /// `all_low`: has its scales. `candidates`: layers that may be kept. `shapes`: of the tensors of `subject`, which may
+  /// be another network than the one that `runs` are of.
+  Experiment(std::shared_ptr<const Subject> subject, const Requirement* requirement, FloatRuns runs,
+             std::map<std::string, Shape> shapes, Plan all_low, const std::vector<std::string>& candidates);
 
-  const Subject& subject() const { return subject_; }
+  const Subject& subject() const { return *subject_; }
+  const std::shared_ptr<const Subject>& shared_subject() const { return subject_; }
   /// Null when none was given.
   const Requirement* requirement() const { return requirement_; }
   const Plan& all_low_plan() const { return all_low_plan_; }
@@ -121,21 +132,22 @@ class Experiment {
   std::size_t recalled_trials() const { return known_->recalled(); }
   void set_known_trials(std::map<std::string, KnownTrials::BySample> trials);
 
-  /// Goes on with a repaired network: the subject holds its model and layers by now, these are its plan and candidates.
-  /// The reference stays that of the float model as it was.
-  void adopt(Plan all_low, const std::vector<std::string>& candidates);
+  /// Where the float model was written to, for the plan.
+  void name_float_model(const std::string& file, const std::string& sha256);
 
-  Plan& mutable_plan() { return all_low_plan_; }  // calibration fills its tensors
+  const Reference& reference() const { return *runs_.reference; }
+  const Reference* golden() const { return runs_.golden.get(); }
   /// What trials are judged against: the golden outputs where there are some.
-  const Reference& judged_against() const { return golden ? *golden : reference; }
+  const Reference& judged_against() const { return runs_.golden ? *runs_.golden : *runs_.reference; }
+  const std::map<std::string, Shape>& shapes() const { return shapes_; }
 
-  Reference reference;
-  std::optional<Reference> golden;  // outputs and totals from a file
   RoundedWeights weights;
 
  private:
-  const Subject& subject_;
-  const Requirement* requirement_;
+  const std::shared_ptr<const Subject> subject_;
+  const Requirement* const requirement_;
+  const FloatRuns runs_;
+  const std::map<std::string, Shape> shapes_;
   Plan all_low_plan_;
   std::vector<const Layer*> candidates_;
   std::vector<Step> steps_;
@@ -147,7 +159,7 @@ class Experiment {
   std::unique_ptr<UnseenTrials> unseen_;
   std::mutex making_low_;
   std::optional<LowStats> unseen_low_;
-  std::unique_ptr<KnownTrials> known_;
+  std::unique_ptr<KnownTrials> known_ = std::make_unique<KnownTrials>();
   std::mutex making_digest_;
   std::optional<PlanDigest> digest_;
 };

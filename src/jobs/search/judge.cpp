@@ -52,7 +52,7 @@ std::string needs_text(const Requirement& requirement, const std::string& output
 Trial Judge::operator()(const KeptSet& set) {
   if (objective_ == nullptr) return by_requirement(set);
   const bool all = set.size() == experiment_.steps().size();
-  if (all && objective_->passes_reference() && experiment_.all_high_is_reference() && !experiment_.golden) {
+  if (all && objective_->passes_reference() && experiment_.all_high_is_reference() && !experiment_.golden()) {
     Trial trial;
     trial.verdict = Verdict::Good;
     trial.damage = trial.metric = 0;
@@ -70,10 +70,10 @@ Trial Judge::by_requirement(const KeptSet& set) {
     trial.samples = experiment_.hardest_first().size();
     return trial;
   };
-  if (set.empty() && !experiment_.golden && experiment_.unseen() == nullptr) {  // measured already, in lock-step
+  if (set.empty() && !experiment_.golden() && experiment_.unseen() == nullptr) {  // measured already, in lock-step
     return known(experiment_.all_low().outputs);
   }
-  if (all && experiment_.all_high_is_reference() && !experiment_.golden) return known(experiment_.reference.totals);
+  if (all && experiment_.all_high_is_reference() && !experiment_.golden()) return known(experiment_.reference().totals);
   const bool early = early_stop_ && !set.empty() && !all;  // the ends are figures that people ask for
   const bool by_chance = early && confidence_ < 1;
   const PairedSamples paired = by_chance ? experiment_.paired_with_all_low(confidence_) : PairedSamples{};

@@ -59,9 +59,9 @@ std::vector<Border> borders_of_units(const std::vector<Border>& borders, const U
 /// One search over one experiment: what its steps share.
 class KeptSetSearch {
  public:
-  KeptSetSearch(Experiment& experiment, const Evidence& evidence, const SearchRequest& request, const JobSinks& sinks)
+  KeptSetSearch(Experiment& experiment, Evidence evidence, const SearchRequest& request, const JobSinks& sinks)
       : experiment_(experiment),
-        evidence_(evidence),
+        evidence_(std::move(evidence)),
         request_(request),
         sinks_(sinks),
         costs_(experiment.has_ladder() ? ladder_costs(experiment, request.options.cost)
@@ -90,12 +90,12 @@ class KeptSetSearch {
     context_.items = items();
     if (request.options.journal.empty() && request.options.journal_folder.empty()) return;
     Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
-                               {"data_sha256", experiment.reference.data_sha256},
+                               {"data_sha256", experiment.reference().data_sha256},
                                {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
                                {"objective", request.decides.key}};
     if (experiment.unseen() != nullptr)
       identity["unseen"] = experiment.unseen()->plan_digest(experiment.all_low_plan());
-    if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
+    if (experiment.golden()) identity["golden_sha256"] = experiment.golden()->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
     if (experiment.has_ladder()) identity["cost"] = word_of(request.options.cost);
     if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);
@@ -239,7 +239,9 @@ class KeptSetSearch {
     if (journal_ && options.estimate) options.estimate = journal_->recorded_estimate(options.estimate);
     options.rerank = [this] {
       std::vector<double> again;
-      if (!request_.measure_more || !request_.measure_more()) return again;
+      std::optional<Evidence> more = request_.measure_more ? request_.measure_more() : std::nullopt;
+      if (!more) return again;
+      evidence_ = std::move(*more);
       for (const SearchItem& item : items()) again.push_back(item.predicted_damage);
       return again;
     };
@@ -336,7 +338,7 @@ class KeptSetSearch {
 
   /// What the minimal search keeps instead; tests that were made are not made again.
   void add_minimal(KeptSetReport& report) {
-    request_.rank();
+    evidence_ = request_.rank();
     context_.items = items();
     Judge judge(experiment_, request_.objective, /*early_stop=*/true, request_.options.confidence);
     const Oracle simulated = [&](const KeptSet& set) { return counted(judge, set); };
@@ -366,7 +368,7 @@ class KeptSetSearch {
   }
 
   Experiment& experiment_;
-  const Evidence& evidence_;
+  Evidence evidence_;
   const SearchRequest& request_;
   const JobSinks& sinks_;
   CostModel costs_;
@@ -386,9 +388,9 @@ class KeptSetSearch {
 
 }  // namespace
 
-KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, const SearchRequest& request,
+KeptSetReport find_kept_set(Experiment& experiment, Evidence evidence, const SearchRequest& request,
                             const JobSinks& sinks) {
-  return KeptSetSearch(experiment, evidence, request, sinks).run();
+  return KeptSetSearch(experiment, std::move(evidence), request, sinks).run();
 }
 
 }  // namespace vernier

@@ -36,16 +36,16 @@ struct SearchRequest {
   double cost_of_lowest = 0;          // of a ladder: all candidates on their lowest rungs
   ConfirmKept confirm;
   std::optional<double> most_room;  // MinimalOptions::most_room, where `confirm` may differ by more than noise
-  /// Sensitivities of single layers on more samples than before, into the evidence; false when there are no more.
-  std::function<bool()> measure_more;
-  /// Fills the evidence that ranks layers, for Minimal behind another mode.
-  std::function<void()> rank;
+  /// The evidence with sensitivities of single layers on more samples than before; nullopt when there are no more.
+  std::function<std::optional<Evidence>()> measure_more;
+  /// The evidence that ranks layers, for Minimal behind another mode.
+  std::function<Evidence()> rank;
   Deciding decides;
 };
 
 /// The search that is asked for (search/minimal.h, search/contiguous.h) on the experiment, until the file of its answer
-/// passes too (search/confirmed.h). `evidence` is read again after measure_more.
-KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, const SearchRequest& request,
+/// passes too (search/confirmed.h).
+KeptSetReport find_kept_set(Experiment& experiment, Evidence evidence, const SearchRequest& request,
                             const JobSinks& sinks);
 
 /// Quality with the 0, 1, 2, ... most damaging of `ranked` kept: predicted from sensitivities, measured at a few

@@ -53,12 +53,12 @@ class Identity {
 };
 
 /// All that figures of one network hang on beside the plan's formats and scales.
-std::string identity_of(const Experiment& experiment, const std::string& data_sha256) {
+std::string identity_of(const Experiment& experiment) {
   const Subject& subject = experiment.subject();
   Identity identity;
   const auto add = [&](std::string_view text) { identity.add(text); };
   add(subject.runtime->version());
-  add(data_sha256);
+  add(experiment.reference().data_sha256);
   add(subject.optimizes() ? "optimized" : "as it is");
   for (const std::string& output : subject.judged) {
     const auto axis = subject.class_axes.find(output);
@@ -95,7 +95,7 @@ bool Measured::find(const std::string& name, Result& found) {
     std::istringstream words(name);
     std::string first, second;
     words >> first >> second;
-    taken_[first].insert(second);
+    use_.taken[first].insert(second);
   }
   Unpacker unpacker(*known);
   records::get(unpacker, found);
@@ -125,11 +125,10 @@ MeasurementStore* Measured::store() {
   return store_.get();
 }
 
-void Measured::begin(const std::string& data_sha256) {
+void Measured::begin() {
   if (store_ == nullptr) return;
-  identity_ = identity_of(experiment_, data_sha256);
+  identity_ = identity_of(experiment_);
   if (const Message* known = store()->find(kTrials)) {
-    trials_taken_ += experiment_.recalled_trials();
     Unpacker unpacker(*known);
     records::Trials trials;
     records::get(unpacker, trials);
@@ -144,22 +143,22 @@ void Measured::keep() {
   Message trials = packer.take();
   const Message* before = store()->find(kTrials);
   if (before == nullptr || *before != trials) store_->put(kTrials, std::move(trials));
-  kept_ = store_->save();
+  use_.kept = store_->save();
 }
 
 std::string Measured::taken() const {
   std::vector<std::string> list;
   const auto add = [&](const char* record, const std::string& words) {
-    if (taken_.contains(record)) list.push_back(words);
+    if (use_.taken.contains(record)) list.push_back(words);
   };
   add("own", "local errors");
   add("low", "everything low");
-  const auto alone = taken_.find("alone");
+  const auto alone = use_.taken.find("alone");
   // Of fix there may be those of two networks.
-  if (alone != taken_.end()) list.push_back(fmt::format("sensitivities of layers ({})", alone->second.size()));
-  const std::size_t trials = trials_taken_ + experiment_.recalled_trials();
+  if (alone != use_.taken.end()) list.push_back(fmt::format("sensitivities of layers ({})", alone->second.size()));
+  const std::size_t trials = experiment_.recalled_trials();
   if (trials > 0) list.push_back("trials of " + plural(trials, "set"));
-  if (taken_.contains("probe") || taken_.contains("magnitudes")) list.emplace_back("causes");
+  if (use_.taken.contains("probe") || use_.taken.contains("magnitudes")) list.emplace_back("causes");
   add("file", "the verification of the same file");
   add("pictures", "pictures");
   return fmt::format("{}", fmt::join(list, ", "));
@@ -224,8 +223,8 @@ Reference Measured::probe(const Subject& few, const std::set<std::string>& obser
     }
   }
   if (unknown.layers.empty() && unknown.tensors.empty()) return run_reference(few, observed, observed);
-  Reference reference = vernier::probe(few, experiment_.all_low_plan(), experiment_.weights, observed,
-                                       experiment_.reference.shapes, unknown);
+  Reference reference =
+      vernier::probe(few, experiment_.all_low_plan(), experiment_.weights, observed, experiment_.shapes(), unknown);
   for (auto& [layer, seen] : unknown.layers) {
     add(name_alone("probe" + of_few, layer), probes.layers[layer] = std::move(seen));
   }
@@ -242,7 +241,7 @@ std::vector<LayerPicture> Measured::pictures(const std::vector<std::string>& lay
   for (const std::string& layer : layers) name += " " + layer;
   return recorded<std::vector<LayerPicture>>(name, [&] {
     return layer_pictures(experiment_.subject(), experiment_.all_low_plan(), experiment_.weights, layers, samples,
-                          experiment_.reference.shapes);
+                          experiment_.shapes());
   });
 }
 

@@ -23,26 +23,29 @@
 
 namespace vernier {
 
+/// What a job took from the records of earlier ones, and whether a later one finds its own. Of all of its networks.
+struct RecordUse {
+  std::map<std::string, std::set<std::string>> taken;  // first words of names, with second ones
+  bool kept = false;                                   // what it had at the last Measured::keep()
+};
+
 class Measured {
  public:
   using Outputs = std::map<std::string, OutputStats>;
 
-  /// `store` null: everything is measured. `experiment` must outlive it.
-  Measured(Experiment& experiment, std::shared_ptr<MeasurementStore> store)
-      : experiment_(experiment), store_(std::move(store)) {}
+  /// `store` null: everything is measured. `experiment` and `use` must outlive it.
+  Measured(Experiment& experiment, std::shared_ptr<MeasurementStore> store, RecordUse& use)
+      : experiment_(experiment), store_(std::move(store)), use_(use) {}
   Experiment& experiment() { return experiment_; }
 
   /// Whether there is a record at all.
   bool keeps() const { return store_ != nullptr; }
 
-  /// The experiment's network from here on, which it has adopted, its scales in the plan; `data_sha256`: of its
-  /// samples. Trials that are known are handed to it.
-  void begin(const std::string& data_sha256);
+  /// Hands the experiment the trials that are known.
+  void begin();
   /// What is known by now, to the store and to disk: behind each stage, so that a run which is killed goes on from
   /// there.
   void keep();
-  /// Whether a later job finds what this one had at the last keep().
-  bool kept() const { return kept_; }
   /// What was not measured here, but taken from the record of an earlier job, in words; empty: nothing.
   std::string taken() const;
 
@@ -86,9 +89,7 @@ class Measured {
   std::string identity_;
   std::optional<OwnErrorRun> own_errors_ahead_;
   std::optional<LockstepRun> all_low_ahead_;
-  bool kept_ = false;
-  std::map<std::string, std::set<std::string>> taken_;  // from an earlier job: first words of names, with second ones
-  std::size_t trials_taken_ = 0;                        // of networks before this one
+  RecordUse& use_;
 };
 
 /// What `measure` says of samples as they are; `of` stands for them and for the network. Null `store`, or empty `of`:

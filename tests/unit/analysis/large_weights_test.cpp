@@ -74,7 +74,7 @@ TEST_P(LargeWeights, AreMeasuredAsIfRoundedAhead) {
   const auto alone = [&](RoundedWeights& weights) {
     std::map<std::string, ErrorStats> found;
     for (const LayerSensitivity& layer :
-         measure_sensitivities(subject, plan, names, reference, weights, {{0, 2}, 2}).layers)
+         measure_sensitivities(subject, plan, names, reference.outputs, reference.shapes, weights, {{0, 2}, 2}).layers)
       found[layer.layer] = layer.outputs.at("y").pooled;
     return found;
   };

@@ -48,8 +48,8 @@ void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_
   RoundedWeights weights;
   const std::vector<std::string> names = low_layers(subject, plan);
   const std::vector<std::size_t> some{2, 0};
-  const auto sensitivities =
-      by_layer(measure_sensitivities(subject, plan, names, reference, weights, {some, segments}));
+  const auto sensitivities = by_layer(
+      measure_sensitivities(subject, plan, names, reference.outputs, reference.shapes, weights, {some, segments}));
   ASSERT_EQ(sensitivities.size(), names.size());
   for (const std::string& name : names) {
     const Plan alone = plan_only(subject, format, {name}, target);
@@ -69,8 +69,8 @@ void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_
 
   const auto switched = SwitchedRuns::of(subject, {plan}, weights, reference.shapes, /*part_bytes=*/64);
   if (switched == nullptr) return;
-  const auto in_one_session =
-      by_layer(measure_sensitivities(subject, plan, names, reference, weights, {some, segments}, switched.get()));
+  const auto in_one_session = by_layer(measure_sensitivities(subject, plan, names, reference.outputs, reference.shapes,
+                                                             weights, {some, segments}, switched.get()));
   ASSERT_EQ(in_one_session.size(), names.size());
   for (const std::string& name : names) {
     ASSERT_EQ(in_one_session.at(name).size(), sensitivities.at(name).size()) << name;
@@ -114,8 +114,8 @@ TEST(Sensitivities, StayWithinAFewHundredthsOfADecibelWithOptimizations) {
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
   const std::vector<std::string> names = low_layers(subject, plan);
-  const auto sensitivities =
-      by_layer(measure_sensitivities(subject, plan, names, reference, weights, {all_samples(subject), 3}));
+  const auto sensitivities = by_layer(measure_sensitivities(subject, plan, names, reference.outputs, reference.shapes,
+                                                            weights, {all_samples(subject), 3}));
   for (const std::string& name : names) {
     const TrialResult full = run_trial(subject, plan_only(subject, Format::Int8, {name}), reference, weights, nullptr,
                                        all_samples(subject), false);
@@ -152,7 +152,7 @@ TEST(Sensitivities, DoNotDependOnThreadsAndRanks) {
     RoundedWeights weights;
     std::size_t told = 0;
     const Sensitivities found = measure_sensitivities(
-        by, plan, low_layers(by, plan), reference, weights,
+        by, plan, low_layers(by, plan), reference.outputs, reference.shapes, weights,
         {{4, 0, 3, 1, 2}, 4, [&](const std::vector<LayerSensitivity>& layers) { told += layers.size(); }});
     EXPECT_EQ(told, found.layers.size());
     return found;
@@ -176,8 +176,8 @@ TEST(Sensitivities, OfALayerBehindAnOutputLeaveThatOutputAlone) {
   const Plan plan = plan_all(subject, Format::Int8);
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
-  const auto sensitivities =
-      by_layer(measure_sensitivities(subject, plan, {"stem", "side", "main"}, reference, weights, {{0, 1}, 4}));
+  const auto sensitivities = by_layer(measure_sensitivities(subject, plan, {"stem", "side", "main"}, reference.outputs,
+                                                            reference.shapes, weights, {{0, 1}, 4}));
   EXPECT_FALSE(sensitivities.at("main").contains("early"));
   EXPECT_GT(sensitivities.at("main").at("y").pooled.error_energy, 0);
   EXPECT_FALSE(sensitivities.at("side").contains("y"));
@@ -191,8 +191,8 @@ TEST(Sensitivities, CostLessThanFullRuns) {
   const Plan plan = plan_all(subject, Format::Int8);
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
-  const Sensitivities sensitivities =
-      measure_sensitivities(subject, plan, low_layers(subject, plan), reference, weights, {{0}, 9});
+  const Sensitivities sensitivities = measure_sensitivities(subject, plan, low_layers(subject, plan), reference.outputs,
+                                                            reference.shapes, weights, {{0}, 9});
   // Nine nodes, a segment each: suffixes of conv1, conv2, conv3 and gemm run 9, 7, 5 and 1 of them.
   EXPECT_DOUBLE_EQ(sensitivities.mean_suffix_share, (9 + 7 + 5 + 1) / 4.0 / 9);
 }
@@ -208,8 +208,8 @@ TEST(Sensitivities, OfSeparateHeadsShareARun) {
   const Plan plan = plan_all(subject, Format::Int8);
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
-  const Sensitivities measured =
-      measure_sensitivities(subject, plan, {"a", "b", "c", "d"}, reference, weights, {{0, 1}, 1});
+  const Sensitivities measured = measure_sensitivities(subject, plan, {"a", "b", "c", "d"}, reference.outputs,
+                                                       reference.shapes, weights, {{0, 1}, 1});
   EXPECT_EQ(measured.layers.size(), 4U);
   EXPECT_DOUBLE_EQ(measured.mean_suffix_share, 2.0 / 4) << "one run of a, b and c, one of d";
 }

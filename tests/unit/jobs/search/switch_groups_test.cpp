@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "tiny_networks.h"
 #include "vernier/format.h"
@@ -30,7 +31,7 @@ Experiment experiment_of(const Subject& subject, Format low) {
   for (const PlannedLayer& layer : plan.layers) {
     if (layer.format == low) candidates.push_back(layer.name);
   }
-  return {subject, nullptr, std::move(plan), candidates};
+  return {std::make_shared<const Subject>(subject), nullptr, {}, {}, std::move(plan), candidates};
 }
 
 struct Net {

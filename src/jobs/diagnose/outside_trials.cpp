@@ -1,8 +1,13 @@
-#include "jobs/diagnose/engine_trials.h"
+#include "jobs/diagnose/outside_trials.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
 
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/search/judge.h"
 #include "jobs/verify/on_engine.h"
+#include "json/json.h"
 #include "vernier/engine.h"
 #include "vernier/error.h"
 
@@ -39,6 +44,24 @@ Trial EngineTrials::judge(const std::vector<std::string>& kept) {
     trial.why = std::string("did not run: ") + error.what();
     return trial;
   }
+}
+
+OutsideCheck::OutsideCheck(const DiagnoseOptions& options, const DiagnoseReport& report, const std::string& objective,
+                           TypedResult& typed, const JobSinks& sinks)
+    : loop_(*options.search.check,
+            CheckIdentity{"debug precision", options.model.name(), report.model_sha256,
+                          fmt::format("scheme={}", report.scheme), objective},
+            sinks, options.search.check_sinks),
+      typed_(typed) {}
+
+Trial OutsideCheck::judge(const std::vector<std::string>& kept) {
+  const Json state = Json::Object{{"kept", Json::Array(kept.begin(), kept.end())}};
+  const CheckLoop::Result result =
+      loop_.check(state, "", [&](const std::filesystem::path& path) { typed_.write_trial(kept, path); });
+  Trial trial;
+  trial.verdict = result.verdict;
+  trial.why = result.why;
+  return trial;
 }
 
 }  // namespace vernier

@@ -1,16 +1,18 @@
-// Trials of a search on an engine: each is a typed model that is built and run there.
+// Trials of a search outside the simulation: a typed model each, which an engine runs, or a program of the user judges.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "external_check/check_loop.h"
 #include "jobs/common/load.h"
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/engine/engine_runner.h"
 #include "jobs/search/objective.h"
 #include "search/oracle.h"
 #include "vernier/diagnose.h"
+#include "vernier/report/diagnose.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
@@ -39,6 +41,20 @@ class EngineTrials {
   const JobSinks& sinks_;
   bool ran_ = false;
   std::shared_ptr<EngineRunner> engine_;  // null: ONNX Runtime, or to be started
+};
+
+class OutsideCheck {
+ public:
+  /// `options.search.check` is there. `objective`: what decides (Objective::key()). `typed` must outlive it.
+  OutsideCheck(const DiagnoseOptions& options, const DiagnoseReport& report, const std::string& objective,
+               TypedResult& typed, const JobSinks& sinks);
+
+  /// The typed model with these layers kept, as the program sees it.
+  Trial judge(const std::vector<std::string>& kept);
+
+ private:
+  CheckLoop loop_;
+  TypedResult& typed_;
 };
 
 }  // namespace vernier

@@ -1,0 +1,179 @@
+#include "jobs/diagnose/calibrated_model.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analysis/alike_samples.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/halves.h"
+#include "jobs/data_check/check_inputs.h"
+#include "jobs/diagnose/single_sensitivities.h"
+#include "jobs/diagnose/typed_result.h"
+#include "jobs/search/golden.h"
+#include "json/fields.h"
+#include "json/json.h"
+#include "plan/calibrate.h"
+#include "plan/scheme.h"
+#include "vernier/calibrate.h"
+#include "vernier/format.h"
+
+namespace vernier {
+namespace {
+
+const SampleSource& calibration_samples(const Loaded& loaded) {
+  return loaded.calibration ? *loaded.calibration : *loaded.samples;
+}
+
+std::map<std::string, Format> quantized(const LoadedModel& model) {
+  return formats_to_calibrate(model.loaded.subject.model, model.loaded.subject.layers, model.plan);
+}
+
+/// Whose ranges are learned: with a cache to write, those of all that it holds.
+std::map<std::string, Format> to_learn(const DiagnoseOptions& options, const LoadedModel& model, bool cached) {
+  const bool writes = !cached && !options.measure.calibration_cache.empty();
+  return writes ? tensors_for_file(model.loaded.subject.layers, quantized(model)) : quantized(model);
+}
+
+std::optional<CachedCalibration> read_cache(const DiagnoseOptions& options, const LoadedModel& model) {
+  const Loaded& loaded = model.loaded;
+  const std::map<std::string, Format> tensors = quantized(model);
+  const Lacking lacking = calibration_samples(loaded).is_random() ? Lacking::Refuse : Lacking::Allow;
+  auto cached = read_calibration_cache(options.measure.calibration_cache, *loaded.original, loaded.subject.layers,
+                                       tensors, options.precision.calibration, lacking);
+  if (!cached) check_method(options.precision.calibration, tensors);
+  return cached;
+}
+
+Reference run_float_model(const DiagnoseOptions& options, const LoadedModel& model, bool cached) {
+  const Subject& subject = model.loaded.subject;
+  std::set<std::string> observed = tensors_to_observe(subject);
+  observed.merge(tensors_to_calibrate(subject.model, subject.layers, model.plan));
+  std::set<std::string> counted;
+  if (!cached && !model.loaded.calibration) {
+    const std::map<std::string, Format> tensors = to_learn(options, model, cached);
+    for (const auto& [tensor, format] : tensors) observed.insert(tensor);
+    counted = to_count(options.precision.calibration, tensors);
+  }
+  return run_reference(subject, observed, counted, Counting::All, model.loaded.partial.get());
+}
+
+FilledScales fill(const DiagnoseOptions& options, const LoadedModel& model, ReferenceRun& seen, Plan& plan) {
+  const Loaded& loaded = model.loaded;
+  const std::map<std::string, Format> tensors = to_learn(options, model, seen.cached.has_value());
+  Subject own = loaded.subject;
+  if (tensors.empty())
+    return {calibrate_plan(plan, own.model, own.layers, {}, own.progress), {}};  // weights alone may have scales
+  const CalibrationChoice& choice = options.precision.calibration;
+  const std::filesystem::path& file = options.measure.calibration_cache;
+  if (loaded.calibration) own.samples = loaded.calibration.get();
+  if (seen.cached) {
+    fill_lacking(*seen.cached, file, plan, own, tensors, choice);
+    return fill_scales(plan, own.model, own.layers, model.precision, *seen.cached);
+  }
+  Reference other;
+  if (loaded.calibration) {
+    std::set<std::string> observed;
+    for (const auto& [tensor, format] : tensors) observed.insert(tensor);
+    other = run_reference(own, observed, to_count(choice, tensors), Counting::All, loaded.partial.get());
+  }
+  return fill_scales(plan, own.model, own.layers, own, tensors, choice, loaded.calibration ? other : seen.reference,
+                     *loaded.original, file, loaded.partial.get());
+}
+
+std::optional<Note> warning_of_inputs(const DiagnosisRun& run, const Loaded& loaded, const OutputStore& outputs) {
+  const std::string of = run.store == nullptr ? std::string() : input_warning_identity(loaded);
+  const std::string kept =
+      words_kept_in(run.store.get(), of.empty() ? of : "inputs, typed " + loaded.subject.runtime->version() + of, [&] {
+        const std::optional<Note> found = input_warning(loaded, run.sinks, &outputs);
+        return found ? json_text(json_of(*found)) : "";
+      });
+  return kept.empty() ? std::nullopt : std::optional(parse_as<Note>(kept, "warning of inputs"));
+}
+
+/// Where a step does not go over all samples, or goes over them once for each layer.
+void expect_steps(DiagnosisRun& run, const Experiment& experiment) {
+  constexpr double kExplained = 8, kPictured = 4;  // samples
+  const auto samples = static_cast<double>(std::max<std::size_t>(experiment.subject().samples->size(), 1));
+  run.steps.expect("sensitivity", 1 + expected_sample_inferences(experiment) / samples);
+  run.steps.expect("causes", 1 + std::min(1.0, kExplained / samples) * 6);
+  run.steps.expect("pictures", 0.5 + std::min(1.0, kPictured / samples) * 4);
+}
+
+/// Whether samples teach the network something, and halves of them can judge it.
+bool cross_fits(const DiagnosisRun& run, const Loaded& loaded, const Teacher& teacher, const Plan& plan) {
+  const DiagnoseOptions& options = run.options;
+  const SearchOptions& search = options.search;
+  // A script is shown the samples without their numbers, and may know what belongs to them by their order.
+  const bool others_decide = search.task.function || search.task.metric || search.check || search.compare;
+  const bool halved = options.measure.cross_fit && count_distinct(*loaded.samples) >= kFewestToHalve &&
+                      !loaded.samples->is_random() && !loaded.calibration && loaded.subject.carries.empty();
+  const bool learns = teacher.learns_ranges(loaded.subject, plan) ||
+                      (run.repairs != nullptr && std::ranges::any_of(options.precision.low, needs_scale));
+  return halved && !others_decide && learns;
+}
+
+}  // namespace
+
+ReferenceRun run_reference(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model) {
+  const Loaded& loaded = model->loaded;
+  const Subject& subject = loaded.subject;
+  DiagnoseReport& report = run.report;
+  ReferenceRun seen{read_cache(run.options, *model), {}, nullptr};
+  if (seen.cached) {
+    if (seen.cached->lacking.empty()) report.calibrated_on_evaluation_samples = false;
+    report.scheme = scheme_text(run.options.precision, seen.cached->scheme_words);
+  }
+  Reference& reference = seen.reference;
+  reference = run_float_model(run.options, *model, seen.cached.has_value());
+  run.optionally("the check of the inputs", [&] {
+    if (const auto found = warning_of_inputs(run, loaded, reference.outputs)) run.warn(*found);
+  });
+  expect_steps(run, Experiment(subject_of(model), nullptr, {}, reference.shapes, model->plan, model->candidates));
+  report.data_sha256 = reference.data_sha256;
+  for (const InputInfo& input : model_inputs(*loaded.original)) {
+    const auto shapes = reference.inputs.find(input.name);
+    if (shapes == reference.inputs.end() || std::ranges::none_of(input.shape, [](auto d) { return d < 0; })) continue;
+    report.open_inputs.push_back({input.name, shapes->second.first, shapes->second.least, shapes->second.most});
+  }
+  if (!run.options.search.golden.empty()) {
+    seen.golden = std::make_shared<const Reference>(golden_reference(subject, reference, run.options.search.golden));
+  }
+  for (const Note& note : require_comparable(reference.totals, run.requirement())) run.warn(note);
+  if (const auto alike = alike_samples_note(subject)) run.warn(*alike);
+  return seen;
+}
+
+std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model,
+                                                 ReferenceRun seen) {
+  const Loaded& loaded = model->loaded;
+  Plan plan = model->plan;
+  const FilledScales filled = fill(run.options, *model, seen, plan);
+  seen.reference.histograms.clear();
+  if (const auto resumed = resumed_note(loaded)) run.note({*resumed});
+  for (const Note& note : filled.warnings) run.warn(note);
+  run.note(filled.notes);
+  run.note(keep_scales(model->typed_source, loaded.subject.model, plan));
+  if (model->typed_source.raised) {
+    run.writing([&] { write_float(run.options, loaded, loaded.subject.model, plan, run.report.files); });
+  }
+  refuse_wrong_journal(run, model->typed_source, plan);
+  std::shared_ptr<const CachedCalibration> cached;
+  if (seen.cached) cached = std::make_shared<const CachedCalibration>(std::move(*seen.cached));
+  const Teacher teacher(loaded, model->precision, cached.get(), model->typed_source);
+  std::shared_ptr<CrossFit> halves;
+  if (cross_fits(run, loaded, teacher, plan)) {
+    const bool taught = run.option && run.option->taught_first;
+    halves = taught ? run.option->taught_first : std::make_shared<CrossFit>(teacher, loaded.subject);
+    run.report.cross_fit = true;
+  }
+  FloatRuns runs{std::make_shared<const Reference>(std::move(seen.reference)), std::move(seen.golden)};
+  return std::make_shared<const CalibratedModel>(
+      CalibratedModel{model, std::move(cached), std::move(runs), std::move(plan), teacher, std::move(halves)});
+}
+
+}  // namespace vernier

@@ -1,0 +1,23 @@
+// How a diagnosis finds what to keep in a network: the search, and the file that has the last word.
+#pragma once
+
+#include <string>
+
+#include "jobs/diagnose/diagnosis_run.h"
+#include "jobs/diagnose/measured_network.h"
+#include "jobs/diagnose/written_model.h"
+
+namespace vernier {
+
+struct Searched {
+  Verification verified;    // of the file that the kept set of the report made
+  TrialsOn trials;          // that found it
+  bool no_cheaper = false;  // of an option: it cannot beat the answer that is there, and ended
+};
+
+/// The written file has the last word: what misses in it is searched again with less allowance, and where simulated
+/// trials lead nowhere, with trials that run elsewhere, on what is left of the limits. The kept set is in the report.
+/// `trials`: what runs them at first. `journal_suffix`: of a search that has a journal of its own.
+Searched search(DiagnosisRun& run, MeasuredNetwork& network, TrialsOn trials, const std::string& journal_suffix = "");
+
+}  // namespace vernier

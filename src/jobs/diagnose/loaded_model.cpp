@@ -1,0 +1,139 @@
+#include "jobs/diagnose/loaded_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "analysis/figures.h"
+#include "analysis/judged_views.h"
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
+#include "jobs/diagnose/diagnosis_notes.h"
+#include "jobs/diagnose/format_ladder.h"
+#include "jobs/engine/compiler.h"
+#include "jobs/scripting/network_scripts.h"
+#include "jobs/search/chosen_objective.h"
+#include "model/contents.h"
+#include "plan/scheme.h"
+#include "search/journal.h"
+#include "vernier/error.h"
+#include "vernier/error_code.h"
+#include "vernier/target.h"
+
+namespace vernier {
+namespace {
+
+/// Of what was read, before anything is lowered.
+void report_input(DiagnosisRun& run, const LoadedModel& model) {
+  const Loaded& loaded = model.loaded;
+  DiagnoseReport& report = run.report;
+  report.onnxruntime_version = loaded.subject.runtime->version();
+  report.on_gpu = loaded.subject.runtime->gpu() != nullptr;
+  report.model_file = run.options.model.name();
+  report.model_sha256 = loaded.original->sha256;
+  report.data = loaded.samples->description();
+  report.samples = loaded.samples->size();
+  report.random_data = loaded.samples->is_random();
+  if (loaded.calibration) report.calibrated_on_evaluation_samples = false;
+  for (const Note& note : loaded.warnings) run.warn(note);
+  if (model.precision.target == Target::TensorRt) {
+    if (const auto refused = shared_names_note(*loaded.original, loaded.samples->at(0))) run.warn(*refused);
+  }
+  report.notes = model.typed_source.notes;
+  run.note(loaded.notes);
+  run.note(loaded.output_notes);
+}
+
+/// Errors: Input, if no layer is to be lowered.
+void lower_layers(DiagnosisRun& run, LoadedModel& model) {
+  const Loaded& loaded = model.loaded;
+  AssignedFormats assigned = assign_formats(loaded.subject.model, loaded.subject.layers, model.precision);
+  if (assigned.nothing_gains) {
+    throw Error(
+        ErrorCode::NothingToLower,
+        fmt::format("{}: ONNX Runtime's INT8 kernels would make no layer of it faster", run.options.model.name()),
+        "stay in FP32; ‹even-if-slower› quantizes them anyway");
+  }
+  for (const Note& note : assigned.warnings) run.warn(note);
+  if (assigned.candidates.empty()) {
+    throw Error(ErrorCode::NothingToLower,
+                fmt::format("{}: no layer can run in the requested formats", run.options.model.name()),
+                holds_quantized_values(*loaded.original)
+                    ? "it stores quantized weights: pass its float model with ‹float›"
+                    : "list the layers with: ‹vernier inspect model MODEL --show layers›");
+  }
+  if (model.precision.ladder) keep_formats_of(assigned.plan, run.report.low);
+  run.report.excluded =
+      static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
+        return layer.chosen && !model.typed_source.high.contains(layer.name);
+      }));
+  model.plan = std::move(assigned.plan);
+  model.candidates = std::move(assigned.candidates);
+}
+
+/// Whether preparing changed what the model computes: runs the original file and the prepared model on the first
+/// sample, optimizations off.
+RunFigures prove_prepared(const Loaded& loaded) {
+  const Subject& subject = loaded.subject;
+  const Sample sample = loaded.samples->at(0);
+  std::map<std::string, OutputStats> stats;
+  const auto outputs_of = [&](Model model) {
+    auto& listed = *model.proto.mutable_graph()->mutable_output();
+    const auto others = std::ranges::remove_if(listed, [&](const onnx::ValueInfoProto& output) {
+      return std::ranges::find(subject.judged, output.name()) == subject.judged.end();
+    });
+    listed.erase(others.begin(), others.end());  // strings, for example, cannot be compared
+    std::map<std::string, Tensor> outputs;
+    const std::vector<Tensor> values = Session(subject.runtime, model, {.optimize = false}).run(sample);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      outputs[model.proto.graph().output(static_cast<int>(i)).name()] = values[i];
+    }
+    return outputs;
+  };
+  Model original = *loaded.original;
+  judge_alike(original, loaded.views);
+  const auto before = outputs_of(original);
+  const auto after = outputs_of(subject.model);
+  for (const std::string& name : subject.judged)
+    stats_of(stats, subject, name).add_sample(0, before.at(name), after.at(name));
+  return figures_of(subject, stats, nullptr);
+}
+
+}  // namespace
+
+std::shared_ptr<const LoadedModel> load_model(DiagnosisRun& run) {
+  const DiagnoseOptions& options = run.options;
+  const auto model = std::make_shared<LoadedModel>();
+  run.sources.load_runtime_ahead();
+  model->precision = run_network_scripts(options.model, options.precision, options.measure.data, run.sources,
+                                         [&](const Note& note) { run.warn(note); });
+  TypedSource& source = model->typed_source;
+  source = options.from ? take_over(*options.from, options.model, run.sources, model->precision)
+                        : raise_typed_source(options.model, run.sources, model->precision);
+  if (model->precision.ladder && (source.raised || source.quantized)) refuse_ladder_of(options.model);
+  Loaded& loaded = model->loaded;
+  loaded = load_judged(options.model, preparation_of(model->precision), run.sources);
+  loaded.subject.labelled = options.search.task.labels.has_value();
+  run.sources.forget_prepared();  // repairs change it: the old weights are not to stay
+  report_input(run, *model);
+  lower_layers(run, *model);
+  model->objective = chosen_objective(options, run.sources, *loaded.original, loaded.views);
+  refuse_wrong_journal(run, source, model->plan);
+  run.report.reference = run.option && run.option->proven ? *run.option->proven : prove_prepared(loaded);
+  run.note(notes_of_unmeasured(loaded.subject.layers, model->plan));
+  run.note(notes_of_loops(loaded.subject.model, loaded.subject.layers));
+  return model;
+}
+
+void refuse_wrong_journal(const DiagnosisRun& run, const TypedSource& source, const Plan& plan) {
+  Journal::Identity identity;
+  const bool rewritten = run.repairs != nullptr || (source.raised && run.report.data_sha256.empty());
+  if (!rewritten) identity["model_sha256"] = plan.model_sha256;
+  if (!run.report.data_sha256.empty()) identity["data_sha256"] = run.report.data_sha256;
+  require_journal_of(run.options.search.journal, identity, run.options.search.resume);
+}
+
+}  // namespace vernier
