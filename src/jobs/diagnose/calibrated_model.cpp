@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,6 +25,13 @@
 
 namespace vernier {
 namespace {
+
+/// The reference run, and what the scales come from.
+struct ReferenceRun {
+  std::optional<CachedCalibration> cached;  // ranges of a file
+  Reference reference;
+  std::shared_ptr<const Reference> golden;  // null: none is given
+};
 
 const SampleSource& calibration_samples(const Loaded& loaded) {
   return loaded.calibration ? *loaded.calibration : *loaded.samples;
@@ -117,8 +125,6 @@ bool cross_fits(const DiagnosisRun& run, const Loaded& loaded, const Teacher& te
   return halved && !others_decide && learns;
 }
 
-}  // namespace
-
 ReferenceRun run_reference(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model) {
   const Loaded& loaded = model->loaded;
   const Subject& subject = loaded.subject;
@@ -148,8 +154,8 @@ ReferenceRun run_reference(DiagnosisRun& run, const std::shared_ptr<const Loaded
   return seen;
 }
 
-std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model,
-                                                 ReferenceRun seen) {
+std::shared_ptr<const CalibratedModel> fill_scales(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model,
+                                                   ReferenceRun seen) {
   const Loaded& loaded = model->loaded;
   Plan plan = model->plan;
   const FilledScales filled = fill(run.options, *model, seen, plan);
@@ -174,6 +180,13 @@ std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::s
   FloatRuns runs{std::make_shared<const Reference>(std::move(seen.reference)), std::move(seen.golden)};
   return std::make_shared<const CalibratedModel>(
       CalibratedModel{model, std::move(cached), std::move(runs), std::move(plan), teacher, std::move(halves)});
+}
+
+}  // namespace
+
+std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model) {
+  ReferenceRun seen = run.step("reference run", [&] { return run_reference(run, model); });
+  return run.step("calibration", [&] { return fill_scales(run, model, std::move(seen)); });
 }
 
 }  // namespace vernier

@@ -2,25 +2,16 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "analysis/reference.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/diagnose/cross_fit.h"
 #include "jobs/diagnose/diagnosis_run.h"
 #include "jobs/diagnose/loaded_model.h"
-#include "jobs/diagnose/teach.h"
 #include "jobs/search/experiment.h"
 #include "plan/plan.h"
 
 namespace vernier {
-
-/// The reference run, and what the scales come from.
-struct ReferenceRun {
-  std::optional<CachedCalibration> cached;  // ranges of a file
-  Reference reference;
-  std::shared_ptr<const Reference> golden;  // null: none is given
-};
 
 struct CalibratedModel {
   std::shared_ptr<const LoadedModel> model;
@@ -31,14 +22,11 @@ struct CalibratedModel {
   std::shared_ptr<CrossFit> halves;  // null: all samples taught and judge
 };
 
-/// Runs the float model over all samples. Where ranges are learned on these, the run looks at them as well.
+/// Runs the float model over all samples; where ranges are learned on these, the run looks at them as well. Fills the
+/// scales, and writes the cache of ranges where one is to be written. Where samples teach the network, and halves of
+/// them can judge it, teaches these halves. Two steps.
 /// Errors: Input, as read_calibration_cache(); Usage, where no cache fits and the method cannot be taken.
-ReferenceRun run_reference(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model);
-
-/// Fills the scales, and writes the cache of ranges where one is to be written. Where samples teach the network, and
-/// halves of them can judge it, teaches these halves.
-/// Cost: a run over the calibration samples, where there are some, and over both halves.
-std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model,
-                                                 ReferenceRun seen);
+/// Cost: a run over the samples, over those of calibration, where there are some, and over both halves.
+std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model);
 
 }  // namespace vernier

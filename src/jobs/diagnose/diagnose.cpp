@@ -19,7 +19,6 @@
 #include "jobs/common/typed_file.h"
 #include "jobs/diagnose/calibrated_model.h"
 #include "jobs/diagnose/diagnosis.h"
-#include "jobs/diagnose/diagnosis_claims.h"
 #include "jobs/diagnose/diagnosis_extras.h"
 #include "jobs/diagnose/diagnosis_files.h"
 #include "jobs/diagnose/diagnosis_notes.h"
@@ -144,34 +143,19 @@ AllLow measure_low(DiagnosisRun& run, MeasuredNetwork& network) {
   return low;
 }
 
-/// What is known before the search: the network that layers are kept in has the damage `low`.
-struct Repaired {
-  AllLow low;
-  std::unique_ptr<MeasuredNetwork> plain;  // the one without repairs; null: they changed nothing
-  AcceptedRepairs accepted;
-};
-
-/// A network that repairs changed takes the place of `network`.
+/// As repair().
 Repaired repair_where_needed(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, const AllLow& low) {
-  Repaired result{low, nullptr, {}};
-  if (run.repairs == nullptr) return result;
+  if (run.repairs == nullptr) return {low, nullptr, {}};
   if (nothing_needed(run, low) && run.repairs->allow.empty() && run.repairs->own.empty()) {
     run.note({{"no-repair-needed", {}}});
-    return result;
+    return {low, nullptr, {}};
   }
   if (run.explains) {
     run.step("sensitivity", [&] { measure_sensitivities(run, *network); });
     rank(run, *network);
     run.optional_step("causes", [&] { explain_layers(run, *network, low); });
   }
-  run.step("repairs", [&] {
-    std::optional<RepairedNetwork> repaired = repair(run, *network);
-    if (!repaired) return;
-    result.plain = std::exchange(network, std::move(repaired->network));
-    result.accepted = std::move(repaired->accepted);
-    result.low = measure_repaired(run, *network);
-  });
-  return result;
+  return run.step("repairs", [&] { return repair(run, network, low); });
 }
 
 void rank_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& plain, const AllLow& low) {
@@ -287,8 +271,12 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
   network->measured.keep();
   const bool has_float_model = !network->model().typed_source.quantized;  // without one no option is ever met
   if (explains && options.alternatives > 0 && has_float_model) {
-    write_answer_first(run, !has_float_model);
-    std::optional<RepairedAnswer> better;
+    // They take many times as long as the answer, which can be read meanwhile.
+    run.writing([&] {
+      DiagnoseReport so_far = report;
+      write_record(so_far, options.output);
+    });
+    std::optional<DiagnosisAnswer> better;
     run.optional_step("options", [&] { better = measure_alternatives(run, *network); });
     if (better && !run.interrupted()) verified = adopt(run, network, std::move(*better), found.trials);
   }
@@ -323,11 +311,7 @@ std::optional<DiagnosisAnswer> run_diagnosis(DiagnosisRun& run) {
     note_of_records(run, model->loaded, taken);
   };
   std::unique_ptr<MeasuredNetwork> network = or_record(
-      run,
-      [&] {
-        ReferenceRun seen = run.step("reference run", [&] { return run_reference(run, model); });
-        return run.step("calibration", [&] { return network_of(run, calibrate(run, model, std::move(seen))); });
-      },
+      run, [&] { return network_of(run, calibrate(run, model)); },
       [&] {
         rank(run, Experiment(subject_of(model), run.requirement(), {}, {}, model->plan, model->candidates), {});
         note_source("");

@@ -1,7 +1,8 @@
-#include "jobs/diagnose/diagnosis_claims.h"
+// What a diagnosis claims of samples that taught nothing.
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@
 #include "analysis/some_samples.h"
 #include "analysis/trials.h"
 #include "jobs/diagnose/cross_fit.h"
-#include "jobs/diagnose/teach.h"
+#include "jobs/diagnose/written_model.h"
 #include "jobs/diagnose/yardstick.h"
 #include "jobs/search/judge.h"
 #include "report/text/figures.h"

@@ -119,10 +119,10 @@ void compile_answer(DiagnosisRun& run, MeasuredNetwork& network, Compiler& compi
   if (!report.compiled->refused.empty()) run.warn({"engine-refuses", {{"why", report.compiled->refused}}});
 }
 
-std::optional<RepairedAnswer> measure_alternatives(DiagnosisRun& run, MeasuredNetwork& network) {
+std::optional<DiagnosisAnswer> measure_alternatives(DiagnosisRun& run, MeasuredNetwork& network) {
   DiagnoseReport& report = run.report;
   const PrecisionOptions& precision = run.options.precision;
-  std::optional<RepairedAnswer> better;
+  std::optional<DiagnosisAnswer> better;
   const auto again = [&](const DiagnoseOptions& options, const RepairOptions* repairs,
                          const JobSinks& sinks) -> std::optional<DiagnoseReport> {
     const bool alike = options.precision.target == precision.target && options.precision.low == precision.low;
@@ -133,9 +133,7 @@ std::optional<RepairedAnswer> measure_alternatives(DiagnosisRun& run, MeasuredNe
                  run.sources, run.store});
     std::optional<DiagnosisAnswer> answer = run_diagnosis(other);
     if (!answer) return std::nullopt;
-    if (answer->repaired && met(answer->report)) {
-      better = RepairedAnswer{std::move(*answer->repaired), answer->report, std::move(answer->accepted)};
-    }
+    if (answer->repaired && met(answer->report)) better = *answer;
     return std::move(answer->report);
   };
   report.alternatives = measure_alternatives(run.options, report, again, run.sinks);

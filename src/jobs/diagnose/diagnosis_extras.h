@@ -17,7 +17,7 @@ void try_on_onnxruntime(DiagnosisRun& run, MeasuredNetwork& network);
 void measure_latency(DiagnosisRun& run, MeasuredNetwork& network);
 void compile_answer(DiagnosisRun& run, MeasuredNetwork& network, Compiler& compiler);
 /// The other ways, to the report; one of them that is the answer.
-std::optional<RepairedAnswer> measure_alternatives(DiagnosisRun& run, MeasuredNetwork& network);
+std::optional<DiagnosisAnswer> measure_alternatives(DiagnosisRun& run, MeasuredNetwork& network);
 void draw_layers(DiagnosisRun& run, MeasuredNetwork& network);
 void draw_samples(DiagnosisRun& run, const Loaded& loaded);
 

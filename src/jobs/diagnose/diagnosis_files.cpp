@@ -127,12 +127,6 @@ void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
   if (first) throw *first;
 }
 
-void write_answer_first(DiagnosisRun& run, bool from_file) {
-  DiagnoseReport so_far = run.report;
-  so_far.reference_from_file = from_file;
-  run.writing([&] { write_record(so_far, run.options.output); });
-}
-
 void note_of_records(DiagnosisRun& run, const Loaded& loaded, const std::string& taken) {
   if (!taken.empty()) run.note_once({"measurements-reused", {{"what", taken}}});
   if (run.store != nullptr && !run.store->refused().empty()) {

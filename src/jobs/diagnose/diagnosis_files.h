@@ -25,10 +25,6 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 /// be written. Empty: none. Errors: Input.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);
 
-/// Options take many times as long as the answer, which can be read meanwhile. `from_file`: see
-/// DiagnoseReport::reference_from_file.
-void write_answer_first(DiagnosisRun& run, bool from_file);
-
 /// What was taken from records of earlier jobs, in words, and what kept this one from leaving its own.
 void note_of_records(DiagnosisRun& run, const Loaded& loaded, const std::string& taken);
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "jobs/diagnose/diagnosis_claims.h"
 #include "jobs/diagnose/repair_network.h"
 #include "jobs/search/chosen_objective.h"
 #include "vernier/error.h"
@@ -57,9 +56,20 @@ void forget_repairs(DiagnosisRun& run, const MeasuredNetwork& plain, const Accep
   }
 }
 
+/// Local errors and everything low, to the report.
+AllLow measure_repaired(DiagnosisRun& run, MeasuredNetwork& network) {
+  if (!run.option) measure_own_errors(network);
+  AllLow low{measure_all_low(run, network, /*of_layers=*/!run.option)};
+  run.report.repaired = low.figures;
+  if (network.halves) low.unseen = on_unseen(run, network, network.all_low_plan());
+  if (run.option && !nothing_needed(run, low, /*most_damage=*/1)) measure_own_errors(network);  // for the search
+  return low;
+}
+
 }  // namespace
 
-std::optional<RepairedNetwork> repair(DiagnosisRun& run, MeasuredNetwork& plain) {
+Repaired repair(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, const AllLow& low) {
+  MeasuredNetwork& plain = *network;
   const CalibratedModel& from = *plain.from;
   const Loaded& loaded = plain.loaded();
   // One way of several only has to get there; fix() is asked for all that helps.
@@ -69,7 +79,7 @@ std::optional<RepairedNetwork> repair(DiagnosisRun& run, MeasuredNetwork& plain)
       try_repairs(loaded, plain.experiment, plain.model().precision, *run.repairs, from.teacher, from.cached != nullptr,
                   plain.halves.get(), labels_of(run, loaded), may_end ? run.requirement() : nullptr);
   show_repairs(run.report, std::move(tried.tried), tried.notes);
-  if (!tried.changed) return std::nullopt;
+  if (!tried.changed) return {low, nullptr, {}};
   RepairState& state = tried.state;
   NetworkVariant variant{std::make_shared<const Subject>(std::move(state.subject)),
                          std::move(state.plan),
@@ -86,17 +96,10 @@ std::optional<RepairedNetwork> repair(DiagnosisRun& run, MeasuredNetwork& plain)
   }
   plain.measured.keep();
   plain.experiment.forget_switched();
-  return RepairedNetwork{std::make_unique<MeasuredNetwork>(run, plain.from, std::move(variant)),
-                         {std::move(tried.notes), tried.rewritten}};
-}
-
-AllLow measure_repaired(DiagnosisRun& run, MeasuredNetwork& network) {
-  if (!run.option) measure_own_errors(network);
-  AllLow low{measure_all_low(run, network, /*of_layers=*/!run.option)};
-  run.report.repaired = low.figures;
-  if (network.halves) low.unseen = on_unseen(run, network, network.all_low_plan());
-  if (run.option && !nothing_needed(run, low, /*most_damage=*/1)) measure_own_errors(network);  // for the search
-  return low;
+  auto repaired = std::make_unique<MeasuredNetwork>(run, plain.from, std::move(variant));
+  Repaired result{low, std::exchange(network, std::move(repaired)), {std::move(tried.notes), tried.rewritten}};
+  result.low = measure_repaired(run, *network);
+  return result;
 }
 
 Searched search_without_repairs(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network,
@@ -141,14 +144,15 @@ Searched search_without_repairs(DiagnosisRun& run, std::unique_ptr<MeasuredNetwo
   return found;
 }
 
-Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, RepairedAnswer repaired,
+Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, DiagnosisAnswer option,
                    TrialsOn trials) {
   DiagnoseReport& report = run.report;
   network->measured.keep();
-  Subject subject = *repaired.network.subject;
+  NetworkVariant& variant = *option.repaired;
+  Subject subject = *variant.subject;
   move_to_job_of(network->loaded().subject, subject);
-  repaired.network.subject = std::make_shared<const Subject>(std::move(subject));
-  network = std::make_unique<MeasuredNetwork>(run, network->from, std::move(repaired.network));
+  variant.subject = std::make_shared<const Subject>(std::move(subject));
+  network = std::make_unique<MeasuredNetwork>(run, network->from, std::move(variant));
   if (!run.interrupted()) run_all_low(*network);
   rank(run, *network);
   // One of several ways has no use for them where nothing has to be kept.
@@ -156,17 +160,17 @@ Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network,
     run.step("local error", [&] { measure_own_errors(*network); });
     rank(run, *network);
   }
-  const bool shows_ranking = !repaired.report.kept->layers.empty() || run.options.rank;
+  const bool shows_ranking = !option.report.kept->layers.empty() || run.options.rank;
   if (shows_ranking && run.ranks_layers() && network->evidence.alone.empty() && !run.interrupted()) {
     run.step("sensitivity", [&] { measure_sensitivities(run, *network); });
     rank(run, *network);
   }
-  report.cross_fit = repaired.report.cross_fit;
-  report.all_low = std::move(repaired.report.all_low);
-  report.kept = std::move(repaired.report.kept);
-  report.repaired = std::move(repaired.report.repaired);
-  show_repairs(report, std::move(repaired.report.explanation->repairs), repaired.accepted.notes);
-  if (repaired.accepted.rewritten) {
+  report.cross_fit = option.report.cross_fit;
+  report.all_low = std::move(option.report.all_low);
+  report.kept = std::move(option.report.kept);
+  report.repaired = std::move(option.report.repaired);
+  show_repairs(report, std::move(option.report.explanation->repairs), option.accepted.notes);
+  if (option.accepted.rewritten) {
     Plan plan = network->all_low_plan();
     run.writing([&] { write_float(run.options, network->loaded(), network->subject().model, plan, report.files); });
     network->experiment.name_float_model(plan.model_file, plan.model_sha256);

@@ -20,23 +20,21 @@ struct AcceptedRepairs {
   bool rewritten = false;  // the float model is another, equal one
 };
 
-struct RepairedNetwork {
-  std::unique_ptr<MeasuredNetwork> network;
+struct Repaired {
+  AllLow low;                              // of the network that is worked on
+  std::unique_ptr<MeasuredNetwork> plain;  // the one without repairs; null: they changed nothing
   AcceptedRepairs accepted;
 };
 
-/// What a diagnosis with repairs found, for one without to answer with.
-struct RepairedAnswer {
-  NetworkVariant network;
+struct DiagnosisAnswer {
   DiagnoseReport report;
+  std::optional<NetworkVariant> repaired;  // of an option: its network, where repairs changed it
   AcceptedRepairs accepted;
 };
 
-/// Tries the repairs on `plain`. nullopt: none of them stays. Layers are kept in the repaired network from here on; it
-/// is judged against the float model as ever.
-std::optional<RepairedNetwork> repair(DiagnosisRun& run, MeasuredNetwork& plain);
-/// Its local errors, and everything low, to the report.
-AllLow measure_repaired(DiagnosisRun& run, MeasuredNetwork& network);
+/// Tries the repairs. Where some stay, the repaired network takes the place of `network`, in which layers are kept from
+/// here on; it is judged against the float model as ever. `low`: everything low, without repairs.
+Repaired repair(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, const AllLow& low);
 
 /// A repair that takes most of a layer's error away can cost the output another layer. Where layers have to be kept in
 /// spite of the repairs, `plain` is searched too, and the answer is the one that keeps less: its network is then the
@@ -45,8 +43,8 @@ Searched search_without_repairs(DiagnosisRun& run, std::unique_ptr<MeasuredNetwo
                                 std::unique_ptr<MeasuredNetwork> plain, const AcceptedRepairs& accepted,
                                 Searched found);
 
-/// Answers with the repaired network, which takes the place of `network`, and writes that one.
-Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, RepairedAnswer repaired,
+/// Answers with the repaired network of an option, which takes the place of `network`, and writes that one.
+Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, DiagnosisAnswer option,
                    TrialsOn trials);
 
 }  // namespace vernier

@@ -39,7 +39,7 @@ struct AsOption {
 
 class DiagnosisRun {
  public:
-  /// `repairs` null: none is tried. The first two must outlive it.
+  /// `may_repair` null: no repair is tried. All but `as_option` must outlive it.
   DiagnosisRun(const DiagnoseOptions& asked, const JobSinks& to, bool explain, const RepairOptions* may_repair,
                std::optional<AsOption> as_option = std::nullopt);
 

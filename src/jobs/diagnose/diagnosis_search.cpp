@@ -10,7 +10,6 @@
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/typed_file.h"
-#include "jobs/diagnose/diagnosis_claims.h"
 #include "jobs/diagnose/layer_times.h"
 #include "jobs/diagnose/outside_trials.h"
 #include "jobs/engine/engine_runner.h"

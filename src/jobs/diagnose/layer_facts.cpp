@@ -21,8 +21,6 @@
 #include "base/parallel.h"
 #include "causes/cause.h"
 #include "jobs/diagnose/constant_facts.h"
-#include "jobs/diagnose/decision_facts.h"
-#include "jobs/diagnose/integer_sums.h"
 #include "jobs/diagnose/row_facts.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"

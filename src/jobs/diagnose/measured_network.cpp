@@ -16,10 +16,10 @@ namespace vernier {
 MeasuredNetwork::MeasuredNetwork(DiagnosisRun& run, std::shared_ptr<const CalibratedModel> calibrated,
                                  NetworkVariant variant)
     : from(std::move(calibrated)),
+      halves(std::move(variant.halves)),
       experiment(std::move(variant.subject), run.requirement(), from->runs, std::move(variant.shapes),
                  std::move(variant.plan), variant.candidates),
       evidence(std::move(variant.evidence)),
-      halves(std::move(variant.halves)),
       measured(experiment, run.store, run.records),
       sensitivities(experiment, evidence, measured, run.sensitivity_inferences),
       typed(run.options, run.sources, loaded(), experiment) {

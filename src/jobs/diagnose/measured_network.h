@@ -47,9 +47,9 @@ struct MeasuredNetwork {
   }
 
   const std::shared_ptr<const CalibratedModel> from;
+  const std::shared_ptr<CrossFit> halves;
   Experiment experiment;
   Evidence evidence;
-  const std::shared_ptr<CrossFit> halves;
   Measured measured;
   SingleSensitivities sensitivities;
   TypedResult typed;

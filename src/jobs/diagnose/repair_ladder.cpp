@@ -17,7 +17,6 @@
 #include "analysis/some_samples.h"
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
-#include "jobs/diagnose/repair_row.h"
 #include "model/prepare.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
@@ -76,6 +75,10 @@ bool hurts_an_output(const OutputError& before, const OutputError& after) {
     if (gain.nats + 2 * gain.scatter < 0) return true;
   }
   return false;
+}
+
+RepairTried not_taken(const Repair& repair, std::vector<std::string> layers, std::string why) {
+  return {std::string(repair.id), std::move(layers), {}, {}, {}, false, std::move(why)};
 }
 
 bool plans_scaled(const Plan& plan) {
@@ -220,10 +223,7 @@ void RepairLadder::run() {
     });
     if (!useful) continue;
     if (now_.state.output_error && now_.state.output_error->damage <= kEnough) {
-      RepairTried row;
-      row.id = repair.id;
-      row.why = "not tried: the network meets the requirement without it";
-      tried_.push_back(std::move(row));
+      tried_.push_back(not_taken(repair, {}, "not tried: the network meets the requirement without it"));
     } else {
       try_or_skip(repair);
     }
@@ -242,10 +242,7 @@ void RepairLadder::try_or_skip(const Repair& repair) {
     if (error.kind() != ErrorKind::Backend && error.kind() != ErrorKind::Internal) throw;
     now_ = start;
     tried_.resize(rows);
-    RepairTried row;
-    row.id = repair.id;
-    row.why = fmt::format("not measured: {}", error.what());
-    tried_.push_back(std::move(row));
+    tried_.push_back(not_taken(repair, {}, fmt::format("not measured: {}", error.what())));
   }
 }
 
@@ -365,11 +362,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
       proposals.push_back(std::move(proposal));
       continue;
     }
-    RepairTried row;
-    row.id = repair.id;
-    row.layers = std::move(proposal.layers);
-    row.why = std::move(proposal.why_not);
-    if (round == 0) tried_.push_back(std::move(row));
+    if (round == 0) tried_.push_back(not_taken(repair, proposal.layers, proposal.why_not));
   }
   if (proposals.empty()) return;
   if (proposals.front().rewrite) return try_rewrites(repair, round, proposals);
@@ -434,6 +427,39 @@ void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const
   } else {
     now_.state.plan = std::move(without);
   }
+}
+
+double sum_over(const std::map<std::string, double>& noise, const std::vector<std::string>& layers) {
+  double sum = 0;
+  for (const std::string& layer : layers) {
+    if (const auto found = noise.find(layer); found != noise.end()) sum += found->second;
+  }
+  return sum;
+}
+
+double neutral_db_of(const std::vector<const Proposal*>& proposals) {
+  double wanted = kNeutralDb;
+  for (const Proposal* proposal : proposals) wanted = std::max(wanted, proposal->neutral_db);
+  return wanted;
+}
+
+RepairTried row_of(const Repair& repair, const Proposal& proposal, double before, double after) {
+  RepairTried row;
+  row.id = repair.id;
+  row.layers = proposal.layers;
+  if (proposal.by_output) return row;
+  const auto count = static_cast<double>(std::max<std::size_t>(proposal.layers.size(), 1));
+  row.before_db = db_of(before / count);
+  row.after_db = db_of(after / count);
+  row.accepted = helps(before, after);
+  row.why = proposal.what;
+  if (!row.accepted) {
+    row.why += std::isfinite(before) && before > 0
+                   ? fmt::format("; its error power fell by {:.0f} %, and 20 % are required",
+                                 std::max(0.0, 100 * (1 - after / before)))
+                   : std::string("; its error was already 0, or is still not finite");
+  }
+  return row;
 }
 
 }  // namespace vernier

@@ -10,7 +10,6 @@
 #include "jobs/common/load.h"
 #include "jobs/diagnose/cross_fit.h"
 #include "jobs/diagnose/repair_ladder.h"
-#include "jobs/diagnose/teach.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "vernier/fix.h"

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/diagnose/repair_ladder.h"
-#include "jobs/diagnose/repair_row.h"
 #include "model/prepare.h"
 #include "vernier/error.h"
 #include "vernier/format.h"

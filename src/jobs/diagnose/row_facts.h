@@ -1,5 +1,5 @@
-// What is measured row by row: rows of a Softmax that a mask covers as a whole, the means that norms take off, and the
-// largest magnitude at each place of an activation.
+// What is measured row by row: rows of a Softmax that a mask covers as a whole, the means that norms take off, the
+// largest magnitude at each place of an activation, and how many picks change with everything low.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include "causes/facts.h"
 #include "model/graph_walk.h"
 #include "numerics/distribution.h"
+#include "plan/plan.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -37,5 +38,10 @@ bool takes_mean_off(const onnx::NodeProto& node, const GraphWalk& walk);
 RowFacts row_facts(const Subject& subject, const std::vector<MaskedSoftmax>& softmaxes,
                    const std::vector<std::string>& norms, const std::vector<std::string>& tensors,
                    const std::vector<std::size_t>& order);
+
+/// Of every ArgMax, ArgMin and TopK of the main graph, in graph order, over the samples of `order`. Cost: two runs,
+/// one in simulation, none where there is no such node; holds what the nodes read in both.
+std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low,
+                                          const std::vector<std::size_t>& order);
 
 }  // namespace vernier

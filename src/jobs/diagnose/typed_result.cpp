@@ -30,23 +30,14 @@ Verification verification_of(VerifyReport report) {
           std::move(report.engine_test)};
 }
 
-Verification read_verification(const std::string& words) {
-  const std::string place = "kept figures";
-  Verification read;
-  read_json(parse_json(words, place), Place(place), read);
-  return read;
-}
-
 std::string words_of(const std::optional<RunFigures>& figures) {
   return figures ? json_text(json_of(*figures)) : std::string();
 }
 
+constexpr const char* kKept = "kept figures";
+
 std::optional<RunFigures> figures_in(const std::string& words) {
-  if (words.empty()) return std::nullopt;
-  const std::string place = "kept figures";
-  RunFigures figures;
-  read_json(parse_json(words, place), Place(place), figures);
-  return figures;
+  return words.empty() ? std::nullopt : std::optional(parse_as<RunFigures>(words, kKept));
 }
 
 /// For files beside the result: its own external data keep their name.
@@ -159,7 +150,8 @@ Verification TypedResult::verify(Measured& measured) {
   const auto measure = [&] { return verification_of(verify_model(written, options, sources_, quiet, known)); };
   const auto kept = [&] {
     if (!measured.keeps() || options.task.labels || options.on) return measure();
-    return read_verification(measured.words(record_name(written), [&] { return json_text(json_of(measure())); }));
+    const auto words = [&] { return json_text(json_of(measure())); };
+    return parse_as<Verification>(measured.words(record_name(written), words), kKept);
   };
   Verification file = kept();
   if (options_.precision.target != Target::OnnxRuntime || options.on) return file;

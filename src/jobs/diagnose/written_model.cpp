@@ -6,7 +6,6 @@
 
 #include "analysis/figures.h"
 #include "analysis/trials.h"
-#include "jobs/diagnose/diagnosis_claims.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/verify.h"
 #include "plan/engine_sums.h"
@@ -45,7 +44,6 @@ Verification write_and_verify(DiagnosisRun& run, MeasuredNetwork& network, Trial
   if (run.interrupted()) return result;
   run.step("verify", [&] {
     result = network.typed.verify(network.measured);
-    show(result, run.report);
     if (network.halves) claim_unseen(run, network, result);
     if (trials == TrialsOn::Engine && result.engine_test) result.file_test = result.engine_test;  // as in every trial
     show(result, run.report);
