@@ -66,6 +66,18 @@ TEST(Diagnose, NeedsNothingWhenAllLowMeetsTheRequirement) {
   EXPECT_TRUE(report.curve.empty());
 }
 
+TEST(Diagnose, TellsTheSearchOfAnObjectiveAsAStep) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.search.compare.emplace();
+  options.quick = true;
+  Names told;
+  JobSinks sinks;
+  sinks.step = [&](const JobStep& step) { told.push_back(step.name); };
+  EXPECT_TRUE(diagnose(options, sinks).kept.has_value());
+  EXPECT_EQ(std::ranges::count(told, "search"), 1);
+}
+
 TEST(Diagnose, MeetsARequirementWithACertifiedKeptSet) {
   const NetFiles files;
   const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
