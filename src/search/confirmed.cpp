@@ -23,8 +23,7 @@ class Rounds {
  public:
   Rounds(const Oracle& oracle, const MinimalOptions& options) : oracle_(oracle), options_(options) {}
 
-  /// `items` get the predictions that the search ends with.
-  MinimalResult search(std::vector<SearchItem>& items, double room) {
+  MinimalResult search(const std::vector<SearchItem>& items, double room) {
     earlier_ = answers_;
     MinimalOptions round = options_;
     round.max_trials = 0;  // recalled answers are free: the budget is watched here
@@ -37,8 +36,7 @@ class Rounds {
       return trial;
     };
     MinimalResult result = search_minimal(items, tightened, round);
-    items = result.items;
-    if (result.end == SearchEnd::Stopped) take_best_known(items, room, result);
+    if (result.end == SearchEnd::Stopped) take_best_known(result.items, room, result);
     for (Trial* trial : {&result.all_high, &result.all_low, &result.final_trial}) trial->damage /= room;
     for (Certificate::Needed& needed : result.certificate.needed) needed.trial.damage /= room;
     result.trials = calls_;
@@ -84,11 +82,11 @@ bool worth_confirming(const MinimalResult& result) {
 }
 
 /// What passed with nothing kept was perhaps not ranked.
-void rank_after_all(std::vector<SearchItem>& items, const MinimalOptions& options) {
-  if (!options.rerank) return;
-  const std::vector<double> predicted = options.rerank();
-  if (predicted.size() != items.size()) return;
+std::vector<SearchItem> ranked_after_all(std::vector<SearchItem> items, const MinimalOptions& options) {
+  const std::vector<double> predicted = options.rerank ? options.rerank() : std::vector<double>();
+  if (predicted.size() != items.size()) return items;
   for (std::size_t i = 0; i < items.size(); ++i) items[i].predicted_damage = predicted[i];
+  return items;
 }
 
 void add_new(std::vector<Note>& notes, const std::vector<Note>& more) {
@@ -100,13 +98,15 @@ void add_new(std::vector<Note>& notes, const std::vector<Note>& more) {
 /// After a confirmed set whose room is far above the last one that was refused: single elements make the two judges
 /// differ by another factor for every set, so the first factor may ask for much more than is needed. Halves the way
 /// between the two, in logarithms, as long as rounds are left.
-void loosen(ConfirmedResult& best, double refused, std::size_t round, std::vector<SearchItem>& items,
-            const Confirm& confirm, const MinimalOptions& options, Rounds& rounds) {
+void loosen(ConfirmedResult& best, double refused, std::size_t round, const Confirm& confirm,
+            const MinimalOptions& options, Rounds& rounds) {
   bool last_is_best = true;
+  std::vector<SearchItem> items = best.minimal.items;
   for (; round < kConfirmRounds && best.room > kFarApart * refused && !rounds.spent(); ++round) {
     if (options.stop && options.stop()) break;
     const double room = std::sqrt(best.room * refused);
     MinimalResult looser = rounds.search(items, room);
+    items = looser.items;
     best.minimal.trials = looser.trials;
     const bool cheaper = looser.end == SearchEnd::Certified && looser.cost < best.minimal.cost;
     last_is_best = last_is_best && !cheaper;
@@ -126,22 +126,22 @@ void loosen(ConfirmedResult& best, double refused, std::size_t round, std::vecto
 ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
                                  const MinimalOptions& options) {
   Rounds rounds(oracle, options);
-  std::vector<SearchItem> ranked = items;
-  ConfirmedResult best{rounds.search(ranked, 1), 1};
+  ConfirmedResult best{rounds.search(items, 1), 1};
   std::vector<Note> notes;
   double refused = 0;
   for (std::size_t round = 1; worth_confirming(best.minimal); ++round) {
     const double claimed = best.minimal.final_trial.damage;
     const double measured = confirm(best.minimal, best.room);
     if (refused > 0 && measured <= 1) {
-      loosen(best, refused, round, ranked, confirm, options, rounds);
+      loosen(best, refused, round, confirm, options, rounds);
       break;
     }
     const double room = kSpareRoom * measured / claimed;
     const bool repeatable = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
     const bool noise = room > best.room && room <= options.most_room;  // false for NaN
     if (!(measured > 1) || !repeatable || !noise || round == kConfirmRounds || rounds.spent()) break;
-    if (best.minimal.end == SearchEnd::NothingNeeded) rank_after_all(ranked, options);
+    std::vector<SearchItem> ranked = best.minimal.items;
+    if (best.minimal.end == SearchEnd::NothingNeeded) ranked = ranked_after_all(std::move(ranked), options);
     MinimalResult tighter = rounds.search(ranked, room);
     best.minimal.trials = tighter.trials;
     if (!worth_confirming(tighter)) break;

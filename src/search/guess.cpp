@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "search/prefix.h"
 #include "search/ranking_quality.h"
@@ -23,21 +25,21 @@ enum class Mend { MoreSamples, Trials, None };
 
 Mend next(Mend mend) { return mend == Mend::MoreSamples ? Mend::Trials : Mend::None; }
 
-/// Better predictions, into `items`. False: there are none of this kind.
-bool mended(Mend mend, std::vector<SearchItem>& items, const TrialLog& log, const MinimalOptions& options, double ratio,
-            MinimalResult& result) {
-  if (mend == Mend::None || (mend == Mend::MoreSamples && !options.rerank)) return false;
+/// `items` with better predictions. nullopt: there are none of this kind.
+std::optional<std::vector<SearchItem>> mended(Mend mend, std::vector<SearchItem> items, const TrialLog& log,
+                                              const MinimalOptions& options, double ratio, MinimalResult& result) {
+  if (mend == Mend::None || (mend == Mend::MoreSamples && !options.rerank)) return std::nullopt;
   const std::vector<double> predicted =
       mend == Mend::MoreSamples ? options.rerank() : predictions_from_trials(items, log);
-  if (predicted.size() != items.size()) return false;
+  if (predicted.size() != items.size()) return std::nullopt;
   for (std::size_t i = 0; i < items.size(); ++i) items[i].predicted_damage = predicted[i];
   result.notes.push_back({"ranking-mended", {{"ratio", ratio}, {"more_samples", mend == Mend::MoreSamples}}});
   result.ranking_mended = true;
-  return true;
+  return items;
 }
 
-Passing guess_with(Mend mend, std::vector<SearchItem>& items, TrialLog& log, const MinimalOptions& options,
-                   MinimalResult& result) {
+Found guess_with(Mend mend, const std::vector<SearchItem>& items, TrialLog& log, const MinimalOptions& options,
+                 MinimalResult& result) {
   const Ranking ranking = rank(items);
   bool judged = false;
   Bracket bracket{{0, result.all_low}, {ranking.order.size(), result.all_high}};
@@ -58,20 +60,22 @@ Passing guess_with(Mend mend, std::vector<SearchItem>& items, TrialLog& log, con
     judged = true;
     const double ratio = result.prediction_ratio;
     for (; mend != Mend::None; mend = next(mend)) {
-      if (!mended(mend, items, log, options, ratio, result)) continue;
+      const auto better = mended(mend, items, log, options, ratio, result);
+      if (!better) continue;
       // The shortest passing prefix so far stays as good as it is, whatever the new order finds.
       const Passing found{prefix(ranking, bracket.passing.length), bracket.passing.trial};
-      const Passing again = guess_with(next(mend), items, log, options, result);
-      return again.kept.size() <= found.kept.size() ? again : found;
+      Found again = guess_with(next(mend), *better, log, options, result);
+      if (again.passing.kept.size() > found.kept.size()) again.passing = found;
+      return again;
     }
     result.notes.push_back({"ranking-poor", {{"tests", tests}, {"ratio", ratio}}});
   }
-  return {prefix(ranking, bracket.passing.length), bracket.passing.trial};
+  return {{prefix(ranking, bracket.passing.length), bracket.passing.trial}, items};
 }
 
 }  // namespace
 
-Passing guess(std::vector<SearchItem>& items, TrialLog& log, const MinimalOptions& options, MinimalResult& result) {
+Found guess(const std::vector<SearchItem>& items, TrialLog& log, const MinimalOptions& options, MinimalResult& result) {
   return guess_with(Mend::MoreSamples, items, log, options, result);
 }
 

@@ -10,8 +10,8 @@
 namespace vernier {
 
 /// Shrinks the ranked prefix until one test passes and the next shorter one fails. Both ends must be in `result`.
-/// Where what is measured is far from what was predicted, `items` get better predictions: from options.rerank, then
-/// from the trials on record (ranking_quality.h). A note says so, or that the ranking is poor.
-Passing guess(std::vector<SearchItem>& items, TrialLog& log, const MinimalOptions& options, MinimalResult& result);
+/// Where what is measured is far from what was predicted, the items found have better predictions: from
+/// options.rerank, then from the trials on record (ranking_quality.h). A note says so, or that the ranking is poor.
+Found guess(const std::vector<SearchItem>& items, TrialLog& log, const MinimalOptions& options, MinimalResult& result);
 
 }  // namespace vernier

@@ -136,17 +136,17 @@ std::optional<Passing> some_of_worse_high(const std::vector<SearchItem>& items, 
   return std::nullopt;
 }
 
-/// From nothing to a set of which nothing can be dropped. `items` get better predictions on the way.
-Passing search_from(std::vector<SearchItem>& items, std::span<const Border> borders, TrialLog& log,
-                    const MinimalOptions& options, MinimalResult& result) {
-  const Costs costs{items, borders};
-  Passing best = guess(items, log, options, result);
-  for (std::size_t before = best.kept.size() + 1;
-       options.estimate && passes(best.trial) && best.kept.size() < before;) {
-    before = best.kept.size();
-    best = refine(items, costs, best, log, options, result);
+/// From nothing to a set of which nothing can be dropped.
+Found search_from(const std::vector<SearchItem>& ranked, std::span<const Border> borders, TrialLog& log,
+                  const MinimalOptions& options, MinimalResult& result) {
+  Found found = guess(ranked, log, options, result);
+  for (std::size_t before = found.passing.kept.size() + 1;
+       options.estimate && passes(found.passing.trial) && found.passing.kept.size() < before;) {
+    before = found.passing.kept.size();
+    found = refine(found, borders, log, options, result);
   }
-  return settle(items, costs, best, log);
+  found.passing = settle(found.items, Costs{found.items, borders}, found.passing, log);
+  return found;
 }
 
 /// Where other costs lead.
@@ -159,7 +159,7 @@ Passing search_elsewhere(const std::vector<SearchItem>& items, const OtherCosts&
   MinimalResult unsaid;  // its notes are about the same ranking
   unsaid.all_high = known.all_high;
   unsaid.all_low = known.all_low;
-  return search_from(others, other.borders, log, again, unsaid);
+  return search_from(others, other.borders, log, again, unsaid).passing;
 }
 
 /// Items that need each other as one: what is found between the ends of a ladder alone, as with two formats.
@@ -197,8 +197,7 @@ class WholeChains {
     MinimalResult unsaid;
     unsaid.all_high = known.all_high;
     unsaid.all_low = known.all_low;
-    std::vector<SearchItem> items = items_;
-    const Passing found = search_from(items, {}, asked, own, unsaid);
+    const Passing found = search_from(items_, {}, asked, own, unsaid).passing;
     return {of(found.kept), found.trial};
   }
 
@@ -241,18 +240,19 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
   }
   if (!all_high || !all_low) return conclude(SearchEnd::Stopped, costs, {all, result.all_high}, log, result);
 
-  std::vector<SearchItem> known = items;
   if (const std::size_t mandatory = rank(items).mandatory; mandatory > 0) {
     result.notes.push_back({"kept-from-the-start", {{"count", mandatory}}});
   }
-  Passing best = search_from(known, options.borders, log, options, result);
+  Found found = search_from(items, options.borders, log, options, result);
+  Passing best = std::move(found.passing);
+  const std::vector<SearchItem>& known = found.items;
   for (const OtherCosts& other : options.other_costs) {
-    const Passing found = search_elsewhere(known, other, log, options, result);
-    if (costs.of(found.kept) < costs.of(best.kept)) best = settle(known, costs, found, log);
+    const Passing elsewhere = search_elsewhere(known, other, log, options, result);
+    if (costs.of(elsewhere.kept) < costs.of(best.kept)) best = settle(known, costs, elsewhere, log);
   }
   if (const WholeChains chains(known); !chains.are_single_items() && !log.stopped()) {
-    const Passing found = chains.search(log, options, result);
-    if (passes(found.trial) && costs.of(found.kept) < costs.of(best.kept)) best = settle(known, costs, found, log);
+    const Passing whole = chains.search(log, options, result);
+    if (passes(whole.trial) && costs.of(whole.kept) < costs.of(best.kept)) best = settle(known, costs, whole, log);
   }
   const auto settle_again = [&] { best = settle(known, costs, best, log); };
   // Borders may cost more than everything that is low between them saves.
@@ -279,7 +279,7 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
     }
     if (log.contradiction()) result.lower_bound.reset();
   }
-  result.items = std::move(known);
+  result.items = known;
   const bool complete = collect_certificate(costs, best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);
 }

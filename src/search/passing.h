@@ -16,6 +16,12 @@ struct Passing {
   Trial trial;
 };
 
+/// A passing set, and the items with the predictions that led there.
+struct Found {
+  Passing passing;
+  std::vector<SearchItem> items;
+};
+
 struct Costs {
   std::span<const SearchItem> items;
   std::span<const Border> borders;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "search/ranking_quality.h"
 
@@ -36,8 +37,12 @@ void watch_ranking(const std::vector<SearchItem>& items, const std::vector<std::
 
 }  // namespace
 
-Passing refine(std::vector<SearchItem>& items, const Costs& costs, Passing best, TrialLog& log,
-               const MinimalOptions& options, MinimalResult& result) {
+Found refine(const Found& found, std::span<const Border> borders, TrialLog& log, const MinimalOptions& options,
+             MinimalResult& result) {
+  const std::vector<SearchItem>& items = found.items;
+  const Costs costs{items, borders};
+  Found refined = found;
+  Passing& best = refined.passing;
   KeptSet cheaper_without;
   std::vector<KeptSet> next{best.kept};
   for (const std::size_t i : best.kept) {
@@ -47,11 +52,11 @@ Passing refine(std::vector<SearchItem>& items, const Costs& costs, Passing best,
   }
   if (options.estimates_ahead) options.estimates_ahead(std::move(next));
   const double base = options.estimate(best.kept);
-  if (!has_exact_damage(best.trial) || !(base > 0) || std::isinf(base)) return best;
+  if (!has_exact_damage(best.trial) || !(base > 0) || std::isinf(base)) return refined;
   const double scale = best.trial.damage / base;  // makes the part of the samples speak for all
   std::vector<std::pair<double, std::size_t>> increments;
   for (const std::size_t i : cheaper_without) {
-    if (log.stopped() || (options.stop && options.stop())) return best;
+    if (log.stopped() || (options.stop && options.stop())) return refined;
     increments.emplace_back(scale * options.estimate(without(best.kept, std::array{i})) - best.trial.damage, i);
   }
   std::sort(increments.begin(), increments.end());
@@ -89,11 +94,11 @@ Passing refine(std::vector<SearchItem>& items, const Costs& costs, Passing best,
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!std::binary_search(best.kept.begin(), best.kept.end(), i)) low += items[i].predicted_damage;
   }
-  if (!(low > 0) || !std::isfinite(low) || !(best.trial.damage > 0)) return best;
+  if (!(low > 0) || !std::isfinite(low) || !(best.trial.damage > 0)) return refined;
   for (const auto& [increment, item] : increments) {
-    items[item].predicted_damage = std::max(0.0, increment) * low / best.trial.damage;
+    refined.items[item].predicted_damage = std::max(0.0, increment) * low / best.trial.damage;
   }
-  return best;
+  return refined;
 }
 
 }  // namespace vernier
