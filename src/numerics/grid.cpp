@@ -85,6 +85,17 @@ ValueGrid value_grid(const QuantParams& params) {
   return grid;
 }
 
+BlockGrid block_grid(Format format, float tensor_scale) {
+  const FormatDefinition& definition = definition_of(format);
+  const float largest = definition.floats->max_finite;
+  if (definition.block_scale == BlockScale::E8M0) return {.scales = {}, .largest_power = std::ilogb(largest)};
+  QuantParams scales;
+  scales.format = Format::Float8E4M3FN;
+  constexpr float kLeast = 0x1p-9F;  // E4M3's smallest subnormal
+  return {
+      .scales = value_grid(scales), .divisor = largest * tensor_scale, .tensor_scale = tensor_scale, .least = kLeast};
+}
+
 bool is_unsigned(Format format) { return is_integer(format) && code_range(format).lowest == 0; }
 
 std::string_view scale_defect(float scale, Format format) {

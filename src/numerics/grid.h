@@ -24,6 +24,8 @@ bool is_unsigned(Format format);
 
 /// The grid of `params` for one_value.h.
 ValueGrid value_grid(const QuantParams& params);
+/// How its blocks are scaled: of a format with block scales, whose tensor has `tensor_scale`.
+BlockGrid block_grid(Format format, float tensor_scale);
 
 /// Why `scale` cannot be the quantization step of `format`, as the end of "the scale 1e-45 ...". Empty: it can.
 /// It is_usable_scale(), and float32 holds every value of its grid. Scales from

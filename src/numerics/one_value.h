@@ -31,6 +31,15 @@ struct ValueGrid {
   float highest = 0;
 };
 
+/// How the scale of a block of neighbours follows from their largest magnitude (block_scales() in tensor_grid.h).
+struct BlockGrid {
+  ValueGrid scales;        // Exact: scales are powers of two
+  int largest_power = 0;   // of the values' format, for those
+  float divisor = 1;       // others: the largest value of the format, times the tensor's scale ...
+  float tensor_scale = 1;  // ... which each has as a factor
+  float least = 0;         // scales on their grid are no smaller
+};
+
 /// What counts as an event is said at RoundEvents (round.h).
 struct ValueEvents {
   int saturated = 0;
@@ -133,6 +142,48 @@ VERNIER_ON_BOTH float round_value(const ValueGrid& grid, float value, float scal
     events->flushed += value != 0.0f && !is_nan(value) && rounded == 0.0f;
   }
   return rounded;
+}
+
+/// Its magnitude; 0 where it is not finite.
+VERNIER_ON_BOTH float finite_magnitude_of(float value) { return is_finite(value) ? magnitude_of(value) : 0.0f; }
+
+/// `absmax` is finite and not negative.
+VERNIER_ON_BOTH float block_scale(const BlockGrid& grid, float absmax) {
+  if (grid.scales.kind == GridKind::Exact) {
+    if (absmax == 0.0f) return 1.0f;
+    const int power = static_cast<int>(bits_of(absmax) >> 23) - 127 - grid.largest_power;
+    if (power <= -127) return 0x1p-127f;
+    return float_of(static_cast<unsigned>((power < 127 ? power : 127) + 127) << 23);
+  }
+  const float ratio = absmax == 0.0f ? 1.0f : absmax / grid.divisor;
+  const float scale = rounded_magnitude(grid.scales, ratio);
+  return (scale > grid.least ? scale : grid.least) * grid.tensor_scale;
+}
+
+/// Rounds `count` neighbours to `grid` under a scale of their own; `out` may be `in`.
+VERNIER_ON_BOTH void round_block(const ValueGrid& grid, const BlockGrid& blocks, const float* in, float* out, int count,
+                                 ValueEvents* events) {
+  float absmax = 0;
+  for (int i = 0; i < count; ++i) {
+    const float size = finite_magnitude_of(in[i]);
+    absmax = absmax > size ? absmax : size;
+  }
+  const float scale = block_scale(blocks, absmax);
+  for (int i = 0; i < count; ++i) out[i] = round_value(grid, in[i], scale, 0.0f, events);
+}
+
+/// Scale and zero point of uint8 for the range of a tensor (fixed_params() in tensor_grid.h).
+struct RangeScale {
+  float scale, zero_point;
+};
+
+/// `min` and `max` are finite; a range too narrow or too wide for a scale in float32 gets 1.
+VERNIER_ON_BOTH RangeScale scale_of_range(float min, float max) {
+  const float low = min < 0.0f ? min : 0.0f, high = max > 0.0f ? max : 0.0f;
+  const float width = (high - low) / 255.0f;
+  const float scale = width > 0.0f && is_finite(width) ? width : 1.0f;
+  const float zero = nearest_integer(-low / scale);
+  return {scale, zero < 255.0f ? (zero > 0.0f ? zero : 0.0f) : 255.0f};
 }
 
 /// Ten bits of mantissa, ties to even.

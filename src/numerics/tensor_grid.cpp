@@ -10,6 +10,7 @@
 
 #include "base/format_definition.h"
 #include "numerics/grid.h"
+#include "numerics/one_value.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 
@@ -116,24 +117,9 @@ float tensor_scale_of(Format format, float absmax) {
 }
 
 std::vector<float> block_scales(Format format, std::span<const float> absmax, float tensor_scale) {
-  const FormatDefinition& definition = definition_of(format);
+  const BlockGrid grid = block_grid(format, tensor_scale);
   std::vector<float> scales(absmax.size());
-  if (definition.block_scale == BlockScale::E8M0) {
-    const int largest = std::ilogb(definition.floats->max_finite);
-    for (std::size_t i = 0; i < scales.size(); ++i) {
-      scales[i] = absmax[i] == 0 ? 1.0F : std::ldexp(1.0F, std::clamp(std::ilogb(absmax[i]) - largest, -127, 127));
-    }
-    return scales;
-  }
-  for (std::size_t i = 0; i < scales.size(); ++i) {
-    scales[i] = absmax[i] == 0 ? 1.0F : absmax[i] / (definition.floats->max_finite * tensor_scale);
-  }
-  QuantParams unscaled;
-  unscaled.format = Format::Float8E4M3FN;
-  unscaled.scale = {1.0F};
-  round_to(unscaled, scales, scales);
-  constexpr float kLeast = 0x1p-9F;  // E4M3's smallest subnormal
-  for (float& scale : scales) scale = std::max(scale, kLeast) * tensor_scale;
+  std::ranges::transform(absmax, scales.begin(), [&](float size) { return block_scale(grid, size); });
   return scales;
 }
 
@@ -148,10 +134,9 @@ QuantParams fixed_params(const QuantParams& params, const Shape& shape, std::spa
   }
   RangeStats range;
   accumulate_range(values, range);
-  const float low = range.empty() ? 0 : std::min(range.min, 0.0F), high = range.empty() ? 0 : std::max(range.max, 0.0F);
-  const float scale = low == high ? 1.0F : (high - low) / 255.0F;
+  const auto [scale, zero_point] = range.empty() ? scale_of_range(0, 0) : scale_of_range(range.min, range.max);
   fixed.scale = {scale};
-  fixed.zero_point = {static_cast<std::int32_t>(std::clamp(std::nearbyint(-low / scale), 0.0F, 255.0F))};
+  fixed.zero_point = {static_cast<std::int32_t>(zero_point)};
   return fixed;
 }
 
@@ -226,11 +211,7 @@ std::vector<float> decode_tensor(const QuantParams& params, const Shape& shape, 
 namespace {
 
 /// The magnitude's bits, which are in its order; 0 where it is not finite.
-std::uint32_t finite_magnitude(float value) {
-  constexpr std::uint32_t kSign = 0x80000000U, kInfinity = 0x7F800000U;
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) & ~kSign;
-  return bits < kInfinity ? bits : 0;
-}
+std::uint32_t finite_magnitude(float value) { return bits_of(finite_magnitude_of(value)); }
 
 /// As ranges_of_scales() has them, several values at once.
 std::vector<float> absmax_of_channels(const AxisGeometry& g, std::span<const float> values) {

@@ -42,7 +42,7 @@ float tensor_scale_of(Format format, float absmax);
 ///
 ///   blocks:  block_scales() of each `params.block` neighbours along the last dimension
 ///   else:    uint8 as DynamicQuantizeLinear-11 has it, in float32: s = (max(hi, 0) - min(lo, 0)) / 255, 1 for zeros;
-///            z = clamp(rne(-lo / s), 0, 255)
+///            z = clamp(rne(-lo / s), 0, 255); s = 1 too where float32 has no such scale
 ///
 /// Edges: values that are not finite do not count.
 QuantParams fixed_params(const QuantParams& params, const Shape& shape, std::span<const float> values);

@@ -150,7 +150,6 @@ def test_auto_asks_for_a_gpu_that_pays(folder):
     (["--int8"], "9"),  # one sample of [2, 2] times [2, 2] has 8 multiply-accumulates
     (["--int8"], None),
     (["--int8", "--device", "cpu"], "1"),
-    (["--low", "nvfp4"], "1"),  # no GPU rounds to it
 ])
 def test_auto_leaves_other_jobs_to_the_cpu(folder, options, least):
     done = job_on_auto(folder, *options, driver=build(folder), **({} if least is None else {"VERNIER_GPU_FROM": least}))

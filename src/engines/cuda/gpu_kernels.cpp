@@ -55,6 +55,9 @@ GpuKernels::GpuKernels(std::shared_ptr<const Gpu> gpu, const std::vector<std::fi
     : gpu_(std::move(gpu)) {
   void* const module = gpu_->load_module(compile_kernels(gpu_->about().architecture, packages, cache));
   round_ = gpu_->function(module, "round_values");
+  blocks_ = gpu_->function(module, "round_blocks");
+  forget_ = gpu_->function(module, "forget_range");
+  to_range_ = gpu_->function(module, "round_to_range");
   tf32_ = gpu_->function(module, "round_to_tf32");
   observe_ = gpu_->function(module, "observe_values");
   compare_ = gpu_->function(module, "compare_blocks");
@@ -75,6 +78,22 @@ void GpuKernels::launch(Gpu::Function function, std::size_t threads, Gpu::Stream
 void GpuKernels::round(Address in, Address out, std::size_t count, const GpuScales& params, std::int64_t channels,
                        std::int64_t inner, Address record, Gpu::Stream stream) const {
   launch(round_, count, stream, in, out, Count{count}, value_grid(params.params()), params.of(channels, inner), record);
+}
+
+void GpuKernels::round_dynamic(Address in, Address out, std::size_t count, const QuantParams& params,
+                               std::int64_t length, Address record, Address range, Gpu::Stream stream) const {
+  if (count == 0) return;
+  const ValueGrid grid = value_grid(params);
+  if (params.block > 0) {
+    const auto row = static_cast<std::size_t>(length), block = static_cast<std::size_t>(params.block);
+    const std::size_t rows = count / row;
+    launch(blocks_, rows * ((row + block - 1) / block), stream, in, out, Count{rows}, Count{row}, Count{block}, grid,
+           block_grid(params.format, params.scale.at(0)), record);
+    return;
+  }
+  launch(forget_, 1, stream, range);
+  observe(in, count, range, stream);
+  launch(to_range_, count, stream, in, out, Count{count}, grid, range, record);
 }
 
 void GpuKernels::round_to_tf32(Address in, Address out, std::size_t count, Gpu::Stream stream) const {

@@ -40,6 +40,11 @@ class GpuKernels {
   /// Addresses are of floats; `record` 0: nothing is counted.
   void round(Address in, Address out, std::size_t count, const GpuScales& params, std::int64_t channels,
              std::int64_t inner, Address record, Gpu::Stream stream) const;
+  /// The same with scales that follow from the values (QuantParams::dynamic), in blocks of each `length` neighbours, or
+  /// for all; `range`: of range_bytes().
+  void round_dynamic(Address in, Address out, std::size_t count, const QuantParams& params, std::int64_t length,
+                     Address record, Address range, Gpu::Stream stream) const;
+  static std::size_t range_bytes() { return sizeof(RangeRecord); }
   void round_to_tf32(Address in, Address out, std::size_t count, Gpu::Stream stream) const;
   void observe(Address in, std::size_t count, Address record, Gpu::Stream stream) const;
   /// Bytes of `scratch` for that many pairs.
@@ -60,8 +65,9 @@ class GpuKernels {
   void launch(Gpu::Function function, std::size_t threads, Gpu::Stream stream, Arguments... arguments) const;
 
   std::shared_ptr<const Gpu> gpu_;
-  Gpu::Function round_ = nullptr, tf32_ = nullptr, observe_ = nullptr, compare_ = nullptr, add_blocks_ = nullptr,
-                powers_ = nullptr, noise_ = nullptr, bias_ = nullptr;
+  Gpu::Function round_ = nullptr, blocks_ = nullptr, forget_ = nullptr, to_range_ = nullptr, tf32_ = nullptr,
+                observe_ = nullptr, compare_ = nullptr, add_blocks_ = nullptr, powers_ = nullptr, noise_ = nullptr,
+                bias_ = nullptr;
 };
 
 /// What a record says, as the CPU would have it.

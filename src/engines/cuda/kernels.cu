@@ -43,6 +43,10 @@ __device__ unsigned ordered(float value) {
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+__device__ float value_of_ordered(unsigned place) {
+  return float_of((place & 0x80000000u) != 0 ? place & 0x7FFFFFFFu : ~place);
+}
+
 __device__ unsigned largest_of_warp(unsigned value) {
   for (int offset = 16; offset > 0; offset /= 2) {
     const unsigned other = __shfl_down_sync(0xFFFFFFFFu, value, offset);
@@ -59,6 +63,35 @@ extern "C" __global__ void round_values(const float* in, float* out, Count n, Va
   ValueEvents events;
   for (Count i = first_index(); i < n; i += stride()) {
     out[i] = rounded(grid, scales, in[i], i, record == nullptr ? nullptr : &events);
+  }
+  if (record != nullptr) add_events(record, events);
+}
+
+/// Each `length` neighbours in blocks of `block`, the last of which may be shorter, with scales that follow from their
+/// values. `in` and `out` may be the same.
+extern "C" __global__ void round_blocks(const float* in, float* out, Count rows, Count length, Count block,
+                                        ValueGrid grid, BlockGrid scales, EventRecord* record) {
+  ValueEvents events;
+  const Count blocks = (length + block - 1) / block;
+  for (Count i = first_index(); i < rows * blocks; i += stride()) {
+    const Count along = i % blocks * block, first = i / blocks * length + along;
+    const Count count = length - along < block ? length - along : block;
+    round_block(grid, scales, in + first, out + first, static_cast<int>(count), record == nullptr ? nullptr : &events);
+  }
+  if (record != nullptr) add_events(record, events);
+}
+
+extern "C" __global__ void forget_range(RangeRecord* record) { *record = RangeRecord{}; }
+
+/// By the scale and zero point that follow from `range`.
+extern "C" __global__ void round_to_range(const float* in, float* out, Count n, ValueGrid grid,
+                                          const RangeRecord* range, EventRecord* record) {
+  const float min = range->max == 0 ? 0.0f : value_of_ordered(~range->inverted_min);
+  const float max = range->max == 0 ? 0.0f : value_of_ordered(range->max);
+  const RangeScale found = scale_of_range(min, max);
+  ValueEvents events;
+  for (Count i = first_index(); i < n; i += stride()) {
+    out[i] = round_value(grid, in[i], found.scale, found.zero_point, record == nullptr ? nullptr : &events);
   }
   if (record != nullptr) add_events(record, events);
 }

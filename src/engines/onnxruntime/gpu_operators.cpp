@@ -2,8 +2,6 @@
 // out when the run ends (gpu_run.h). Tensors that a histogram wants are copied out at once, which waits for the GPU.
 #include "engines/onnxruntime/gpu_operators.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,16 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "base/format_definition.h"
 #include "engines/cuda/gpu_kernels.h"
 #include "engines/onnxruntime/gpu_run.h"
 #include "engines/onnxruntime/operator_kernels.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "plan/round_node.h"
-#include "vernier/error.h"
-#include "vernier/error_code.h"
-#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -79,11 +73,17 @@ void make_each(GpuRun& run, const SampleParts& parts, Gpu::Address in, Gpu::Addr
   }
 }
 
-/// Blocks with scales of their own, and scales of a run, have no kernel.
-void require_kernel(const QuantParams& params) {
-  if (!params.dynamic && definition_of(params.format).block_scale == BlockScale::Chosen) return;
-  throw Error(ErrorCode::RuntimeFails, fmt::format("a GPU does not round to {} yet", format_name(params.format)),
-              "‹device› cpu");
+/// Rounds a tensor of `shape`, or of one sample, as round_tensor() does; `events` 0: not counted.
+void round_on_gpu(GpuRun& run, const GpuScales& scales, const Shape& shape, std::size_t count, Gpu::Address from,
+                  Gpu::Address to, Gpu::Address events, Gpu::Stream stream) {
+  const QuantParams& params = scales.params();
+  if (params.dynamic) {
+    const Gpu::Address range = run.scratch(GpuKernels::range_bytes());
+    return run.kernels().round_dynamic(from, to, count, params, shape.empty() ? 1 : shape.back(), events, range,
+                                       stream);
+  }
+  const auto [channels, inner] = extent_of(params, shape, count);
+  run.kernels().round(from, to, count, scales, channels, inner, events, stream);
 }
 
 struct GpuRoundKernel final : OnGpu<RoundAttributes> {
@@ -91,7 +91,6 @@ struct GpuRoundKernel final : OnGpu<RoundAttributes> {
 
   void create(const OrtKernelInfo* info) {
     RoundAttributes::create(info);
-    require_kernel(params);
     scales.emplace(GpuRun::current().kernels().gpu(), params);
   }
 
@@ -101,14 +100,15 @@ struct GpuRoundKernel final : OnGpu<RoundAttributes> {
     GpuRun& run = GpuRun::current();
     const std::span<Recorder> recorders = current_recorders();
     const auto place = static_cast<std::size_t>(slot);
-    const bool counts = slot >= 0 && params.block == 0 && !recorders.empty() && place < recorders[0].events.size();
-    const SampleParts parts = counts ? parts_in_run(in.shape) : SampleParts{1, 1, in.values.size(), in.shape};
-    const auto [channels, inner] = extent_of(params, parts.shape, parts.values());
+    const bool of_weight = params.block > 0 && !params.dynamic;
+    const bool counts = slot >= 0 && !of_weight && !recorders.empty() && place < recorders[0].events.size();
+    const bool by_sample = counts || params.dynamic;
+    const SampleParts parts = by_sample ? parts_in_run(in.shape) : SampleParts{1, 1, in.values.size(), in.shape};
     const Gpu::Stream on = stream(context);
     make_each(run, parts, address_of(in.values.data()), address_of(out.data()), on,
-              [&, channels = channels, inner = inner](std::size_t i, Gpu::Address from, Gpu::Address to) {
-                run.kernels().round(from, to, parts.values(), *scales, channels, inner,
-                                    counts ? run.events(i, place, parts.values()) : 0, on);
+              [&](std::size_t i, Gpu::Address from, Gpu::Address to) {
+                round_on_gpu(run, *scales, parts.shape, parts.values(), from, to,
+                             counts ? run.events(i, place, parts.values()) : 0, on);
               });
   }
 };
@@ -164,13 +164,17 @@ struct GpuSwitchKernel final : OnGpu<SlotAttributes> {
     const auto* const roundings = recorders.empty() ? nullptr : recorders.front().roundings;  // the same for all
     if (roundings == nullptr || roundings->at(slot).empty()) return pass_on(context, 0, in);
     const std::span<float> out = output(context, 0, in);
-    const GpuKernels& kernels = GpuRun::current().kernels();
+    GpuRun& run = GpuRun::current();
+    const Gpu::Stream on = stream(context);
     const float* from = in.values.data();
     for (const QuantParams& params : roundings->at(slot)) {
-      require_kernel(params);
-      const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
-      kernels.round(address_of(from), address_of(out.data()), out.size(), scales_of(kernels.gpu(), params), channels,
-                    inner, 0, stream(context));
+      const GpuScales& scales = scales_of(run.kernels().gpu(), params);
+      // Scales of a run are those of its sample.
+      const SampleParts parts = params.dynamic ? parts_in_run(in.shape) : SampleParts{1, 1, in.values.size(), in.shape};
+      make_each(run, parts, address_of(from), address_of(out.data()), on,
+                [&](std::size_t, Gpu::Address one, Gpu::Address to) {
+                  round_on_gpu(run, scales, parts.shape, parts.values(), one, to, 0, on);
+                });
       from = out.data();
     }
   }

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "base/format_definition.h"
 #include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/type_protos.h"
@@ -54,10 +53,7 @@ double multiply_accumulates_of(const Model& model, const Sample& sample) {
 }
 
 bool gpu_pays(const Model& model, const SampleSource& samples, const std::set<Format>& formats) {
-  const bool rounds = std::ranges::all_of(formats, [](Format format) {
-    return !definition_of(format).dynamic && definition_of(format).block_scale == BlockScale::Chosen;
-  });
-  if (!rounds || formats.size() < 2 || samples.size() == 0) return false;
+  if (formats.size() < 2 || samples.size() == 0) return false;
   try {
     return multiply_accumulates_of(model, samples.at(0)) * static_cast<double>(samples.size()) >= pays_from();
   } catch (const Error& error) {

@@ -13,8 +13,8 @@ namespace vernier {
 double multiply_accumulates_of(const Model& model, const Sample& sample);
 
 /// Whether a job that measures `model` in `formats` is faster on a GPU: all samples together are at least 5e11
-/// multiply-accumulates (VERNIER_GPU_FROM names another number), and GPUs round to all of the formats, of which one is
-/// low. Measured on an NVIDIA H200 against 16 cores (docs/records/gpu.md). Cost: one inference of shapes.
+/// multiply-accumulates (VERNIER_GPU_FROM names another number), and one of the formats is low. Measured on an NVIDIA
+/// H200 against 16 cores (docs/records/gpu.md). Cost: one inference of shapes.
 bool gpu_pays(const Model& model, const SampleSource& samples, const std::set<Format>& formats);
 
 }  // namespace vernier

@@ -27,8 +27,9 @@ class Compiler : public testing::TestWithParam<int> {
 TEST_P(Compiler, CompilesAllKernels) {
   const std::string image = compile_kernels(GetParam(), packages_, {});
   EXPECT_EQ(image.substr(1, 3), "ELF");
-  for (const char* kernel : {"round_values", "round_to_tf32", "observe_values", "compare_blocks", "add_blocks",
-                             "sum_squared_powers", "add_noise", "add_bias"}) {
+  for (const char* kernel :
+       {"round_values", "round_blocks", "forget_range", "round_to_range", "round_to_tf32", "observe_values",
+        "compare_blocks", "add_blocks", "sum_squared_powers", "add_noise", "add_bias"}) {
     EXPECT_NE(image.find(kernel), std::string::npos) << kernel;
   }
 }

@@ -15,6 +15,7 @@
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "numerics/tensor_grid.h"
 #include "plan/round_node.h"
 #include "tiny_networks.h"
 #include "vernier/device.h"
@@ -57,6 +58,27 @@ std::vector<QuantParams> all_params() {
   all.push_back(params_of(Format::UInt8, one, -1, {100}));
   all.push_back(params_of(Format::UInt8, several, 1, {0, 255, 100, 3, 128}));
   return all;
+}
+
+/// Scales that follow from the values, in blocks along the last dimension, or of the tensor.
+QuantParams dynamic_params(Format format, int block = 0, float tensor_scale = 1.0F) {
+  QuantParams params = params_of(format, {tensor_scale});
+  params.block = block;
+  params.dynamic = true;
+  return params;
+}
+
+std::vector<QuantParams> all_dynamic_params() {
+  return {dynamic_params(Format::NvFp4, 16, 0.003F), dynamic_params(Format::MxFp8, 32),
+          dynamic_params(Format::MxFp8E5M2, 32), dynamic_params(Format::MxFp4, 32), dynamic_params(Format::UInt8)};
+}
+
+/// Of a constant: a scale for each block along `axis`.
+QuantParams blocked_params(Format format, int block, int axis) {
+  QuantParams params = params_of(format, {}, axis);
+  params.block = block;
+  params.scale = block_scales(format, absmax_of_scales(params, kShape, bell(kShape, 2, 3.0F).floats()), 1.0F);
+  return params;
 }
 
 class OperatorsOnGpu : public ::testing::Test {
@@ -119,6 +141,36 @@ TEST_F(OperatorsOnGpu, RoundGivesTheBitsAndEventsOfTheCpu) {
                     std::vector<Recorder>(samples, Recorder(0, 0, 2)), name);
       }
       expect_same({round_node("x", "y", params)}, {"y"}, {{"x", values}, {"z", values}}, {}, name + " uncounted");
+    }
+  }
+}
+
+TEST_F(OperatorsOnGpu, RoundFindsTheScalesOfTheCpu) {
+  for (const QuantParams& params : all_dynamic_params()) {
+    const std::string name(format_name(params.format));
+    for (const Tensor& values :
+         {any_floats(1), bell(kShape, 2, 3.0F), bell(kShape, 3, 1e-6F), Tensor(Dtype::Float32, kShape)}) {
+      for (const std::size_t samples : {1U, 2U, 71U}) {
+        expect_same({round_node("x", "y", params, 1)}, {"y"}, {{"x", values}, {"z", values}},
+                    std::vector<Recorder>(samples, Recorder(0, 0, 2)), name + " dynamic");
+      }
+      expect_same({round_node("x", "y", params)}, {"y"}, {{"x", values}, {"z", values}}, {}, name + " uncounted");
+      const std::vector<std::vector<QuantParams>> roundings{{params}};
+      std::vector<Recorder> switching(2);
+      for (Recorder& each : switching) each.roundings = &roundings;
+      expect_same({switch_node("x", "y", 0)}, {"y"}, {{"x", values}, {"z", values}}, switching, name + " switched");
+    }
+  }
+}
+
+TEST_F(OperatorsOnGpu, RoundReadsTheScalesOfBlocks) {
+  const Tensor values = bell(kShape, 2, 3.0F);
+  for (const Format format : {Format::NvFp4, Format::MxFp8, Format::MxFp8E5M2, Format::MxFp4}) {
+    for (const int axis : {1, 2, 3}) {
+      for (const int block : {16, 32}) {
+        expect_same({round_node("x", "y", blocked_params(format, block, axis))}, {"y"}, {{"x", values}, {"z", values}},
+                    {}, std::string(format_name(format)) + " weights");
+      }
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include "numerics/grid.h"
 #include "numerics/round.h"
 #include "numerics/tensor_cores.h"
+#include "numerics/tensor_grid.h"
 #include "oracle.h"
 #include "vernier/format.h"
 
@@ -82,6 +84,85 @@ TEST(OneValue, RoundsEachCodeAndItsTiesLikeTheVectors) {
       halves.push_back(0.5f * static_cast<float>(twice) * params.scale[0]);
     ASSERT_EQ(compare(params, halves), "") << format_name(params.format) << " halves of steps";
   }
+}
+
+QuantParams of_blocks(Format format, int block, float tensor_scale) {
+  QuantParams params;
+  params.format = format;
+  params.block = block;
+  params.scale = {tensor_scale};
+  params.dynamic = true;
+  return params;
+}
+
+/// The kernel's steps: rows of `length`, the last block of each may be shorter.
+void round_rows(const QuantParams& params, int length, const std::vector<float>& values, std::vector<float>& out,
+                ValueEvents& events) {
+  const ValueGrid grid = value_grid(params);
+  const BlockGrid blocks = block_grid(params.format, params.scale.at(0));
+  for (std::size_t row = 0; row < values.size(); row += static_cast<std::size_t>(length)) {
+    for (int along = 0; along < length; along += params.block) {
+      const std::size_t first = row + static_cast<std::size_t>(along);
+      round_block(grid, blocks, &values[first], &out[first], std::min(params.block, length - along), &events);
+    }
+  }
+}
+
+TEST(OneValue, RoundsBlocksLikeTheVectors) {
+  std::mt19937_64 random(test_seed());
+  constexpr int kRows = 700, kLength = 90;  // of five blocks and ten values, or of two and 26
+  for (const QuantParams& params :
+       {of_blocks(Format::NvFp4, 16, 1.0F), of_blocks(Format::NvFp4, 16, 0.003F), of_blocks(Format::MxFp8, 32, 1.0F),
+        of_blocks(Format::MxFp8E5M2, 32, 1.0F), of_blocks(Format::MxFp4, 32, 1.0F)}) {
+    for (int turn = 0; turn < 4; ++turn) {
+      std::vector<float> values = turn % 2 == 0 ? random_bits(random, std::size_t{kRows} * kLength)
+                                                : random_magnitudes(random, std::size_t{kRows} * kLength, -20, 6);
+      if (turn == 2) std::fill(values.begin(), values.begin() + 3 * kLength, 0.0F);
+      if (turn == 3) std::fill(values.begin(), values.begin() + 3 * kLength, 0x1p-149F);
+      std::vector<float> expected(values.size()), got(values.size());
+      RoundEvents expected_events;
+      ValueEvents events;
+      round_tensor(params, {kRows, kLength}, values, expected, &expected_events);
+      round_rows(params, kLength, values, got, events);
+      EXPECT_EQ(difference(expected, got), "") << format_name(params.format) << " turn " << turn;
+      EXPECT_EQ(events.saturated, expected_events.saturated);
+      EXPECT_EQ(events.subnormal, expected_events.subnormal);
+      EXPECT_EQ(events.flushed, expected_events.flushed);
+      EXPECT_EQ(events.nan, expected_events.nan);
+      round_rows(params, kLength, values, values, events);
+      EXPECT_EQ(difference(expected, values), "") << "in place";
+    }
+  }
+}
+
+TEST(OneValue, ScalesBlocksAsTheirFormatsSay) {
+  const BlockGrid powers = block_grid(Format::MxFp4, 1.0F);  // E2M1: its largest value has the power 2
+  EXPECT_EQ(block_scale(powers, 0.0F), 1.0F);
+  EXPECT_EQ(block_scale(powers, 6.0F), 1.0F);
+  EXPECT_EQ(block_scale(powers, 7.99F), 1.0F);
+  EXPECT_EQ(block_scale(powers, 8.0F), 2.0F);
+  EXPECT_EQ(block_scale(powers, 0x1p-149F), 0x1p-127F);
+  EXPECT_EQ(block_scale(powers, 0x1.FFFFFEp127F), 0x1p125F);
+  const BlockGrid eighths = block_grid(Format::NvFp4, 0.5F);
+  EXPECT_EQ(block_scale(eighths, 0.0F), 0.5F);
+  EXPECT_EQ(block_scale(eighths, 3.0F), 0.5F);         // 3 / (6 * 0.5) is on E4M3
+  EXPECT_EQ(block_scale(eighths, 1e-9F), 0x1p-10F);    // the least, 2^-9
+  EXPECT_EQ(block_scale(eighths, 1e30F), 448 * 0.5F);  // the largest
+}
+
+TEST(OneValue, ScalesRangesLikeDynamicQuantizeLinear) {
+  const auto expect = [](float min, float max, float scale, float zero_point) {
+    const RangeScale found = scale_of_range(min, max);
+    EXPECT_EQ(found.scale, scale) << min << " to " << max;
+    EXPECT_EQ(found.zero_point, zero_point) << min << " to " << max;
+  };
+  expect(0, 255, 1, 0);
+  expect(-255, 0, 1, 255);
+  expect(-51, 204, 1, 51);
+  expect(3, 510, 2, 0);
+  expect(0, 0, 1, 0);
+  expect(0, 0x1p-149F, 1, 0);                         // its scale would be zero
+  expect(-0x1.FFFFFEp127F, 0x1.FFFFFEp127F, 1, 255);  // and infinite
 }
 
 TEST(OneValue, RoundsToTf32LikeTheVectors) {
