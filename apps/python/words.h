@@ -76,6 +76,29 @@ struct type_caster<vernier::Device> {
   }
 };
 
+template <>
+struct type_caster<vernier::ByteSize> {
+  NB_TYPE_CASTER(vernier::ByteSize, const_name("int | str"))
+
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<std::uint64_t> number;
+    if (number.from_python(source, static_cast<std::uint8_t>(flags), cleanup)) {
+      value = {number.value};
+      return number.value > 0;
+    }
+    make_caster<std::string_view> text;
+    const std::optional<vernier::ByteSize> size = text.from_python(source, static_cast<std::uint8_t>(flags), cleanup)
+                                                      ? vernier::parse_size(text.value)
+                                                      : std::nullopt;
+    if (size) value = *size;
+    return size.has_value();
+  }
+
+  static handle from_cpp(const vernier::ByteSize& source, rv_policy policy, cleanup_list* cleanup) noexcept {
+    return make_caster<std::uint64_t>::from_cpp(source.bytes, policy, cleanup);
+  }
+};
+
 }  // namespace nanobind::detail
 
 // One for each enum: nanobind has a caster for all enums, which a condition could not take the place of.

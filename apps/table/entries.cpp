@@ -60,6 +60,8 @@ constexpr Python python_of() {
     return {"flag?", "bool | None", "None"};
   } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
     return {"number?", "float | None", "None"};
+  } else if constexpr (std::is_same_v<Value, std::optional<ByteSize>>) {
+    return {"size?", "int | str | None", "None"};
   } else if constexpr (kIsOptional<Value>) {
     return {"word?", "str | None", "None"};
   } else if constexpr (std::is_same_v<Value, std::vector<std::string>> ||

@@ -86,6 +86,12 @@ inline constexpr auto kDevice =
         "GPUs of their machine in turn; auto uses a GPU for large jobs (default: auto)")
         .choices("auto cpu cuda")
         .python("device", kReadingImages, "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\": the device that runs networks.");
+inline constexpr auto kGpuMemory =
+    row(&MeasureOptions::gpu_memory, "--gpu-memory SIZE",
+        "Most memory to use on a GPU, such as 8G or 512M; less means smaller batches, then networks in parts "
+        "(default: what is free)")
+        .python("gpu_memory", kReadingImages,
+                "most memory to use on a GPU, in bytes or as \"8G\"; None: what is free.");
 inline constexpr auto kCustomOps =
     row(&MeasureOptions::custom_operators, "--custom-ops,--custom-op-library LIB.so",
         "Shared libraries with custom operators for ONNX Runtime, loaded into this process (default: none)")
@@ -98,7 +104,7 @@ inline constexpr auto kExternalDataDir =
                 "folder of weights that are stored outside the model; empty: the model's folder.");
 /// Samples as jobs run them.
 inline constexpr auto kRunning = table(
-    "MeasureOptions", "Data", kCarries, kThreads, kDevice, kCustomOps, kExternalDataDir,
+    "MeasureOptions", "Data", kCarries, kThreads, kDevice, kGpuMemory, kCustomOps, kExternalDataDir,
     row<MeasureOptions>("")
         .python(
             "image", kReadingImages,

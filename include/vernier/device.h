@@ -1,6 +1,7 @@
 // Where a job runs its networks: on the CPU, or on an NVIDIA GPU through ONNX Runtime's CUDA build.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,5 +25,13 @@ struct Device {
 VERNIER_API std::string device_text(const Device& device);
 /// The reverse; nullopt for other texts.
 VERNIER_API std::optional<Device> parse_device(std::string_view text);
+
+/// A size as people type it: "1500000", "512M", "1.5G". Units are powers of 1024; a B or iB may follow them.
+struct ByteSize {
+  std::uint64_t bytes = 0;
+  bool operator==(const ByteSize&) const = default;
+};
+/// nullopt for other texts, and for less than a byte.
+VERNIER_API std::optional<ByteSize> parse_size(std::string_view text);
 
 }  // namespace vernier

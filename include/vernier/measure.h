@@ -41,6 +41,9 @@ struct MeasureOptions {
   /// Where networks run. Errors of jobs: Backend, with what is missing and how to get it, if it is a GPU that cannot be
   /// used; nothing falls back to the CPU.
   Device device;
+  /// --gpu-memory: the most that networks and what they read take of a GPU, beside CUDA's own libraries; absent: what
+  /// is free when the GPU is opened. Of the process: jobs at the same time on one GPU share the latest.
+  std::optional<ByteSize> gpu_memory;
   /// Of calibrate(), verify() and evaluate(): so many samples of equal shapes run as one, where the network allows it
   /// and gives what it gives for each; a warning says where not. Memory: so many samples a thread.
   std::size_t batch = 1;

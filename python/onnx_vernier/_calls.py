@@ -34,6 +34,7 @@ class QuantizeOptions(TypedDict, total=False):
     block_size: int
     threads: int
     device: str
+    gpu_memory: int | str | None
     image: Mapping[str, Any] | None
     limit: int
     split_batch: bool
@@ -50,6 +51,7 @@ class VerifyOptions(TypedDict, total=False):
     carry: Mapping[str, str] | None
     threads: int
     device: str
+    gpu_memory: int | str | None
     custom_ops: Iterable[str]
     external_data_dir: str | os.PathLike[str]
     image: Mapping[str, Any] | None
@@ -67,6 +69,7 @@ class EvaluateOptions(TypedDict, total=False):
     carry: Mapping[str, str] | None
     threads: int
     device: str
+    gpu_memory: int | str | None
     custom_ops: Iterable[str]
     external_data_dir: str | os.PathLike[str]
     image: Mapping[str, Any] | None
@@ -164,6 +167,7 @@ class DiagnoseOptions(FixOptions, total=False):
     carry=None,
     threads=0,
     device="auto",
+    gpu_memory=None,
     custom_ops=(),
     external_data_dir="",
     image=None,
@@ -281,6 +285,7 @@ def diagnose(
         - ``carry=None``: {output: input}: outputs to feed back with the next sample.
         - ``threads=0``: threads to compute with; 0: all usable cores.
         - ``device="auto"``: "auto", "cpu", "cuda" or "cuda:N": the device that runs networks.
+        - ``gpu_memory=None``: most memory to use on a GPU, in bytes or as "8G"; None: what is free.
         - ``custom_ops=()``: shared libraries with custom operators for ONNX Runtime.
         - ``external_data_dir=""``: folder of weights that are stored outside the model; empty: the model's folder.
         - ``image=None``: how to prepare a folder of images: {"geometry": "short-crop:256,224", "mean": ..., "scale":
@@ -348,6 +353,7 @@ def diagnose(
     carry=None,
     threads=0,
     device="auto",
+    gpu_memory=None,
     custom_ops=(),
     external_data_dir="",
     image=None,
@@ -405,6 +411,7 @@ def fix(
     carry=None,
     threads=0,
     device="auto",
+    gpu_memory=None,
     custom_ops=(),
     external_data_dir="",
     image=None,
@@ -456,6 +463,7 @@ def run(
     carry: Mapping[str, str] | None = None,
     threads: int = 0,
     device: str = "auto",
+    gpu_memory: int | str | None = None,
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -493,6 +501,7 @@ def run(
     block_size=128,
     threads=0,
     device="auto",
+    gpu_memory=None,
     image=None,
     limit=0,
     split_batch=False,
@@ -528,6 +537,7 @@ def calibrate(
     calibration: Calibration = "minmax",
     threads: int = 0,
     device: str = "auto",
+    gpu_memory: int | str | None = None,
     image: Mapping[str, Any] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -555,6 +565,7 @@ def check_data(
     *,
     threads: int = 0,
     device: str = "auto",
+    gpu_memory: int | str | None = None,
     image: Mapping[str, Any] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -581,6 +592,7 @@ def explain_quantized(
     *,
     threads: int = 0,
     device: str = "auto",
+    gpu_memory: int | str | None = None,
     image: Mapping[str, Any] | None = None,
     limit: int = 0,
     split_batch: bool = False,
@@ -618,6 +630,7 @@ def bench(
     on: str | Iterable[str] = "onnxruntime",
     threads: int = 0,
     device: str = "auto",
+    gpu_memory: int | str | None = None,
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -682,6 +695,7 @@ def inspect_engine(
     carry=None,
     threads=0,
     device="auto",
+    gpu_memory=None,
     custom_ops=(),
     external_data_dir="",
     image=None,

@@ -138,6 +138,13 @@ def set_device(options: Any, argument: str, value: Any) -> None:
         raise UsageError(f"{argument}={value!r}: a device", "auto, cpu, cuda or cuda:N, N from 0") from None
 
 
+def set_size(options: Any, argument: str, value: Any) -> None:
+    try:
+        setattr(options, argument, value)
+    except TypeError:
+        raise UsageError(f"{argument}={value!r}: a size", 'bytes from 1 on, or a text such as "8G" or "512M"') from None
+
+
 def fill(options: Any, given: Mapping[str, Any]) -> None:
     """The arguments that the table has for this class of options, into its members."""
     classes = {each.__name__ for each in type(options).__mro__}
@@ -178,6 +185,8 @@ def fill(options: Any, given: Mapping[str, Any]) -> None:
                 value = shapes(value, argument)
         if row.kind == "device":
             set_device(options, argument, value)
+        elif row.kind == "size?":
+            set_size(options, argument, value)
         elif row.kind.startswith("format"):
             set_format(options, argument, value, argument)
         else:

@@ -11,13 +11,17 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/segment_starts.h"
 #include "analysis/subject.h"
 #include "analysis/surgery.h"
 #include "base/elements.h"
 #include "base/text.h"
+#include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/operators.h"
+#include "engines/onnxruntime/runtime.h"
 #include "model/across_samples.h"
 #include "model/layers.h"
+#include "model/sample_shapes.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
@@ -189,6 +193,22 @@ std::string differ_inside(std::size_t samples) {
   return fmt::format("tensors inside the network differ where {} samples run together", samples);
 }
 
+/// By the shapes of the first sample, as far as they are known.
+std::size_t samples_in_memory(const Subject& subject) {
+  const GpuSide* const gpu = subject.runtime->gpu();
+  const onnx::GraphProto& graph = subject.model.proto.graph();
+  if (gpu == nullptr) return std::numeric_limits<std::size_t>::max();
+  TensorBytes bytes_of;
+  try {
+    bytes_of = bytes_of_tensors(graph, shapes_for(subject.model, subject.samples->at(0)));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;  // the run tells what is wrong with the sample
+  }
+  constexpr std::size_t kTwins = 2;  // sessions compare a network with another
+  const std::size_t each = kTwins * subject.threads * most_live_bytes(graph, bytes_of);
+  return gpu->bytes_inside() / std::max<std::size_t>(each, 1);
+}
+
 }  // namespace
 
 std::string why_not_together(const Session& session, const Model& model, const std::vector<Sample>& first,
@@ -226,6 +246,8 @@ std::string choose_batch(Subject& subject) {
   if (samples < kPrimes.back()) return fmt::format("there are fewer than {}", kPrimes.back());
   std::string why = works_across_samples(subject.model);
   if (!why.empty()) return why;
+  const std::size_t fitting = samples_in_memory(subject);
+  if (fitting < kPrimes.back()) return fmt::format("the GPU's memory holds {} of them at once", fitting);
   Model seen = subject.model;
   std::set<std::string> tensors;
   for (const Layer& layer : subject.layers) {
@@ -237,7 +259,7 @@ std::string choose_batch(Subject& subject) {
   const Session session = subject.session(seen);
   const Recorder recorder(0, static_cast<std::size_t>(slots), 0);
   for (const std::size_t batch : kPrimes) {
-    if (batch > samples) continue;
+    if (batch > samples || batch > fitting) continue;
     std::vector<Sample> first;
     for (std::size_t i = 0; i < batch; ++i) {
       Sample& fed = first.emplace_back();

@@ -41,10 +41,10 @@ std::vector<std::vector<Tensor>> run_together(const Session& session, const std:
                                               std::span<Recorder> recorders, const Together& together = {});
 
 /// Chooses how many samples run as one (Subject::batch) in all sessions of a job: thirteen, or a smaller prime where
-/// that fails; for a GPU, which idles in runs of one. A prime, because few other sizes in a network are multiples of
-/// it: our operators find the samples of a batch by that (parts_in_run()). Outputs, and the range of each layer, must
-/// be those of samples that run alone, to 80 dB: a GPU sums otherwise in products of another size. Returns why samples
-/// run one by one, in words; empty: they do not.
+/// that fails or more would not fit into memory; for a GPU, which idles in runs of one. A prime, because few other
+/// sizes in a network are multiples of it: our operators find the samples of a batch by that (parts_in_run()). Outputs,
+/// and the range of each layer, must be those of samples that run alone, to 80 dB: a GPU sums otherwise in products of
+/// another size. Returns why samples run one by one, in words; empty: they do not.
 std::string choose_batch(Subject& subject);
 
 /// That a batch was asked for and samples run one by one.

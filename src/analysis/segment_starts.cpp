@@ -152,6 +152,11 @@ std::set<std::string> live_at(const onnx::GraphProto& graph, int at) {
   return live;
 }
 
+std::size_t most_live_bytes(const onnx::GraphProto& graph, const TensorBytes& bytes_of) {
+  std::vector<std::size_t> live = live_bytes(graph, bytes_of);
+  return live.empty() ? 0 : std::ranges::max(live);
+}
+
 std::vector<double> work_from(const onnx::GraphProto& graph, const TensorBytes& bytes_of) {
   const auto nodes = static_cast<std::size_t>(graph.node_size());
   const WeightShapes weights(graph);

@@ -19,6 +19,9 @@ using TensorBytes = std::map<std::string, std::size_t>;
 /// operators that change no size.
 TensorBytes bytes_of_tensors(const onnx::GraphProto& graph, const std::map<std::string, Shape>& shapes);
 
+/// The most bytes that are alive at once in a run of `graph`.
+std::size_t most_live_bytes(const onnx::GraphProto& graph, const TensorBytes& bytes_of);
+
 /// What a run costs from each node to the outputs, of a run of the whole graph: by nodes, bytes that they write, and
 /// products with weights.
 std::vector<double> work_from(const onnx::GraphProto& graph, const TensorBytes& bytes_of);

@@ -51,7 +51,7 @@ std::size_t part_count(const onnx::GraphProto& graph, const TensorBytes& bytes_o
 bool may_switch(const Subject& subject) {
   // A GPU reads the weights where they lie, and rounds them in less time than a session takes.
   if (const GpuSide* const gpu = subject.runtime->gpu()) {
-    return bytes_beside(subject.model) <= gpu->gpu().about().bytes / kShareOfGpu;
+    return bytes_beside(subject.model) <= gpu->bytes() / kShareOfGpu;
   }
   return !subject.optimize || has_few_nodes(subject.model);
 }

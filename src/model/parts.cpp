@@ -201,15 +201,30 @@ void tell_of_tensors(onnx::GraphProto& part, const std::map<std::string, const o
 
 }  // namespace
 
-std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes) {
-  if (static_cast<std::size_t>(model.proto.graph().node_size()) <= nodes ||
-      makes_more_than_tensors(model.proto.graph())) {
-    return {{model, {}}};
-  }
+std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes, std::size_t bytes) {
+  const bool small = static_cast<std::size_t>(model.proto.graph().node_size()) <= nodes && bytes_beside(model) <= bytes;
+  if (small || makes_more_than_tensors(model.proto.graph())) return {{model, {}}};
   Links links(model.proto.graph());
   std::vector<std::size_t> order = run_order(links);
-  std::vector<std::size_t> starts;
-  for (std::size_t first = 0; first < order.size(); first += nodes) starts.push_back(first);
+  std::vector<std::size_t> starts{0};
+  std::set<std::string> read;  // weights of the part so far
+  std::size_t read_bytes = 0;
+  const auto read_also = [&](std::size_t node) {
+    std::size_t more = 0;
+    for (const std::string& name : links.reads[node]) {
+      const auto weight = model.weights.find(name);
+      if (weight != model.weights.end() && read.insert(name).second) more += weight->second.byte_size();
+    }
+    return more;
+  };
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    read_bytes += read_also(order[place]);
+    const std::size_t behind = place - starts.back();
+    if (behind == 0 || (behind < nodes && read_bytes <= bytes)) continue;
+    starts.push_back(place);
+    read.clear();
+    read_bytes = read_also(order[place]);
+  }
   return Cutter(model, std::move(links), std::move(order), std::move(starts)).parts();
 }
 

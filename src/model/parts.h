@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,12 @@ struct ModelPart {
   std::vector<std::string> last_reads;  // tensors that no part behind it reads and that are no graph outputs
 };
 
-/// Parts of at most `nodes` nodes of the main graph, in the order in which they run; together they hold each node once,
+/// Parts of at most `nodes` nodes of the main graph that read at most `bytes` of weights (Model::weights) if they have
+/// several, in the order in which they run; together they hold each node once,
 /// each after what it reads and close to it. One part, the model as it is, where it is no larger, and where values are
 /// made that are no tensors (sequences, optionals, maps). Cost: one copy of the message; weights are shared.
-std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes);
+std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes,
+                                std::size_t bytes = std::numeric_limits<std::size_t>::max());
 
 /// The parts that begin at the nodes `starts` of the main graph, the first of them 0, ascending, each in the order of
 /// the graph. One part where values are made that are no tensors. What the graph's value_info tells of tensors it tells

@@ -134,6 +134,17 @@ def test_what_is_no_device(folder, device):
     assert done.returncode == 2 and "--device" in done.stderr and "auto, cpu, cuda or cuda:N" in done.stderr
 
 
+@pytest.mark.parametrize("size", ["8X", "0", "G", "-1", "1e3"])
+def test_what_is_no_size(folder, size):
+    done = run(folder, "verify", "m.onnx", "m.onnx", "--data", "x.npz", "--gpu-memory", size)
+    assert done.returncode == 2 and "--gpu-memory" in done.stderr and "8G, 512M, or bytes" in done.stderr
+
+
+def test_a_limit_changes_nothing_on_the_cpu(folder):
+    done = run(folder, "verify", "m.onnx", "m.onnx", "--data", "x.npz", "--gpu-memory", "512M", "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+
+
 def job_on_auto(folder, *options, driver, **environment):
     return run(folder, "diagnose", "m.onnx", *options, "--data", "x.npz", "-v", "--no-cache", driver=driver, ails="init",
                VERNIER_ONNXRUNTIME_GPU=str(cuda_build(folder)), **environment)

@@ -251,6 +251,8 @@ def test_big_endian_labels_and_numpy_scalars(model, images):
     ({"min_metric": 1}, "limits of metric"),
     ({"margin": 5}, "margin without a requirement"),
     ({"threads": -1}, "threads=-1"),
+    ({"gpu_memory": "8X"}, "gpu_memory='8X': a size"),
+    ({"gpu_memory": 0}, "gpu_memory=0: a size"),
     ({"limit": 2.5}, "limit=2.5"),
     ({"seed": "a"}, "seed='a'"),
     ({"max_seconds": -1}, "max_seconds=-1"),

@@ -53,6 +53,7 @@ void DataGroup::add(CLI::App& app, const std::string& data_help, bool timed) {
     add_row(app, table::kCarries, table::kRunning.group, texts_);
     add_row(app, table::kThreads, table::kRunning.group, texts_);
     add_row(app, table::kDevice, table::kRunning.group, texts_);
+    add_row(app, table::kGpuMemory, table::kRunning.group, texts_);
   }
   add_row(app, table::kCustomOps, table::kRunning.group, texts_);
   add_row(app, table::kExternalDataDir, table::kRunning.group, texts_);

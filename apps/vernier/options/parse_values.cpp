@@ -100,6 +100,11 @@ Device parse_device_name(std::string_view option, const std::string& text) {
   wrong(option, text, "a device", "auto, cpu, cuda or cuda:N, N from 0");
 }
 
+ByteSize parse_byte_size(std::string_view option, const std::string& text) {
+  if (const std::optional<ByteSize> size = parse_size(text)) return *size;
+  wrong(option, text, "a size", "8G, 512M, or bytes");
+}
+
 const std::string& parse_choice(std::string_view option, const std::string& text,
                                 const std::vector<std::string>& choices) {
   for (const std::string& choice : choices) {

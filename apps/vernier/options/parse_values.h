@@ -35,6 +35,9 @@ std::vector<Format> parse_format_names(std::string_view option, const std::strin
 /// "auto", "cpu", "cuda", "cuda:1".
 Device parse_device_name(std::string_view option, const std::string& text);
 
+/// "8G", "512M", "1000".
+ByteSize parse_byte_size(std::string_view option, const std::string& text);
+
 /// One of `choices`; the nearest are offered.
 const std::string& parse_choice(std::string_view option, const std::string& text,
                                 const std::vector<std::string>& choices);

@@ -94,6 +94,8 @@ void read_value(const table::Words& words, const std::vector<std::string>& texts
     value = parse_choice<Value>(option, text);
   } else if constexpr (std::is_same_v<Value, Device>) {
     value = parse_device_name(option, text);
+  } else if constexpr (std::is_same_v<Value, ByteSize>) {
+    value = parse_byte_size(option, text);
   } else if constexpr (std::is_unsigned_v<Value> || std::is_same_v<Value, int>) {
     value = static_cast<Value>(parse_count(option, text, whole(words.least), whole(words.most)));
   } else if constexpr (std::is_integral_v<Value>) {

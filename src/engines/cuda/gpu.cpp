@@ -179,11 +179,6 @@ Gpu::~Gpu() = default;
 
 void Gpu::check(int code, const char* what) const {
   if (code == 0) return;
-  constexpr int kOutOfMemory = 2;
-  if (code == kOutOfMemory) {
-    throw Error(ErrorCode::OutOfMemory, fmt::format("cuda:{} ({}) is out of memory", index_, about_.name),
-                "fewer ‹threads›, or a smaller ‹batch›");
-  }
   throw Error(ErrorCode::RuntimeFails,
               fmt::format("cuda:{} ({}): {} fails: {}", index_, about_.name, what, driver_->text_of(code)));
 }
@@ -197,14 +192,31 @@ std::size_t Gpu::free_bytes() const {
   return free;
 }
 
+void Gpu::refuse(std::size_t bytes) const {
+  throw Error(ErrorCode::OutOfMemory,
+              fmt::format("cuda:{} ({}) is out of memory: {} bytes do not fit, and {} are in use", index_, about_.name,
+                          bytes, used_bytes_.load()),
+              kMoreGpuMemory);
+}
+
 Gpu::Address Gpu::allocate(std::size_t bytes) const {
   make_current();
+  constexpr int kOutOfMemory = 2;
+  if (used_bytes_.fetch_add(bytes) + bytes > most_bytes_) {
+    used_bytes_ -= bytes;
+    refuse(bytes);
+  }
   Address address = 0;
-  check(driver_->allocate(&address, std::max<std::size_t>(bytes, 1)), "cuMemAlloc");
+  const int code = driver_->allocate(&address, std::max<std::size_t>(bytes, 1));
+  if (code == 0) return address;
+  used_bytes_ -= bytes;
+  if (code == kOutOfMemory) refuse(bytes);
+  check(code, "cuMemAlloc");
   return address;
 }
 
-void Gpu::release(Address address) const noexcept {
+void Gpu::release(Address address, std::size_t bytes) const noexcept {
+  used_bytes_ -= bytes;
   if (driver_->set_current(context_) == 0) driver_->release(address);
 }
 

@@ -2,14 +2,20 @@
 // ONNX Runtime uses too. What nobody asks for is not loaded: a machine without a GPU notices nothing.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace vernier {
+
+/// What helps a GPU that is out of memory.
+inline constexpr const char* kMoreGpuMemory =
+    "more ‹gpu-memory›, a GPU with more memory, fewer ‹threads›, or ‹device› cpu";
 
 /// What the driver says, for `vernier doctor`.
 struct GpuAbout {
@@ -40,10 +46,13 @@ class Gpu {
   const GpuAbout& about() const noexcept { return about_; }
   int cuda_version() const noexcept { return cuda_version_; }
   std::size_t free_bytes() const;
+  /// At most so much of it is allocated from now on, by all together.
+  void limit(std::size_t bytes) const noexcept { most_bytes_ = bytes; }
 
-  // All of these make the GPU's context that of the thread. Errors: Backend with the driver's text.
+  // All of these make the GPU's context that of the thread. Errors: Backend with the driver's text, OutOfMemory past
+  // the limit too.
   Address allocate(std::size_t bytes) const;
-  void release(Address address) const noexcept;
+  void release(Address address, std::size_t bytes) const noexcept;
   /// Returns when it is there.
   void copy_in(Address to, const void* from, std::size_t bytes) const;
   /// The same behind what was put on `stream` before. `from` may change once it returns.
@@ -70,12 +79,14 @@ class Gpu {
   friend DriverAbout ask_driver();
   void make_current() const;
   void check(int code, const char* what) const;
+  [[noreturn]] void refuse(std::size_t bytes) const;
 
   const Driver* driver_ = nullptr;
   int index_ = 0;
   int cuda_version_ = 0;
   GpuAbout about_;
   void* context_ = nullptr;
+  mutable std::atomic<std::size_t> most_bytes_ = std::numeric_limits<std::size_t>::max(), used_bytes_ = 0;
 };
 
 /// Memory of a GPU. Move-only.
@@ -92,7 +103,7 @@ class GpuMemory {
     return *this;
   }
   ~GpuMemory() {
-    if (address_ != 0) gpu_->release(address_);
+    if (address_ != 0) gpu_->release(address_, bytes_);
   }
   Gpu::Address address() const noexcept { return address_; }
   std::size_t bytes() const noexcept { return bytes_; }

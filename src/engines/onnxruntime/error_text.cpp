@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -45,6 +47,18 @@ std::string in_plain_words(std::string_view message) {
     return fmt::format("node '{}' ({}): {}", name, op, message.substr(at + 22));
   }
   return std::string(message);
+}
+
+bool is_of_memory(std::string_view message) {
+  // The arena, its limit, the C library; CUDA, cuDNN and cuBLAS (1.31.1).
+  constexpr std::array<std::string_view, 6> kTexts{"Failed to allocate memory for requested buffer",
+                                                   "is smaller than requested bytes",
+                                                   "bad allocation",
+                                                   "out of memory",
+                                                   "_STATUS_ALLOC_FAILED",
+                                                   "bad_alloc"};
+  return std::ranges::any_of(kTexts,
+                             [&](std::string_view text) { return message.find(text) != std::string_view::npos; });
 }
 
 }  // namespace vernier

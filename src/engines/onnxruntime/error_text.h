@@ -9,4 +9,7 @@ namespace vernier {
 /// The message in our words where it is one that users meet; else as it is.
 std::string in_plain_words(std::string_view message);
 
+/// Whether it ran out of memory, of the CPU or of a GPU. There is no status code for that.
+bool is_of_memory(std::string_view message);
+
 }  // namespace vernier

@@ -1,6 +1,15 @@
 #include "engines/onnxruntime/gpu_copies.h"
 
+#include "vernier/error.h"
+#include "vernier/error_code.h"
+
 namespace vernier {
+
+void GpuCopies::limit(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  most_bytes_ = bytes;
+  if (kept_bytes_ > most_bytes_) drop([](const Copy& copy) { return copy.memory.use_count() == 1; });
+}
 
 std::shared_ptr<const GpuMemory> GpuCopies::of(const Tensor& tensor) {
   const std::byte* const bytes = tensor.bytes().data();
@@ -12,9 +21,9 @@ std::shared_ptr<const GpuMemory> GpuCopies::of(const Tensor& tensor) {
         known->second.memory->bytes() == tensor.byte_size()) {
       return known->second.memory;
     }
-    drop_ended();
+    drop([](const Copy& copy) { return copy.bytes.expired(); });
   }
-  auto made = std::make_shared<GpuMemory>(gpu_, tensor.byte_size());
+  const std::shared_ptr<GpuMemory> made = room_for(tensor.byte_size());
   gpu_->copy_in(made->address(), bytes, tensor.byte_size());
   const std::lock_guard lock(mutex_);
   if (kept_bytes_ + tensor.byte_size() <= most_bytes_ &&
@@ -24,9 +33,21 @@ std::shared_ptr<const GpuMemory> GpuCopies::of(const Tensor& tensor) {
   return made;
 }
 
-void GpuCopies::drop_ended() {
-  std::erase_if(copies_, [this](const auto& copy) {
-    if (!copy.second.bytes.expired()) return false;
+std::shared_ptr<GpuMemory> GpuCopies::room_for(std::size_t bytes) {
+  try {
+    return std::make_shared<GpuMemory>(gpu_, bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::OutOfMemory) throw;
+    const std::lock_guard lock(mutex_);
+    drop([](const Copy& copy) { return copy.memory.use_count() == 1; });
+  }
+  return std::make_shared<GpuMemory>(gpu_, bytes);
+}
+
+template <class Unwanted>
+void GpuCopies::drop(const Unwanted& unwanted) {
+  std::erase_if(copies_, [&](const auto& copy) {
+    if (!unwanted(copy.second)) return false;
     kept_bytes_ -= copy.second.memory->bytes();
     return true;
   });

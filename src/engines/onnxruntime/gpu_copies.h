@@ -15,9 +15,10 @@ namespace vernier {
 
 class GpuCopies {
  public:
-  /// At most `most_bytes` are kept; what is over that is copied for the run alone.
-  GpuCopies(std::shared_ptr<const Gpu> gpu, std::size_t most_bytes) : gpu_(std::move(gpu)), most_bytes_(most_bytes) {}
-  /// Safe from several threads.
+  explicit GpuCopies(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {}
+  /// At most so many bytes are kept from now on; what is over that is copied for the run alone.
+  void limit(std::size_t bytes);
+  /// Copies that no run holds make room where the GPU is out of memory. Safe from several threads.
   std::shared_ptr<const GpuMemory> of(const Tensor& tensor);
 
  private:
@@ -25,10 +26,12 @@ class GpuCopies {
     std::weak_ptr<const std::byte> bytes;
     std::shared_ptr<const GpuMemory> memory;
   };
-  void drop_ended();
+  template <class Unwanted>
+  void drop(const Unwanted& unwanted);
+  std::shared_ptr<GpuMemory> room_for(std::size_t bytes);
 
   std::shared_ptr<const Gpu> gpu_;
-  std::size_t most_bytes_, kept_bytes_ = 0;
+  std::size_t most_bytes_ = 0, kept_bytes_ = 0;
   std::mutex mutex_;
   std::map<const std::byte*, Copy> copies_;
 };

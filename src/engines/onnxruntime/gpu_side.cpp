@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -21,6 +23,7 @@
 #include "engines/onnxruntime/gpu_operators.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "engines/onnxruntime/session_parts.h"
 #include "model/model.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
@@ -35,6 +38,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kVariable = "VERNIER_ONNXRUNTIME_GPU";
 constexpr const char* kProvider = "libonnxruntime_providers_cuda.so";
+constexpr const char* kCudaProvider = "CUDAExecutionProvider";
 
 // What the provider is linked against and loads later, newest first.
 struct Needed {
@@ -117,15 +121,57 @@ void refuse_what_is_too_old(const Gpu& gpu) {
   }
 }
 
-// Of the memory that is free when the GPU is opened: for copies of what is fed, weights among it.
-constexpr std::size_t kShareOfCopies = 2;
+// Half of the memory is for copies of what is fed, weights among it, and half for tensors inside of networks. Weights
+// that stay leave a quarter of their half to samples.
+constexpr std::size_t kHalves = 2;
+constexpr std::size_t quarters(std::size_t bytes, std::size_t count) { return bytes / 4 * count; }
+
+OwnedMemoryInfo arena_of(const Runtime& runtime, int index) {
+  OrtMemoryInfo* raw = nullptr;
+  runtime.check(runtime.api().CreateMemoryInfo("Cuda", OrtArenaAllocator, index, OrtMemTypeDefault, &raw));
+  return {runtime.api(), raw};
+}
+
+/// One arena for all sessions: each by itself could take all.
+void share_arena(const Runtime& runtime, int index, std::size_t bytes) {
+  const OrtApi& api = runtime.api();
+  const std::array keys{"max_mem", "arena_extend_strategy"};
+  constexpr std::size_t kSameAsRequested = 1;
+  const std::array values{bytes, kSameAsRequested};
+  OrtArenaCfg* raw = nullptr;
+  runtime.check(api.CreateArenaCfgV2(keys.data(), values.data(), keys.size(), &raw));
+  const Handle<OrtArenaCfg, &OrtApi::ReleaseArenaCfg> config(api, raw);
+  const OwnedMemoryInfo arena = arena_of(runtime, index);
+  runtime.check(
+      api.CreateAndRegisterAllocatorV2(runtime.env(), kCudaProvider, arena.get(), config.get(), nullptr, nullptr, 0));
+}
 
 }  // namespace
 
 GpuSide::GpuSide(std::shared_ptr<const GpuKernels> kernels)
-    : kernels_(std::move(kernels)),
-      rooms_(kernels_),
-      copies_(kernels_->gpu(), kernels_->gpu()->free_bytes() / kShareOfCopies) {}
+    : kernels_(std::move(kernels)), rooms_(kernels_), copies_(kernels_->gpu()) {
+  share(gpu().free_bytes());
+}
+
+void GpuSide::share(std::size_t bytes) {
+  bytes_of_copies_ = bytes / kHalves;
+  bytes_inside_ = bytes - bytes_of_copies_;
+  bytes_of_weights_ = quarters(most_ ? bytes_of_copies_.load() : bytes, 3);
+  copies_.limit(bytes_of_copies_);
+  gpu().limit(most_ ? bytes_of_copies_.load() : std::numeric_limits<std::size_t>::max());
+}
+
+void GpuSide::limit(const Runtime& runtime, std::optional<ByteSize> most) {
+  const std::lock_guard lock(limiting_);
+  if (most == most_) return;
+  if (most_) {
+    runtime.check(runtime.api().UnregisterAllocator(runtime.env(), arena_of(runtime, gpu().index()).get()));
+  }
+  most_ = most;
+  limited_ = most.has_value();
+  share(most ? most->bytes : gpu().free_bytes());
+  if (most) share_arena(runtime, gpu().index(), bytes_inside_);
+}
 
 std::string GpuSide::text() const { return fmt::format("{} (cuda:{})", gpu().about().name, gpu().index()); }
 
@@ -138,7 +184,10 @@ void ORT_API_CALL GpuSide::listen(void* side, OrtLoggingLevel /*level*/, const c
   const std::size_t first = said.find_last_not_of("0123456789", words - 1) + 1;
   std::size_t count = 0;
   std::from_chars(said.data() + first, said.data() + words, count);
-  std::atomic<std::size_t>& most = static_cast<GpuSide*>(side)->copies_inside_;
+  raise(static_cast<GpuSide*>(side)->copies_inside_, count);
+}
+
+void GpuSide::raise(std::atomic<std::size_t>& most, std::size_t count) {
   for (std::size_t known = most; known < count && !most.compare_exchange_weak(known, count);) {
   }
 }
@@ -148,13 +197,15 @@ void GpuSide::add_to(const Runtime& runtime, OrtSessionOptions* options) {
   OrtCUDAProviderOptionsV2* cuda = nullptr;
   runtime.check(api.CreateCUDAProviderOptions(&cuda));
   const std::string index = std::to_string(gpu().index());
-  const std::array keys{"device_id", "use_tf32", "cudnn_conv_algo_search", "arena_extend_strategy"};
+  const std::string most = std::to_string(limited_ ? bytes_inside_.load() : std::numeric_limits<std::size_t>::max());
+  const std::array keys{"device_id", "use_tf32", "cudnn_conv_algo_search", "arena_extend_strategy", "gpu_mem_limit"};
   // A search by time would choose another algorithm in each run.
-  const std::array values{index.c_str(), "0", "HEURISTIC", "kSameAsRequested"};
+  const std::array values{index.c_str(), "0", "HEURISTIC", "kSameAsRequested", most.c_str()};
   OrtStatus* status = api.UpdateCUDAProviderOptions(cuda, keys.data(), values.data(), keys.size());
   if (status == nullptr) status = api.SessionOptionsAppendExecutionProvider_CUDA_V2(options, cuda);
   api.ReleaseCUDAProviderOptions(cuda);
   runtime.check(status);
+  if (limited_) runtime.check(api.AddSessionConfigEntry(options, kOrtSessionOptionsConfigUseEnvAllocators, "1"));
   runtime.check(api.SetDeterministicCompute(options, true));
   runtime.check(api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_WARNING));
   runtime.check(api.SetUserLoggingFunction(options, &GpuSide::listen, this));

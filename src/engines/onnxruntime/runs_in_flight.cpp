@@ -1,5 +1,8 @@
 #include "engines/onnxruntime/runs_in_flight.h"
 
+#include <fmt/format.h>
+#include <onnxruntime_run_options_config_keys.h>
+
 #include <mutex>
 #include <set>
 
@@ -28,6 +31,11 @@ RunInFlight::RunInFlight(const Runtime& runtime) : runtime_(runtime), for_whom_(
   options_ = {runtime.api(), raw};
   const std::lock_guard guard(list().lock);
   list().runs.insert(this);
+}
+
+void RunInFlight::return_memory_of_gpu(int index) {
+  runtime_.check(runtime_.api().AddRunConfigEntry(options_.get(), kOrtRunOptionsConfigEnableMemoryArenaShrinkage,
+                                                  fmt::format("gpu:{}", index).c_str()));
 }
 
 RunInFlight::~RunInFlight() {

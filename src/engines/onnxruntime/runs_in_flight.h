@@ -15,6 +15,9 @@ class RunInFlight {
   RunInFlight(const RunInFlight&) = delete;
   RunInFlight& operator=(const RunInFlight&) = delete;
 
+  /// Memory of that GPU that a session keeps goes back at the end of each part that this runs.
+  void return_memory_of_gpu(int index);
+
   const OrtRunOptions* options() const noexcept { return options_.get(); }
   /// True when it was told to end: an error of the run means nothing else then.
   bool told_to_end() const;

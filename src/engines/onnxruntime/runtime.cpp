@@ -116,7 +116,12 @@ void Runtime::check(OrtStatus* status) const {
   const std::string text = printable(in_plain_words(without_source_places(api_->GetErrorMessage(status))));
   const int code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
-  throw Error(ErrorCode::RuntimeFails, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));
+  const bool memory = is_of_memory(text);
+  throw Error(memory ? ErrorCode::OutOfMemory : ErrorCode::RuntimeFails,
+              fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code),
+              !memory           ? ""
+              : gpu_ != nullptr ? kMoreGpuMemory
+                                : "fewer ‹threads›, or a smaller ‹batch›");
 }
 
 namespace {
@@ -253,10 +258,11 @@ std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::
   return load(libraries, Device{});
 }
 
-std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::path>& libraries,
-                                             const Device& device) {
+std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::path>& libraries, const Device& device,
+                                             std::optional<ByteSize> gpu_memory) {
   std::shared_ptr<const Runtime> plain =
       device.kind == DeviceKind::Cuda ? load_gpu_runtime(device.index.value_or(0)) : load();
+  if (plain->gpu() != nullptr) plain->gpu()->limit(*plain, gpu_memory);
   if (libraries.empty()) return plain;
   static std::mutex mutex;
   static std::map<std::pair<const Runtime*, std::vector<fs::path>>, std::weak_ptr<const Runtime>> loaded;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,9 @@ class Runtime {
   static std::shared_ptr<const Runtime> load(const std::vector<std::filesystem::path>& libraries);
   /// On a GPU it is the CUDA build (gpu_side.h), of which sessions run there unless their options say otherwise.
   /// Errors: also Backend where something of a GPU is missing, with what installs it.
-  static std::shared_ptr<const Runtime> load(const std::vector<std::filesystem::path>& libraries, const Device& device);
+  /// `gpu_memory`: as MeasureOptions has it.
+  static std::shared_ptr<const Runtime> load(const std::vector<std::filesystem::path>& libraries, const Device& device,
+                                             std::optional<ByteSize> gpu_memory = {});
 
   ~Runtime();
   Runtime(const Runtime&) = delete;

@@ -2,31 +2,27 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
-#include <set>
+#include <utility>
 
-#include "base/refuse.h"
 #include "base/text.h"
+#include "engines/cuda/gpu.h"
 #include "engines/onnxruntime/aborting_nodes.h"
-#include "engines/onnxruntime/generated_names.h"
+#include "engines/onnxruntime/gpu_run.h"
 #include "engines/onnxruntime/gpu_side.h"
-#include "engines/onnxruntime/operator_libraries.h"
-#include "engines/onnxruntime/operators.h"
-#include "engines/onnxruntime/optimizer_faults.h"
-#include "engines/onnxruntime/providers.h"
-#include "engines/onnxruntime/runnable_opset.h"
 #include "engines/onnxruntime/runs_in_flight.h"
 #include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session_parts.h"
 #include "engines/onnxruntime/session_setup.h"
 #include "model/parts.h"
-#include "model/type_protos.h"
-#include "plan/round_node.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
 #include "vernier/runs.h"
@@ -35,55 +31,6 @@
 
 namespace vernier {
 namespace {
-
-using OwnedSession = Handle<OrtSession, &OrtApi::ReleaseSession>;
-using OwnedValue = Handle<OrtValue, &OrtApi::ReleaseValue>;
-using OwnedTypeInfo = Handle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
-using OwnedMemoryInfo = Handle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
-
-OwnedMemoryInfo gpu_memory(const Runtime& runtime) {
-  OrtMemoryInfo* raw = nullptr;
-  runtime.check(runtime.api().CreateMemoryInfo("Cuda", OrtDeviceAllocator, runtime.gpu()->gpu().index(),
-                                               OrtMemTypeDefault, &raw));
-  return {runtime.api(), raw};
-}
-
-OwnedMemoryInfo cpu_memory(const Runtime& runtime) {
-  OrtMemoryInfo* raw = nullptr;
-  runtime.check(runtime.api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &raw));
-  return {runtime.api(), raw};
-}
-
-OwnedValue value_at(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& like, void* bytes) {
-  OrtValue* raw = nullptr;
-  runtime.check(runtime.api().CreateTensorWithDataAsOrtValue(
-      memory, bytes, like.byte_size(), like.shape().data(), like.shape().size(),
-      static_cast<ONNXTensorElementDataType>(like.dtype()), &raw));
-  return {runtime.api(), raw};
-}
-
-/// A view of the tensor's bytes, which must outlive it.
-OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor) {
-  // The runtime only reads inputs and initializers; its API has no const form.
-  return value_at(runtime, memory, tensor, const_cast<std::byte*>(tensor.bytes().data()));
-}
-
-/// A view of the tensor's `copy`, which must outlive it.
-OwnedValue value_on_gpu(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor,
-                        const GpuMemory& copy) {
-  return value_at(runtime, memory, tensor, reinterpret_cast<void*>(copy.address()));
-}
-
-/// The runtime refuses a value for an initializer that it has already thrown away as unread.
-void drop_unread_initializers(onnx::GraphProto& graph) {
-  std::set<std::string> read;
-  for (const onnx::NodeProto& node : graph.node()) read.merge(tensors_read(node));
-  for (const onnx::ValueInfoProto& output : graph.output()) read.insert(output.name());
-  auto& list = *graph.mutable_initializer();
-  list.erase(std::remove_if(list.begin(), list.end(),
-                            [&](const onnx::TensorProto& tensor) { return !read.contains(tensor.name()); }),
-             list.end());
-}
 
 /// Takes over a value that the runtime made; the tensor's handle keeps it alive.
 /// With `any`, what is no tensor of numbers is an empty tensor.
@@ -116,185 +63,100 @@ Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw,
           std::shared_ptr<const std::byte>(owner, static_cast<const std::byte*>(data))};
 }
 
-// Weights of at least this size are fed as inputs with each run of a session without optimizations: initializers some
-// kernels pack into a layout of their own, and each session holds that copy (MatMul, measured: 1.31.1).
-constexpr std::size_t kFedBytes = std::size_t{4} << 20U;
-// On a GPU all sessions read the same copy of these, where initializers go over the bus for each session.
-constexpr std::size_t kFedBytesOnGpu = std::size_t{1} << 20U;
-
-/// Makes weights of the main graph from `least` bytes on inputs; their names.
-std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model, std::size_t least) {
-  onnx::GraphProto& graph = *proto.mutable_graph();
-  std::set<std::string> fed;
-  google::protobuf::RepeatedPtrField<onnx::TensorProto> rest;
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-    const auto weight = model.weights.find(tensor.name());
-    if (weight == model.weights.end() || weight->second.byte_size() < least) {
-      rest.Add()->Swap(&tensor);
-      continue;
-    }
-    fed.insert(tensor.name());
-    add_input(graph, tensor);
-  }
-  graph.mutable_initializer()->Swap(&rest);
-  return fed;
-}
-
 // Of fewer nodes too (session_setup.h).
 constexpr int kTrimmedNodes = 1000;
 
-/// A session of the runtime, and what it reads in place.
-struct Part {
-  std::map<std::string, Tensor> weights;
-  std::vector<std::shared_ptr<const GpuMemory>> weights_on_gpu;  // of those that are fed
-  std::vector<OwnedValue> weight_values;
-  OwnedSession session;
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-  std::vector<std::string> output_names;  // as the session has them
-  std::vector<const char*> fed_names;     // weights that are inputs of the session
-  std::vector<const OrtValue*> fed_values;
-  std::vector<std::string> last_reads;  // tensors of parts before that are needed no more
-};
+// Each part on a GPU has handles of cuDNN and cuBLAS, which take some ten MiB outside of all limits.
+constexpr std::size_t kMostPartsOnGpu = 64;
 
-using Values = std::map<std::string, OwnedValue>;
-
-/// `on_gpu`: null where it runs on the CPU.
-Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const OrtMemoryInfo* on_gpu, const Model& model,
-               const SessionOptions& options) {
-  const OrtApi& api = runtime.api();
-  Part part;
-  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) part.inputs.push_back(input.name());
-  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) part.outputs.push_back(output.name());
-  const OwnedOptions owned = runtime_options(runtime, options, model);
-  OrtSessionOptions* raw_options = owned.get();
-
-  // Stubs of the main graph are handed over by name; bodies of If and Loop cannot take them, so theirs are put back.
-  onnx::ModelProto proto = model.proto;
-  drop_unread_initializers(*proto.mutable_graph());
-  std::set<std::string> main_names;
-  for (const onnx::TensorProto& tensor : proto.graph().initializer()) main_names.insert(tensor.name());
-  for_each_graph(*proto.mutable_graph(), [&](onnx::GraphProto& graph) {
-    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-      const auto weight = model.weights.find(tensor.name());
-      if (weight != model.weights.end() && !main_names.contains(tensor.name())) {
-        tensor = proto_of(weight->second, tensor.name());
-      }
-    }
-  });
-  if (!options.ir_as_given) lower_to_runnable_opset(proto);
-  if (!options.ir_as_given) proto.set_ir_version(portable_ir_version(proto));
-  if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
-  std::vector<const char*> names;
-  std::vector<const OrtValue*> values;
-  std::set<std::string> fed;
-  if (!options.optimize) fed = feed_weights(proto, model, on_gpu == nullptr ? kFedBytes : kFedBytesOnGpu);
-  for (const auto& [name, weight] : model.weights) {
-    if (!main_names.contains(name)) continue;
-    const auto kept = part.weights.emplace(name, weight).first;
-    if (on_gpu != nullptr && fed.contains(name)) {
-      part.weights_on_gpu.push_back(runtime.gpu()->copies().of(weight));
-      part.weight_values.push_back(value_on_gpu(runtime, on_gpu, weight, *part.weights_on_gpu.back()));
-    } else {
-      part.weight_values.push_back(value_of(runtime, memory, kept->second));
-    }
-    if (fed.contains(name)) {
-      part.fed_names.push_back(kept->first.c_str());
-      part.fed_values.push_back(part.weight_values.back().get());
-      continue;
-    }
-    names.push_back(kept->first.c_str());
-    values.push_back(part.weight_values.back().get());
-    // Read in place only where no optimizer rewrites weights: it may transpose one and keep its name, and the runtime
-    // would then read the untransposed bytes. With optimizations it copies each weight once a session.
-    if (!options.optimize) runtime.check(api.AddInitializer(raw_options, names.back(), values.back()));
-  }
-  if (!names.empty())
-    runtime.check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
-
-  rename_generated(*proto.mutable_graph(), model.weights);
-  for (const onnx::ValueInfoProto& output : proto.graph().output()) part.output_names.push_back(output.name());
-  const std::string bytes = proto.SerializeAsString();
-  OrtSession* raw = nullptr;
-  try {
-    runtime.check(api.CreateSessionFromArray(runtime.env(), bytes.data(), bytes.size(), raw_options, &raw));
-  } catch (const Error& error) {
-    const std::string path = model.path.empty() ? "model" : model.path.string();
-    refuse_custom_operator(runtime, proto, path, error.what());
-    throw placed(path, error);
-  }
-  part.session = OwnedSession(api, raw);
-  return part;
-}
-
-/// Element types of what a part hands on: the next ones have to declare their inputs.
-void add_output_types(const Runtime& runtime, const Part& part, std::map<std::string, Dtype>& types) {
-  const OrtApi& api = runtime.api();
-  for (std::size_t i = 0; i < part.outputs.size(); ++i) {
-    OrtTypeInfo* raw = nullptr;
-    runtime.check(api.SessionGetOutputTypeInfo(part.session.get(), i, &raw));
-    const OwnedTypeInfo owned(api, raw);
-    const OrtTensorTypeAndShapeInfo* info = nullptr;
-    runtime.check(api.CastTypeInfoToTensorInfo(raw, &info));
-    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-    if (info != nullptr) runtime.check(api.GetTensorElementType(info, &type));
-    types[part.outputs[i]] = static_cast<Dtype>(type);
-  }
-}
-
-void declare_inputs(onnx::GraphProto& graph, const std::map<std::string, Dtype>& types) {
-  for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
-    if (input.has_type()) continue;
-    input.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(types.at(input.name())));
-  }
-}
+bool is_out_of_memory(const Error& error) { return error.code() == ErrorCode::OutOfMemory; }
 
 }  // namespace
 
 struct Session::State {
   std::shared_ptr<const Runtime> runtime;
-  OwnedMemoryInfo memory, on_gpu;  // the latter empty: runs on the CPU
-  std::vector<Part> parts;         // one after the other
-  bool all_numbers = true;         // between them
-  bool any_outputs = false;        // SessionOptions::any_outputs
-  bool trims = false;              // gives freed blocks back to the system
+  Places places;
+  bool all_numbers = true;   // between parts
+  bool any_outputs = false;  // SessionOptions::any_outputs
+  bool trims = false;        // gives freed blocks back to the system
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::vector<std::string> open_inputs;  // "x [?, 3, ?, ?]": those whose sizes the model leaves open
 
-  using Copies = std::vector<std::shared_ptr<const GpuMemory>>;
+  /// What a session on a GPU is cut from where memory is short; null: it stays whole.
+  struct Cuttable {
+    Model model;
+    SessionOptions options;
+    std::size_t parts = 1;  // at least so many, twice as many with each cut
+  };
+  std::unique_ptr<Cuttable> cuttable;
+  std::atomic<bool> has_run = false;
 
-  /// The inputs of a run, as the runtime reads them; `copies` are those on the GPU, for as long as it runs.
-  Values values_of_inputs(const Sample& given, Copies& copies) const {
-    Values live;
-    for (const std::string& name : inputs) {
-      const auto tensor = given.find(name);
-      if (tensor == given.end())
-        throw Error(ErrorCode::SampleNames, fmt::format("no value for the graph input '{}'", name));
-      if (on_gpu && tensor->second.dtype() != Dtype::String) {
-        copies.push_back(runtime->gpu()->copies().of(tensor->second));
-        live[name] = value_on_gpu(*runtime, on_gpu.get(), tensor->second, *copies.back());
-      } else {
-        live[name] = value_of(*runtime, memory.get(), tensor->second);
-      }
+  using Parts = std::vector<Part>;  // one after the other
+  std::shared_ptr<const Parts> current_parts() const {
+    const std::lock_guard lock(cutting_);
+    return parts_;
+  }
+  void set(Parts parts) { parts_ = std::make_shared<const Parts>(std::move(parts)); }
+
+  bool on_gpu() const { return static_cast<bool>(places.gpu); }
+
+  /// Makes the parts of a session on a GPU, more of them while memory is short. Errors: as Session(), OutOfMemory where
+  /// no more parts help.
+  void build_on_gpu(const Model& model, const SessionOptions& options);
+
+  /// More parts than `tried`, which ran out of memory; false: there are no more.
+  bool cut(const Parts* tried);
+
+  /// Values of a run, as the runtime reads them; `copies` are those on the GPU, for as long as they are needed.
+  struct Live {
+    const Sample& given;
+    RunValues values;
+    std::map<std::string, std::shared_ptr<const GpuMemory>> copies;
+  };
+
+  void feed(const std::string& name, Live& live) const {
+    const auto tensor = live.given.find(name);
+    if (tensor == live.given.end())
+      throw Error(ErrorCode::SampleNames, fmt::format("no value for the graph input '{}'", name));
+    if (on_gpu() && tensor->second.dtype() != Dtype::String) {
+      const auto& copy = live.copies[name] = runtime->gpu()->copies().of(tensor->second);
+      live.values[name] = value_on_gpu(*runtime, places.gpu.get(), tensor->second, *copy);
+    } else {
+      live.values[name] = value_of(*runtime, places.cpu.get(), tensor->second);
     }
-    return live;
+  }
+
+  void feed_all(Live& live) const {
+    for (const std::string& name : inputs) feed(name, live);
+  }
+
+  static void forget(const std::vector<std::string>& names, Live& live) {
+    for (const std::string& name : names) {
+      live.values.erase(name);
+      live.copies.erase(name);
+    }
   }
 
   /// Runs one part: what it makes joins `live`, and what it was the last to read leaves.
-  void run_part(const Part& part, const RunInFlight& running, Values& live) const {
-    if (part.outputs.empty()) {  // behind the last output: the runtime wants one
-      for (const std::string& name : part.last_reads) live.erase(name);
-      return;
-    }
+  void run_part(const Part& part, const RunInFlight& running, Live& live) const {
+    if (part.outputs.empty()) return forget(part.last_reads, live);  // behind the last output: the runtime wants one
     std::vector<const char*> input_names;
     std::vector<const OrtValue*> input_values;
     for (const std::string& name : part.inputs) {
+      if (!live.values.contains(name)) feed(name, live);
       input_names.push_back(name.c_str());
-      input_values.push_back(live.at(name).get());
+      input_values.push_back(live.values.at(name).get());
     }
     input_names.insert(input_names.end(), part.fed_names.begin(), part.fed_names.end());
     input_values.insert(input_values.end(), part.fed_values.begin(), part.fed_values.end());
+    std::vector<std::shared_ptr<const GpuMemory>> copies;
+    std::vector<OwnedValue> weights;
+    for (std::size_t i = part.fed_values.size(); i < part.fed_weights.size(); ++i) {
+      copies.push_back(runtime->gpu()->copies().of(*part.fed_weights[i]));
+      weights.push_back(value_on_gpu(*runtime, places.gpu.get(), *part.fed_weights[i], *copies.back()));
+      input_values.push_back(weights.back().get());
+    }
     std::vector<const char*> output_names;
     for (const std::string& name : part.output_names) output_names.push_back(name.c_str());
     std::vector<OrtValue*> made(output_names.size(), nullptr);
@@ -310,12 +172,14 @@ struct Session::State {
                       "for random inputs, or real inputs with ‹data›",
                       list_some(open_inputs, 3)));
     }
-    for (std::size_t i = 0; i < made.size(); ++i) live[part.outputs[i]] = OwnedValue(runtime->api(), made[i]);
-    for (const std::string& name : part.last_reads) live.erase(name);
+    for (std::size_t i = 0; i < made.size(); ++i) live.values[part.outputs[i]] = OwnedValue(runtime->api(), made[i]);
+    forget(part.last_reads, live);
   }
 
+  std::vector<Tensor> run_parts(const Parts& parts, const Sample& given, std::span<Recorder> recorders) const;
+
   /// The graph's outputs, which all parts together left in `live`, where the values of `standing` are only looked at.
-  std::vector<Tensor> take_outputs(Values& live, const Sample& standing = {}) const {
+  std::vector<Tensor> take_outputs(RunValues& live, const Sample& standing = {}) const {
     std::vector<Tensor> tensors;
     for (const std::string& name : outputs) {
       if (const auto stands = standing.find(name); stands != standing.end()) {
@@ -329,44 +193,89 @@ struct Session::State {
     }
     return tensors;
   }
+
+ private:
+  mutable std::mutex cutting_;
+  std::shared_ptr<const Parts> parts_;
 };
+
+void Session::State::build_on_gpu(const Model& model, const SessionOptions& options) {
+  const GpuRun run(runtime->gpu()->rooms());  // kernels are made inside of one
+  const auto nodes = static_cast<std::size_t>(model.proto.graph().node_size());
+  const std::size_t all = bytes_beside(model), most = runtime->gpu()->bytes_of_weights();
+  for (;; cuttable->parts *= 2) {
+    try {
+      const bool whole = cuttable == nullptr || (cuttable->parts == 1 && all <= most);
+      if (whole) {
+        Parts parts;
+        parts.push_back(whole_part(*runtime, places, model, options));
+        return set(std::move(parts));
+      }
+      const std::size_t each = (nodes + cuttable->parts - 1) / cuttable->parts;
+      set(parts_from(*runtime, places, parts_of(model, std::max<std::size_t>(each, 1), most / 2), options));
+      if (parts_->size() > 1) runtime->gpu()->was_cut_into(parts_->size());
+      return;
+    } catch (const Error& error) {
+      if (!is_out_of_memory(error) || cuttable == nullptr || cuttable->parts >= std::min(nodes, kMostPartsOnGpu)) throw;
+    }
+  }
+}
+
+bool Session::State::cut(const Parts* tried) {
+  const std::lock_guard lock(cutting_);
+  if (parts_.get() != tried) return true;
+  if (cuttable == nullptr) return false;
+  const auto nodes = static_cast<std::size_t>(cuttable->model.proto.graph().node_size());
+  if (cuttable->parts >= std::min(nodes, kMostPartsOnGpu)) return false;
+  cuttable->parts *= 2;
+  parts_ = nullptr;
+  build_on_gpu(cuttable->model, cuttable->options);
+  return true;
+}
+
+std::vector<Tensor> Session::State::run_parts(const Parts& parts, const Sample& given,
+                                              std::span<Recorder> recorders) const {
+  Live live{given, {}, {}};
+  if (!on_gpu() || parts.size() == 1) feed_all(live);
+  const RecorderScope scope(recorders);
+  RunInFlight running(*runtime);
+  std::optional<GpuRun> gpu_run;
+  if (on_gpu()) gpu_run.emplace(runtime->gpu()->rooms());
+  if (on_gpu() && parts.size() > 1) running.return_memory_of_gpu(runtime->gpu()->gpu().index());
+  for (const Part& part : parts) run_part(part, running, live);
+  if (gpu_run) gpu_run->collect(recorders);
+  return take_outputs(live.values);
+}
 
 Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
     : state_(std::make_unique<State>()) {
   refuse_aborting_nodes(model);
   state_->runtime = runtime;
   state_->any_outputs = options.any_outputs;
-  state_->memory = cpu_memory(*runtime);
+  state_->places.cpu = cpu_memory(*runtime);
   for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
   for (const InputInfo& input : model_inputs(model)) {
     if (std::ranges::all_of(input.shape, [](std::int64_t dim) { return dim >= 0; })) continue;
     state_->open_inputs.push_back(fmt::format("{} {}", printable(input.name), shape_text(input.shape)));
   }
-  std::optional<GpuRun> gpu_run;  // kernels are made inside of one
-  if (runs_on_gpu(*runtime, options, model.proto.graph())) {
-    state_->on_gpu = gpu_memory(*runtime);
-    gpu_run.emplace(runtime->gpu()->rooms());
-  }
+  const bool may_be_cut = level_of(options) == ORT_DISABLE_ALL && options.profile.empty();
   const bool at_starts = options.part_starts.size() > 1;
-  // What stands between parts would cross the bus.
-  const bool in_parts = !gpu_run && level_of(options) == ORT_DISABLE_ALL && options.profile.empty() &&
-                        (at_starts || static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes);
-  if (!in_parts) {
-    state_->parts.push_back(part_from(*runtime, state_->memory.get(), state_->on_gpu.get(), model, options));
+  if (runs_on_gpu(*runtime, options, model.proto.graph())) {
+    // What stands between parts crosses the bus, so a GPU has them for want of memory alone.
+    state_->places.gpu = gpu_memory(*runtime);
+    if (may_be_cut) state_->cuttable = std::make_unique<State::Cuttable>(State::Cuttable{model, options});
+    state_->build_on_gpu(model, options);
+  } else if (may_be_cut &&
+             (at_starts || static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes)) {
+    state_->set(parts_from(*runtime, state_->places,
+                           at_starts ? parts_at(model, options.part_starts) : parts_of(model, options.part_nodes),
+                           options));
+    state_->all_numbers = hand_on_numbers(*runtime, *state_->current_parts());
   } else {
-    const RunInFlight building(*runtime);
-    std::map<std::string, Dtype> types;
-    for (ModelPart& part : at_starts ? parts_at(model, options.part_starts) : parts_of(model, options.part_nodes)) {
-      if (building.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
-      declare_inputs(*part.model.proto.mutable_graph(), types);
-      Part& made = state_->parts.emplace_back(part_from(*runtime, state_->memory.get(), nullptr, part.model, options));
-      made.last_reads = std::move(part.last_reads);
-      add_output_types(*runtime, made, types);
-      state_->all_numbers = state_->all_numbers && std::ranges::none_of(made.outputs, [&](const std::string& name) {
-                              return types.at(name) == Dtype::String || types.at(name) == Dtype{};
-                            });
-    }
+    State::Parts parts;
+    parts.push_back(whole_part(*runtime, state_->places, model, options));
+    state_->set(std::move(parts));
   }
   // Optimizing leaves several times the weights in freed blocks, which the C library would keep, and so does the end of
   // a session. Small ones the next session takes again, which costs less than asking the system for them.
@@ -390,31 +299,46 @@ std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const
 }
 
 std::vector<Tensor> Session::run(const Sample& inputs, std::span<Recorder> recorders) const {
-  State::Copies copies;
-  Values live = state_->values_of_inputs(inputs, copies);
-  const RecorderScope scope(recorders);
-  const RunInFlight running(*state_->runtime);
-  std::optional<GpuRun> gpu_run;
-  if (state_->on_gpu) gpu_run.emplace(state_->runtime->gpu()->rooms());
-  for (const Part& part : state_->parts) state_->run_part(part, running, live);
-  if (gpu_run) gpu_run->collect(recorders);
-  return state_->take_outputs(live);
+  State& state = *state_;
+  const bool counts = std::ranges::any_of(recorders, [](const Recorder& each) { return each.histograms != nullptr; });
+  if (state.on_gpu() && counts && !state.has_run) {
+    // What histograms have counted cannot be taken back: more parts are found without them.
+    std::vector<Recorder> trial(recorders.begin(), recorders.end());
+    for (Recorder& each : trial) each.histograms = nullptr;
+    run(inputs, trial);
+  }
+  for (;;) {
+    std::shared_ptr<const State::Parts> parts = state.current_parts();
+    try {
+      if (parts == nullptr)
+        throw Error(ErrorCode::OutOfMemory, "the GPU is out of memory: the network does not fit", kMoreGpuMemory);
+      std::vector<Tensor> made = state.run_parts(*parts, inputs, recorders);
+      state.has_run = true;
+      return made;
+    } catch (const Error& error) {
+      // A smaller batch comes first.
+      if (!is_out_of_memory(error) || counts || recorders.size() > 1) throw;
+      const State::Parts* const tried = std::exchange(parts, nullptr).get();
+      if (!state.cut(tried)) throw;
+    }
+  }
 }
 
-std::size_t Session::parts() const noexcept { return state_->parts.size(); }
+std::size_t Session::parts() const noexcept { return state_->current_parts()->size(); }
 
 bool Session::can_start_between() const noexcept { return state_->all_numbers; }
 
 std::vector<Tensor> Session::run_from(const Standing* start, const Sample& inputs, Recorder* recorder,
                                       const std::function<void(Standing)>& keep) const {
+  if (state_->on_gpu()) return run(inputs, recorder);
   const Runtime& runtime = *state_->runtime;
-  if (state_->on_gpu) return run(inputs, recorder);  // it has one part
-  State::Copies none;
-  Values live = state_->values_of_inputs(inputs, none);
+  const std::shared_ptr<const State::Parts> parts = state_->current_parts();
+  State::Live live{inputs, {}, {}};
+  state_->feed_all(live);
   Sample standing;
   const auto stand = [&](const std::string& name, const Tensor& tensor) {
     standing[name] = tensor;
-    live[name] = value_of(runtime, state_->memory.get(), standing[name]);
+    live.values[name] = value_of(runtime, state_->places.cpu.get(), standing[name]);
   };
   std::size_t first = 0;
   if (start != nullptr) {
@@ -423,17 +347,17 @@ std::vector<Tensor> Session::run_from(const Standing* start, const Sample& input
   }
   const RecorderScope scope(std::span(recorder, recorder == nullptr ? 0 : 1));
   const RunInFlight running(runtime);
-  for (std::size_t p = first; p < state_->parts.size(); ++p) {
-    const Part& part = state_->parts[p];
+  for (std::size_t p = first; p < parts->size(); ++p) {
+    const Part& part = (*parts)[p];
     state_->run_part(part, running, live);
-    if (!keep || p + 1 == state_->parts.size()) continue;
+    if (!keep || p + 1 == parts->size()) continue;
     for (const std::string& name : part.last_reads) standing.erase(name);
     for (const std::string& name : part.outputs) {
-      stand(name, tensor_from(state_->runtime, live[name].release(), name, /*any=*/false));
+      stand(name, tensor_from(state_->runtime, live.values[name].release(), name, /*any=*/false));
     }
     keep({p + 1, standing});
   }
-  return state_->take_outputs(live, standing);
+  return state_->take_outputs(live.values, standing);
 }
 
 std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runtime, const Model& model,

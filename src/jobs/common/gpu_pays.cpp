@@ -1,14 +1,13 @@
 #include "jobs/common/gpu_pays.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <string>
 
 #include "model/graph_edit.h"
 #include "model/layers.h"
-#include "model/type_protos.h"
+#include "model/sample_shapes.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -27,27 +26,18 @@ double pays_from() {
 }  // namespace
 
 double multiply_accumulates_of(const Model& model, const Sample& sample) {
-  Model shaped = model;
-  std::map<std::string, Shape> shapes;
-  for (const InputInfo& input : model_inputs(shaped)) {
-    if (const auto given = sample.find(input.name); given != sample.end()) shapes[input.name] = given->second.shape();
-  }
-  override_input_shapes(shaped, shapes, "");
-  for (const auto& [tensor, type] : infer_types(shaped)) {
-    const bool known = type.rank_known && std::ranges::none_of(type.shape, [](std::int64_t size) { return size < 0; });
-    if (known) shapes[tensor] = type.shape;
-  }
-  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(shaped.proto.graph());
+  const std::map<std::string, Shape> shapes = shapes_for(model, sample);
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   double all = 0;
-  for (const Layer& layer : find_layers(shaped)) {
+  for (const Layer& layer : find_layers(model)) {
     if (!layer.graph.empty()) continue;
     const auto found = nodes.find(layer.name);
     if (found == nodes.end()) continue;
     const onnx::NodeProto& node = *found->second;
     const bool known = std::ranges::all_of(tensors_of_products(layer, node), [&](const std::string& tensor) {
-      return shapes.contains(tensor) || is_initializer(shaped, tensor);
+      return shapes.contains(tensor) || is_initializer(model, tensor);
     });
-    if (known) all += static_cast<double>(multiply_accumulates(shaped, layer, node, shapes));
+    if (known) all += static_cast<double>(multiply_accumulates(model, layer, node, shapes));
   }
   return all;
 }

@@ -140,7 +140,7 @@ Sources::Sources(const Sources& read, const JobSinks& sinks)
 const std::shared_ptr<const Runtime>& Sources::runtime() {
   if (runtime_ != nullptr) return runtime_;
   runtime_ = coming_runtime_.valid() ? coming_runtime_.get()
-                                     : Runtime::load(options_.custom_operators, of_rank(options_.device));
+                                     : Runtime::load(options_.custom_operators, of_rank(options_.device), options_.gpu_memory);
   if (runtime_->gpu() != nullptr && sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
   return runtime_;
 }
@@ -148,8 +148,8 @@ const std::shared_ptr<const Runtime>& Sources::runtime() {
 void Sources::load_runtime_ahead() {
   // Libraries of operators are tried in a copy of the process, in which what another thread locked stays locked.
   if (runtime_ != nullptr || coming_runtime_.valid() || !options_.custom_operators.empty()) return;
-  coming_runtime_ = std::async(std::launch::async, [device = of_rank(options_.device)] {
-    std::shared_ptr<const Runtime> loaded = Runtime::load({}, device);
+  coming_runtime_ = std::async(std::launch::async, [device = of_rank(options_.device), memory = options_.gpu_memory] {
+    std::shared_ptr<const Runtime> loaded = Runtime::load({}, device, memory);
     if (loaded->gpu() != nullptr) warm_up(loaded);
     return loaded;
   });
@@ -175,7 +175,7 @@ std::shared_ptr<const Runtime> Sources::gpu_of_rank() {
   const bool bound = gpus == 1 && std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;  // a launcher gives each rank its own
   if (before >= gpus && !bound) return on_cpu("this machine has more ranks than GPUs");
   try {
-    return Runtime::load({}, of_rank({DeviceKind::Cuda, {}}));
+    return Runtime::load({}, of_rank({DeviceKind::Cuda, {}}), options_.gpu_memory);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
     return on_cpu(error.what());

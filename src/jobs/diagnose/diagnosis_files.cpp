@@ -133,7 +133,9 @@ void note_of_records(DiagnosisRun& run, const Loaded& loaded, const std::string&
     run.note_once({"nothing-kept", {{"why", run.store->refused()}}});
   }
   const GpuSide* const gpu = loaded.subject.runtime->gpu();
-  if (gpu != nullptr && gpu->copies_inside() > 0) run.note_once({"gpu-copies", {{"tensors", gpu->copies_inside()}}});
+  if (gpu == nullptr) return;
+  if (gpu->copies_inside() > 0) run.note_once({"gpu-copies", {{"tensors", gpu->copies_inside()}}});
+  if (gpu->most_parts() > 0) run.note_once({"gpu-parts", {{"parts", gpu->most_parts()}}});
 }
 
 void say_interrupted(DiagnosisRun& run) {

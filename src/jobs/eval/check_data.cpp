@@ -117,7 +117,7 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
     }
   }
   const std::shared_ptr<const Runtime> runtime =
-      Runtime::load(options.measure.custom_operators, options.measure.device);
+      Runtime::load(options.measure.custom_operators, options.measure.device, options.measure.gpu_memory);
   OutputVerdict outputs = check_outputs(runtime, model, *samples, options, source, sinks);
   // Under labels that are counted otherwise no reading of the inputs would be right.
   const bool miscounted = outputs.better && !labels.empty() && !outputs.figure.empty();

@@ -21,7 +21,7 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks, Warn
     : options_(options),
       sinks_(sinks),
       warn_(std::move(warn)),
-      runtime_(Runtime::load(options.measure.custom_operators, options.measure.device)),
+      runtime_(Runtime::load(options.measure.custom_operators, options.measure.device, options.measure.gpu_memory)),
       model_(read_model(options.model, options.measure.external_data_dir)) {
   learn_custom_types(*runtime_, model_);
   override_input_shapes(model_, options_.input_shapes, "‹model-input-shapes›");

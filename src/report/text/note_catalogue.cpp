@@ -102,6 +102,10 @@ constexpr NoteTemplate kNotes[] = {
     {"functions-inlined", "{count:#function} inlined"},
     {"gpu-copies",
      "ONNX Runtime copies up to {tensors} tensors between CPU and GPU in each run, around nodes without a CUDA kernel"},
+    {"gpu-parts",
+     "the network did not fit on the GPU as a whole and ran in up to {parts} parts, which is slow. Raise ‹gpu-memory› "
+     "or "
+     "use a GPU with more memory"},
     {"half-steps",
      "TensorRT computes {layers:#layer} ({layers:3}) with FP16 intermediate values, which loses large and small ones "
      "(run, TensorRT-RTX 1.6.1). ‹accumulate› float16 simulates this for LogSoftmax, ReduceLogSumExp and "

@@ -2,6 +2,7 @@
 
 #include "tiny_networks.h"
 #include "vernier/error.h"
+#include "vernier/error_code.h"
 
 namespace vernier::testing {
 namespace {
@@ -39,6 +40,19 @@ TEST(Runtime, LoadsAfterARefusedAttempt) {
     EXPECT_EQ(error_of([] { Runtime::load(); }).kind(), ErrorKind::Backend);
   }
   EXPECT_NE(Runtime::load(), nullptr);
+}
+
+TEST(Runtime, KnowsALackOfMemoryByWhatIsSaidOfIt) {
+  const auto runtime = Runtime::load();
+  for (const char* text : {"Failed to allocate memory for requested buffer of size 4194304",
+                           "Available memory of 100 is smaller than requested bytes of 256",
+                           "CUDA failure 2: out of memory ; GPU=0", "CUDNN failure: CUDNN_STATUS_ALLOC_FAILED"}) {
+    const Error error = error_of([&] { runtime->check(runtime->api().CreateStatus(ORT_FAIL, text)); });
+    EXPECT_EQ(error.code(), ErrorCode::OutOfMemory) << text;
+    EXPECT_FALSE(error.hint().empty());
+  }
+  const Error other = error_of([&] { runtime->check(runtime->api().CreateStatus(ORT_FAIL, "Tile: no such shape")); });
+  EXPECT_EQ(other.code(), ErrorCode::RuntimeFails);
 }
 
 TEST(Runtime, TurnsAStatusIntoABackendErrorWithItsTextAndCode) {

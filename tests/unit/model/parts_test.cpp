@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model_text.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {
@@ -45,6 +46,24 @@ TEST(Parts, EachReadsWhatPartsBeforeItMade) {
   EXPECT_EQ(names_of(second.initializer()), Set{"l"});
   EXPECT_EQ(parts[0].last_reads, Names{"x"});
   EXPECT_EQ(Set(parts[1].last_reads.begin(), parts[1].last_reads.end()), (Set{"s", "t"}));
+}
+
+TEST(Parts, HoldFewWeights) {
+  Model model = model_of(
+      "g (float[2] x) => (float[2] y) <float[2] k = {1, 2}, float[2] l = {1, 2}, float[2] m = {1, 2}> { [a] s = Add(x, "
+      "k) "
+      "[b] t = Add(s, k) [c] u = Add(t, l) [d] v = Neg(u) [e] y = Add(v, m) }");
+  for (const char* name : {"k", "l", "m"}) model.weights[name] = Tensor(Dtype::Float32, {2});  // eight bytes
+  const auto cut = [&](std::size_t nodes, std::size_t bytes) {
+    std::vector<Names> all;
+    for (const ModelPart& part : parts_of(model, nodes, bytes)) all.push_back(nodes_of(part));
+    return all;
+  };
+  EXPECT_EQ(cut(9, 24), (std::vector<Names>{{"a", "b", "c", "d", "e"}}));
+  EXPECT_EQ(cut(9, 16), (std::vector<Names>{{"a", "b", "c", "d"}, {"e"}}));
+  EXPECT_EQ(cut(9, 8), (std::vector<Names>{{"a", "b"}, {"c", "d"}, {"e"}})) << "one that reads k twice has it once";
+  EXPECT_EQ(cut(9, 1), (std::vector<Names>{{"a"}, {"b"}, {"c", "d"}, {"e"}})) << "one weight is not cut";
+  EXPECT_EQ(cut(2, 24), (std::vector<Names>{{"a", "b"}, {"c", "d"}, {"e"}}));
 }
 
 TEST(Parts, BeginWhereTheyAreAskedTo) {
