@@ -18,18 +18,13 @@ static int wait_for(MPI_Request* request) {
   }
 }
 
-static int start(int* rank, int* size, int* rank_on_machine) {
+static int start(int* rank, int* size) {
   int given = 0;
   int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
   if (code != MPI_SUCCESS) return code;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   code = MPI_Comm_rank(MPI_COMM_WORLD, rank);
-  if (code == MPI_SUCCESS) code = MPI_Comm_size(MPI_COMM_WORLD, size);
-  if (code != MPI_SUCCESS) return code;
-  MPI_Comm machine;
-  code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, *rank, MPI_INFO_NULL, &machine);
-  if (code == MPI_SUCCESS) code = MPI_Comm_rank(machine, rank_on_machine);
-  return code != MPI_SUCCESS ? code : MPI_Comm_free(&machine);
+  return code != MPI_SUCCESS ? code : MPI_Comm_size(MPI_COMM_WORLD, size);
 }
 
 static int gather_sizes(uint64_t mine, uint64_t* all) {

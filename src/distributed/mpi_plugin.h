@@ -13,8 +13,7 @@ extern "C" {
  * others. */
 struct vernier_mpi {
   int version; /* of this struct */
-  /* rank_on_machine: how many ranks before this one share its memory. */
-  int (*start)(int* rank, int* size, int* rank_on_machine);
+  int (*start)(int* rank, int* size);
   /* all[r] = mine of rank r. Collective. */
   int (*gather_sizes)(uint64_t mine, uint64_t* all);
   /* bytes [size] that rank `root` has, to all. Collective. */
@@ -23,7 +22,7 @@ struct vernier_mpi {
   int (*finish)(void);
 };
 
-enum { VERNIER_MPI_VERSION = 2 };
+enum { VERNIER_MPI_VERSION = 3 };
 
 const struct vernier_mpi* vernier_mpi_plugin(void);
 

@@ -35,10 +35,7 @@ Error error_of(std::size_t rank, std::span<const std::byte> bytes) {
 }  // namespace
 
 Ranks::Ranks(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)),
-      rank_(transport_->rank()),
-      size_(transport_->size()),
-      rank_on_machine_(transport_->rank_on_machine()) {}
+    : transport_(std::move(transport)), rank_(transport_->rank()), size_(transport_->size()) {}
 
 std::vector<Message> Ranks::exchange(char kind, Message mine) {
   mine.push_back(static_cast<std::byte>(kind));  // behind the rest, which then stays where it is

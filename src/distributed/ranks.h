@@ -21,8 +21,6 @@ class Transport {
   virtual ~Transport() = default;
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
-  /// How many ranks before this one are on its machine.
-  virtual std::size_t rank_on_machine() const = 0;
   /// Each rank's bytes, by rank, on every rank. All ranks must call it as often.
   virtual std::vector<Message> all_gather(Message mine) = 0;
   /// All ranks are done, and this was the last call.
@@ -37,8 +35,6 @@ class Ranks {
 
   std::size_t rank() const { return rank_; }
   std::size_t size() const { return parted_ ? 1 : size_; }
-  /// How many ranks before this one are on its machine.
-  std::size_t rank_on_machine() const { return rank_on_machine_; }
   /// The one that prints and writes files.
   bool first() const { return rank_ == 0; }
   bool alone() const { return size() == 1; }
@@ -71,7 +67,6 @@ class Ranks {
   std::unique_ptr<Transport> transport_;
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
-  std::size_t rank_on_machine_ = 0;
   bool ended_ = false;
   bool parted_ = false;
 };

@@ -22,12 +22,9 @@ namespace fs = std::filesystem;
 
 class MpiTransport : public Transport {
  public:
-  explicit MpiTransport(const vernier_mpi& mpi) : mpi_(mpi) {
-    check(mpi_.start(&rank_, &size_, &rank_on_machine_), "cannot start");
-  }
+  explicit MpiTransport(const vernier_mpi& mpi) : mpi_(mpi) { check(mpi_.start(&rank_, &size_), "cannot start"); }
   std::size_t rank() const override { return static_cast<std::size_t>(rank_); }
   std::size_t size() const override { return static_cast<std::size_t>(size_); }
-  std::size_t rank_on_machine() const override { return static_cast<std::size_t>(rank_on_machine_); }
   std::vector<Message> all_gather(Message mine) override {
     std::vector<std::uint64_t> sizes(size());
     check(mpi_.gather_sizes(mine.size(), sizes.data()), "cannot reach the other ranks");
@@ -51,7 +48,6 @@ class MpiTransport : public Transport {
   const vernier_mpi& mpi_;
   int rank_ = 0;
   int size_ = 1;
-  int rank_on_machine_ = 0;
 };
 
 /// Of the MPI that started this process; empty when none did.

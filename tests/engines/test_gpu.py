@@ -99,6 +99,17 @@ def test_ranks_share_what_there_is(folder, device, says):
         assert done.stderr.count("error:") == 1 and says in done.stderr
 
 
+@pytest.mark.skipif(not os.environ.get("CI") and shutil.which("mpirun.mpich") is None, reason="mpirun.mpich is not here")
+def test_ranks_that_see_one_gpu_each_take_it(folder):
+    environment = {**os.environ, "VIRTUAL_ENV": "/nonexistent", "VERNIER_ONNXRUNTIME_GPU": "/nonexistent",
+                   "LD_LIBRARY_PATH": f"{build(folder)}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    one = [PROGRAM, "verify", "m.onnx", "m.onnx", "--data", "x.npz", "--device", "cuda"]
+    job = ["mpirun.mpich", "-n", "1", "-env", "CUDA_VISIBLE_DEVICES", "4", *one, ":", "-n", "1", "-env", "CUDA_VISIBLE_DEVICES", "5", *one]
+    done = subprocess.run(job, cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.count("error:") == 1 and "no CUDA build of ONNX Runtime was found" in done.stderr
+
+
 def test_a_library_that_is_missing(folder):
     if "libcudart.so" in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout:
         pytest.skip("the loader finds NVIDIA's libraries")
@@ -143,6 +154,11 @@ def test_what_is_no_size(folder, size):
 def test_a_limit_changes_nothing_on_the_cpu(folder):
     done = run(folder, "verify", "m.onnx", "m.onnx", "--data", "x.npz", "--gpu-memory", "512M", "--device", "cpu")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_doctor_knows_gpus_apart(folder):
+    done = run(folder, "doctor", "--json", driver=build(folder), CUDA_VISIBLE_DEVICES="4,5")
+    assert [entry["finding"][:6] for entry in json.loads(done.stdout)["cuda"]["parts"] if entry["part"] == "GPU"] == ["cuda:0", "cuda:1"]
 
 
 def job_on_auto(folder, *options, driver, **environment):

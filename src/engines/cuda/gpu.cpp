@@ -45,6 +45,7 @@ struct Gpu::Driver {
   int (*name)(char*, int, int) = nullptr;
   int (*attribute)(int*, int, int) = nullptr;
   int (*total)(std::size_t*, int) = nullptr;
+  int (*id)(char*, int) = nullptr;
   int (*error_text)(int, const char**) = nullptr;
   int (*retain)(void**, int) = nullptr;
   int (*set_current)(void*) = nullptr;
@@ -86,6 +87,7 @@ struct Gpu::Driver {
     get(name, "cuDeviceGetName");
     get(attribute, "cuDeviceGetAttribute");
     get(total, "cuDeviceTotalMem_v2");
+    get(id, "cuDeviceGetUuid_v2");
     get(error_text, "cuGetErrorString");
     get(retain, "cuDevicePrimaryCtxRetain");
     get(set_current, "cuCtxSetCurrent");
@@ -117,6 +119,9 @@ struct Gpu::Driver {
     attribute(&major, kMajor, handle);
     attribute(&minor, kMinor, handle);
     total(&found.bytes, handle);
+    constexpr std::size_t kIdBytes = 16;
+    found.id.resize(kIdBytes);
+    id(found.id.data(), handle);
     found.name = printable(text.data());
     found.architecture = 10 * major + minor;
     return found;

@@ -22,6 +22,7 @@ struct GpuAbout {
   std::string name;      // "NVIDIA H200"
   int architecture = 0;  // compute capability times ten: 90
   std::size_t bytes = 0;
+  std::string id;  // of this GPU or part of one, and no other anywhere
 };
 struct DriverAbout {
   int cuda_version = 0;  // the newest CUDA that it runs, 13000 for 13.0; 0: there is none

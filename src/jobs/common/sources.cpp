@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/gpu_of_rank.h"
 #include "vernier/device.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -108,12 +108,16 @@ void warn_of_skipped_images(const SampleSource& opened, const JobSinks& sinks) {
   sinks.warn({"images-skipped", {{"images", static_cast<std::int64_t>(skipped.size())}, {"first", skipped.front()}}});
 }
 
-/// ‹device› cuda without an index, on one of several ranks: those of a machine take its GPUs in turns.
+std::vector<std::string> gpus_seen() {
+  std::vector<std::string> ids;
+  for (const GpuAbout& gpu : ask_driver().gpus) ids.push_back(gpu.id);
+  return ids;
+}
+
+/// ‹device› cuda without an index, on one of several ranks: one of the GPUs that it sees. All ranks must call it.
 Device of_rank(Device device) {
-  const std::size_t before = job_ranks().rank_on_machine();
-  if (device.kind != DeviceKind::Cuda || device.index || before == 0) return device;
-  const std::size_t gpus = std::max<std::size_t>(1, ask_driver().gpus.size());
-  device.index = static_cast<int>(before % gpus);
+  if (device.kind != DeviceKind::Cuda || device.index || job_ranks().alone()) return device;
+  device.index = gpu_among_ranks(job_ranks(), gpus_seen()).index;
   return device;
 }
 
@@ -139,8 +143,9 @@ Sources::Sources(const Sources& read, const JobSinks& sinks)
 
 const std::shared_ptr<const Runtime>& Sources::runtime() {
   if (runtime_ != nullptr) return runtime_;
-  runtime_ = coming_runtime_.valid() ? coming_runtime_.get()
-                                     : Runtime::load(options_.custom_operators, of_rank(options_.device), options_.gpu_memory);
+  runtime_ = coming_runtime_.valid()
+                 ? coming_runtime_.get()
+                 : Runtime::load(options_.custom_operators, of_rank(options_.device), options_.gpu_memory);
   if (runtime_->gpu() != nullptr && sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
   return runtime_;
 }
@@ -157,25 +162,29 @@ void Sources::load_runtime_ahead() {
 
 void Sources::choose_device(const std::function<bool()>& pays) {
   if (options_.device.kind != DeviceKind::Auto || std::exchange(device_chosen_, true)) return;
-  std::shared_ptr<const Runtime> on_gpu;
-  if (options_.custom_operators.empty() && gpu_may_be_there() && pays()) on_gpu = gpu_of_rank();
+  const bool wanted = options_.custom_operators.empty() && gpu_may_be_there() && pays();
+  std::shared_ptr<const Runtime> on_gpu = gpu_of_rank(wanted);
   // Ranks must get the same figures.
   if (job_ranks().least(on_gpu == nullptr ? 0 : 1) == 0) return;
   runtime_ = std::move(on_gpu);
   if (sinks_.info) sinks_.info("networks run on " + runtime_->gpu()->text());
 }
 
-std::shared_ptr<const Runtime> Sources::gpu_of_rank() {
+std::shared_ptr<const Runtime> Sources::gpu_of_rank(bool wanted) {
   const auto on_cpu = [&](const std::string& why) {
     if (sinks_.info) sinks_.info("networks run on the CPU: " + why);
     return nullptr;
   };
-  if (coming_runtime_.valid()) coming_runtime_.wait();  // two libraries are not loaded side by side
-  const std::size_t before = job_ranks().rank_on_machine(), gpus = before == 0 ? 1 : ask_driver().gpus.size();
-  const bool bound = gpus == 1 && std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;  // a launcher gives each rank its own
-  if (before >= gpus && !bound) return on_cpu("this machine has more ranks than GPUs");
+  if (wanted && coming_runtime_.valid()) coming_runtime_.wait();  // two libraries are not loaded side by side
+  Device device{DeviceKind::Cuda, {}};
+  if (!job_ranks().alone()) {
+    const GpuOfRank mine = gpu_among_ranks(job_ranks(), wanted ? gpus_seen() : std::vector<std::string>());
+    if (wanted && mine.shared) return on_cpu("this machine has more ranks than GPUs");
+    device.index = mine.index;
+  }
+  if (!wanted) return nullptr;
   try {
-    return Runtime::load({}, of_rank({DeviceKind::Cuda, {}}), options_.gpu_memory);
+    return Runtime::load({}, device, options_.gpu_memory);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
     return on_cpu(error.what());

@@ -73,8 +73,9 @@ class Sources {
   const JobSinks& sinks() const { return sinks_; }
 
  private:
-  /// With ‹device› auto: a runtime on the GPU of this rank; null where there is none that works, which is told.
-  std::shared_ptr<const Runtime> gpu_of_rank();
+  /// With ‹device› auto: a runtime on the GPU of this rank; null where there is none that works, which is told, or none
+  /// is `wanted`. All ranks must call it.
+  std::shared_ptr<const Runtime> gpu_of_rank(bool wanted);
 
   struct Opened {
     std::vector<InputInfo> inputs;

@@ -1,6 +1,7 @@
 // A driver in the place of libcuda.so.1, without a GPU behind it. STAND_IN_CUDA says what ails it: "init" does not start,
 // "none" finds no GPU, "old" runs CUDA 11.4,
-// "aged" has a GPU of compute capability 7.0; otherwise there is one GPU, and no kernel.
+// "aged" has a GPU of compute capability 7.0; otherwise there is one GPU, and no kernel. CUDA_VISIBLE_DEVICES says which
+// GPUs there are: "4,5".
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +10,23 @@ static int ails(const char* what) {
   return said != NULL && strcmp(said, what) == 0;
 }
 
+/// The number of the GPU that is seen at `index`; -1: none.
+static int seen(int index) {
+  const char* at = getenv("CUDA_VISIBLE_DEVICES");
+  if (at == NULL) return index == 0 ? 0 : -1;
+  for (; index > 0 && at != NULL; --index) at = strchr(at, ',') == NULL ? NULL : strchr(at, ',') + 1;
+  return at == NULL || *at == 0 ? -1 : atoi(at);
+}
+
 int cuInit(unsigned flags) { return ails("init") ? 999 : 0; }
 int cuDriverGetVersion(int* version) { return *version = ails("old") ? 11040 : 13000, 0; }
-int cuDeviceGetCount(int* count) { return *count = ails("none") ? 0 : 1, 0; }
+int cuDeviceGetCount(int* count) { 
+  for (*count = 0; !ails("none") && seen(*count) >= 0;) ++*count;
+  return 0;
+}
 int cuDeviceGet(int* device, int index) { return *device = index, 0; }
 int cuDeviceGetName(char* name, int size, int device) { return strncpy(name, "Stand-in", (size_t)size), 0; }
+int cuDeviceGetUuid_v2(char* id, int device) { return memset(id, seen(device), 16), 0; }
 int cuDeviceGetAttribute(int* value, int which, int device) { return *value = which == 75 ? (ails("aged") ? 7 : 9) : 0, 0; }
 int cuDeviceTotalMem_v2(size_t* bytes, int device) { return *bytes = (size_t)8 << 30, 0; }
 int cuGetErrorString(int code, const char** text) { return *text = "unknown error", 0; }

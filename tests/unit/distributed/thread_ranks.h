@@ -48,7 +48,6 @@ class ThreadTransport : public Transport {
   ThreadTransport(Meeting& meeting, std::size_t rank) : meeting_(meeting), rank_(rank) {}
   std::size_t rank() const override { return rank_; }
   std::size_t size() const override { return meeting_.size(); }
-  std::size_t rank_on_machine() const override { return rank_; }
   std::vector<Message> all_gather(Message mine) override { return meeting_.all_gather(rank_, mine); }
   void finish() override { meeting_.all_gather(rank_, {}); }
 
