@@ -218,9 +218,10 @@ std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes, std::size
     return more;
   };
   for (std::size_t place = 0; place < order.size(); ++place) {
-    read_bytes += read_also(order[place]);
+    const std::size_t more = read_also(order[place]);
+    read_bytes += more;
     const std::size_t behind = place - starts.back();
-    if (behind == 0 || (behind < nodes && read_bytes <= bytes)) continue;
+    if (behind == 0 || (behind < nodes && (more == 0 || read_bytes <= bytes))) continue;
     starts.push_back(place);
     read.clear();
     read_bytes = read_also(order[place]);

@@ -62,7 +62,7 @@ TEST(Parts, HoldFewWeights) {
   EXPECT_EQ(cut(9, 24), (std::vector<Names>{{"a", "b", "c", "d", "e"}}));
   EXPECT_EQ(cut(9, 16), (std::vector<Names>{{"a", "b", "c", "d"}, {"e"}}));
   EXPECT_EQ(cut(9, 8), (std::vector<Names>{{"a", "b"}, {"c", "d"}, {"e"}})) << "one that reads k twice has it once";
-  EXPECT_EQ(cut(9, 1), (std::vector<Names>{{"a"}, {"b"}, {"c", "d"}, {"e"}})) << "one weight is not cut";
+  EXPECT_EQ(cut(9, 1), (std::vector<Names>{{"a", "b"}, {"c", "d"}, {"e"}})) << "one weight is not cut";
   EXPECT_EQ(cut(2, 24), (std::vector<Names>{{"a", "b"}, {"c", "d"}, {"e"}}));
 }
 
