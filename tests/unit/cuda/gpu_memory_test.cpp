@@ -10,8 +10,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/batches.h"
+#include "analysis/subject.h"
 #include "engines/cuda/gpu.h"
 #include "engines/onnxruntime/gpu_side.h"
 #include "engines/onnxruntime/recorder.h"
@@ -21,6 +24,7 @@
 #include "vernier/device.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
+#include "vernier/samples.h"
 #include "vernier/tensor.h"
 
 namespace vernier::testing {
@@ -130,6 +134,37 @@ TEST_F(GpuMemoryOfSessions, EndWithAnErrorWhereAWeightDoesNotFit) {
     session.run({{"x", bell({2, 512}, 7)}});
   });
   EXPECT_EQ(error.code(), ErrorCode::OutOfMemory);
+}
+
+TEST_F(GpuMemoryOfSessions, BatchesAreAsLargeAsTheLimitAllows) {
+  const Samples samples = bell_samples("x", {1, 1, 256, 256}, 13);  // a quarter of a MiB each
+  const auto chosen = [&](std::optional<ByteSize> most) {
+    Subject subject = subject_of(
+        model_of("g (float[N,1,256,256] x) => (float[N,1,256,256] y) { a = Relu(x) b = Add(a, x) y = Tanh(b) }"),
+        samples);
+    subject.runtime = gpu(most);
+    const std::string why = choose_batch(subject);
+    return std::pair(subject.batch, why);
+  };
+  EXPECT_EQ(chosen({}).first, 13U);
+  EXPECT_EQ(chosen(ByteSize{64 * kMiB}).first, 13U);
+  const std::size_t smaller = chosen(ByteSize{24 * kMiB}).first;
+  EXPECT_GE(smaller, 5U);
+  EXPECT_LT(smaller, 13U);
+  const auto [batch, why] = chosen(ByteSize{6 * kMiB});
+  EXPECT_EQ(batch, 1U);
+  EXPECT_NE(why.find("the GPU's memory holds"), std::string::npos) << why;
+}
+
+TEST_F(GpuMemoryOfSessions, SmallerBatchesComeBeforeParts) {
+  const Samples samples = bell_samples("x", {1, 512}, 13);
+  Subject subject = subject_of(four_products(), samples);
+  subject.runtime = gpu({});
+  ::setenv("STAND_IN_ROOM", "250", 1);
+  const std::string why = choose_batch(subject);
+  EXPECT_EQ(subject.batch, 1U);
+  EXPECT_NE(why.find("5 of them together do not run"), std::string::npos) << why;
+  EXPECT_GT(parts_of_right_run(subject.session(subject.model)), 1U) << "one does, in parts";
 }
 
 TEST_F(GpuMemoryOfSessions, CopiesMakeRoomForOthers) {

@@ -84,6 +84,15 @@ static OrtStatus* ORT_API_CALL add_run_entry(OrtRunOptions* options, const char*
   return strcmp(value, "gpu:0") == 0 ? NULL : real->AddRunConfigEntry(options, key, value);
 }
 
+static const char* ORT_API_CALL on_the_cpu(const OrtCustomOp* op) { return (void)op, NULL; }
+static OrtStatus* ORT_API_CALL add_operator(OrtCustomOpDomain* domain, const OrtCustomOp* op) {
+  ((OrtCustomOp*)op)->GetExecutionProviderType = on_the_cpu;
+  return real->CustomOpDomain_Add(domain, op);
+}
+static OrtStatus* ORT_API_CALL get_stream(const OrtKernelContext* context, void** stream) {
+  return (void)context, *stream = NULL, NULL;
+}
+
 static const OrtApi* ORT_API_CALL get_api(uint32_t version) {
   const OrtApiBase* base = NULL;
   if (real == NULL) {
@@ -102,6 +111,8 @@ static const OrtApi* ORT_API_CALL get_api(uint32_t version) {
     api.CreateArenaCfgV2 = create_arena;
     api.CreateAndRegisterAllocatorV2 = register_arena;
     api.UnregisterAllocator = unregister_arena;
+    api.CustomOpDomain_Add = add_operator;
+    api.KernelContext_GetGPUComputeStream = get_stream;
     api.AddRunConfigEntry = add_run_entry;
   }
   return &api;
