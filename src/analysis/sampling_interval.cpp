@@ -104,15 +104,17 @@ std::optional<SqnrSpread> SqnrSpread::of(std::span<const SampleSums> samples) {
   return spread;
 }
 
+double SqnrSpread::by_error(double confidence) const {
+  return std::numbers::sqrt2 * error_ * student_quantile(confidence, static_cast<double>(samples_ - 1));
+}
+
 double SqnrSpread::exceeded(double confidence) const {
-  const double by_error = error_ * student_quantile(confidence, static_cast<double>(samples_ - 1));
   const double events = most_events(1 - (1 - confidence) / kUnseen);
-  return db_ - std::max(by_error, 10 * std::log10(1 + (events - 1) * worst_pull_));
+  return db_ - std::max(by_error(confidence), 10 * std::log10(1 + (events - 1) * worst_pull_));
 }
 
 SamplingInterval SqnrSpread::interval() const {
-  return {std::min(exceeded(kTwoSided), log_normal_low_),
-          db_ + error_ * student_quantile(kTwoSided, static_cast<double>(samples_ - 1))};
+  return {std::min(exceeded(kTwoSided), log_normal_low_), db_ + by_error(kTwoSided)};
 }
 
 std::optional<double> SqnrSpread::above(double confidence) const {

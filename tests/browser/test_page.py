@@ -292,7 +292,7 @@ def test_the_first_look_has_verdict_margin_and_agreement(folder, report):
     alike["final_figures"]["outputs"][0].update(top1_agreement=1.0, top1_agreement_95_percent={"low": 1.0, "high": 1.0})
     cards = use(render(folder, alike, "alike"), READ + "return text('.card').filter(card => card.startsWith('Top-1 agreement'));")
     assert "confidence" not in cards[0], "samples that do not differ say nothing of how sure it is"
-    assert got["heading"].endswith("is met.") and got["further"].startswith("On new samples"), "one sentence is the headline"
+    assert got["heading"].endswith("is met.") and got["further"].startswith("On as many new samples"), "one sentence is the headline"
     assert "0 of 0" not in got["body"] and "`" not in got["body"]
 
 

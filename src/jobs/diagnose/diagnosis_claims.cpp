@@ -28,25 +28,17 @@
 namespace vernier {
 namespace {
 
-/// A half of the samples taught each network that is judged, all of them the written file. It may be better, but not
-/// than on the samples that taught it.
-void widen_upwards(RunFigures& unseen, const RunFigures& in_sample) {
-  for (std::size_t i = 0; i < std::min(unseen.outputs.size(), in_sample.outputs.size()); ++i) {
-    std::optional<SamplingInterval>& held_out = unseen.outputs[i].sqnr_interval;
-    const std::optional<SamplingInterval>& own = in_sample.outputs[i].sqnr_interval;
-    if (held_out && own) held_out->high = std::max(held_out->high, own->high);
-  }
-}
-
-/// The claim of the written file's own samples, if lower: a range over all samples is wider than that of a half, and
-/// its steps are coarser.
-void claim_no_more(RunFigures& unseen, const RunFigures& in_sample) {
+/// Adds what the written file's own samples leave open. A half of the samples taught each network that is judged, all
+/// of them the file: it may be better, but not than on the samples that taught it. It may be worse too, as a range over
+/// all samples is wider than that of a half, and its steps are coarser.
+void span_both(RunFigures& unseen, const RunFigures& in_sample) {
   for (std::size_t i = 0; i < std::min(unseen.outputs.size(), in_sample.outputs.size()); ++i) {
     OutputFigure& figure = unseen.outputs[i];
-    const std::optional<double>& own = in_sample.outputs[i].sqnr_above;
-    if (!figure.sqnr_above || !own) continue;
-    figure.sqnr_above = std::min(*figure.sqnr_above, *own);
-    if (figure.sqnr_interval) figure.sqnr_interval->low = std::min(figure.sqnr_interval->low, *figure.sqnr_above);
+    const OutputFigure& own = in_sample.outputs[i];
+    if (figure.sqnr_above && own.sqnr_above) figure.sqnr_above = std::min(*figure.sqnr_above, *own.sqnr_above);
+    if (!figure.sqnr_interval || !own.sqnr_interval) continue;
+    figure.sqnr_interval->low = std::min(figure.sqnr_interval->low, own.sqnr_interval->low);
+    figure.sqnr_interval->high = std::max(figure.sqnr_interval->high, own.sqnr_interval->high);
   }
 }
 
@@ -81,8 +73,7 @@ void judge_unseen(MeasuredNetwork& network, TestRow& test, const KeptSetReport& 
 void claim_unseen(const DiagnosisRun& run, MeasuredNetwork& network, Verification& verified) {
   verified.in_sample = std::move(verified.figures);
   RunFigures unseen = on_unseen(run, network, network.plan_of(run.report.kept));
-  widen_upwards(unseen, *verified.in_sample);
-  claim_no_more(unseen, *verified.in_sample);
+  span_both(unseen, *verified.in_sample);
   unseen.nonfinite_inside = verified.in_sample->nonfinite_inside;
   // The written file has the last word on its own samples too: the halves are simulated from plans.
   if (unseen.damage && verified.in_sample->damage > unseen.damage) {
@@ -95,7 +86,7 @@ void claim_unseen(const DiagnosisRun& run, MeasuredNetwork& network, Verificatio
 void compare_on_unseen(DiagnoseReport& report, const AllLow& low, const AllLow& worked_on) {
   const auto on_same_samples = [](const AllLow& one) {
     RunFigures unseen = *one.unseen;
-    widen_upwards(unseen, one.figures);
+    span_both(unseen, one.figures);
     return unseen;
   };
   report.all_low = on_same_samples(low);

