@@ -121,4 +121,8 @@ MADE = {
     "images, few large": (lambda: convolutions(7, True), with_large_ones(images)),
     "vectors": (lambda: transformer(7), vectors),
     "vectors of many sizes": (lambda: transformer(11), of_many_sizes(vectors)),
+    # Made after the rule was chosen.
+    "vectors, few large": (lambda: transformer(19), with_large_ones(vectors)),
+    "images of many sizes, Softmax": (lambda: convolutions(19, False, softmax=True), of_many_sizes(images)),
+    "images, again": (lambda: convolutions(23, False), images),
 }
