@@ -2,7 +2,7 @@
 
     python bench/unseen.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--fit 10 30 60 100] [--seeds 3]
                            [--targets TARGET ...] [--nncf PYTHON] [--modelopt PYTHON] [--again]
-                           [--files plain fix asked] [--limit 900] [--jobs 1] [--results FILE] [--render]
+                           [--files plain fix asked] [--into rows] [--limit 900] [--jobs 1] [--results FILE] [--render]
 
 For each network, count of samples and seed: that many samples are drawn and given to the program, and all others, 100 at most, judge
 what it wrote: ONNX Runtime without optimizations runs each file and the float model, and SQNR is that of the worst output. Files:
@@ -12,9 +12,10 @@ what it wrote: ONNX Runtime without optimizations runs each file and the float m
     fix +3     `fix --min-sqnr P`, P three decibels beyond the plain file's figure in its own report
     keep +3    `diagnose --options 0 --min-sqnr P`
 
---files chooses among plain, fix, and the two that are asked for a requirement. TARGETS names the targets. The Pythons of --nncf and --modelopt have these peers: bench/peer_quantize.py quantizes with them instead,
-from the same samples, and the same held-out set judges what they write. What the results hold already is not measured again, except
-with --again.
+--files chooses among plain, fix, and the two that are asked for a requirement. TARGETS names the targets. The Pythons of --nncf and
+--modelopt have these peers: bench/peer_quantize.py quantizes with them instead, from the same samples, and the same held-out set judges
+what they write. What the results hold already is not measured again, except with --again. They go into the list that --into names:
+`before` for those of a program before a change of claims, `plain` for those of --files plain.
 
 Networks with a state are left out, and so are splits that leave fewer than 30 samples to judge. A loss is *certain* where the
 gain over the plain file, sample by sample, is below zero by more than two standard errors. Results are merged into
@@ -314,6 +315,7 @@ def main():
     parser.add_argument("--modelopt", help="a Python that has ModelOpt")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--files", nargs="*", default=["plain", "fix", "asked"], choices=["plain", "fix", "asked"])
+    parser.add_argument("--into", default="rows", choices=["rows", "before", "plain"])
     parser.add_argument("--limit", type=float, default=900)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
@@ -321,17 +323,18 @@ def main():
     given = parser.parse_args()
     if given.render:
         return render()
-    kept = json.loads(given.results.read_text()) if given.results.exists() else {"rows": []}
+    kept = json.loads(given.results.read_text()) if given.results.exists() else {"rows": [], "before": [], "plain": []}
+    rows = kept[given.into]
     kept["machine"], kept["date"] = f"{processor()}, {len(os.sched_getaffinity(0))} usable cores", datetime.date.today().isoformat()
     kept["version"] = subprocess.run([given.program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     cores = multiprocessing.Queue()
     for core in sorted(os.sched_getaffinity(0))[:given.jobs]:
         cores.put(core)
     with multiprocessing.Pool(given.jobs, pin if given.jobs > 1 else None, (cores,) if given.jobs > 1 else ()) as pool:
-        for row in pool.imap_unordered(measured, jobs_of(given, {key_of(row) for row in kept["rows"]})):
+        for row in pool.imap_unordered(measured, jobs_of(given, {key_of(row) for row in rows})):
             if row is None:
                 continue
-            kept["rows"] = [r for r in kept["rows"] if key_of(r) != key_of(row)] + [row]
+            rows[:] = [r for r in rows if key_of(r) != key_of(row)] + [row]
             given.results.write_text(json.dumps(kept, indent=1) + "\n")
             print(json.dumps(row), flush=True)
 
