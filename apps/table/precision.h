@@ -137,6 +137,12 @@ inline constexpr auto kWeightBits =
         .from(4, 8)
         .unsaid()
         .python("weight_bits", kQuantizing, "INT16: weights in 8 bits, or in 4 bits and blocks.");
+inline constexpr auto kKvCache =
+    row(&QuantizationRules::kv_cache, "--kv-cache FORMAT",
+        "Format of KV caches: float16, bfloat16, float8e4m3fn or int8. Each cache is a layer of its own that a search "
+        "may keep (default: the formats of the layers around it)")
+        .choices("float16 bfloat16 float8e4m3fn int8")
+        .python("kv_cache", kQuantizing, "format of KV caches: \"float16\", \"bfloat16\", \"float8e4m3fn\", \"int8\".");
 inline constexpr auto kResiduals = row<QuantizationRules>(
     "--quantize-residuals",
     "--target tensorrt: also quantize the skip branch of an Add behind a weighted operator. TensorRT then fuses them "
@@ -145,7 +151,7 @@ inline constexpr auto kRules = table(
     "QuantizationRules", "How",
     row(&QuantizationRules::weights_only).python("weights_only", kQuantizing, "quantize only weights, in INT8 or FP8."),
     row<QuantizationRules>("--per-channel", "One scale for each output channel of a weight (this is the default)"),
-    kPerTensor, kReduceRange, kWeightBits,
+    kPerTensor, kReduceRange, kWeightBits, kKvCache,
     row<QuantizationRules>("--symmetric", "Ranges of activations around zero (default with --target tensorrt)"),
     row<QuantizationRules>("--asymmetric", "Ranges from minimum to maximum (default with --target onnxruntime)"),
     row(&QuantizationRules::block_size, "--block-size N",

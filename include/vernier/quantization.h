@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "vernier/format.h"
+
 namespace vernier {
 
 struct QuantizationRules {
@@ -27,6 +29,9 @@ struct QuantizationRules {
   /// Weights in int8 use codes up to 63 of 127, so that two products of them and uint8 data fit into 16 bits: for ONNX
   /// Runtime on x86 CPUs without VNNI. Costs one bit of the weights.
   bool reduce_range = false;
+  /// float16, bfloat16, float8e4m3fn or int8: the format of KV caches, each a layer of its own that a search may keep
+  /// in the high format. Absent: caches have the formats of the layers that make and read them.
+  std::optional<Format> kv_cache;
 
   bool operator==(const QuantizationRules&) const = default;
 };

@@ -63,6 +63,28 @@ class VerifyOptions(TypedDict, total=False):
     outputs: Iterable[str]
 
 
+class QuantizeOptions(TypedDict, total=False):
+    """Options of ``quantize``; its docstring describes them."""
+
+    layer_precisions: Mapping[str, str] | None
+    even_if_slower: bool
+    calibration_cache: str | os.PathLike[str]
+    op_types: Iterable[str]
+    excluded_op_types: Iterable[str]
+    nodes: Iterable[str]
+    weights_only: bool
+    per_channel: bool
+    reduce_range: bool
+    weight_bits: int
+    kv_cache: str | None
+    block_size: int
+    threads: int
+    device: str
+    image: Mapping[str, Any] | None
+    limit: int
+    split_batch: bool
+
+
 class EvaluateOptions(TypedDict, total=False):
     """Options of ``evaluate``; its docstring describes them."""
 
@@ -162,6 +184,7 @@ class DiagnoseOptions(FixOptions, total=False):
     per_channel=True,
     reduce_range=False,
     weight_bits=8,
+    kv_cache=None,
     block_size=128,
     output_parts=True,
     carry=None,
@@ -232,6 +255,7 @@ def diagnose(
         - ``per_channel=True``: one scale for each output channel of a weight.
         - ``reduce_range=False``: INT8 weights in 7 bits, so that x86 CPUs without VNNI do not saturate their products.
         - ``weight_bits=8``: INT16: weights in 8 bits, or in 4 bits and blocks.
+        - ``kv_cache=None``: format of KV caches: "float16", "bfloat16", "float8e4m3fn", "int8".
         - ``block_size=128``: INT4 and UINT4: neighbours that share a scale, 32, 64 or 128.
 
     Layers:
@@ -348,6 +372,7 @@ def diagnose(
     per_channel=True,
     reduce_range=False,
     weight_bits=8,
+    kv_cache=None,
     block_size=128,
     output_parts=True,
     carry=None,
@@ -498,6 +523,7 @@ def run(
     per_channel=True,
     reduce_range=False,
     weight_bits=8,
+    kv_cache=None,
     block_size=128,
     threads=0,
     device="auto",

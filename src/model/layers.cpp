@@ -23,7 +23,10 @@ class DataPath {
   DataPath(const Model& model, const std::map<std::string, ValueType>& types)
       : opset_(default_opset(model.proto)), types_(types), constants_(initializer_names(model)) {
     index(model.proto.graph());
-    for (const onnx::ValueInfoProto& input : model.proto.graph().input()) varying_.insert(input.name());
+    for (const onnx::ValueInfoProto& input : model.proto.graph().input()) {
+      varying_.insert(input.name());
+      inputs_.insert(input.name());
+    }
     mark_varying(model.proto.graph());
     for (const onnx::ValueInfoProto& output : model.proto.graph().output()) want(output.name());
     while (!pending_.empty()) {
@@ -31,6 +34,13 @@ class DataPath {
       pending_.pop_back();
       walk_back(tensor);
     }
+  }
+
+  /// A node that enter_caches() added: a Sum of one input, behind a join of a graph input.
+  bool holds_cache(const onnx::NodeProto& node) const {
+    if (!is_onnx(node, "Sum") || node.input_size() != 1) return false;
+    const auto join = sources_.find(node.input(0));
+    return join != sources_.end() && joins_cache(*join->second.node, inputs_);
   }
 
   bool wanted(const std::string& tensor) const { return wanted_.contains(tensor); }
@@ -121,6 +131,7 @@ class DataPath {
   int opset_;
   const std::map<std::string, ValueType>& types_;
   std::set<std::string> constants_;
+  std::set<std::string> inputs_;
   std::unordered_map<std::string, Source> sources_;
   std::unordered_set<std::string> varying_;
   std::unordered_set<std::string> wanted_;
@@ -148,6 +159,8 @@ Layer layer_of(const onnx::NodeProto& node, const std::string& graph, const Data
   layer.traits = traits_of(node);
   layer.follows = layer.traits.any(kFollows);
   layer.weighted = layer.traits.any(Trait::Weighted);
+  layer.cache = graph.empty() && path.holds_cache(node);
+  if (layer.cache) layer.op_type = "KvCache";
   return layer;
 }
 
@@ -191,6 +204,11 @@ std::vector<Layer> find_float32_layers(const Model& model, std::vector<std::stri
     return other;
   });
   return layers;
+}
+
+bool joins_cache(const onnx::NodeProto& node, const std::set<std::string>& inputs) {
+  const bool joins = (is_onnx(node, "Concat") && node.input_size() == 2) || is_onnx(node, "TensorScatter");
+  return joins && inputs.contains(node.input(0));
 }
 
 std::vector<Layer> find_layers(const Model& model) { return find_layers(model, infer_types(model)); }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct Layer {
   bool follows = false;
   /// Trait::Weighted: Conv, ConvTranspose, Gemm, MatMul, the operators of the default INT8 scheme.
   bool weighted = false;
+  /// The values that a KV cache holds (passes::enter_caches).
+  bool cache = false;
 };
 
 /// All layers in graph order (topological), subgraphs included.
@@ -42,6 +45,9 @@ std::vector<Layer> find_layers(const Model& model, const std::map<std::string, V
 std::vector<Layer> find_float32_layers(const Model& model, std::vector<std::string>* others = nullptr);
 /// The first type other than float32 that a layer's data is known to have; float32 when there is none.
 Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType>& types);
+
+/// A node that puts new values behind those of a graph input, one of `inputs`: Concat, or TensorScatter.
+bool joins_cache(const onnx::NodeProto& node, const std::set<std::string>& inputs);
 
 /// True when the input `index` of `node` carries data, not a shape, axis, index, scale table or condition: decided by
 /// the operator's ONNX schema (its type is a type variable that admits float).

@@ -35,6 +35,7 @@ constexpr Step kSteps[] = {
     {"constants_to_initializers", passes::constants_to_initializers, When::Always},
     {"fold_constants", passes::fold_constants, When::Always},
     {"inline_ifs", passes::inline_ifs, When::Always},
+    {"enter_caches", passes::enter_caches, When::Always, &PrepareOptions::enter_caches},
     {"fold_batch_norm", passes::fold_batch_norm, When::Lowering, &PrepareOptions::fold_batch_norm},
     {"fold_factors", passes::fold_factors, When::Lowering, &PrepareOptions::openvino_products},
     {"part_products", passes::part_products, When::Lowering, &PrepareOptions::openvino_products},
@@ -78,7 +79,8 @@ bool prepares_alike(const Model& model, const PrepareOptions& one, const Prepare
           (one.formats == other.formats && one.weights_per_channel == other.weights_per_channel)) &&
          (lowers(one) && one.openvino_products) == (lowers(other) && other.openvino_products) &&
          one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
-         opset_for(model, one) == opset_for(model, other) && one.for_openvino == other.for_openvino &&
+         one.enter_caches == other.enter_caches && opset_for(model, one) == opset_for(model, other) &&
+         one.for_openvino == other.for_openvino &&
          (one.inline_ifs == other.inline_ifs || !has_operator(model.proto, "If"));
 }
 

@@ -7,8 +7,9 @@
 //   4. constants become initializers
 //   5. fold constants
 //   6. inline Ifs whose condition is constant
-//   7. fold BatchNormalization into Conv, ConvTranspose and Gemm, where rounding the weight costs no more than before
-//   8. raise the opset
+//   7. a node for the values that each KV cache holds
+//   8. fold BatchNormalization into Conv, ConvTranspose and Gemm, where rounding the weight costs no more than before
+//   9. raise the opset
 //
 // Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
 #pragma once
@@ -36,6 +37,7 @@ struct PrepareOptions {
   bool weights_per_channel = true;  // a scale for each output channel; false: one for each weight
   bool fold_batch_norm = true;      // only ever done when formats holds more than float32
   bool openvino_products = false;   // products of matrices are written as OpenVINO's integer kernels get them right
+  bool enter_caches = false;        // a node for the values that each KV cache holds
   bool inline_ifs = false;          // analysis only: an If whose condition is the same for all `samples`
   // What inline_ifs looks at, one at a time. All that will ever be run: the prepared model is wrong for others.
   std::size_t samples = 0;

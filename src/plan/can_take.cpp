@@ -54,6 +54,9 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
               std::string* reason, const QuantizationRules& rules) {
   if (format == Format::Float32) return true;
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
+  if (layer.cache && rules.kv_cache && needs_scale(format)) {
+    return format == *rules.kv_cache || refuse(reason, "‹kv-cache› says another format");
+  }
   if (needs_scale(format)) {
     if (target == Target::TensorRt && format == Format::UInt8 && !rules.weights_only) {
       return refuse(reason, "TensorRT refuses zero points (compiled, TensorRT-RTX 1.7.1)");

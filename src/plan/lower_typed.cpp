@@ -17,6 +17,7 @@
 #include "plan/body_weights.h"
 #include "plan/engine_limits.h"
 #include "plan/format_choice.h"
+#include "plan/narrow_caches.h"
 #include "plan/nbits_products.h"
 #include "plan/recurrent_casts.h"
 #include "plan/shared_transposes.h"
@@ -85,6 +86,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, 
   }
   weights.remove_unused();
   index_initializers(typed.model);
+  if (plan.rules.kv_cache) context.counts.casts -= narrow_caches(typed.model, prepared, names);
   fit_batched_weights(typed.model, names);
   NBitsProducts nbits;
   if (plan.target == Target::OnnxRuntime) {

@@ -78,6 +78,7 @@ class PairForm {
       for (const std::string& output : node.output()) made_by_[output] = &node;
       node_names_.insert(node.name());
     }
+    for (const onnx::ValueInfoProto& input : file.proto.graph().input()) inputs_.insert(input.name());
   }
 
   Model run() {
@@ -196,9 +197,11 @@ class PairForm {
     if (results.empty()) return false;
     const auto [scale, zero] = grids_.at(*reads);
     if (!of_tensor(model_, scale)) return false;
-    const bool joins = has(node, Trait::Joins) && std::ranges::all_of(node.input(), [&](const std::string& read) {
-                         return grids_.contains(read) && grids_.at(read) == grids_.at(*reads);
-                       });
+    // A cache: what comes from the step before has the scale of what is new.
+    const bool joins =
+        has(node, Trait::Joins) && std::ranges::all_of(node.input(), [&](const std::string& read) {
+          return inputs_.contains(read) || (grids_.contains(read) && grids_.at(read) == grids_.at(*reads));
+        });
     const bool moves = place == 0 && (has(node, Trait::Moves | Trait::Selects) || picks_nearest(node));
     Node becomes = node;
     for (int i = 0; (joins || moves) && i < (joins ? node.input_size() : 1); ++i) {
@@ -356,6 +359,7 @@ class PairForm {
   NamePool names_;
   const google::protobuf::RepeatedPtrField<Node>& nodes_;  // of the file
   std::map<std::string, const Node*> made_by_;
+  std::set<std::string> inputs_;
   std::set<std::string> node_names_;                                  // a tensor may have the name of a node
   std::map<std::string, Scaled> scaled_;                              // by what the outer Mul makes
   std::set<std::string> absorbed_;                                    // what nodes make whose work a product does

@@ -83,12 +83,14 @@ struct Fields<QuantizationRules> {
   using R = QuantizationRules;
   static constexpr bool (*narrow)(const R&) = [](const R& rules) { return rules.weight_bits != 8; };
   static constexpr bool (*reduced)(const R&) = [](const R& rules) { return rules.reduce_range; };
+  static constexpr bool (*caches)(const R&) = [](const R& rules) { return rules.kv_cache.has_value(); };
   static constexpr auto list = std::tuple{Field{"weights_only", &R::weights_only},
                                           Field{"block_size", &R::block_size},
                                           Field{"weights_per_channel", &R::weights_per_channel},
                                           Field{"paired_weights", &R::paired_weights},
                                           Field{"reduce_range", &R::reduce_range, reduced},
                                           Field{"weight_bits", &R::weight_bits, narrow},
+                                          Field{"kv_cache", &R::kv_cache, caches},
                                           Field{"symmetric_activations", &R::symmetric_activations},
                                           Field{"integer_bias", &R::integer_bias}};
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -195,6 +196,32 @@ bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add
                 fmt::format("it lies inside the body of '{}', where no range is measured", printable(layer.graph)));
 }
 
+/// Errors: Usage for a format that no cache has, and a network without caches.
+void check_caches(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
+  if (!precision.rules.kv_cache) return;
+  const Format format = *precision.rules.kv_cache;
+  constexpr std::array kFormats = {Format::Float16, Format::BFloat16, Format::Float8E4M3FN, Format::Int8};
+  if (std::ranges::find(kFormats, format) == kFormats.end()) {
+    throw Error(ErrorCode::BadValue, fmt::format("‹kv-cache› {}: no cache is stored in it", format_name(format)),
+                "‹kv-cache› float16, bfloat16, float8e4m3fn or int8");
+  }
+  if (bits_of(format) >= bits_of(precision.high) && format != precision.high) {
+    throw Error(ErrorCode::WithoutEffect,
+                fmt::format("‹kv-cache› {} takes no fewer bits than the high format, {}", format_name(format),
+                            format_name(precision.high)),
+                "‹kv-cache› int8 or float8e4m3fn");
+  }
+  if (precision.rules.weights_only && needs_scale(format)) {
+    throw Error(ErrorCode::Contradiction,
+                fmt::format("‹kv-cache› {} quantizes activations, and weights alone are to be", format_name(format)),
+                "‹kv-cache› float16");
+  }
+  if (std::ranges::none_of(layers, &Layer::cache)) {
+    throw Error(ErrorCode::LayerCannot, "‹kv-cache›: the network has no cache",
+                "a cache is an output that a Concat, TensorScatter or Attention makes of an input and new values");
+  }
+}
+
 /// What names modules of torch and no layer stands for the layers inside them.
 PrecisionOptions with_modules_resolved(const Model& model, const std::vector<Layer>& layers,
                                        PrecisionOptions precision) {
@@ -242,6 +269,7 @@ bool only_where_faster(const PrecisionOptions& precision) {
 std::set<Format> formats_named(const PrecisionOptions& precision) {
   std::set<Format> formats(precision.low.begin(), precision.low.end());
   formats.insert(precision.high);
+  if (precision.rules.kv_cache) formats.insert(*precision.rules.kv_cache);
   for (const auto& [pattern, format] : precision.layer_precisions) formats.insert(format);
   for (const LayerSetting& setting : precision.layer_settings) {
     if (setting.precision) formats.insert(*setting.precision);
@@ -263,6 +291,7 @@ PrepareOptions preparation_of(const PrecisionOptions& precision) {
   options.formats = formats_named(precision);
   options.for_openvino = precision.target == Target::OpenVino;
   options.weights_per_channel = precision.rules.weights_per_channel;
+  options.enter_caches = precision.rules.kv_cache.has_value();
   options.openvino_products = quantizes_for_openvino(precision.target, options.formats);
   return options;
 }
@@ -280,6 +309,7 @@ PrepareOptions preparation_of(const Plan& plan) {
     for (const auto& [format, params] : grids) options.formats.insert(params.format);
   }
   options.weights_per_channel = plan.rules.weights_per_channel;
+  options.enter_caches = plan.rules.kv_cache.has_value();
   options.openvino_products = quantizes_for_openvino(plan.target, options.formats);
   options.min_opset = opset_of_rules(precision);
   return options;
@@ -299,6 +329,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   const PrecisionOptions precision = with_modules_resolved(model, layers, asked);
   AssignedFormats assigned;
   if (precision.constraints != PrecisionConstraints::None) check_patterns(layers, precision, assigned.warnings);
+  check_caches(layers, precision);
   Plan& plan = assigned.plan;
   plan.model_file = model.path.filename().string();
   plan.model_sha256 = model.sha256;
@@ -368,8 +399,9 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     Format format = high;
     SkippedLayer skipped{layer.name, layer.op_type, high, {}, false};
     std::vector<Format> taken;  // lowest first; without a ladder the first one
-    for (const Format listed : low) {
-      const Format wanted = of_target(listed);
+    const bool cache = layer.cache && precision.rules.kv_cache;
+    for (const Format listed : cache ? std::vector{*precision.rules.kv_cache} : low) {
+      const Format wanted = cache ? listed : of_target(listed);
       if (precision.ladder ? wanted == high : bits_of(wanted) >= bits_of(high)) continue;
       std::string reason = needs_scale(wanted) ? selection.why_not(layer) : std::string();
       const bool excluded = !reason.empty();

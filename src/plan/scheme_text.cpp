@@ -74,6 +74,10 @@ std::string scheme_text(const PrecisionOptions& precision, const std::string& ra
                                   ? "sums of Conv rounded as TensorRT-RTX was measured to"
                                   : "float32 accumulation");
   }
+  if (precision.rules.kv_cache) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("KV caches {}", format_name(*precision.rules.kv_cache));
+  }
   const char* const read_as = precision.arithmetic.tf32 && precision.high == Format::Float32 ? " (TF32)" : "";
   return fmt::format("{}{} in {}{}; target {}", text, text.empty() ? "everything" : "; the rest",
                      format_name(precision.high), read_as, word_of(precision.target));

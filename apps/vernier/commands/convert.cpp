@@ -55,9 +55,11 @@ bool writes_engine(const ConvertLine& line) {
   return parse_choice("--convert-to", line.kind, {"onnx", "trt"}) == "trt";
 }
 
+bool any_low(const ConvertLine& line) { return line.precision.any_low() || line.texts.given("--kv-cache"); }
+
 /// Without a plan or a format the model is written as it is: with other outputs, or its weights in other files.
 bool only_copies(const ConvertLine& line) {
-  return line.plan.empty() && !line.precision.any_low() && !line.precision.any_script() && !writes_engine(line) &&
+  return line.plan.empty() && !any_low(line) && !line.precision.any_script() && !writes_engine(line) &&
          !line.engine.compile && !script_location(line.model);
 }
 
@@ -74,7 +76,7 @@ void require_output(const ConvertLine& line) {
 }
 
 QuantizeOptions options_of(const ConvertLine& line) {
-  if (line.plan.empty() == !line.precision.any_low()) {
+  if (line.plan.empty() == !any_low(line)) {
     throw Error(
         ErrorCode::MissingArgument,
         line.plan.empty() ? "nothing to convert to: neither a plan nor a low format was given"
@@ -92,6 +94,7 @@ QuantizeOptions options_of(const ConvertLine& line) {
   options.plan = line.plan;
   options.precision = line.precision.values();
   apply_residuals(line.texts.given("--quantize-residuals"), options.precision);
+  read_value(table::kKvCache, line.texts, options.precision.rules.kv_cache);
   options.measure = line.data.values();
   options.external_data = line.external_data.values();
   options.compile = line.engine.values_if_asked(options.measure.data);
@@ -124,6 +127,7 @@ Command add_convert(CLI::App& root) {
       app, "--fp-to-fp16", [line] { line->precision.add_low(Format::Float16); }, "")
       .group("");  // Polygraphy's
   add_row(app, table::kResiduals, "Precision", line->texts);
+  add_row(app, table::kKvCache, "Precision", line->texts);
   line->data.add(app, "Samples to calibrate INT8 and FP8 on");
   line->data.add_calibration_cache(app);
   line->data.add_no_cache(app);

@@ -35,7 +35,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
     throw Error(ErrorCode::Contradiction, "--ladder names all formats, and --int8, --fp16 or the like one more",
                 "remove --int8, --fp16 or the like");
   }
-  if (!precision.any_low() && !search.has_ladder())
+  if (!precision.any_low() && !search.has_ladder() && !typed.given("--kv-cache"))
     throw Error(ErrorCode::MissingArgument, missing, "add --int8, --fp16, --bf16 or --fp8");
   DiagnoseOptions options;
   const std::string& float_model = typed.last("--float");
@@ -162,6 +162,7 @@ void DiagnosisLine::add_per_tensor(CLI::App& app) {
   add_row(app, table::kPerTensor, "Precision", typed);
   add_row(app, table::kReduceRange, "Precision", typed);
   add_row(app, table::kWeightBits, "Precision", typed);
+  add_row(app, table::kKvCache, "Precision", typed);
 }
 
 void AnswerLine::add_question(CLI::App& app) {

@@ -53,7 +53,8 @@ void add_options(CLI::App& app, QuantizeLine& line) {
 
 /// Adds what --quantize-mode says to the formats asked for.
 void apply_mode(const std::string& mode, PrecisionOptions& precision) {
-  const std::string chosen = mode.empty() && precision.low.empty() ? "int8" : mode;
+  const bool none = precision.low.empty() && !precision.rules.kv_cache;
+  const std::string chosen = mode.empty() && none ? "int8" : mode;
   if (chosen.empty()) return;
   std::string known = parse_choice(
       "--quantize-mode", chosen,
@@ -111,11 +112,11 @@ QuantizeOptions options_of(const QuantizeLine& line) {
   options.model = line.model;
   options.output = line.output;
   options.precision = line.precision.values();
+  QuantizationRules& rules = options.precision.rules;
+  read_rows(table::kRules, texts, rules);
   apply_mode(texts.last("--quantize-mode"), options.precision);
   apply_activations(texts, options.precision);
   apply_bias(texts.last("--bias"), options.precision);
-  QuantizationRules& rules = options.precision.rules;
-  read_rows(table::kRules, texts, rules);
   apply_reduce_range(texts.given("--reduce-range"), options.precision);
   check_weight_bits(options.precision);
   if (texts.given("--block-size") && std::ranges::none_of(options.precision.low, [&](Format format) {

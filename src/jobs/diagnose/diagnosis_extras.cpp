@@ -76,8 +76,8 @@ void try_on_onnxruntime(DiagnosisRun& run, MeasuredNetwork& network) {
       return;
     }
   }
-  report.onnxruntime =
-      try_on_runtime(subject.runtime, typed.model(), *subject.samples, subject.cpu_threads, typed.place());
+  report.onnxruntime = try_on_runtime(subject.runtime, typed.fed_with_floats(typed.model()), *subject.samples,
+                                      subject.cpu_threads, typed.place());
   if (!report.onnxruntime) return;
   std::optional<Note> found = refusal_note(*report.onnxruntime, subject.runtime->version());
   if (!found) found = lost;

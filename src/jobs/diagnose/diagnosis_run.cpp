@@ -21,7 +21,8 @@ namespace {
 
 /// What is known from the options alone. Errors: Usage when they contradict each other.
 void describe(const DiagnoseOptions& options, bool on_engine, DiagnoseReport& report) {
-  if (options.precision.low.empty()) {
+  const std::optional<Format>& kv_cache = options.precision.rules.kv_cache;
+  if (options.precision.low.empty() && !kv_cache) {
     throw Error(ErrorCode::MissingArgument, "no low precision was chosen", "pass ‹int8›, ‹fp16›, ‹bf16› or ‹fp8›");
   }
   const auto without_kernels =
@@ -41,6 +42,7 @@ void describe(const DiagnoseOptions& options, bool on_engine, DiagnoseReport& re
   report.machine = machine_text();
   report.target = options.precision.target;
   report.low = options.precision.low;
+  if (report.low.empty()) report.low = {*kv_cache};
   report.high = options.precision.high;
   report.requirement = options.measure.requirement;
   report.weights_per_tensor =

@@ -32,7 +32,8 @@ Trial EngineTrials::judge(const std::vector<std::string>& kept) {
   start();
   try {
     const std::unique_ptr<Tally> tally = objective_ == nullptr ? nullptr : objective_->begin(loaded_.subject.judged);
-    const auto outputs = outputs_on_engine(typed_.trial(kept), loaded_, engine_, tally.get(), sinks_);
+    const auto outputs =
+        outputs_on_engine(typed_.fed_with_floats(typed_.trial(kept)), loaded_, engine_, tally.get(), sinks_);
     Trial trial = tally ? tally->trial() : trial_of(loaded_.subject, outputs, *options_.measure.requirement);
     trial.samples = loaded_.samples->size();
     ran_ = true;

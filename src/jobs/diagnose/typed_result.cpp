@@ -16,6 +16,7 @@
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/verify.h"
 #include "model/contents.h"
+#include "plan/float_interface.h"
 #include "plan/signature.h"
 #include "report/json/fields_figures.h"
 
@@ -126,6 +127,12 @@ OnnxModel TypedResult::sign(const std::map<std::string, std::string>& claims,
   return file->second;
 }
 
+Model TypedResult::fed_with_floats(const Model& typed) const {
+  Model fed = typed;
+  give_float_interface(fed, *loaded_.original);
+  return fed;
+}
+
 VerifyOptions TypedResult::verify_options() const {
   VerifyOptions options;
   options.float_model = options_.model;
@@ -147,7 +154,7 @@ Verification TypedResult::verify(Measured& measured) {
   if (!in_memory) options.typed_model = options_.output / "model.onnx";
   std::optional<Model> read;
   const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
-  const auto measure = [&] { return verification_of(verify_model(written, options, sources_, quiet, known)); };
+  const auto measure = [&] { return verification_of(verify_model(fed_with_floats(written), options, sources_, quiet, known)); };
   const auto kept = [&] {
     if (!measured.keeps() || options.task.labels || options.on) return measure();
     const auto words = [&] { return json_text(json_of(measure())); };
@@ -186,8 +193,8 @@ const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
   if (by_default_) return *by_default_;
   const std::optional<Requirement> limit = verify_options().measure.requirement;
   const auto measure = [&] {
-    return figures_by_default(typed_, loaded_, limit ? &*limit : nullptr, &experiment_.reference().outputs, nullptr,
-                              place());
+    return figures_by_default(fed_with_floats(typed_), loaded_, limit ? &*limit : nullptr,
+                              &experiment_.reference().outputs, nullptr, place());
   };
   if (!measured.keeps()) return by_default_.emplace(measure());
   const auto words = [&] { return words_of(measure()); };
@@ -196,7 +203,7 @@ const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
 
 VerifyReport TypedResult::measured(const Plan& plan) {
   const Model model = as_typed_file(lowered(plan).model);
-  return verify_model(model, verify_options(), sources_, {});
+  return verify_model(fed_with_floats(model), verify_options(), sources_, {});
 }
 
 std::optional<RunFigures> TypedResult::with_reduced_range(const Plan& plan) {

@@ -71,6 +71,8 @@ class TypedResult {
   TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept, std::optional<Note>& doubt) const;
   /// What was written last.
   const Model& model() const { return typed_; }
+  /// `typed` for samples of the float model: caches in INT8 are quantized in front of it, and dequantized behind.
+  Model fed_with_floats(const Model& typed) const;
   /// Where it is tried in ONNX Runtime: users of a file for TensorRT have a GPU, and of the others this CPU decides.
   DefaultPlace place() const;
 

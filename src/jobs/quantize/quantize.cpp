@@ -34,6 +34,7 @@
 #include "model/contents.h"
 #include "model/prepare.h"
 #include "plan/calibrate.h"
+#include "plan/float_interface.h"
 #include "plan/lower_typed.h"
 #include "plan/overrides.h"
 #include "plan/rules/rules.h"
@@ -177,13 +178,15 @@ std::optional<Note> slower_than_float(const Loaded& calibrated, const Plan& plan
 /// What ONNX Runtime says of the file that is written, for whoever tries it there.
 void try_written(const Model& typed, const QuantizeOptions& options, Target target, const Loaded* calibrated,
                  Sources& sources, QuantizeResult& result) {
+  Model fed = typed;
+  give_float_interface(fed, *sources.model(options.model));
   // Samples that were not read stay unread.
   SourceOptions random;
   const bool given = !options.measure.data.is_random();
   const std::shared_ptr<const SampleSource> samples =
       calibrated != nullptr ? calibrated->samples
-                            : samples_for(typed, given ? random : options.measure.data, sources.sinks());
-  result.onnxruntime = try_on_runtime(sources.runtime(), typed, *samples);
+                            : samples_for(fed, given ? random : options.measure.data, sources.sinks());
+  result.onnxruntime = try_on_runtime(sources.runtime(), fed, *samples);
   if (too_large_to_try(typed)) result.typed.notes.push_back({"too-large-to-try", {}});
   if (!result.onnxruntime) return;
   const std::optional<Note> note = refusal_note(*result.onnxruntime, sources.runtime()->version());
@@ -297,8 +300,8 @@ class Conversion {
 
   void plan() {
     const PrecisionOptions& asked = options_.precision;
-    if (!given_ && asked.low.empty() && asked.layer_precisions.empty() && asked.network_scripts.empty() &&
-        asked.layer_settings.empty() && asked.high == Format::Float32) {
+    if (!given_ && asked.low.empty() && !asked.rules.kv_cache && asked.layer_precisions.empty() &&
+        asked.network_scripts.empty() && asked.layer_settings.empty() && asked.high == Format::Float32) {
       throw Error(ErrorCode::MissingArgument, "no precision was chosen",
                   "give ‹plan› FILE, or ‹int8›, ‹fp16›, ‹bf16›, ‹fp8›");
     }

@@ -163,6 +163,7 @@ CostModel cost_model(const Experiment& experiment, CostUnit unit, const LayerTim
       for (const std::string& weight : layer->weights) {
         if (const auto known = weights.find(weight); known != weights.end()) cost += saved / 8 * known->second;
       }
+      if (layer->cache) cost += saved / 8 * sizes.of(layer->inputs.front());
     } else if (unit == CostUnit::Time && times != nullptr) {
       const auto high = times->high.find(layer->name);
       const auto low = times->low.find(layer->name);

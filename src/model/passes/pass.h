@@ -111,6 +111,18 @@ Outcome spell_out_simplified_norms(Model& model, const Context& context);
 /// Errors: Input with node, operator and opset.
 Outcome refuse_unknown_operators(Model& model, const Context& context);
 
+/// A Sum of one input, which changes nothing, for the values that each KV cache of the main graph holds: past and new
+/// ones, as the next step and this step's products read them. It bears the name of the graph output that it makes.
+///
+///   Concat(past, new) -> present                     Sum(Concat(past, new)) -> present
+///   TensorScatter(past, new, ...) -> present         the same
+///   Attention(q, k, v, mask, past k, past v)         Attention(q, present k, present v, mask), where `past` are graph
+///     -> y, present k, present v                     inputs; a causal one gets both parts of `present`
+///
+/// `past` is a graph input and the first of a Concat, `present` a graph output. The Concat of an Attention is a new
+/// node. An Attention whose keys have three dimensions stays.
+Outcome enter_caches(Model& model, const Context& context);
+
 /// BatchNormalization(Conv(x)) -> Conv(x), likewise ConvTranspose and Gemm:
 ///
 ///   f = scale / sqrt(var + epsilon);  w' = w * f (per output channel);  b' = (b - mean) * f + bias

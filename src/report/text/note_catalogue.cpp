@@ -30,6 +30,7 @@ constexpr NoteTemplate kNotes[] = {
     {"cache-states-not-measured",
      "{outputs:#output} ({outputs:2}) {outputs:?is a state|are states} of a cache and {outputs:?is|are} not measured. "
      "‹outputs› chooses the measured outputs"},
+    {"caches-found", "{outputs:#KV cache} found: {outputs:2}"},
     {"calibrated-on-compared-samples",
      "the compared samples also calibrated the ranges (‹calibration-data› chooses others)"},
     {"certificate-faulty", "unstable: the certificate does not follow from the trials: {fault:text}"},
