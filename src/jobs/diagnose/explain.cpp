@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "causes/cause.h"
@@ -73,9 +74,12 @@ bool is_overflow(const Cause& cause) {
   return cause.id == "overflow" || cause.id == "overflow-read" || cause.id == "residual-overflow";
 }
 
+/// By layer and cause: the cause that its damage counts for.
+using Explained = std::map<std::pair<std::string, std::string>, std::string>;
+
 /// Of layers that read a tensor beyond the format: the cause that is named where it is made, or where what makes it
 /// reads one, and so on.
-std::map<std::string, std::string> explained_overflows(const std::vector<Cause>& causes, const NetworkFacts& facts) {
+void explain_overflows(const std::vector<Cause>& causes, const NetworkFacts& facts, Explained& explained) {
   std::map<std::string, std::string> named;
   for (const Cause& cause : causes) {
     if (is_overflow(cause)) named.emplace(cause.layer, cause.id);
@@ -88,21 +92,34 @@ std::map<std::string, std::string> explained_overflows(const std::vector<Cause>&
       if (beyond && named.contains(input.maker)) makers.emplace(layer.name, input.maker);
     }
   }
-  std::map<std::string, std::string> explained;
-  for (const auto& [layer, maker] : makers) {
-    const std::string* first = &maker;
+  for (const Cause& cause : causes) {
+    const auto maker = is_overflow(cause) ? makers.find(cause.layer) : makers.end();
+    if (maker == makers.end()) continue;
+    const std::string* first = &maker->second;
     while (named.at(*first) == "overflow-read" && makers.contains(*first)) first = &makers.at(*first);
     // What is too large without what arrives is a fault of its own.
-    if (named.at(layer) == "overflow-read" || named.at(*first) == "residual-overflow")
-      explained.emplace(layer, named.at(*first));
+    if (named.at(cause.layer) == "overflow-read" || named.at(*first) == "residual-overflow")
+      explained.emplace(std::pair(cause.layer, cause.id), named.at(*first));
   }
-  return explained;
+}
+
+/// An epsilon that is too small for the format is lost where it is added, and where the sum is read.
+void explain_lost_epsilons(const std::vector<Cause>& causes, const NetworkFacts& facts, Explained& explained) {
+  std::set<std::string> lost;
+  for (const Cause& cause : causes) {
+    if (cause.id == "lost-epsilon") lost.insert(cause.layer);
+  }
+  for (const LayerFacts& layer : facts.layers) {
+    for (const TensorFacts& input : layer.inputs) {
+      if (lost.contains(input.maker)) explained.emplace(std::pair(layer.name, "subnormal-loss"), "lost-epsilon");
+    }
+  }
 }
 
 /// Kinds of causes that explain the most come first: confidence times the share of the damage of the layers that they
 /// stand for. What is unlikely comes last, whatever its layers do, among kinds and within each. The report, as text and
 /// as a page, has this order.
-/// A layer that reads what another one made too large explains nothing: its share counts for the one that made it.
+/// A layer that reads what another one made too large, or too small, explains nothing: its share counts for that one.
 void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked, const NetworkFacts& facts) {
   constexpr double kLikely = 0.5;
   constexpr double kNearlyAsSure = 0.1;
@@ -115,14 +132,16 @@ void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked
     shares[row.name] = row.share.value_or(infinite ? 1 : 0);
   }
   for (const Cause& cause : causes) surest[cause.layer] = std::max(surest[cause.layer], cause.confidence);
-  const std::map<std::string, std::string> explained = explained_overflows(causes, facts);
+  Explained explained;
+  explain_overflows(causes, facts, explained);
+  explain_lost_epsilons(causes, facts, explained);
   std::map<std::string, Kind> kinds;
   for (const Cause& cause : causes) {
     Kind& kind = kinds[cause.id];
     kind.confidence = std::max(kind.confidence, cause.confidence);
     if (cause.confidence < surest[cause.layer] - kNearlyAsSure) continue;
     const auto share = shares.find(cause.layer);
-    const auto by = is_overflow(cause) ? explained.find(cause.layer) : explained.end();
+    const auto by = explained.find({cause.layer, cause.id});
     // The network as a whole, and what it picks, do all of the damage.
     kinds[by == explained.end() ? cause.id : by->second].share += share == shares.end() ? 1 : share->second;
   }

@@ -151,6 +151,25 @@ TEST(Explain, WhatMakesAStreamTooLargeLeadsWhatReadsIt) {
   EXPECT_FALSE(names(named_at(files, "x2", Format::Float16), "overflow-read")) << "a part of the stream";
 }
 
+/// The root of an epsilon that FP16 does not have: two readers lose digits of what it makes.
+TEST(Explain, ALostEpsilonLeadsWhatReadsIt) {
+  const NetFiles files(network("net (float[4,8] x) => (float[4,4] y) {\n [none] n = Mul(x, zero)\n"
+                               " [epsilon] e = Add(n, tiny)\n [root] r = Sqrt(e)\n [up] u = Mul(r, large)\n"
+                               " [one] o = Mul(u, large)\n [divide] d = Div(x, o)\n [fc] y = MatMul(d, w) }",
+                               {{"zero", Tensor::of({1}, std::vector<float>{0})},
+                                {"tiny", Tensor::of({1}, std::vector<float>{1e-12F})},
+                                {"large", Tensor::of({1}, std::vector<float>{1000})},
+                                {"w", bell({8, 4}, 1, 0.3F)}}),
+                       {4, 8});
+  DiagnoseOptions options = files.diagnose_options({Format::Float16});
+  options.measure.requirement = at_least_db(40);
+  const DiagnoseReport report = diagnose(options);
+  const std::vector<Cause>& causes = report.explanation.value().causes;
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes.front().id, "lost-epsilon");
+  EXPECT_TRUE(names(named_at(files, "root", Format::Float16), "subnormal-loss")) << "named as well";
+}
+
 /// A product of `queries` and keys in front of a Softmax.
 NetFiles attention_of(float queries) {
   return NetFiles(network("net (float[32,16] x) => (float[32,4] y) {\n [q] q = MatMul(x, wq)\n [k] k = MatMul(x, wk)\n"
