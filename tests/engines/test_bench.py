@@ -179,6 +179,19 @@ def test_the_cost_of_a_layer_is_its_time_on_the_engine(vernier, model, command, 
     assert not vernier.left()
 
 
+def test_each_rung_of_a_ladder_costs_its_own_time(vernier, model):  # noqa: F811
+    """The stand-in's products take 1 ms in INT8, 2 in FP16 and 4 in FP32."""
+    done = vernier("diagnose", model, "--ladder", "int8,float16,float32", "--data", "x.npz", "--min-sqnr", 60, "--cost", "time", "--confirm-on", "tensorrt",
+                   "-o", "out", mode="types@profile")
+    assert done.returncode in (0, 1), done.stderr
+    kept = json.loads((model.parent / "out/report.json").read_text())["kept"]
+    raised = {layer["layer"]: layer["format"] for layer in kept["ladder"]["raised"]}
+    assert kept["ladder"]["cost_of_lowest"] == pytest.approx(1000 + 1000 + 500)
+    assert kept["cost_of_all"] == pytest.approx(2 * 3000, abs=1)
+    milliseconds = {"float16": 1, "float32": 3}
+    assert kept["cost"] == pytest.approx(1000 * sum(milliseconds[raised[name]] for name in ("first", "second") if name in raised), abs=1)
+
+
 def test_an_engine_without_times_of_layers_ends_the_search(vernier, model):  # noqa: F811
     done = vernier("diagnose", model, "--fp16", "--data", "x.npz", "--min-sqnr", 50, "--cost", "time", "--confirm-on", "tensorrt", "-o", "out",
                    mode="silent@profile")

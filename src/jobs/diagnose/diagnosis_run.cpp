@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/machine.h"
 #include "base/version.h"
 #include "jobs/diagnose/diagnosis_files.h"
+#include "jobs/diagnose/layer_times.h"
 #include "model/prepare.h"
 #include "plan/scheme.h"
 #include "vernier/engine.h"
@@ -26,10 +28,11 @@ void describe(const DiagnoseOptions& options, bool on_engine, DiagnoseReport& re
   if (options.precision.low.empty() && !kv_cache) {
     throw Error(ErrorCode::MissingArgument, "no low precision was chosen", "pass ‹int8›, ‹fp16›, ‹bf16› or ‹fp8›");
   }
-  const auto without_kernels =
-      std::find_if(options.precision.low.begin(), options.precision.low.end(),
-                   [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
-  if (options.search.cost == CostUnit::Time && !on_engine && without_kernels != options.precision.low.end()) {
+  // On a ladder the others cost as FP32, as long as some layers can gain.
+  const std::vector<Format>& low = options.precision.low;
+  const auto without_kernels = std::ranges::find_if_not(low, has_kernels_on_cpu);
+  const bool gains = !options.search.ladder.empty() && std::ranges::any_of(low, has_kernels_on_cpu);
+  if (options.search.cost == CostUnit::Time && !on_engine && without_kernels != low.end() && !gains) {
     throw Error(
         ErrorCode::WithoutEffect,
         fmt::format("‹cost› time: ONNX Runtime's CPU kernels compute {} in FP32, so their time is meaningless",

@@ -53,17 +53,35 @@ bool take_off(std::size_t evaluations, double seconds, SearchOptions& left) {
 std::optional<LayerTimes> times_of_layers(DiagnosisRun& run, MeasuredNetwork& network) {
   const DiagnoseOptions& options = run.options;
   if (options.search.cost != CostUnit::Time) return std::nullopt;
-  const TypedModel low = network.typed.lowered(network.all_low_plan());
-  return times_of_first(job_ranks(), [&] {
+  const bool on_engine = run.confirms_on_engine();
+  std::string name_of_engine;
+  const LayerTimes times = times_of_first(job_ranks(), [&] {
     const Subject& subject = network.subject();
     const Model& high = *network.loaded().original;
-    if (!run.confirms_on_engine()) {
-      return measure_layer_times(subject.runtime, high, low.model, subject.samples->at(0));
+    const auto engine =
+        on_engine ? EngineRunner::require(options_for(*options.confirm_on, options.engine), run.sinks) : nullptr;
+    if (engine) name_of_engine = engine->text();
+    const auto measure = [&](const Plan& plan) {
+      const Model low = network.typed.fed_with_floats(network.typed.lowered(plan).model);
+      return engine ? measure_layer_times(*engine, as_typed_file(high), as_typed_file(low), *subject.samples)
+                    : measure_layer_times(subject.runtime, high, low, subject.samples->at(0));
+    };
+    LayerTimes there = measure(network.all_low_plan());
+    if (network.experiment.has_ladder()) {
+      const auto runs = [&](Format format) { return on_engine || has_kernels_on_cpu(format); };
+      add_rungs(there, network.experiment, runs, [&](const Plan& plan) { return measure(plan).low; });
     }
-    const auto engine = EngineRunner::require(options_for(*options.confirm_on, options.engine), run.sinks);
-    run.report.notes.push_back({"times-of-engine", {{"engine", engine->text()}}});
-    return measure_layer_times(*engine, as_typed_file(high), as_typed_file(low.model), *subject.samples);
+    return there;
   });
+  if (on_engine) run.report.notes.push_back({"times-of-engine", {{"engine", name_of_engine}}});
+  std::vector<std::string> without;
+  for (const Format rung : options.search.ladder) {
+    const Format format = under_target(rung, network.model().precision.target);
+    if (!on_engine && format != Format::Float32 && !has_kernels_on_cpu(format))
+      without.emplace_back(format_title(format));
+  }
+  if (!without.empty()) run.report.notes.push_back({"rungs-without-kernels", {{"formats", without}}});
+  return times;
 }
 
 class NetworkSearch {
@@ -137,7 +155,7 @@ class NetworkSearch {
     request.objective = objective_;
     request.times = times;
     for (const Format format : limits.ladder) request.rungs.push_back(under_target(format, target));
-    if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(network_.experiment, limits.cost);
+    if (!request.rungs.empty()) request.cost_of_lowest = cost_of_lowest(network_.experiment, limits.cost, times);
     request.decides = deciding(options, objective_, found_.trials == TrialsOn::Engine);
     request.measure_more = [&] {
       const bool more = network_.sensitivities.measure_more();

@@ -60,9 +60,6 @@ void check_rest(const DiagnoseOptions& options) {
   if (search.check || options.trials_on_engine) {
     refuse("‹check› and ‹on› support two formats only", "remove ‹ladder›, or give a requirement");
   }
-  if (search.cost == CostUnit::Time) {
-    refuse("‹cost› time is measured for two formats alone", "‹cost› macs, ‹cost› bytes or ‹cost› layers");
-  }
   if (search.whole_groups) refuse("‹whole-groups› keeps groups in one format", "remove ‹whole-groups› or ‹ladder›");
   if (search.pareto) refuse("‹pareto› draws a curve for two formats only", "remove ‹pareto› or ‹ladder›");
   if (options.precision.rules.weights_only) {

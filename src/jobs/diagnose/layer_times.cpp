@@ -79,7 +79,7 @@ EngineProfile profile_on(EngineRunner& engine, const Model& file, const SampleSo
 LayerTimes measure_layer_times(EngineRunner& engine, const Model& high, const Model& low, const SampleSource& samples) {
   const EngineProfile in_high = profile_on(engine, high, samples);
   const EngineProfile in_low = profile_on(engine, low, samples);
-  LayerTimes times{in_high.layers, in_low.layers, 0};
+  LayerTimes times{in_high.layers, in_low.layers, 0, {}};
   const double elements = converted_elements(low);
   if (elements > 0) times.per_converted_element = std::max(0.0, in_low.others - in_high.others) / elements;
   return times;
@@ -100,30 +100,73 @@ LayerTimes measure_layer_times(const std::shared_ptr<const Runtime>& runtime, co
   return times;
 }
 
+bool has_kernels_on_cpu(Format format) { return format == Format::Int8 || format == Format::UInt8; }
+
+void add_rungs(LayerTimes& times, const Experiment& experiment, const std::function<bool(Format)>& runs,
+               const std::function<LayerTimes::OfLayers(const Plan&)>& measure) {
+  const PlannedFormats lowest(experiment.all_low_plan());
+  const auto add = [&](const Plan& plan, const LayerTimes::OfLayers& measured) {
+    const PlannedFormats formats(plan);
+    for (const Layer* layer : experiment.candidates()) {
+      const Format format = formats.of(layer->name);
+      const auto time = measured.find(layer->name);
+      if (format == lowest.of(layer->name) || !runs(format) || time == measured.end()) continue;
+      times.rungs[format].emplace(layer->name, time->second);
+    }
+  };
+  for (const Layer* layer : experiment.candidates()) {
+    const auto in_high = times.high.find(layer->name);
+    if (!runs(lowest.of(layer->name)) && in_high != times.high.end()) times.low[layer->name] = in_high->second;
+  }
+  for (const Plan& plan : experiment.ends()) {
+    const PlannedFormats formats(plan);
+    const bool any = std::ranges::any_of(experiment.candidates(), [&](const Layer* layer) {
+      const Format format = formats.of(layer->name);
+      return format != lowest.of(layer->name) && runs(format);
+    });
+    if (any) add(plan, measure(plan));
+  }
+}
+
 LayerTimes times_of_first(Ranks& ranks, const std::function<LayerTimes()>& measure) {
   if (ranks.alone()) return measure();
   Packer packer;
+  const auto put = [&](const LayerTimes::OfLayers& layers) {
+    packer.put(layers.size());
+    for (const auto& [layer, time] : layers) {
+      packer.put(layer);
+      packer.put(time);
+    }
+  };
   if (ranks.first()) {
     const LayerTimes times = measure();
-    for (const auto* layers : {&times.high, &times.low}) {
-      packer.put(layers->size());
-      for (const auto& [layer, time] : *layers) {
-        packer.put(layer);
-        packer.put(time);
-      }
-    }
+    put(times.high);
+    put(times.low);
     packer.put(times.per_converted_element);
+    packer.put(times.rungs.size());
+    for (const auto& [format, layers] : times.rungs) {
+      packer.put(std::string(format_name(format)));
+      put(layers);
+    }
   }
   const std::vector<Message> all = ranks.share(packer.take());
   Unpacker unpacker(all.front());
-  LayerTimes times;
-  for (auto* layers : {&times.high, &times.low}) {
+  const auto get = [&] {
+    LayerTimes::OfLayers layers;
     for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
       const std::string layer = unpacker.get_text();
-      (*layers)[layer] = unpacker.get<double>();
+      layers[layer] = unpacker.get<double>();
     }
-  }
+    return layers;
+  };
+  LayerTimes times;
+  times.high = get();
+  times.low = get();
   times.per_converted_element = unpacker.get<double>();
+  for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+    const Format format = parse_format(unpacker.get_text()).value();
+    times.rungs[format] = get();
+  }
   return times;
 }
 

@@ -7,7 +7,10 @@
 
 #include "jobs/engine/engine_runner.h"
 #include "jobs/search/costs.h"
+#include "jobs/search/experiment.h"
 #include "model/model.h"
+#include "plan/plan.h"
+#include "vernier/format.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -27,6 +30,15 @@ LayerTimes measure_layer_times(const std::shared_ptr<const Runtime>& runtime, co
 /// that compute none take in `low`, beyond those in `high`, is the time of its converted elements.
 /// Errors: Backend: the engine refuses a file, or has no profiler; Interrupted.
 LayerTimes measure_layer_times(EngineRunner& engine, const Model& high, const Model& low, const SampleSource& samples);
+
+/// Whether ONNX Runtime's CPU provider computes in a format with a scale: in others a layer takes its time in float32.
+bool has_kernels_on_cpu(Format format);
+
+/// The times of a ladder's upper rungs, one measurement of `measure` for each height: with every candidate as many
+/// rungs up, as far as `runs` says that there are kernels. `times` has the lowest rungs, and those without kernels get
+/// the times of the high format there, too.
+void add_rungs(LayerTimes& times, const Experiment& experiment, const std::function<bool(Format)>& runs,
+               const std::function<LayerTimes::OfLayers(const Plan&)>& measure);
 
 /// What `measure` gives on the first rank, on every rank; the others wait, and leave it the machine.
 LayerTimes times_of_first(Ranks& ranks, const std::function<LayerTimes()>& measure);

@@ -82,14 +82,20 @@ std::vector<Border> borders_of(const Experiment& experiment, const Sizes& sizes)
 /// What a layer costs in a format.
 class CostInFormat {
  public:
-  CostInFormat(const Experiment& experiment, CostUnit unit)
-      : plan_(experiment.all_low_plan()), unit_(unit), sizes_(experiment), macs_(macs_by_layer(experiment)) {
+  CostInFormat(const Experiment& experiment, CostUnit unit, const LayerTimes* times)
+      : plan_(experiment.all_low_plan()),
+        lowest_(plan_),
+        unit_(unit),
+        times_(times),
+        sizes_(experiment),
+        macs_(macs_by_layer(experiment)) {
     if (unit == CostUnit::Bytes) weights_ = weight_elements(experiment.subject().model);
   }
 
   double of(const Layer& layer, Format format) const {
     const double bits = bits_read(format, plan_.high, plan_.rules);
     if (unit_ == CostUnit::Layers) return bits;
+    if (unit_ == CostUnit::Time) return microseconds(layer.name, format);
     if (unit_ == CostUnit::Macs) {
       double work = static_cast<double>(macs_.at(layer.name));
       for (const std::string& output : layer.outputs) work = std::max(work, sizes_.of(output));
@@ -109,8 +115,20 @@ class CostInFormat {
   }
 
  private:
+  double microseconds(const std::string& layer, Format format) const {
+    const auto of = [&](const LayerTimes::OfLayers& layers) {
+      const auto known = layers.find(layer);
+      return known == layers.end() ? 0.0 : known->second;
+    };
+    if (format == lowest_.of(layer)) return of(times_->low);
+    const auto rung = times_->rungs.find(format);
+    return of(rung == times_->rungs.end() ? times_->high : rung->second);
+  }
+
   const Plan& plan_;
+  PlannedFormats lowest_;
   CostUnit unit_;
+  const LayerTimes* times_;
   Sizes sizes_;
   std::map<std::string, std::int64_t> macs_;
   std::map<std::string, double> weights_;
@@ -122,8 +140,8 @@ double bits_read(Format format, Format high, const QuantizationRules& rules) {
   return (CostInFormat::data_bits(format, high) + bits_of(weight_format(format, rules))) / 2;
 }
 
-CostModel ladder_costs(const Experiment& experiment, CostUnit unit) {
-  const CostInFormat cost(experiment, unit);
+CostModel ladder_costs(const Experiment& experiment, CostUnit unit, const LayerTimes* times) {
+  const CostInFormat cost(experiment, unit, times);
   const PlannedFormats formats(experiment.all_low_plan());
   CostModel costs;
   for (const Step& step : experiment.steps()) {
@@ -135,8 +153,8 @@ CostModel ladder_costs(const Experiment& experiment, CostUnit unit) {
   return costs;
 }
 
-double cost_of_lowest(const Experiment& experiment, CostUnit unit) {
-  const CostInFormat cost(experiment, unit);
+double cost_of_lowest(const Experiment& experiment, CostUnit unit, const LayerTimes* times) {
+  const CostInFormat cost(experiment, unit, times);
   const PlannedFormats formats(experiment.all_low_plan());
   double sum = 0;
   for (const Layer* layer : experiment.candidates()) sum += cost.of(*layer, formats.of(layer->name));

@@ -15,8 +15,11 @@ namespace vernier {
 
 /// Microseconds on an engine's own kernels.
 struct LayerTimes {
-  std::map<std::string, double> high, low;  // by layer
-  double per_converted_element = 0;         // of QuantizeLinear and DequantizeLinear together
+  using OfLayers = std::map<std::string, double>;
+  OfLayers high, low;
+  double per_converted_element = 0;  // of QuantizeLinear and DequantizeLinear together
+  /// Of a ladder: layers on rungs above their lowest. A format that has no kernels is absent, and costs as `high`.
+  std::map<Format, OfLayers> rungs;
 };
 
 struct CostModel {
@@ -38,10 +41,11 @@ double bits_read(Format format, Format high, const QuantizationRules& rules);
 ///   layers  bits
 ///   macs    multiply-accumulates of one sample times bits; elements for what has none
 ///   bytes   of the weights and of the inputs that the layer reads
+///   time    microseconds, `times`
 ///
 /// Format boundaries cost nothing.
-CostModel ladder_costs(const Experiment& experiment, CostUnit unit);
+CostModel ladder_costs(const Experiment& experiment, CostUnit unit, const LayerTimes* times);
 /// All candidates on their lowest rungs, in the same unit.
-double cost_of_lowest(const Experiment& experiment, CostUnit unit);
+double cost_of_lowest(const Experiment& experiment, CostUnit unit, const LayerTimes* times);
 
 }  // namespace vernier

@@ -65,7 +65,7 @@ class KeptSetSearch {
         evidence_(std::move(evidence)),
         request_(request),
         sinks_(sinks),
-        costs_(experiment.has_ladder() ? ladder_costs(experiment, request.options.cost)
+        costs_(experiment.has_ladder() ? ladder_costs(experiment, request.options.cost, request.times)
                                        : cost_model(experiment, request.options.cost, request.times)),
         units_(experiment, request.options.whole_groups),
         context_{experiment, request, units_, {}, borders_of_units(costs_.borders, units_)},

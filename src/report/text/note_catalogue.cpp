@@ -346,6 +346,8 @@ constexpr NoteTemplate kNotes[] = {
     {"run-in-no-file-before", "{file}: run '{run}' is in no file before it"},
     {"run-missing", "{file} has no run '{run}'"},
     {"run-resumed", "resumed an interrupted run at {where:text}"},
+    {"rungs-without-kernels",
+     "ONNX Runtime's CPU provider has no kernels for {formats}, so a layer costs as much as in FP32"},
     {"samples-alike",
      "{alike:#sample} {alike:?repeats|repeat} others, so figures on new samples rest on {distinct:#distinct sample}"},
     {"samples-not-read", "the samples were not read, because {file} has the ranges (remove it to calibrate anew)"},

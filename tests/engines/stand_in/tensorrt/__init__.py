@@ -240,6 +240,16 @@ def kernels(network):
     return [(name, name) for name in network.names]
 
 
+def times_by_type(data):
+    """A MatMul takes 4 ms in float32, 2 in float16 and 1 behind a DequantizeLinear, any other node half of one."""
+    import onnx
+    model = onnx.shape_inference.infer_shapes(onnx.load_from_string(data))
+    halves = {value.name for value in [*model.graph.value_info, *model.graph.output] if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT16}
+    codes = {node.output[0] for node in model.graph.node if node.op_type == "DequantizeLinear"}
+    return {node.name: 0.5 if node.op_type != "MatMul" else 1 if node.input[0] in codes else 2 if node.output[0] in halves else 4
+            for node in model.graph.node}
+
+
 class IProfiler:
     def __init__(self):
         pass
@@ -356,8 +366,9 @@ class Context:
             ctypes.memmove(self.places[name], result.ctypes.data, result.nbytes)
         if self.profiler:
             misbehave("profile")
+            times = times_by_type(self.engine.model) if MODE == "types@profile" else {}
             for index, (name, _) in enumerate(kernels(Inspector(self.engine.model)) if MODE != "silent@profile" else ()):
-                self.profiler.report_layer_time(name, -1 if MODE == "negative@profile" else index + 1)
+                self.profiler.report_layer_time(name, {"negative@profile": -1, "types@profile": times.get(name)}.get(MODE, index + 1))
         if MODE == "few@time":
             sys._getframe(1).f_globals["repeated"] = lambda once, **how: [once()]
         if MODE == "words@time":
