@@ -15,6 +15,7 @@ namespace vernier {
 
 struct CapabilityOptions {
   OnnxModel model;
+  std::filesystem::path external_data_dir;  // as in MeasureOptions
   Target target = Target::TensorRt;
   std::filesystem::path output;  // folder for the parts; empty: not written
   /// The Python whose TensorRT, TensorRT-RTX or OpenVINO is asked; where it has none, the published list answers.

@@ -42,12 +42,14 @@ struct DiffTacticsOptions {
 VERNIER_API TacticsDiff diff_tactics(const DiffTacticsOptions& options);
 
 /// Tensors that say how large others are, come from float data and have no upper bound. Errors: Input.
-VERNIER_API UnboundedSizes list_unbounded_sizes(const OnnxModel& model);
+VERNIER_API UnboundedSizes list_unbounded_sizes(const OnnxModel& model,
+                                                const std::filesystem::path& external_data_dir = {});
 
 struct DrawOptions {
   OnnxModel model;
-  std::filesystem::path output;  // .svg, .html or .dot
-  std::filesystem::path report;  // report.json of diagnose: errors as colour; empty: formats as colour
+  std::filesystem::path output;                  // .svg, .html or .dot
+  std::filesystem::path report;                  // report.json of diagnose: errors as colour; empty: formats as colour
+  std::filesystem::path external_data_dir = {};  // as in MeasureOptions
 };
 
 /// The main graph as a picture, laid out by Graphviz's `dot`; a .dot file needs none.
@@ -55,6 +57,7 @@ struct DrawOptions {
 VERNIER_API DrawnModel draw_model(const DrawOptions& options, const JobSinks& sinks = {});
 
 /// Weights of Conv, Gemm and MatMul that are 2:4 sparse, are not, or cannot be. Errors: Input.
-VERNIER_API SparsityReport inspect_sparsity(const OnnxModel& model);
+VERNIER_API SparsityReport inspect_sparsity(const OnnxModel& model,
+                                            const std::filesystem::path& external_data_dir = {});
 
 }  // namespace vernier

@@ -13,10 +13,10 @@
 #include "vernier/format.h"
 #include "vernier/measure.h"
 #include "vernier/onnx_model.h"
+#include "vernier/open_shape.h"
 #include "vernier/report/reduce.h"
 #include "vernier/sinks.h"
 #include "vernier/target.h"
-#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -39,8 +39,8 @@ struct ReduceOptions {
   ReduceMode mode = ReduceMode::Bisect;
   bool reduce_outputs = true;
   bool reduce_inputs = true;
-  std::map<std::string, Shape> input_shapes;  // --model-input-shapes
-  ExternalDataOptions external_data;          // the file it names is the output's; candidates choose their own
+  std::map<std::string, OpenShape> input_shapes;  // --model-input-shapes
+  ExternalDataOptions external_data;              // the file it names is the output's; candidates choose their own
   MeasureOptions measure;  // samples: values of frozen tensors, and of inputs under a simulated check
   CheckOptions check;
   std::optional<SimulatedCheck> simulated;  // instead of `check`

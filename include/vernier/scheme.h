@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-VERNIER_API SchemeReport inspect_formats(const OnnxModel& model);
+VERNIER_API SchemeReport inspect_formats(const OnnxModel& model, const std::filesystem::path& external_data_dir = {});
 /// `model` empty: what the plan says alone. Errors: Input when the plan belongs to another model.
 VERNIER_API SchemeReport inspect_plan(const std::filesystem::path& plan, const OnnxModel& model);
 

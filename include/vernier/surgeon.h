@@ -16,6 +16,7 @@
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
 #include "vernier/onnx_model.h"
+#include "vernier/open_shape.h"
 #include "vernier/report/surgeon.h"
 #include "vernier/run.h"
 #include "vernier/sinks.h"
@@ -27,17 +28,18 @@ namespace vernier {
 /// A tensor of the model, and what is said of it; absent: as inferred.
 struct TensorChoice {
   std::string name;
-  std::optional<Shape> shape;  // below zero: any
+  std::optional<OpenShape> shape;
   std::optional<Dtype> dtype;
 };
 
 struct ExtractOptions {
   OnnxModel model;
-  std::filesystem::path output;               // empty: a value in the result
-  std::vector<TensorChoice> inputs;           // empty: the model's own
-  std::vector<TensorChoice> outputs;          // empty: the model's own
-  std::map<std::string, Shape> input_shapes;  // of the model's inputs, in the place of those in the file
-  bool fix_open_sizes = false;                // those that `input_shapes` leave open: to 1
+  std::filesystem::path output;                   // empty: a value in the result
+  std::vector<TensorChoice> inputs;               // empty: the model's own
+  std::vector<TensorChoice> outputs;              // empty: the model's own
+  std::map<std::string, OpenShape> input_shapes;  // of the model's inputs, in the place of those in the file
+  bool fix_open_sizes = false;                    // those that `input_shapes` leave open: to 1
+  std::filesystem::path external_data_dir;        // as in MeasureOptions
   ExternalDataOptions external_data;
   /// Needs `output`. Samples of the whole model: the inputs and outputs that the part has on them are written beside
   /// it, to STEM_inputs.json and STEM_outputs.json.
@@ -65,7 +67,7 @@ struct SanitizeOptions {
   std::int64_t fold_size_limit = 0;
   bool cleanup = false;
   bool simplify = false;  // fusions, and nodes that do nothing or repeat another
-  std::map<std::string, Shape> input_shapes;
+  std::map<std::string, OpenShape> input_shapes;
   bool fix_open_sizes = false;  // those that `input_shapes` leave open: to 1
   OutputChoice outputs;
   /// Bounds for sizes that come from data, by tensor; "" for all others.
@@ -84,18 +86,20 @@ struct InsertOptions {
   std::string op_type;
   std::string name;
   std::vector<std::pair<std::string, std::string>> attributes;  // 3, 0.5, text, [1, 2]
+  std::filesystem::path external_data_dir;                      // as in MeasureOptions
   ExternalDataOptions external_data;
 };
 
 /// Puts a node between tensors: what read an output that exists reads the new node's; producers of `outputs` that
 /// nothing needs any more are removed. What ONNX's checker has against the node is a warning: engines know operators
-/// that ONNX does not. Errors: Usage when an input is unknown, or an attribute is none.
+/// that ONNX does not. Errors: Usage when a tensor is unknown, or an attribute is none.
 VERNIER_API SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks = {});
 
 struct WeightEditOptions {
   OnnxModel model;
-  std::filesystem::path output;       // empty: a value in the result
-  std::vector<std::string> excluded;  // weight-strip: initializers that keep their values
+  std::filesystem::path output;             // empty: a value in the result
+  std::vector<std::string> excluded;        // weight-strip: initializers that keep their values
+  std::filesystem::path external_data_dir;  // as in MeasureOptions
   ExternalDataOptions external_data;
 };
 
@@ -103,7 +107,8 @@ struct WeightEditOptions {
 /// smallest become zero.
 VERNIER_API SurgeonResult prune_weights(const WeightEditOptions& options);
 
-/// Initializers of 256 bytes and more lose their values; names, types and shapes stay, and what was 2:4 sparse is
+/// Weights and biases of Conv, ConvTranspose, Gemm and MatMul, tables of 1024 elements and more that Gather and Slice
+/// read, and constants of unknown operators lose their values; names, types and shapes stay, and what was 2:4 sparse is
 /// marked.
 VERNIER_API SurgeonResult strip_weights(const WeightEditOptions& options);
 

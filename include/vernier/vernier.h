@@ -36,6 +36,7 @@
 #include "vernier/note.h"
 #include "vernier/onnx_model.h"
 #include "vernier/onnxruntime.h"
+#include "vernier/open_shape.h"
 #include "vernier/pipeline.h"
 #include "vernier/plugins.h"
 #include "vernier/precision.h"

@@ -14,7 +14,7 @@ std::map<std::string, Shape> shapes_for(const Model& model, const Sample& sample
   for (const InputInfo& input : model_inputs(shaped)) {
     if (const auto given = sample.find(input.name); given != sample.end()) shapes[input.name] = given->second.shape();
   }
-  override_input_shapes(shaped, shapes, "");
+  override_input_shapes(shaped, {shapes.begin(), shapes.end()}, "");
   for (const auto& [tensor, type] : infer_types(shaped)) {
     const bool known = type.rank_known && std::ranges::none_of(type.shape, [](std::int64_t size) { return size < 0; });
     if (known) shapes[tensor] = type.shape;

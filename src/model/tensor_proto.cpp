@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/model.h"
+#include "model/stripped_weights.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
@@ -88,6 +89,10 @@ Tensor tensor_of(const onnx::TensorProto& proto) {
   const Shape shape(proto.dims().begin(), proto.dims().end());
   const auto count = count_of(proto, shape);
   const std::size_t byte_size = (count * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
+  if (is_stripped(proto) && byte_size > 0) {
+    throw Error(ErrorKind::Input, fmt::format("tensor '{}': its values are stripped", printable(proto.name())),
+                "‹vernier surgeon weight-reconstruct MODEL -o FILE.onnx› makes values up");
+  }
   // Sizes are compared before memory is taken: a file of a few bytes may declare terabytes.
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() != byte_size) {

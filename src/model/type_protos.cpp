@@ -48,10 +48,22 @@ void add_input(onnx::GraphProto& graph, const onnx::TensorProto& tensor) {
             {tensor.dims().data(), static_cast<std::size_t>(tensor.dims_size())});
 }
 
-void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option) {
+void set_shape(onnx::TypeProto_Tensor& type, const OpenShape& shape) {
+  type.mutable_shape()->Clear();
+  for (std::size_t i = 0; i < shape.sizes.size(); ++i) {
+    onnx::TensorShapeProto_Dimension& added = *type.mutable_shape()->add_dim();
+    if (shape.sizes[i] >= 0) {
+      added.set_dim_value(shape.sizes[i]);
+    } else if (i < shape.names.size() && !shape.names[i].empty()) {
+      added.set_dim_param(shape.names[i]);
+    }
+  }
+}
+
+void override_input_shapes(Model& model, const std::map<std::string, OpenShape>& shapes, const std::string& option) {
   if (shapes.empty()) return;
   const std::vector<std::string> names = input_names(model);
-  std::map<std::string, const Shape*> wanted;
+  std::map<std::string, const OpenShape*> wanted;
   for (const auto& [pattern, shape] : shapes) {
     const std::size_t before = wanted.size();
     for (const std::string& name : names) {
@@ -67,17 +79,13 @@ void override_input_shapes(Model& model, const std::map<std::string, Shape>& sha
     const auto found = wanted.find(input.name());
     if (found == wanted.end()) continue;
     auto& type = *input.mutable_type()->mutable_tensor_type();
-    const Shape& shape = *found->second;
-    if (type.has_shape() && type.shape().dim_size() != static_cast<int>(shape.size())) {
-      throw Error(ErrorCode::BadValue, fmt::format("{}: input '{}' has {} dimensions, the shape given has {}", option,
-                                                   printable(input.name()), type.shape().dim_size(), shape.size()));
+    const OpenShape& shape = *found->second;
+    if (type.has_shape() && type.shape().dim_size() != static_cast<int>(shape.sizes.size())) {
+      throw Error(ErrorCode::BadValue,
+                  fmt::format("{}: input '{}' has {} dimensions, the shape given has {}", option,
+                              printable(input.name()), type.shape().dim_size(), shape.sizes.size()));
     }
-    type.clear_shape();
-    type.mutable_shape();
-    for (const std::int64_t dim : shape) {
-      onnx::TensorShapeProto_Dimension& added = *type.mutable_shape()->add_dim();
-      if (dim >= 0) added.set_dim_value(dim);
-    }
+    set_shape(type, shape);
   }
   for_each_graph(graph, keep_custom_types);
   for (onnx::ValueInfoProto& output : *graph.mutable_output()) {
@@ -91,10 +99,10 @@ void override_input_shapes(Model& model, const std::map<std::string, Shape>& sha
 }
 
 void fix_open_sizes(Model& model) {
-  std::map<std::string, Shape> shapes;
+  std::map<std::string, OpenShape> shapes;
   for (const InputInfo& input : model_inputs(model)) {
     if (std::ranges::none_of(input.shape, [](std::int64_t dim) { return dim < 0; })) continue;
-    Shape& shape = shapes[input.name] = input.shape;
+    Shape& shape = (shapes[input.name] = input.shape).sizes;
     std::ranges::replace_if(
         shape, [](std::int64_t dim) { return dim < 0; }, 1);
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/model.h"
+#include "vernier/open_shape.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -32,9 +33,12 @@ void add_input(onnx::GraphProto& graph, const std::string& name, Dtype dtype, st
 /// One that a run feeds in the place of the constant `tensor`.
 void add_input(onnx::GraphProto& graph, const onnx::TensorProto& tensor);
 
+/// `shape` in a file, with its names.
+void set_shape(onnx::TypeProto_Tensor& type, const OpenShape& shape);
+
 /// Sets dimensions of graph inputs, drops what was annotated before, and infers the shapes of the outputs anew.
 /// Errors: Usage when no input has that name, or the rank differs.
-void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option);
+void override_input_shapes(Model& model, const std::map<std::string, OpenShape>& shapes, const std::string& option);
 
 /// The same for every open size of an input, which becomes 1.
 void fix_open_sizes(Model& model);

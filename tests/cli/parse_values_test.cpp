@@ -82,6 +82,13 @@ TEST(ParseInputShape, ReadsListsAndTheFormOfTrtexec) {
   }
 }
 
+TEST(ParseOpenShape, KeepsNamesOfSizes) {
+  const auto [name, shape] = parse_open_shape("--s", "x:[batch,2,-1,'h',\"w\"]");
+  EXPECT_EQ(name, "x");
+  EXPECT_EQ(shape.sizes, Shape({-1, 2, -1, -1, -1}));
+  EXPECT_EQ(shape.names, std::vector<std::string>({"batch", "", "", "h", "w"}));
+}
+
 TEST(ParseChannels, TakesOneValueOrThreeApartOrJoined) {
   EXPECT_EQ(parse_channels("--m", {}), std::vector<float>());
   EXPECT_EQ(parse_channels("--m", {"0.5"}), std::vector<float>({0.5F}));

@@ -53,7 +53,7 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   options.reduce_inputs = !line.no_inputs;
   options.reduce_outputs = !line.no_outputs;
   for (const std::string& text : line.input_shapes) {
-    options.input_shapes.insert(parse_input_shape("--model-input-shapes", text, Dims::MayBeOpen));
+    options.input_shapes.insert(parse_open_shape("--model-input-shapes", text));
   }
   options.external_data = line.external_data.values();
   options.measure = line.data.values();

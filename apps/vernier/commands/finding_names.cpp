@@ -32,7 +32,7 @@ constexpr std::array kDefects{
     FindingName{"other-values",
                 "stored values differ from the float model (verify and debug loss). A bias may differ a little, "
                 "as after bias correction, unless it makes most of the error of a layer below 25 dB. Values that "
-                "other layers undo, as after a permutation or rotation, are no defect"},
+                "other layers undo, as after a permutation or rotation, are not named"},
     FindingName{"shifted-codes",
                 "all stored values of a weight, channel or block are off by the same integer: another zero point. "
                 "Or all are off by half a step: truncated, not rounded (verify and debug loss)"},
@@ -50,8 +50,8 @@ constexpr std::array kDefects{
                 "most of the outputs' error. The layer may also read other tensors, or a pair that replaces a Relu or "
                 "Clip may have another range (debug loss, and verify where it explains a file)"},
     FindingName{"lost-pair",
-                "the pair of an activation cuts off or rounds away most of it, loses ten times what a wider range "
-                "would, or has a range 3.5 times as wide as its values; an output shows it (verify and debug loss)"},
+                "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider range "
+                "would. Or its range is 3.5 times as wide as its values. An output shows it (verify and debug loss)"},
     FindingName{"overflowing-pair",
                 "an FP8 pair with saturate=0 reads values beyond its range, which become NaN or infinite (verify "
                 "and debug loss)"},

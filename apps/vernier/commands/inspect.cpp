@@ -77,69 +77,71 @@ Command add_inspect(CLI::App& root) {
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app, "Example: vernier inspect model model.onnx --show layers formats");
 
-  return {&app, &line->messages,
-          [line](Console& console) {
-            const std::string form = parse_choice("--display-as", line->display_as, {"onnx", "polygraphy", "trt"});
-            if (form == "trt") {
-              console.warning(
-                  "--display-as trt shows the ONNX graph; vernier inspect engine MODEL compiles a typed file with "
-                  "TensorRT");
-            }
-            if (line->unbounded) {
-              print_result(console, report_to_text(list_unbounded_sizes(line->model)));
-              return 0;
-            }
-            std::set<std::string> shows;
-            for (const std::string& what : line->show) {
-              shows.insert(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
-            }
-            if (line->visual.empty() && !line->report.empty()) {
-              throw Error(ErrorCode::WithoutEffect, "--report colours a picture and has no effect without --visual",
-                          "--visual FILE.svg");
-            }
-            if (!line->visual.empty()) require_writable_file(line->visual);
-            const bool shows_formats = shows.contains("formats");
-            if (line->csv || (line->result.json && shows_formats)) {
-              if (!shows_formats || line->show.size() > 1 || line->csv == line->result.json) {
-                throw Error(ErrorCode::WithoutEffect,
-                            "--csv, or --json with --show formats, prints nothing but formats",
-                            "leave out the other values of --show");
-              }
-              const SchemeReport report = inspect_formats(line->model);
-              print_result(console, line->csv ? report_to_csv(report) : report_to_json(report));
-              return 0;
-            }
-            const TextOptions text = line->result.values(console);
-            InspectOptions options;
-            options.model = line->model;
-            read_value(table::kExternalDataDir, line->texts, options.external_data_dir);
-            for (auto& [name, shape] : parse_input_shapes("--input-shapes", line->input_shapes, Dims::MayBeOpen)) {
-              options.input_shapes[name] = std::move(shape);
-            }
-            options.skip_external_data = line->skip_external_data;
-            options.nodes = shows.contains("layers");
-            options.attributes = shows.contains("attrs");
-            options.weights = shows.contains("weights");
-            if (form == "polygraphy" || (!line->log_format.empty() && !line->result.json)) {
-              options.infer_shapes = line->infer_shapes;
-              print_result(console, list_like_polygraphy(options));
-              return 0;
-            }
-            const ModelInspection inspection = inspect_model(options);
-            if (line->result.json) {
-              if (!line->visual.empty()) draw_model({line->model, line->visual, line->report}, console.sinks());
-              print_result(console, report_to_json(inspection));
-              return 0;
-            }
-            std::string printed = report_to_text(inspection, text);
-            if (shows_formats) printed += "\nformats\n" + report_to_text(inspect_formats(options.model), text);
-            if (!line->visual.empty()) {
-              printed += result_to_text(draw_model({line->model, line->visual, line->report}, console.sinks()));
-            }
-            print_result(console, printed);
-            return 0;
-          },
-          ignored};
+  return {
+      &app, &line->messages,
+      [line](Console& console) {
+        const std::string form = parse_choice("--display-as", line->display_as, {"onnx", "polygraphy", "trt"});
+        if (form == "trt") {
+          console.warning(
+              "--display-as trt shows the ONNX graph; vernier inspect engine MODEL compiles a typed file with "
+              "TensorRT");
+        }
+        InspectOptions options;
+        options.model = line->model;
+        read_value(table::kExternalDataDir, line->texts, options.external_data_dir);
+        const DrawOptions drawn{line->model, line->visual, line->report, options.external_data_dir};
+        if (line->unbounded) {
+          print_result(console, report_to_text(list_unbounded_sizes(options.model, options.external_data_dir)));
+          return 0;
+        }
+        std::set<std::string> shows;
+        for (const std::string& what : line->show) {
+          shows.insert(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
+        }
+        if (line->visual.empty() && !line->report.empty()) {
+          throw Error(ErrorCode::WithoutEffect, "--report colours a picture and has no effect without --visual",
+                      "--visual FILE.svg");
+        }
+        if (!line->visual.empty()) require_writable_file(line->visual);
+        const bool shows_formats = shows.contains("formats");
+        if (line->csv || (line->result.json && shows_formats)) {
+          if (!shows_formats || line->show.size() > 1 || line->csv == line->result.json) {
+            throw Error(ErrorCode::WithoutEffect, "--csv, or --json with --show formats, prints nothing but formats",
+                        "leave out the other values of --show");
+          }
+          const SchemeReport report = inspect_formats(options.model, options.external_data_dir);
+          print_result(console, line->csv ? report_to_csv(report) : report_to_json(report));
+          return 0;
+        }
+        const TextOptions text = line->result.values(console);
+        for (auto& [name, shape] : parse_input_shapes("--input-shapes", line->input_shapes, Dims::MayBeOpen)) {
+          options.input_shapes[name] = std::move(shape);
+        }
+        options.skip_external_data = line->skip_external_data;
+        options.nodes = shows.contains("layers");
+        options.attributes = shows.contains("attrs");
+        options.weights = shows.contains("weights");
+        if (form == "polygraphy" || (!line->log_format.empty() && !line->result.json)) {
+          options.infer_shapes = line->infer_shapes;
+          print_result(console, list_like_polygraphy(options));
+          return 0;
+        }
+        const ModelInspection inspection = inspect_model(options);
+        if (line->result.json) {
+          if (!line->visual.empty()) draw_model(drawn, console.sinks());
+          print_result(console, report_to_json(inspection));
+          return 0;
+        }
+        std::string printed = report_to_text(inspection, text);
+        if (shows_formats)
+          printed += "\nformats\n" + report_to_text(inspect_formats(options.model, options.external_data_dir), text);
+        if (!line->visual.empty()) {
+          printed += result_to_text(draw_model(drawn, console.sinks()));
+        }
+        print_result(console, printed);
+        return 0;
+      },
+      ignored};
 }
 
 }  // namespace vernier::cli

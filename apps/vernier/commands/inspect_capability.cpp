@@ -30,6 +30,7 @@ Command add_inspect_capability(CLI::App& root) {
   CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "capability",
                               "Find the nodes that an engine supports, and split the model accordingly");
   add_argument(app, "MODEL", line->model, "ONNX file");
+  add_row(app, table::kExternalDataDir, "Model", line->texts);
   add_value(app, "--target", line->target, "TARGET",
             "tensorrt or openvino: asked directly if --python has the package, otherwise by the published list. "
             "onnxruntime: asked directly (default: tensorrt)")
@@ -55,6 +56,7 @@ Command add_inspect_capability(CLI::App& root) {
           [line](Console& console) {
             CapabilityOptions options;
             options.model = line->model;
+            read_value(table::kExternalDataDir, line->texts, options.external_data_dir);
             read_value(table::kCustomOps, line->texts, options.custom_operators);
             options.plugins.assign(line->plugins.begin(), line->plugins.end());
             options.target = parse_choice<Target>("--target", line->target);

@@ -1,10 +1,14 @@
 // inspect tactics, diff-tactics and sparsity.
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/options.h"
+#include "options/peer_options.h"
+#include "options/rows.h"
+#include "table/measure.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
 #include "vernier/inspect.h"
@@ -14,6 +18,12 @@ namespace {
 
 struct OneFile {
   std::string path;
+  MessageGroup messages;
+};
+
+struct SparsityLine {
+  std::string model;
+  Texts texts;
   MessageGroup messages;
 };
 
@@ -67,7 +77,21 @@ Command add_inspect_tactics(CLI::App& root) {
 }
 
 Command add_inspect_sparsity(CLI::App& root) {
-  return one_file(root, "sparsity", "Find the weights that are 2:4 sparse", "MODEL", "ONNX file", inspect_sparsity);
+  auto line = std::make_shared<SparsityLine>();
+  CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "sparsity",
+                              "Find the weights that are 2:4 sparse");
+  add_argument(app, "MODEL", line->model, "ONNX file");
+  add_row(app, table::kExternalDataDir, "Model", line->texts);
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  return {&app, &line->messages,
+          [line](Console& console) {
+            std::filesystem::path external_data_dir;
+            read_value(table::kExternalDataDir, line->texts, external_data_dir);
+            print_result(console, report_to_text(inspect_sparsity(line->model, external_data_dir)));
+            return 0;
+          },
+          ignored};
 }
 
 Command add_inspect_diff_tactics(CLI::App& root) {

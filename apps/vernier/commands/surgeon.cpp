@@ -28,15 +28,17 @@ CLI::App& surgeon(CLI::App& root, const std::string& name, const std::string& de
   return add_command(command_group(root, "surgeon", "Edit a model's graph"), name, description);
 }
 
-/// MODEL, -o and --save-external-data.
+/// MODEL, -o, --save-external-data, and --external-data-dir unless the options of samples have it.
 struct Files {
   std::string model, output;
+  Texts texts;
   ExternalDataGroup external_data;
 
-  void add(CLI::App& app) {
+  void add(CLI::App& app, bool has_samples = false) {
     add_argument(app, "MODEL", model, "ONNX file");
     add_value(app, "-o,--output", output, "FILE", "File to write (required)").writes().group("Output");
     external_data.add(app);
+    if (!has_samples) add_row(app, table::kExternalDataDir, "Model", texts);
   }
   template <class Options>
   void put(Options& options, const char* command) const {
@@ -46,6 +48,9 @@ struct Files {
     options.model = model;
     options.output = output;
     options.external_data = external_data.values();
+    if constexpr (requires { options.external_data_dir; }) {
+      read_value(table::kExternalDataDir, texts, options.external_data_dir);
+    }
   }
 };
 
@@ -81,7 +86,7 @@ TensorChoice parse_tensor(const char* option, std::string text, bool with_shape)
     if (*part == "auto") {
       drop();
     } else if (part->starts_with('[') || numbers) {
-      choice.shape = parse_input_shape(option, text, Dims::MayBeOpen).second;
+      choice.shape = parse_open_shape(option, text).second;
       drop();
     }
   }
@@ -142,7 +147,7 @@ SanitizeOptions options_of(const SanitizeLine& line) {
   options.cleanup = line.cleanup;
   options.simplify = line.simplify;
   for (const std::string& text : line.shapes) {
-    options.input_shapes.insert(parse_input_shape("--override-input-shapes", text, Dims::MayBeOpen));
+    options.input_shapes.insert(parse_open_shape("--override-input-shapes", text));
   }
   options.fix_open_sizes = line.fix_open_sizes;
   options.outputs.names = line.outputs;
@@ -195,7 +200,7 @@ Command add_surgeon_extract(CLI::App& root) {
             }
             options.fix_open_sizes = line->fix_open_sizes;
             for (const std::string& text : line->input_shapes) {
-              options.input_shapes.insert(parse_input_shape("--model-input-shapes", text, Dims::MayBeOpen));
+              options.input_shapes.insert(parse_open_shape("--model-input-shapes", text));
             }
             if (!line->with_data.empty()) options.with_data.emplace().data.location = line->with_data;
             read_value(table::kCustomOps, line->texts, options.custom_operators);
@@ -207,7 +212,7 @@ Command add_surgeon_extract(CLI::App& root) {
 Command add_surgeon_sanitize(CLI::App& root) {
   auto line = std::make_shared<SanitizeLine>();
   CLI::App& app = surgeon(root, "sanitize", "Fold constants, clean up and simplify; both models are run and compared");
-  line->files.add(app);
+  line->files.add(app, /*has_samples=*/true);
   add_flag(app, "--fold-constants", line->fold, "Compute tensors that do not depend on inputs, bit for bit")
       .group("Folding");
   add_value(app, "--num-passes,--num-const-fold-passes", line->passes, "N",

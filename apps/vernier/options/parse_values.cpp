@@ -139,7 +139,9 @@ std::pair<std::string, std::pair<double, double>> parse_value_range(std::string_
   wrong(option, text, "of the form [lo,hi] or name:[lo,hi]", "for example --val-range x:[-1,1]");
 }
 
-std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text, Dims dims) {
+namespace {
+
+std::pair<std::string, OpenShape> parse_shape(std::string_view option, const std::string& text, Dims dims) {
   std::string name;
   std::vector<std::string_view> parts_of_shape;
   if (const auto parts = bracketed(text)) {
@@ -149,20 +151,24 @@ std::pair<std::string, Shape> parse_input_shape(std::string_view option, const s
     name = text.substr(0, colon);
     parts_of_shape = split(std::string_view(text).substr(colon + 1), 'x');
   }
-  Shape shape;
+  OpenShape shape;
   bool valid = !name.empty();
   for (const std::string_view dim : parts_of_shape) {
     const bool named = !dim.empty() && (std::isalpha(static_cast<unsigned char>(dim.front())) != 0 ||
                                         dim.front() == '"' || dim.front() == '\'' || dim.front() == '_');
+    shape.names.emplace_back();
     if (dims == Dims::MayBeOpen && (named || dim == "-1")) {
-      shape.push_back(-1);
+      shape.sizes.push_back(-1);
+      for (const char c : named ? dim : std::string_view()) {
+        if (c != '"' && c != '\'') shape.names.back() += c;
+      }
       continue;
     }
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
     valid = valid && error == std::errc() && end == dim.data() + dim.size() && value >= 0 &&
             value <= std::numeric_limits<std::int32_t>::max();
-    shape.push_back(value);
+    shape.sizes.push_back(value);
   }
   if (!valid) {
     wrong(option, text, "of the form name:[1,3,224,224]",
@@ -170,6 +176,17 @@ std::pair<std::string, Shape> parse_input_shape(std::string_view option, const s
                               : "dimensions are whole numbers from 0 to 2147483647, -1 or a name");
   }
   return {name, shape};
+}
+
+}  // namespace
+
+std::pair<std::string, OpenShape> parse_open_shape(std::string_view option, const std::string& text) {
+  return parse_shape(option, text, Dims::MayBeOpen);
+}
+
+std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text, Dims dims) {
+  auto [name, shape] = parse_shape(option, text, dims);
+  return {std::move(name), std::move(shape.sizes)};
 }
 
 std::vector<std::pair<std::string, Shape>> parse_input_shapes(std::string_view option,

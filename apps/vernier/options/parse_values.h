@@ -12,6 +12,7 @@
 
 #include "vernier/device.h"
 #include "vernier/format.h"
+#include "vernier/open_shape.h"
 #include "vernier/tensor.h"
 #include "vernier/words.h"
 
@@ -58,6 +59,9 @@ std::pair<std::string, std::pair<double, double>> parse_value_range(std::string_
 
 /// Whether a shape may leave dimensions open, as -1 or by a name: "x:[-1,3]", "x:[batch,3]".
 enum class Dims { Fixed, MayBeOpen };
+
+/// "x:[batch,3]" -> {"x", {{-1, 3}, {"batch", ""}}}; quotes around a name are left out.
+std::pair<std::string, OpenShape> parse_open_shape(std::string_view option, const std::string& text);
 
 /// "x:[1,3,224,224]" or "x:1x3x224x224" -> {"x", {1, 3, 224, 224}}; "x:[]" is a scalar. Open dimensions become -1.
 std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text,

@@ -33,6 +33,7 @@
 #include "jobs/common/lint_graph.h"
 #include "jobs/common/lint_log.h"
 #include "jobs/common/lint_nodes.h"
+#include "jobs/common/missing_weights.h"
 #include "jobs/common/peer_samples.h"
 #include "jobs/common/runtime_check.h"
 #include "jobs/common/sources.h"
@@ -300,7 +301,10 @@ class Linter {
   void read() {
     if (proto_.graph().node_size() == 0) return;
     try {
-      model_ = read_model(options_.model, options_.measure.external_data_dir);
+      model_ = missing_.read(options_.model, options_.measure.external_data_dir);
+      if (missing_.any()) {
+        log_.add(false, kLoader, "stripped weights, checked without their values: " + list_some(missing_.names()));
+      }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input) throw;
       unread_ = error;
@@ -330,7 +334,7 @@ class Linter {
 
   /// Of samples that were given each has to run. What refuses random inputs alone may be right to.
   void run_given(const std::shared_ptr<const Runtime>& runtime, const Session& session) {
-    if (options_.measure.data.is_random()) return;
+    if (options_.measure.data.is_random() || missing_.any()) return;  // no sample holds the weights
     const std::shared_ptr<const SampleSource> samples = samples_of(*model_);
     for (std::size_t i = 0; i < samples->size(); ++i) {
       if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
@@ -421,8 +425,9 @@ class Linter {
   bool loaded_ = false;                                // by ONNX Runtime
   bool run_refused_ = false;                           // a rule knows that ONNX Runtime does
   std::pair<std::string, std::string> fixed_refusal_;  // a node that refuses any input, and why
-  std::optional<Error> unread_;                        // why they cannot
-  std::optional<std::set<std::string>> reached_;       // nodes that were tried one by one; absent: the whole was enough
+  MissingWeights missing_;
+  std::optional<Error> unread_;                   // why they cannot
+  std::optional<std::set<std::string>> reached_;  // nodes that were tried one by one; absent: the whole was enough
   LintLog log_;
 };
 

@@ -154,7 +154,9 @@ Verification TypedResult::verify(Measured& measured) {
   if (!in_memory) options.typed_model = options_.output / "model.onnx";
   std::optional<Model> read;
   const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
-  const auto measure = [&] { return verification_of(verify_model(fed_with_floats(written), options, sources_, quiet, known)); };
+  const auto measure = [&] {
+    return verification_of(verify_model(fed_with_floats(written), options, sources_, quiet, known));
+  };
   const auto kept = [&] {
     if (!measured.keeps() || options.task.labels || options.on) return measure();
     const auto words = [&] { return json_text(json_of(measure())); };

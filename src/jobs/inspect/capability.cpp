@@ -185,7 +185,7 @@ class Job {
 
   CapabilityReport run() {
     const EngineOperators* list = engine_operators(options_.target);
-    model_ = read_model(options_.model);
+    model_ = read_model(options_.model, options_.external_data_dir);
     report_.file = options_.model.name();
     report_.target = options_.target;
     report_.nodes = static_cast<std::size_t>(model_.proto.graph().node_size());

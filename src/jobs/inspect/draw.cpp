@@ -138,7 +138,7 @@ DrawnModel draw_model(const DrawOptions& options, const JobSinks& sinks) {
   if (extension != ".svg" && extension != ".html" && extension != ".dot") {
     throw Error(ErrorCode::BadValue, fmt::format("‹visual› {}: not .svg, .html or .dot", options.output.string()));
   }
-  const Model model = read_model(options.model);
+  const Model model = read_model(options.model, options.external_data_dir);
   if (model.proto.graph().node_size() > kMostNodes) {
     throw Error(ErrorCode::NotMeasurable,
                 fmt::format("{}: {} nodes, more than the {} that a picture can show", options.model.name(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/common/missing_weights.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/layers.h"
@@ -237,15 +239,17 @@ void count_costs(const Model& model, const std::vector<Layer>& layers, const std
 
 }  // namespace
 
-UnboundedSizes list_unbounded_sizes(const OnnxModel& model) {
-  return {model.name(), unbounded_sizes(read_model_unhashed(model))};
+UnboundedSizes list_unbounded_sizes(const OnnxModel& model, const std::filesystem::path& external_data_dir) {
+  return {model.name(), unbounded_sizes(MissingWeights().read_unhashed(model, external_data_dir))};
 }
 
 ModelInspection inspect_model(const InspectOptions& options) {
   // Without the hash of weights beside the file: nothing here names the model, and they may be gigabytes.
+  MissingWeights missing;
   Model model = options.skip_external_data ? read_model_without_external_data(options.model)
-                                           : read_model_unhashed(options.model, options.external_data_dir);
-  override_input_shapes(model, options.input_shapes, "‹input-shapes›");
+                                           : missing.read_unhashed(options.model, options.external_data_dir);
+  missing.put_back(model);
+  override_input_shapes(model, {options.input_shapes.begin(), options.input_shapes.end()}, "‹input-shapes›");
   const std::map<std::string, ValueType> types = infer_types_in_place(model);
   const std::vector<Layer> layers = find_layers(model, types);
   const onnx::GraphProto& graph = model.proto.graph();

@@ -15,8 +15,10 @@
 #include "base/elements.h"
 #include "base/text.h"
 #include "io/array_text.h"
+#include "jobs/common/missing_weights.h"
 #include "model/model.h"
 #include "model/raw_proto.h"
+#include "model/stripped_weights.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/inspect.h"
@@ -118,7 +120,7 @@ class Listing {
   Listing(const onnx::ModelProto& proto, const InspectOptions& options) : proto_(proto), options_(options) {
     if (!options.infer_shapes && (!options.weights || options.skip_external_data)) return;
     try {
-      model_ = read_model_unhashed(options.model, options.external_data_dir);
+      model_ = MissingWeights().read_unhashed(options.model, options.external_data_dir);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input) throw;  // its weights are missing, which is shown where they would be
       return;
@@ -138,9 +140,8 @@ class Listing {
     if (!others.empty()) head += fmt::format(" | Other Opsets: {{{}}}", fmt::join(others, ", "));
     head += "\n\n" + graph_text(proto_.graph(), "Graph", inferred_);
     std::string text = fmt::format("[I] Loading model: {}\n", printable(options_.model.name()));
-    for (const std::string& tensor : missing_) {
-      text += fmt::format("[E] Failed to load weights.\n    Note: Error was: the values of '{}' lie in another file\n",
-                          printable(tensor));
+    for (const std::string& why : missing_) {
+      text += fmt::format("[E] Failed to load weights.\n    Note: Error was: {}\n", why);
     }
     return text + "[I] ==== ONNX Model ====\n" + indented(head, 4) + '\n';
   }
@@ -187,10 +188,12 @@ class Listing {
 
   std::string weight_text(const onnx::TensorProto& tensor) {
     if (tensor.data_type() == onnx::TensorProto::STRING) return strings_text(tensor);
-    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return values_text(tensor_of(tensor));
+    const bool stripped = is_stripped(tensor);
+    if (!stripped && tensor.data_location() != onnx::TensorProto::EXTERNAL) return values_text(tensor_of(tensor));
     const std::optional<Tensor> value = model_ ? initializer(*model_, tensor.name()) : std::nullopt;
     if (value) return values_text(*value);
-    missing_.push_back(tensor.name());
+    missing_.push_back(fmt::format("the values of '{}' {}", printable(tensor.name()),
+                                   stripped ? "are stripped" : "lie in another file"));
     return "<error: failed to load weights>";
   }
 

@@ -210,7 +210,9 @@ SchemeReport formats_of(const Model& typed) {
 
 }  // namespace
 
-SchemeReport inspect_formats(const OnnxModel& model) { return formats_of(read_typed_file(model)); }
+SchemeReport inspect_formats(const OnnxModel& model, const std::filesystem::path& external_data_dir) {
+  return formats_of(as_typed_file(read_model(model, external_data_dir)));
+}
 
 SchemeReport inspect_plan(const std::filesystem::path& plan_file, const OnnxModel& float_model) {
   std::optional<Model> model;

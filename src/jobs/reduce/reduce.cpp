@@ -176,7 +176,7 @@ class Job {
     const Json state = Json::Object{{"num_nodes", model.proto.graph().node_size()}, {"graph", structure_hash(model)}};
     const CheckLoop::Result result = loop_->check(state, label, [&](const std::filesystem::path& path) {
       if (const std::string fault = whole_.fault_of(model); !fault.empty()) throw Error(ErrorCode::InvalidModel, fault);
-      write_model(model, path, {.external_data = beside()});
+      write_model(whole_.as_written(model), path, {.external_data = beside()});
     });
     last_why_ = result.why;
     return result.verdict;
@@ -332,11 +332,11 @@ class Job {
     report_.nodes_after = report_.nodes_before;
     report_.inputs = input_names(whole_.model());
     report_.outputs = output_names(whole_.model());
-    report_.model = given_model(whole_.model(), options_.output, options_.external_data);
+    report_.model = given_model(whole_.as_written(whole_.model()), options_.output, options_.external_data);
     if (options_.min_good.empty()) return;
     report_.min_good = options_.min_good.string();
     report_.nodes_good = report_.nodes_before;
-    write_model(whole_.model(), options_.min_good, {.external_data = beside()});
+    write_model(whole_.as_written(whole_.model()), options_.min_good, {.external_data = beside()});
   }
 
   void write() {
@@ -350,7 +350,7 @@ class Job {
     report_.inputs = input_names(result);
     report_.outputs = output_names(result);
     report_.frozen.assign(bad.frozen.begin(), bad.frozen.end());
-    report_.model = given_model(result, options_.output, options_.external_data);
+    report_.model = given_model(whole_.as_written(result), options_.output, options_.external_data);
     try {
       write_data(result);
     } catch (const Error& error) {
@@ -365,7 +365,7 @@ class Job {
     }
     report_.min_good = options_.min_good.string();
     report_.nodes_good = good->nodes.size();
-    write_model(good->model, options_.min_good, {.external_data = beside()});
+    write_model(whole_.as_written(good->model), options_.min_good, {.external_data = beside()});
   }
 
   const ReduceOptions& options_;

@@ -22,7 +22,7 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks, Warn
       sinks_(sinks),
       warn_(std::move(warn)),
       runtime_(Runtime::load(options.measure.custom_operators, options.measure.device, options.measure.gpu_memory)),
-      model_(read_model(options.model, options.measure.external_data_dir)) {
+      model_(missing_.read(options.model, options.measure.external_data_dir)) {
   learn_custom_types(*runtime_, model_);
   override_input_shapes(model_, options_.input_shapes, "‹model-input-shapes›");
   unfolded_ = model_;
@@ -72,7 +72,7 @@ TensorValues& WholeModel::values() {
   if (source.is_random()) {
     for (const InputInfo& input : model_inputs(model_)) {
       if (!source.shapes.contains(input.name) && options_.input_shapes.contains(input.name)) {
-        source.shapes[input.name] = options_.input_shapes.at(input.name);
+        source.shapes[input.name] = options_.input_shapes.at(input.name).sizes;
       }
     }
   }

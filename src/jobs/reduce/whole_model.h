@@ -9,6 +9,7 @@
 
 #include "analysis/tensor_values.h"
 #include "engines/onnxruntime/runtime.h"
+#include "jobs/common/missing_weights.h"
 #include "model/model.h"
 #include "model/type_protos.h"
 #include "vernier/reduce.h"
@@ -26,6 +27,11 @@ class WholeModel {
 
   /// Without nodes that are constants only, until unfold().
   const Model& model() const { return model_; }
+  /// A model of its nodes as it is written: weights that the file lacks are no inputs.
+  Model as_written(Model model) const {
+    missing_.put_back(model);
+    return model;
+  }
   const std::shared_ptr<const Runtime>& runtime() const { return runtime_; }
 
   /// Takes the model as the file has it; false where that is the same. What was got from here before is gone.
@@ -54,6 +60,7 @@ class WholeModel {
   const JobSinks& sinks_;
   Warn warn_;
   std::shared_ptr<const Runtime> runtime_;
+  MissingWeights missing_;
   Model model_;
   std::optional<Model> unfolded_;
   std::string load_failure_;  // empty: ONNX Runtime loads the model

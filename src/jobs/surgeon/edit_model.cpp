@@ -20,13 +20,15 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "jobs/common/missing_weights.h"
 #include "jobs/common/model_file.h"
-#include "jobs/surgeon/missing_weights.h"
 #include "model/checker.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "model/raw_proto.h"
 #include "model/sparsity.h"
+#include "model/stripped_weights.h"
 #include "model/subgraph.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
@@ -39,7 +41,8 @@ namespace vernier {
 namespace {
 
 constexpr const char* kSparse = "SPARSE_2_4";
-constexpr std::size_t kStripBytes = 256;
+// As in Polygraphy: shorter tables are sizes and indices more often than weights.
+constexpr std::int64_t kLeastTable = 1024;
 // What Polygraphy calls the output of a node that it puts behind a tensor: scripts go on with that name.
 constexpr const char* kInsertedSuffix = "_polygraphy_surgeon_insert_output";
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30U;
@@ -109,6 +112,43 @@ bool is_needed(const Model& model, const std::string& node) {
   return std::ranges::any_of(needed, [&](int index) { return model.proto.graph().node(index).name() == node; });
 }
 
+/// Initializers of the main graph that any values may replace: weights and biases of products, tables that Gather and
+/// Slice read from, and constants of operators that ONNX does not know. Statistics, scales and sizes are none.
+std::set<std::string> replaceable_weights(const Model& model) {
+  const onnx::GraphProto& graph = model.proto.graph();
+  std::map<std::string, const onnx::NodeProto*> producers;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) producers[output] = &node;
+  }
+  std::map<std::string, const onnx::TensorProto*> constants;
+  for (const onnx::TensorProto& tensor : graph.initializer()) constants[tensor.name()] = &tensor;
+  std::set<std::string> weights;
+  const auto add = [&](const std::string& name, std::int64_t least) {
+    const auto found = constants.find(name);
+    if (found == constants.end()) return;
+    const onnx::TensorProto& tensor = *found->second;
+    if (tensor.data_type() == onnx::TensorProto::STRING || tensor.data_type() == onnx::TensorProto::UINT8) return;
+    if (element_count({tensor.dims().begin(), tensor.dims().end()}) >= least) weights.insert(name);
+  };
+  for (const onnx::NodeProto& node : graph.node()) {
+    const bool product =
+        is_onnx(node, "Conv") || is_onnx(node, "ConvTranspose") || is_onnx(node, "Gemm") || is_onnx(node, "MatMul");
+    if ((is_onnx(node, "Gather") || is_onnx(node, "Slice")) && node.input_size() > 0) add(node.input(0), kLeastTable);
+    if (!product && !unknown_to_onnx(node)) continue;
+    for (std::string name : node.input()) {
+      for (auto from = producers.find(name); product && from != producers.end(); from = producers.find(name)) {
+        const onnx::NodeProto& before = *from->second;
+        const bool passes =
+            is_onnx(before, "QuantizeLinear") || is_onnx(before, "DequantizeLinear") || is_onnx(before, "Transpose");
+        if (!passes || before.input_size() == 0) break;
+        name = before.input(0);
+      }
+      add(name, 1);
+    }
+  }
+  return weights;
+}
+
 SurgeonResult started(const Model& model, const std::filesystem::path& output) {
   SurgeonResult result;
   result.output = output;
@@ -120,7 +160,8 @@ SurgeonResult started(const Model& model, const std::filesystem::path& output) {
 }  // namespace
 
 SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
-  Model model = read_model(options.model);
+  MissingWeights missing;
+  Model model = missing.read(options.model, options.external_data_dir);
   SurgeonResult result = started(model, options.output);
   const bool was_wrong = checker_complaint(model).has_value();
   onnx::GraphProto& graph = *model.proto.mutable_graph();
@@ -166,7 +207,10 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
     }
     node.add_output(output);
     const auto found = producer.find(output);
-    if (found == producer.end()) continue;
+    if (found == producer.end()) {
+      throw Error(ErrorCode::UnknownName, fmt::format("‹outputs›: the model has no tensor '{}'", printable(output)),
+                  "to put the node behind a tensor, name it in ‹inputs› and ‹outputs›");
+    }
     // Who made it so far makes a tensor of another name; the new node may read that one.
     const std::string before = names.unique(output + "_before");
     for (std::string& made : *graph.mutable_node(found->second)->mutable_output()) {
@@ -200,12 +244,13 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   append(result.notes, passes::keep_nodes_for(model, {node.output().begin(), node.output().end()}).notes);
   result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());
   for (const Note& note : result.warnings) sinks.warn(note);
+  missing.put_back(model);
   result.model = given_model(std::move(model), options.output, options.external_data);
   return result;
 }
 
 SurgeonResult prune_weights(const WeightEditOptions& options) {
-  Model model = read_model(options.model);
+  Model model = read_model(options.model, options.external_data_dir);
   SurgeonResult result = started(model, options.output);
   EditedWeights& edited = result.weights.emplace();
   for (const SummedWeight& weight : summed_weights(model)) {
@@ -223,7 +268,7 @@ SurgeonResult prune_weights(const WeightEditOptions& options) {
 }
 
 SurgeonResult strip_weights(const WeightEditOptions& options) {
-  Model model = read_model(options.model);
+  Model model = read_model(options.model, options.external_data_dir);
   SurgeonResult result = started(model, options.output);
   std::map<std::string, int> summed;
   for (const SummedWeight& weight : summed_weights(model)) summed[weight.name] = weight.axis;
@@ -236,14 +281,14 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
         ErrorCode::UnknownName, fmt::format("‹exclude-list›: no initializer is named '{}'", printable(name)),
         near.empty() ? "‹vernier inspect model MODEL --show weights› lists them" : "nearest: " + list_some(near));
   }
+  std::set<std::string> weights = replaceable_weights(model);
+  for (const std::string& name : options.excluded) weights.erase(name);
   std::size_t stripped = 0;
   std::size_t bytes = 0;
   for (onnx::TensorProto& tensor : *model.proto.mutable_graph()->mutable_initializer()) {
     const std::string name = tensor.name();
-    if (tensor.data_type() == onnx::TensorProto::STRING) continue;
+    if (!weights.contains(name)) continue;
     const std::optional<Tensor> value = initializer(model, name);
-    const bool excluded = std::find(options.excluded.begin(), options.excluded.end(), name) != options.excluded.end();
-    if (excluded || value->byte_size() < kStripBytes) continue;
     const auto axis = summed.find(name);
     const bool sparse =
         axis != summed.end() && !not_prunable(*value, axis->second) && is_2_of_4_sparse(*value, axis->second);
@@ -267,7 +312,7 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
   std::set<std::string> sparse;
   std::size_t filled = 0;
   for (onnx::TensorProto& tensor : *proto.mutable_graph()->mutable_initializer()) {
-    if (!tensor.doc_string().starts_with(kWeightless)) continue;
+    if (!is_stripped(tensor)) continue;
     const Shape shape(tensor.dims().begin(), tensor.dims().end());
     const auto dtype = static_cast<Dtype>(tensor.data_type());
     const std::string where = fmt::format("{}: initializer '{}'", options.model.name(), printable(tensor.name()));
@@ -303,8 +348,9 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
     tensor = proto_of(value, tensor.name());
     ++filled;
   }
-  Model model = adopt_model(std::move(proto),
-                            options.model.in_memory() ? options.model.folder() : options.model.file().parent_path());
+  Model model = adopt_model(std::move(proto), !options.external_data_dir.empty() ? options.external_data_dir
+                                              : options.model.in_memory()        ? options.model.folder()
+                                                                                 : options.model.file().parent_path());
   for (const SummedWeight& weight : summed_weights(model)) {
     if (!sparse.contains(weight.name)) continue;
     const std::optional<Tensor> value = initializer(model, weight.name);

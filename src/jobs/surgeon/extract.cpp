@@ -78,16 +78,12 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
     }
     if (choice.dtype) type.set_elem_type(static_cast<int>(*choice.dtype));
     if (!choice.shape) continue;
-    if (type.has_shape() && type.shape().dim_size() != static_cast<int>(choice.shape->size())) {
+    if (type.has_shape() && type.shape().dim_size() != static_cast<int>(choice.shape->sizes.size())) {
       throw Error(ErrorCode::BadValue,
                   fmt::format("{}: tensor '{}' has {} dimensions, the shape given has {}", option,
-                              printable(choice.name), type.shape().dim_size(), choice.shape->size()));
+                              printable(choice.name), type.shape().dim_size(), choice.shape->sizes.size()));
     }
-    type.mutable_shape()->Clear();
-    for (const std::int64_t dim : *choice.shape) {
-      onnx::TensorShapeProto_Dimension& added = *type.mutable_shape()->add_dim();
-      if (dim >= 0) added.set_dim_value(dim);
-    }
+    set_shape(type, *choice.shape);
   }
 }
 
@@ -145,7 +141,7 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
     throw Error(ErrorCode::BadValue, "the samples of a part are written to its folder, and the part is not written");
   }
   MissingWeights missing;
-  Model model = missing.read(options.model);
+  Model model = missing.read(options.model, options.external_data_dir);
   if (missing.any() && options.with_data) {
     throw Error(ErrorCode::BadValue, fmt::format("‹with-data›: {} has no weights to run with", options.model.name()),
                 "‹vernier surgeon weight-reconstruct› makes some up");

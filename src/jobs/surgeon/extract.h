@@ -1,7 +1,7 @@
 // Cutting a part out of a model that a job has read already. The public extract_model() reads it.
 #pragma once
 
-#include "jobs/surgeon/missing_weights.h"
+#include "jobs/common/missing_weights.h"
 #include "model/model.h"
 #include "vernier/sinks.h"
 #include "vernier/surgeon.h"

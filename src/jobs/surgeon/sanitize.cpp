@@ -18,10 +18,10 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/missing_weights.h"
 #include "jobs/common/model_file.h"
 #include "jobs/common/peer_samples.h"
 #include "jobs/common/sources.h"
-#include "jobs/surgeon/missing_weights.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
@@ -202,7 +202,7 @@ class Sanitizer {
     }
     try {
       SourceOptions source = like_the_peer(options_.measure.data);
-      for (const auto& [name, shape] : options_.input_shapes) source.shapes.emplace(name, shape);
+      for (const auto& [name, shape] : options_.input_shapes) source.shapes.emplace(name, shape.sizes);
       const std::shared_ptr<const SampleSource> samples = samples_for(original, source, sinks_);
       ModelsCompared compared;
       compared.data = samples->description();

@@ -94,11 +94,11 @@ TacticReplay inspect_tactics(const std::filesystem::path& replay) { return {repl
 std::string report_to_text(const TacticReplay& report) { return report.file; }
 TacticsDiff diff_tactics(const DiffTacticsOptions& options) { return {0, 0, {{options.folder.string(), {}}}}; }
 std::string report_to_text(const TacticsDiff& report) { return report.layers.front().first; }
-UnboundedSizes list_unbounded_sizes(const OnnxModel& model) { return {model.name(), {}}; }
+UnboundedSizes list_unbounded_sizes(const OnnxModel& model, const std::filesystem::path&) { return {model.name(), {}}; }
 std::string report_to_text(const UnboundedSizes& report) { return report.file; }
 DrawnModel draw_model(const DrawOptions& options, const JobSinks&) { return {options.output, 0, false}; }
 std::string result_to_text(const DrawnModel& result) { return result.file.string(); }
-SparsityReport inspect_sparsity(const OnnxModel& model) { return {model.name(), {}}; }
+SparsityReport inspect_sparsity(const OnnxModel& model, const std::filesystem::path&) { return {model.name(), {}}; }
 std::string report_to_text(const SparsityReport& report) { return report.file; }
 
 }  // namespace vernier

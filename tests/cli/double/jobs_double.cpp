@@ -242,7 +242,7 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
 }
 std::string report_to_json(const CheckPlacementReport&) { return "{}"; }
 
-SchemeReport inspect_formats(const OnnxModel& model) {
+SchemeReport inspect_formats(const OnnxModel& model, const std::filesystem::path&) {
   act(model, {});
   SchemeReport report;
   report.file = model.name();

@@ -1,13 +1,15 @@
-#include "jobs/surgeon/missing_weights.h"
+#include "jobs/common/missing_weights.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "model/graph_edit.h"
 #include "model/raw_proto.h"
+#include "model/stripped_weights.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 
@@ -27,8 +29,16 @@ std::optional<onnx::ModelProto> message_of(const OnnxModel& source) {
 }  // namespace
 
 Model MissingWeights::read(const OnnxModel& source, const std::filesystem::path& external_data_dir) {
+  return read_by([&](const OnnxModel& model) { return read_model(model, external_data_dir); }, source);
+}
+
+Model MissingWeights::read_unhashed(const OnnxModel& source, const std::filesystem::path& external_data_dir) {
+  return read_by([&](const OnnxModel& model) { return read_model_unhashed(model, external_data_dir); }, source);
+}
+
+Model MissingWeights::read_by(const std::function<Model(const OnnxModel&)>& reader, const OnnxModel& source) {
   try {
-    return read_model(source, external_data_dir);
+    return reader(source);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Input) throw;
     std::optional<onnx::ModelProto> proto = message_of(source);
@@ -36,18 +46,15 @@ Model MissingWeights::read(const OnnxModel& source, const std::filesystem::path&
     onnx::GraphProto& graph = *proto->mutable_graph();
     for (const onnx::ValueInfoProto& input : graph.input()) inputs_.insert(input.name());
     auto* const weights = graph.mutable_initializer();
-    const auto first = std::stable_partition(weights->begin(), weights->end(), [](const onnx::TensorProto& tensor) {
-      return !tensor.doc_string().starts_with(kWeightless);
-    });
+    const auto first = std::stable_partition(weights->begin(), weights->end(), std::not_fn(is_stripped));
     stripped_.assign(first, weights->end());
     if (stripped_.empty()) throw;
     weights->erase(first, weights->end());
     for (const onnx::TensorProto& tensor : stripped_) {
       if (!inputs_.contains(tensor.name())) add_input(graph, tensor);
     }
-    return read_model(OnnxModel::of_bytes(proto->SerializeAsString(), source.name(),
-                                          source.in_memory() ? source.folder() : source.file().parent_path()),
-                      external_data_dir);
+    return reader(OnnxModel::of_bytes(proto->SerializeAsString(), source.name(),
+                                      source.in_memory() ? source.folder() : source.file().parent_path()));
   }
 }
 
@@ -68,6 +75,7 @@ void MissingWeights::put_back(Model& model) const {
                     inputs->end());
     }
     const auto found = readers.find(tensor.name());
+    if (is_initializer(model, tensor.name())) continue;
     if (found != readers.end() && found->second > 0) *graph.add_initializer() = tensor;
   }
 }
