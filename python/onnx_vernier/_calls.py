@@ -18,28 +18,6 @@ from ._report import DiagnoseReport, Report, VerifyReport
 from ._suggest import suggesting
 
 
-class QuantizeOptions(TypedDict, total=False):
-    """Options of ``quantize``; its docstring describes them."""
-
-    layer_precisions: Mapping[str, str] | None
-    even_if_slower: bool
-    calibration_cache: str | os.PathLike[str]
-    op_types: Iterable[str]
-    excluded_op_types: Iterable[str]
-    nodes: Iterable[str]
-    weights_only: bool
-    per_channel: bool
-    reduce_range: bool
-    weight_bits: int
-    block_size: int
-    threads: int
-    device: str
-    gpu_memory: int | str | None
-    image: Mapping[str, Any] | None
-    limit: int
-    split_batch: bool
-
-
 class VerifyOptions(TypedDict, total=False):
     """Options of ``verify``; its docstring describes them."""
 
@@ -80,6 +58,7 @@ class QuantizeOptions(TypedDict, total=False):
     block_size: int
     threads: int
     device: str
+    gpu_memory: int | str | None
     image: Mapping[str, Any] | None
     limit: int
     split_batch: bool
