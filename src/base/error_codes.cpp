@@ -180,8 +180,8 @@ constexpr auto kPages = [] {
                 "Vernier found no GPU, or the driver, CUDA or the CUDA build of ONNX Runtime is missing or too old.",
                 "Run on the CPU with ‹device› cpu, or install what the message names.", "‹vernier doctor›"},
       ErrorPage{OutOfMemory, "Out of memory",
-                "The model, its samples or several runs at once need more than the machine or the GPU has. On a GPU, "
-                "smaller batches and parts of the network were tried before.",
+                "The model, its samples or several runs at once need more than the machine or the GPU has. "
+                "Before that, a GPU runs smaller batches and, where it can, the network in parts.",
                 "Use fewer ‹threads› and a smaller batch. On a GPU, raise ‹gpu-memory› or use ‹device› cpu.",
                 "‹vernier diagnose MODEL --int8 --data SOURCE --threads 1›"},
       ErrorPage{SystemLimit, "The system allows no more threads, processes or files",

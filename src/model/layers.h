@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/model.h"
@@ -18,6 +19,9 @@
 #include "vernier/tensor.h"
 
 namespace vernier {
+
+/// The doc string of the nodes that enter_caches() adds.
+inline constexpr std::string_view kCacheEntry = "what a KV cache holds";
 
 struct Layer {
   std::string name;

@@ -189,4 +189,25 @@ std::vector<Note> give_float_interface(Model& typed, const Model& float_model) {
   return FloatInterface(typed, float_model).run();
 }
 
+void cast_inputs(Model& model, const Model& wanted) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  for (const InputInfo& one : model_inputs(wanted)) {
+    for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
+      onnx::TypeProto_Tensor& type = *input.mutable_type()->mutable_tensor_type();
+      if (input.name() != one.name || type.elem_type() == static_cast<int>(one.dtype)) continue;
+      const std::string fitted = one.name + "/fitted";
+      rename_reads(graph, one.name, fitted);
+      put_first(graph, cast_node(one.name, fitted, static_cast<Dtype>(type.elem_type())));
+      type.set_elem_type(static_cast<int>(one.dtype));
+    }
+  }
+}
+
+Model fed_with_floats(const Model& typed, const Model& float_model) {
+  Model fed = typed;
+  give_float_interface(fed, float_model);
+  cast_inputs(fed, float_model);
+  return fed;
+}
+
 }  // namespace vernier

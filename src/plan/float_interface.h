@@ -16,4 +16,10 @@ namespace vernier {
 /// Errors: Input if an input is dequantized with several scales, or with one that is not constant.
 std::vector<Note> give_float_interface(Model& typed, const Model& float_model);
 
+/// Lets `model` read inputs of the types that `wanted` has: a Cast stands in front of each that it has in another one.
+void cast_inputs(Model& model, const Model& wanted);
+
+/// `typed` as samples of the float model can be fed to it: both of the above.
+Model fed_with_floats(const Model& typed, const Model& float_model);
+
 }  // namespace vernier

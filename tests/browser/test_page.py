@@ -36,7 +36,7 @@ def vernier(*arguments, codes=(0,)):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     digits = ROOT / "examples/digits"
-    vernier("diagnose", digits / "digits.onnx", "--data", digits / "test.npz", "--samples", "40", "--int8", "--latency",
+    vernier("diagnose", digits / "digits.onnx", "--data", digits / "test.npz", "--samples", "60", "--int8", "--latency",
             "--min-sqnr", "20", "-o", folder / "out")
     return folder
 

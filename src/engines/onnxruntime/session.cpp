@@ -324,7 +324,10 @@ std::vector<Tensor> Session::run(const Sample& inputs, std::span<Recorder> recor
   }
 }
 
-std::size_t Session::parts() const noexcept { return state_->current_parts()->size(); }
+std::size_t Session::parts() const noexcept {
+  const std::shared_ptr<const State::Parts> parts = state_->current_parts();
+  return parts == nullptr ? 0 : parts->size();  // none where a GPU had no memory for them
+}
 
 bool Session::can_start_between() const noexcept { return state_->all_numbers; }
 

@@ -30,6 +30,7 @@
 #include "model/contents.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "plan/float_interface.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
 #include "vernier/requirement.h"
@@ -310,17 +311,7 @@ void require_values_of_inputs(const Loaded& loaded, const Model& typed) {
 }
 
 void fit_beside(Model& simulated, const Loaded& loaded) {
-  onnx::GraphProto& graph = *simulated.proto.mutable_graph();
-  for (const InputInfo& wanted : model_inputs(loaded.subject.model)) {
-    for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
-      onnx::TypeProto_Tensor& type = *input.mutable_type()->mutable_tensor_type();
-      if (input.name() != wanted.name || type.elem_type() == static_cast<int>(wanted.dtype)) continue;
-      const std::string fitted = wanted.name + "/fitted";
-      rename_reads(graph, wanted.name, fitted);
-      put_first(graph, cast_node(wanted.name, fitted, static_cast<Dtype>(type.elem_type())));
-      type.set_elem_type(static_cast<int>(wanted.dtype));
-    }
-  }
+  cast_inputs(simulated, loaded.subject.model);
   judge_alike(simulated, loaded.views);
   for (const InputInfo& output : model_outputs(simulated)) {
     const bool judged = std::ranges::find(loaded.subject.judged, output.name) != loaded.subject.judged.end();

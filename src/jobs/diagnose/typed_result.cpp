@@ -128,9 +128,7 @@ OnnxModel TypedResult::sign(const std::map<std::string, std::string>& claims,
 }
 
 Model TypedResult::fed_with_floats(const Model& typed) const {
-  Model fed = typed;
-  give_float_interface(fed, *loaded_.original);
-  return fed;
+  return vernier::fed_with_floats(typed, *loaded_.original);
 }
 
 VerifyOptions TypedResult::verify_options() const {
@@ -224,7 +222,7 @@ TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std
   const auto test = [&](const Subject& subject) {
     Judge judge(experiment_, &objective, /*early_stop=*/false);
     judge.run_with(subject);
-    Model written = simulate_typed(typed_, options_.precision.arithmetic).model;
+    Model written = simulate_typed(fed_with_floats(typed_), options_.precision.arithmetic).model;
     fit_beside(written, loaded_);
     return row_of(kept, judge.of_model(std::move(written), /*early_stop=*/false));
   };

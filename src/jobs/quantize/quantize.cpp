@@ -170,7 +170,7 @@ std::optional<Note> slower_than_float(const Loaded& calibrated, const Plan& plan
     return median_latency_ms(calibrated.subject.runtime, model, sample, static_cast<int>(calibrated.subject.threads));
   };
   const double in_float = milliseconds(*calibrated.original);
-  const double low = milliseconds(typed);
+  const double low = milliseconds(fed_with_floats(typed, *calibrated.original));
   if (low < 1.1 * in_float || low < in_float + 0.2) return std::nullopt;
   return Note{"slower-than-float", {{"ms", low}, {"float32_ms", in_float}}};
 }
@@ -178,8 +178,7 @@ std::optional<Note> slower_than_float(const Loaded& calibrated, const Plan& plan
 /// What ONNX Runtime says of the file that is written, for whoever tries it there.
 void try_written(const Model& typed, const QuantizeOptions& options, Target target, const Loaded* calibrated,
                  Sources& sources, QuantizeResult& result) {
-  Model fed = typed;
-  give_float_interface(fed, *sources.model(options.model));
+  const Model fed = fed_with_floats(typed, *sources.model(options.model));
   // Samples that were not read stay unread.
   SourceOptions random;
   const bool given = !options.measure.data.is_random();

@@ -116,13 +116,15 @@ class CostInFormat {
 
  private:
   double microseconds(const std::string& layer, Format format) const {
-    const auto of = [&](const LayerTimes::OfLayers& layers) {
-      const auto known = layers.find(layer);
-      return known == layers.end() ? 0.0 : known->second;
-    };
-    if (format == lowest_.of(layer)) return of(times_->low);
     const auto rung = times_->rungs.find(format);
-    return of(rung == times_->rungs.end() ? times_->high : rung->second);
+    const LayerTimes::OfLayers& wanted = format == lowest_.of(layer)   ? times_->low
+                                         : rung == times_->rungs.end() ? times_->high
+                                                                       : rung->second;
+    // A layer that is fused away in one of them counts as where its time is known, so that no step is free.
+    for (const LayerTimes::OfLayers* layers : {&wanted, &times_->high, &times_->low}) {
+      if (const auto known = layers->find(layer); known != layers->end()) return known->second;
+    }
+    return 0;
   }
 
   const Plan& plan_;

@@ -86,6 +86,7 @@ class CacheEntries {
   void enter(const std::string& joined, const std::string& present) {
     onnx::NodeProto& entry = *model_.proto.mutable_graph()->add_node();
     entry.set_op_type("Sum");
+    entry.set_doc_string(std::string(kCacheEntry));
     entry.set_name(node_names_.insert(present).second ? present : names_.unique(present));
     entry.add_input(joined);
     entry.add_output(present);

@@ -31,7 +31,7 @@ namespace {
 /// Whether the figure meets its limit, and only what it exceeds on new samples does not.
 bool misses_on_new_samples_alone(const RunFigures& run, const Requirement& requirement) {
   const OutputFigure* const figure = deciding_output(run, requirement);
-  if (figure == nullptr) return false;
+  if (figure == nullptr || requirement.confidence <= 0.5) return false;
   const bool of_top1 = requirement.metric == Metric::MinTop1Agreement;
   if (!of_top1 && requirement.metric != Metric::MinSqnrDb) return false;
   const double limit = requirement.limit_for(figure->name).value_or(0);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/counts.h"
+#include "base/layout.h"
 #include "base/text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
@@ -102,8 +103,8 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
   }
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
   constexpr std::size_t kFewSamples = 30;
-  answer.sentence +=
-      fmt::format(" On as many new samples: above {}, {:g} % sure", text(*above), 100 * requirement.confidence);
+  answer.sentence += fmt::format(" On {}new samples: above {}, {:g} % sure", of_top1 ? "" : "as many ", text(*above),
+                                 100 * requirement.confidence);
   const bool few = report.samples < kFewSamples && !of_top1;
   answer.sentence += few ? fmt::format("; {}.", unlike_text(report.samples, requirement.confidence)) : ".";
   if (value < limit || *above >= limit) return;

@@ -453,8 +453,8 @@ constexpr NoteTemplate kNotes[] = {
      "{count:#product} written as MatMulNBits of ONNX Runtime (com.microsoft), because its optimizer would not fuse "
      "{count:?it|them} with the 4-bit weight"},
     {"weights-undone",
-     "{count:#weight} {count:?holds|hold} other values than the float model, and the outputs are right with "
-     "{count:?it|them}: other layers undo {count:?it|them}, as after a permutation, a rotation or a folded factor"},
+     "{count:#weight} {count:?differs|differ} from the float model. Other layers undo that, as after a permutation, a "
+     "rotation or a folded factor"},
     {"without-repairs-kept", "without the repairs {layers:#layer} would be kept"},
     {"without-repairs-missed", "without the repairs the requirement is missed"},
     {"without-repairs-unknown", "Vernier did not measure how many layers it would keep without repairs"},
