@@ -141,7 +141,6 @@ NO_PROSE = {
     "src/report/html/page.cpp": ["{{", "}}"],  # the template
     "src/report/export/deploy.cpp": ["```"],  # a block of code in Markdown
     "src/report/html/words.cpp": [". "],  # the first sentence stands apart
-    "src/jobs/data_check/check_inputs.cpp": [". "],  # the same
     "src/jobs/common/lint.cpp": ["ai.onnx", "(op_type:", "(", "Name:'", "Inferred shape and existing shape differ"],  # messages of onnx and ONNX Runtime
     "src/jobs/common/lint_nodes.cpp": [" (code "],  # the same
     "src/jobs/inspect/check_placement.cpp": ["QuantizeLinear", "Name:'"],

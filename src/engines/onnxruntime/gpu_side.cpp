@@ -170,8 +170,6 @@ void GpuSide::limit(const Runtime& runtime, std::optional<ByteSize> most) {
   most_ = most;
   limited_ = most.has_value();
   share(most ? most->bytes : gpu().free_bytes());
-  // cuBLAS takes 32 MiB for each session on an H200, outside of every limit; NVIDIA's own smallest choice is 128 KiB.
-  if (most) ::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", /*overwrite=*/0);
   if (most) share_arena(runtime, gpu().index(), bytes_inside_);
 }
 

@@ -121,7 +121,7 @@ void Runtime::check(OrtStatus* status) const {
               fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code),
               !memory           ? ""
               : gpu_ != nullptr ? kMoreGpuMemory
-                                : "fewer ‹threads›, or a smaller ‹batch›");
+                                : "fewer ‹threads›");
 }
 
 namespace {

@@ -251,14 +251,19 @@ bool is_other_weight(const Model& file, const std::string& held, const Model& ne
   const auto given = initializer(file, held), original = initializer(network, wanted);
   if (!given || !original || given->shape() != original->shape()) return false;
   if (given->dtype() != Dtype::Float32 || original->dtype() != Dtype::Float32) return false;
-  double product = 0, of_given = 0, of_original = 0;
+  const Shape& shape = given->shape();
+  // A square weight of a product may stand the other way.
+  const std::size_t columns = shape.size() == 2 && shape[0] == shape[1] ? static_cast<std::size_t>(shape[1]) : 0;
+  double product = 0, turned = 0, of_given = 0, of_original = 0;
   for (std::size_t i = 0; i < given->floats().size(); ++i) {
     const double a = given->floats()[i], b = original->floats()[i];
     product += a * b;
+    if (columns > 0) turned += a * static_cast<double>(original->floats()[i % columns * columns + i / columns]);
     of_given += a * a;
     of_original += b * b;
   }
-  return of_given > 0 && of_original > 0 && product * product < (1 - kRest) * of_given * of_original;
+  const double alike = std::max(product * product, turned * turned);
+  return of_given > 0 && of_original > 0 && alike < (1 - kRest) * of_given * of_original;
 }
 
 }  // namespace
