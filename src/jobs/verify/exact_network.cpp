@@ -19,14 +19,14 @@
 namespace vernier {
 namespace {
 
-constexpr float kMost = std::numeric_limits<float>::max();
+constexpr float kLargestFloat = std::numeric_limits<float>::max();
 
 /// Whether the ends of the grid, to two steps, are those of the activation that the file dropped.
 bool ends_at(const QuantParams& params, const Bounds& bounds) {
   if (params.scale.size() != 1 || params.block > 0) return false;
   const auto [low, high] = ends_of(params);
   const float tolerance = 2 * params.scale.front();
-  return low >= bounds.first - tolerance && (bounds.second == kMost || high <= bounds.second + tolerance);
+  return low >= bounds.first - tolerance && (bounds.second == kLargestFloat || high <= bounds.second + tolerance);
 }
 
 onnx::NodeProto node_of(const char* op_type, const std::string& output, const std::vector<std::string>& inputs) {
