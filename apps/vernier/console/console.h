@@ -59,7 +59,7 @@ class Console {
   /// False under -q.
   bool shows_progress() const { return shows_progress_; }
 
-  /// Warnings that stand on the terminal that results go to: reports need not repeat them.
+  /// Warnings that the terminal shows above the report, which leaves them out.
   const std::vector<Note>& shown_warnings() const { return shown_warnings_; }
 
   /// Removes a progress line that is on the screen: before results are printed on the same terminal.

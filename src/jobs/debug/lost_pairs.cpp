@@ -31,6 +31,8 @@ namespace {
 constexpr std::size_t kMostPairs = 32;
 constexpr double kDamagedOutputDb = 30;
 constexpr double kShareOfNoise = 0.25;
+// Of a range that is too narrow: a right one would lose that much less, and the pair is that near to what is lost.
+constexpr double kGain = 10, kWithinDb = 5;
 
 /// What well chosen scales leave of ordinary values, less 10 dB.
 double lost_below(Format format) {
@@ -40,7 +42,6 @@ double lost_below(Format format) {
 
 /// What a pair loses to its narrow range is more than a range that holds all values would lose to rounding, by far.
 bool cuts_off_for_nothing(const QuantizerLoss& pair, const QuantParams& params, const GridLoss& loss) {
-  constexpr double kGain = 10, kWithinDb = 5;
   if (!pair.sqnr_db || *pair.sqnr_db >= lost_below(pair.format) + kWithinDb) return false;
   if (params.scale.size() != 1 || !is_integer(params.format) || loss.range.empty()) return false;
   const auto [low, high] = ends_of(params);
@@ -64,7 +65,6 @@ struct ChannelSums {
 
   /// That much in itself, or more than a range that holds all values would lose to rounding, by far.
   bool is_lost(const QuantParams& params, std::size_t channel) const {
-    constexpr double kGain = 10, kWithinDb = 5;
     if (cut_off > noise_of_db(lost_below(params.format)) * energy) return true;
     const auto [low, high] = ends_of(params, channel);
     const float end = std::max(-low, high);

@@ -95,11 +95,11 @@ void measure_latency(DiagnosisRun& run, MeasuredNetwork& network) {
   LatencyModels models;
   models.original = network.loaded().original.get();
   Model low, written;
-  if (report.typed) written = network.typed.fed_with_floats(network.typed.model());
   const bool on_engine = run.confirms_on_engine();
   if (on_engine || has_integer_kernels(options.precision.low)) {
     // Without kept layers the two are one network, and where nothing helps there is no model.
     const bool one_network = report.kept && report.kept->layers.empty() && report.typed;
+    if (report.typed) written = network.typed.fed_with_floats(network.typed.model());
     if (!one_network) low = network.typed.fed_with_floats(network.typed.lowered(network.all_low_plan()).model);
     models.low = one_network ? &written : &low;
     if (report.kept && !one_network && report.typed) models.repaired = &written;

@@ -88,9 +88,8 @@ struct CommonFactor {
 class WeightTrials {
  public:
   WeightTrials(const Subject& subject, const SimulatedFile& simulated, const LayerMatches& matches, std::size_t samples)
-      : subject_(subject), samples_(samples), base_(without_pairs(subject, simulated, matches)) {
-    noise_.emplace(subject, base_, samples);
-    lost_ = noise_->of(base_) > kLost;
+      : subject_(subject), samples_(samples) {
+    start_from(without_pairs(subject, simulated, matches));
   }
 
   /// Whether more than a tenth of the outputs' energy is noise.
@@ -109,17 +108,18 @@ class WeightTrials {
     constexpr double kMostLeft = 0.3, kLeast = 1.05;
     if (const auto held = initializer(base_, constant); !held || held->dtype() != Dtype::Float32) return std::nullopt;
     CommonFactor best;
-    if (lost_ && !lowest_near(constant, best)) {  // too far away for a straight line
+    std::optional<double> lowest = lowest_near(constant, best);
+    if (!lowest && lost_) {  // too far away for a straight line
       for (const double factor : {0.25, 0.5, 2.0, 4.0}) {
         if (const double left = left_times(constant, factor); left < best.left) best = {factor, left};
       }
+      if (best.factor != 1) lowest = lowest_near(constant, best);
     }
-    for (int step = 0; step < 3; ++step) {
-      const std::optional<double> lowest = lowest_near(constant, best);
-      if (!lowest) break;
+    for (int step = 0; lowest && step < 3; ++step) {
       const double left = left_times(constant, *lowest);
       if (!(left < best.left)) break;
       best = {*lowest, left};
+      if (step < 2) lowest = lowest_near(constant, best);
     }
     if (!(best.left < kMostLeft) || std::max(best.factor, 1 / best.factor) < kLeast) return std::nullopt;
     return best;
@@ -127,14 +127,20 @@ class WeightTrials {
 
   /// From here on the constant has this factor.
   void take(const std::string& constant, double factor) {
-    noise_.reset();
     Model changed = base_;
     put_float(changed, constant, times(constant, factor));
-    base_ = std::move(changed);
-    noise_.emplace(subject_, base_, samples_);
+    start_from(std::move(changed));
   }
 
  private:
+  void start_from(Model base) {
+    constexpr double kLost = 0.1;
+    noise_.reset();
+    base_ = std::move(base);
+    noise_.emplace(subject_, base_, samples_);
+    lost_ = noise_->of(base_) > kLost;
+  }
+
   Tensor times(const std::string& constant, double factor) const {
     const Tensor held = *initializer(base_, constant);
     Tensor values(Dtype::Float32, held.shape());
@@ -176,7 +182,6 @@ class WeightTrials {
   Model base_;
   std::optional<OutputNoise> noise_;  // of base_
   bool lost_ = false;                 // the outputs of base_
-  static constexpr double kLost = 0.1;
 };
 
 std::map<std::string, Tensor> float_values_of(const InDoubt& layer, const Decoded& decoded,
