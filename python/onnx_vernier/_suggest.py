@@ -12,6 +12,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Earlier name -> today's.
 RENAMED = {"min_same_top1": "min_top1_agreement"}
+# Flags of the command line that are values of `low` here.
+LOW = {"int8": "int8", "int4": "int4", "int16": "int16", "fp16": "float16", "bf16": "bfloat16", "fp8": "float8e4m3fn", "nvfp4": "nvfp4",
+       "mxfp8": "mxfp8", "mxfp4": "mxfp4"}
 
 
 def suggesting(**defaults: Any) -> Callable[[Function], Function]:
@@ -32,7 +35,8 @@ def suggesting(**defaults: Any) -> Callable[[Function], Function]:
                     named[current] = named.pop(argument)
                     continue
                 near = [current] if current in known else difflib.get_close_matches(argument, known, 1)
-                meant = f": did you mean '{near[0]}'?" if near else ""
+                value = LOW.get(argument) if "low" in known else None
+                meant = f": did you mean low='{value}'?" if value else f": did you mean '{near[0]}'?" if near else ""
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{argument}'{meant}")
             return function(*given, **{**defaults, **named})
 

@@ -41,8 +41,8 @@ def test_kinds(model, images, tmp_path):
         vernier.diagnose(model, {"image": images}, min_sqnr=3, max_abs=1)
     with pytest.raises(vernier.UsageError, match="not a calibration method"):
         vernier.diagnose(model, {"image": images}, calibration="most")
-    with pytest.raises(TypeError):
-        vernier.diagnose(model, {"image": images}, int8=True)
+    with pytest.raises(TypeError, match="'fp16': did you mean low='float16'"):
+        vernier.diagnose(model, {"image": images}, fp16=True)
     with pytest.raises(TypeError, match="'minsqnr': did you mean 'min_sqnr'"):
         vernier.diagnose(model, {"image": images}, minsqnr=20)
     assert "min_sqnr" in inspect.signature(vernier.diagnose).parameters
