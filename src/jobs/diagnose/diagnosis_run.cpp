@@ -112,28 +112,29 @@ void DiagnosisRun::failed_phase(const std::string& phase, const std::string& rea
 
 void DiagnosisRun::plan_steps() {
   const bool scaled = std::ranges::any_of(options.precision.low, needs_scale);
-  steps.add("load", 3);
+  steps.add("load", 1.5);
   steps.add("reference run", 2.5);
-  if (scaled) steps.add("calibration", 0.5);
+  if (scaled) steps.add("calibration", 2);
   if (ranks_layers()) steps.add("local error", 4.5);
-  steps.add("all-low comparison", 3.5);
-  if (repairs == nullptr && ranks_layers()) steps.add("sensitivity", 12);
+  steps.add("all-low comparison", 4);
+  if (scaled && options.measure.cross_fit) steps.add("unseen samples", 4);
+  if (repairs == nullptr && ranks_layers()) steps.add("sensitivity", 8);
   if (repairs != nullptr && explains) {
-    steps.add("sensitivity", 12);
+    steps.add("sensitivity", 8);
     steps.add("causes", 3.5);
   }
   if (repairs != nullptr) steps.add("repairs", 40);
   if (searches()) {
-    steps.add("search", 20);
+    steps.add("search", 35);
   } else {
-    steps.add("curve", 9);
+    steps.add("curve", 5);
     if (!options.output.empty()) steps.add("verify", 4);
   }
   if (repairs == nullptr && explains && ranks_layers()) steps.add("causes", 3.5);
   if (options.precision.target == Target::OnnxRuntime) steps.add("saturated pairs", 4);
   if (times_models()) steps.add("latency", 10);
   if (options.compile) steps.add("compilation", 20);
-  if (repairs == nullptr && explains && options.alternatives > 0 && searches()) steps.add("options", 150);
+  if (repairs == nullptr && explains && options.alternatives > 0 && searches()) steps.add("options", 80);
   if (draws()) steps.add("pictures", 2.5);
 }
 

@@ -21,8 +21,8 @@ class DiagnosisSteps {
   explicit DiagnosisSteps(const JobSinks& sinks, std::function<Clock::time_point()> now = Clock::now)
       : sinks_(sinks), now_(std::move(now)) {}
 
-  /// One more step, which takes the time of so many plain passes over the samples: what MobileNetV2 took
-  /// (bench/passes.py). Only for an end that can be believed, so that halves do not matter.
+  /// One more step, which takes the time of so many plain passes over the samples: about the median of six shared
+  /// networks. Only for an end that can be believed, so that halves do not matter.
   void add(const std::string& name, double passes) { steps_.push_back({name, passes, {}}); }
   /// The same of a step to come, once more is known of the network.
   void expect(const std::string& name, double passes);
