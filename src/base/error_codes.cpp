@@ -17,7 +17,7 @@ constexpr auto kPages = [] {
                 "No other E2xx code describes this case. The message names the option and the problem.",
                 "Follow the hint, or read what the option does.", "‹vernier diagnose --help-all›"},
       ErrorPage{UnknownOption, "The command has no such option or argument",
-                "The name has a typo, the option belongs to another command, or there is one file too many.",
+                "The name has a typo, the option belongs to another command, or you passed an extra file.",
                 "Use the name in the hint, or list all options of the command.", "‹vernier diagnose --help-all›"},
       ErrorPage{UnknownCommand, "There is no such command or topic",
                 "The name has a typo, or a group such as `inspect` or `check` needs a second word.",

@@ -145,7 +145,7 @@ const char* what_follows(const LayerFacts& layer) {
 }
 
 std::string beyond_text(std::int64_t values) {
-  return plural(static_cast<std::size_t>(values), "value") + (values == 1 ? " becomes" : " become");
+  return plural(static_cast<std::size_t>(values), "value") + " of all samples" + (values == 1 ? " becomes" : " become");
 }
 
 }  // namespace

@@ -460,7 +460,7 @@ def test_repairs_that_did_not_apply_are_no_rejections(folder, report):
     got = use(render(folder, changed, "not-applicable"), READ + """
       return {panel: text("#layer").join(" "), why: text("#why").join(" "), first: text("#place-parts").join(" "), nav: text("#nav a")};""")
     assert "0 of 1 accepted. 1 not applicable." in got["panel"] and "not applicableno grid" in got["panel"]
-    sentence = "Only the rounding of INT8: the one layer examined. Only a wider format reduces it."
+    sentence = "The rounding of INT8 is the only cause in the one layer examined. A wider format reduces it."
     assert sentence in got["first"] and sentence in got["why"] and got["why"].startswith("Why") and "Why" in got["nav"]
 
 

@@ -296,7 +296,7 @@ def test_pairs_stand_where_the_file_has_them(tmp_path, target, skip):
     assert {"x", "stem.relu", "sum.relu"} <= quantized_tensors(written)
     notes = " ".join(report["notes"])
     if target == "tensorrt":
-        assert "target tensorrt has no place for 1 pair of the file: inner" in notes
+        assert "target tensorrt does not use 1 Q/DQ pair of the file: inner" in notes
     else:
         assert "inner" in quantized_tensors(written) and "keep the scales of the file" in notes and "no place" not in notes
     plain = vernier("fix", "float.onnx", "--int8", "--data", "x.npz", "--no-latency", "--no-cache", "--target", "tensorrt", "--json",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ struct AccuracyRow {
   double sqnr_db = 0;                  // of the tensor, over all iterations
   std::optional<double> arriving_db;   // of its worst input that was compared; absent when none was
   ErrorRole role = ErrorRole::Within;
+  std::int64_t not_finite = 0;  // values that are finite in the reference alone, or in the tested run alone
 };
 
 struct DebugAccuracyReport {

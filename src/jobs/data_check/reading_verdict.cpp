@@ -247,9 +247,10 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
         100 * *given.confidence, judge.would_decide);
   } else if (report.decided_by == "confidence") {
     report.answer =
-        "None of the usual changes makes the network clearly more confident. That suggests right inputs, but a range "
-        "that is too large would go unnoticed: larger values make any network more confident. Labels (‹labels›) would "
-        "decide.";
+        "None of the usual changes makes the network clearly more confident. That suggests right inputs. But this "
+        "check "
+        "cannot see inputs that are too large, because larger values make any network more confident. Give labels "
+        "(‹labels›) to decide.";
   } else {
     report.answer = fmt::format("The inputs look right: none of the usual preprocessing mistakes fits better, by {}.",
                                 report.decided_by);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <map>
 #include <memory>
@@ -154,7 +155,11 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   report.not_compared = std::move(diffs.not_compared);
 
   std::map<std::string, double> sqnr;
-  for (const DiffRow& row : diffs.rows) sqnr[row.name] = row.sqnr_db;
+  std::map<std::string, std::int64_t> not_finite;
+  for (const DiffRow& row : diffs.rows) {
+    sqnr[row.name] = row.sqnr_db;
+    not_finite[row.name] = row.broken;
+  }
   for (const Layer& layer : graph.layers) {
     std::optional<double> arriving;
     for (const std::string& input : layer.inputs) {
@@ -165,7 +170,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
       const auto known = sqnr.find(output);
       if (known == sqnr.end()) continue;
       report.layers.push_back({layer.name, layer.op_type, output, known->second, arriving,
-                               role_of(known->second, arriving, options.min_sqnr_db)});
+                               role_of(known->second, arriving, options.min_sqnr_db), not_finite[output]});
     }
   }
   if (report.layers.empty()) {

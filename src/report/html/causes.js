@@ -30,7 +30,11 @@ function chipLine(start, ids) {
   const line = h("p", {class: "small explained", role: "status"});
   return h("div", {class: "small repairs"}, start, chips(ids, "repairs", line), line);
 }
-function repairsOf(ids) { return ids.length ? chipLine(ids.length > 1 ? "Repairs to try: " : "Repair to try: ", ids) : ""; }
+/** The repair that was accepted for the layer of a cause, else those that may be tried. */
+function repairsOf(cause, ids) {
+  const accepted = of(explanation.repairs, cause.layer).find(r => r.accepted && (cause.repairs || []).includes(r.id));
+  return accepted ? chipLine("Repaired by: ", [accepted.id]) : ids.length ? chipLine(ids.length > 1 ? "Repairs to try: " : "Repair to try: ", ids) : "";
+}
 /** The name of a cause, which explains itself in the line that comes with it. */
 function causeName(id) {
   const line = h("p", {class: "small explained", role: "status"});
@@ -44,7 +48,7 @@ function causeBox(cause) {
   const [title, line] = causeName(cause.id);
   return h("div", {class: "cause"},
     h("div", {class: "head"}, title, howLikely(cause)), line,
-    h("p", {}, shown(cause.sentence || "")), figuresOf(cause), repairsOf(cause.repairs || []));
+    h("p", {}, shown(cause.sentence || "")), figuresOf(cause), repairsOf(cause, cause.repairs || []));
 }
 
 /** One row: what it is, how many layers, their share of the damage, the numbers of the worst of them, what to try. Groups and
@@ -60,7 +64,7 @@ function causeGroup(group) {
     figuresOf(first),
     names.length > 1 ? h("p", {class: "small"}, "Also at ", names.slice(1, atFirst).map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
     rest.length ? h("details", {class: "small"}, h("summary", {}, `and ${many(rest.length, "more layer")}`), rest.map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",
-    repairsOf(group.repairs), group.of_some.length ? chipLine("At some of these layers: ", group.of_some) : "");
+    repairsOf(first, group.repairs), group.of_some.length ? chipLine("At some of these layers: ", group.of_some) : "");
 }
 
 /** What has no figure was refused before it was measured. */

@@ -88,7 +88,7 @@ function depthDrawing(select, phone) {
   });
   return h("div", {}, phone ? svg : scrolling((damage ? "Damage" : "Error") + " over depth", svg), h("div", {class: "legend"},
     legend("--low", (damage ? "share of the damage (bars), and " : "") + "local error: of the layer on exact inputs (line)"),
-    h("span", {}, h("i", {class: "key dashed other"}), "propagated error: from the error of the layer's inputs"), h("span", {}, damage ? "up is worse in both" : "up is worse")));
+    h("span", {}, h("i", {class: "key dashed other"}), "propagated error: from the error of the layer's inputs"), h("span", {}, damage ? "higher is worse in both" : "higher is worse")));
 }
 function legend(variable, text) {
   return h("span", {}, h("i", {class: "key", style: `background:var(${variable})`}), text);

@@ -53,7 +53,7 @@ function sentence(text) { return shown(text) + (text.endsWith(".") ? "" : "."); 
   if (!all.length && !(explanation.repairs || []).length && !ordinary) return;
   const groups = page.words.causes || [];
   const children = ordinary ? [h("p", {}, ordinary)] : [h("div", {class: "causes"}, groups.map(causeGroup))];
-  if (groups.length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so these shares overlap."));
+  if (groups.filter(group => group.share > 0).length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so these shares overlap."));
   const tried = explanation.repairs || [], worth = (explanation.proposals || []).filter(id => id !== "keep-high");
   if (worth.length) children.push(chipLine(tried.length ? "Not tried yet: " : "vernier fix would try: ", worth));
   if (tried.length) children.push(h("h3", {}, "Repairs tried"), repairSummary(tried));

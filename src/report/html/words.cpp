@@ -91,8 +91,7 @@ Json first_words(const DiagnoseReport& report) {
     damage.push_back(Json::Object{{"share", percent_text(main.share_of_others)}, {"others", others_text(main)}});
   }
   for (const CauseGroup& group : main_causes(report)) {
-    Json row =
-        Json::Object{{"text", cause_sentence(report, group)}, {"possible", group.first->confidence < kLikelyCause}};
+    Json row = Json::Object{{"text", cause_sentence(group)}, {"possible", group.first->confidence < kLikelyCause}};
     if (!group.layers.empty()) row["layer"] = group.layers.front();
     why.push_back(std::move(row));
   }
@@ -157,8 +156,8 @@ Json page_words(const DiagnoseReport& report) {
   words["metric"] = report.requirement ? std::string(word_of(report.requirement->metric)) : "SQNR dB";
   words["scheme"] = scheme_words(report.scheme);
   words["runner"] = runner_text(report.runner, report.on_gpu);
-  words["same_samples"] =
-      report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);
+  words["same_samples"] = report.calibrated_on_evaluation_samples && !report.cross_fit &&
+                          std::any_of(report.low.begin(), report.low.end(), needs_scale);
   if (!report.alternatives.empty()) {
     Json::Array options;
     const std::vector<AlternativeWords> all = alternative_words(report);

@@ -12,8 +12,9 @@ template <>
 struct Fields<AccuracyRow> {
   using R = AccuracyRow;
   static constexpr auto list =
-      std::tuple{Field{"layer", &R::layer},     Field{"op_type", &R::op_type},         Field{"tensor", &R::tensor},
-                 Field{"sqnr_db", &R::sqnr_db}, Field{"arriving_db", &R::arriving_db}, Field{"error", &R::role}};
+      std::tuple{Field{"layer", &R::layer},          Field{"op_type", &R::op_type},         Field{"tensor", &R::tensor},
+                 Field{"sqnr_db", &R::sqnr_db},      Field{"arriving_db", &R::arriving_db}, Field{"error", &R::role},
+                 Field{"not_finite", &R::not_finite}};
 };
 
 template <>

@@ -46,16 +46,19 @@ std::string answer(const DebugAccuracyReport& report, const TextOptions& options
                                   [](const AccuracyRow& row) { return row.role == ErrorRole::First; });
   std::string text = fmt::format("No layer alone falls below {:g} dB.", report.min_sqnr_db);
   if (first != report.layers.end()) {
-    const std::string output = db_text(first->sqnr_db) + " dB at its output";
+    const std::string output = first->not_finite > 0
+                                   ? fmt::format("{} at its output", plural(static_cast<std::size_t>(first->not_finite),
+                                                                            "infinite or NaN value"))
+                                   : db_text(first->sqnr_db) + " dB at its output";
     text = fmt::format("SQNR first drops below {:g} dB at {} ({}): {}.", report.min_sqnr_db, printable(first->layer),
                        printable(first->op_type),
                        first->arriving_db
                            ? fmt::format("from {} dB at its inputs to {}", db_text(first->arriving_db), output)
                            : output + ", its inputs were not compared");
   }
-  text += fmt::format(" Below {:g} dB: {} with better inputs, {} that add to the error, {} that only pass it on.",
-                      report.min_sqnr_db, count_of(report, ErrorRole::First), count_of(report, ErrorRole::Adds),
-                      count_of(report, ErrorRole::Inherits));
+  text += fmt::format(" Below {:g} dB: the error starts in {}, grows in {}, and {} only pass it on.",
+                      report.min_sqnr_db, plural(count_of(report, ErrorRole::First), "layer"),
+                      count_of(report, ErrorRole::Adds), count_of(report, ErrorRole::Inherits));
   return painted(wrap(text, options.width), Paint::Bad, options.color) + "\n";
 }
 

@@ -286,6 +286,30 @@ Answer nothing_low(const DiagnoseReport& report) {
   return answer;
 }
 
+/// The search passed, and the written model does not.
+Answer file_misses(const DiagnoseReport& report) {
+  Answer answer;
+  const RunFigures& figures = *report.final_figures;
+  const std::string measured =
+      fmt::format("with {} it measures {}", kept_text(report), figure_in_sentence(figures, report.requirement));
+  const std::string required = required_text(figures, *report.requirement);
+  if (misses_on_new_samples_alone(figures, *report.requirement)) {
+    answer.sentence =
+        fmt::format("The requirement is missed: {} on these samples, but {} cannot show that {} is met on new ones.",
+                    measured, plural(report.samples, "sample"), required);
+    answer.then("Give more samples, or accept less certainty (--claim-confidence).");
+    return answer;
+  }
+  answer.sentence = fmt::format("The requirement is missed: {}, and {} is not reached.", measured, required);
+  if (keeps_everything(report)) {
+    answer.then("Nothing is left in low precision. FP32 sums in another order differ by as much, so require less.");
+    return answer;
+  }
+  answer.then("The search passed in simulation, but the output model does not. " + more_room(report) +
+              "See the notes for layers that do not support their format.");
+  return answer;
+}
+
 Answer searched(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
@@ -307,14 +331,7 @@ Answer searched(const DiagnoseReport& report) {
     }
     return answer;
   }
-  if (outcome == Outcome::FileMisses) {
-    answer.sentence = fmt::format("The requirement is missed: with {} it measures {}, and {} is not reached.",
-                                  kept_text(report), figure_in_sentence(*report.final_figures, report.requirement),
-                                  required_text(*report.final_figures, *report.requirement));
-    answer.then("The search passed in simulation, but the output model does not. " + more_room(report) +
-                "See the notes for layers that do not support their format.");
-    return answer;
-  }
+  if (outcome == Outcome::FileMisses) return file_misses(report);
   if (outcome == Outcome::NotVerified) return not_verified(report, required_text(report.all_low, *report.requirement));
   const bool nothing = outcome == Outcome::NothingNeeded;
   // Without a written file the kept set's own figure is not in the report; all-low's is.
@@ -369,7 +386,7 @@ Answer searched(const DiagnoseReport& report) {
     answer.then(
         misses_on_new_samples_alone(low, *report.requirement)
             ? fmt::format("On these samples {}, but {} cannot show that new ones stay above the limit. Give more "
-                          "samples, or accept less certainty (‹claim-confidence›).",
+                          "samples, or accept less certainty (--claim-confidence).",
                           measures, plural(report.samples, "sample"))
             : fmt::format("Every layer is needed in high precision, so low precision gains nothing. Require "
                           "less ({}), or try another format.",

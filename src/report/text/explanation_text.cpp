@@ -45,6 +45,15 @@ std::string short_layer(const std::string& layer) {
   return shorten_middle(printable(layer), kLongName);
 }
 
+/// The accepted repair that answers this cause; null: none.
+const RepairTried* repair_of(const Explanation& explanation, const Cause& cause) {
+  const auto row = std::ranges::find_if(explanation.repairs, [&](const RepairTried& tried) {
+    return tried.accepted && std::ranges::find(cause.repairs, tried.id) != cause.repairs.end() &&
+           std::ranges::find(tried.layers, cause.layer) != tried.layers.end();
+  });
+  return row == explanation.repairs.end() ? nullptr : &*row;
+}
+
 std::string group_text(const CauseGroup& group, const TextOptions& options) {
   std::string head = group.first->id;
   if (group.first->confidence < kLikelyCause) head += " (possible)";  // a confidence is a rank, and no probability
@@ -53,7 +62,11 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
     head += group.lesser == 0 ? ": " + layers : fmt::format(": main cause of {}, also in {}", layers, group.lesser);
   }
   if (group.share > 0) head += fmt::format(", {} of the damage", percent_text(group.share));
-  if (!group.repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));
+  if (group.mended != nullptr) {
+    head += "; repaired by " + group.mended->id;
+  } else if (!group.repairs.empty()) {
+    head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));
+  }
   if (!group.of_some.empty()) head += fmt::format("; at some of them: {}", fmt::join(group.of_some, ", "));
   const std::string where = group.layers.empty() ? "the network" : short_layer(group.layers.front());
   std::string text = wrap(head, options.width, "  ") +
@@ -175,7 +188,7 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
     std::string line = fmt::format("{}: ", id);
     if (sum.tried > 0) line += fmt::format("accepted {} of {} tried", sum.accepted, sum.tried);
     if (!sum.before.empty()) line += gain_text(sum);
-    const std::string example = fmt::format(" ({})", sum.example);
+    const std::string example = sum.example.empty() ? "" : fmt::format(" ({})", sum.example);
     if (sum.example_tried) line += example;
     if (sum.refused > 0) line += fmt::format("{}not applicable to {}", sum.tried > 0 ? "; " : "", sum.refused);
     if (!sum.example_tried) line += example;
@@ -204,14 +217,20 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
       continue;
     }
     const auto [place, is_new] = places.emplace(cause.id, groups.size());
-    if (is_new) groups.push_back({&cause, {}, 0, cause.repairs, {}});
+    if (is_new) {
+      groups.emplace_back().first = &cause;
+      groups.back().repairs = cause.repairs;
+    }
     CauseGroup& group = groups[place->second];
     add_repairs(group, cause);
     if (cause.layer.empty() || std::ranges::find(group.layers, cause.layer) != group.layers.end()) continue;
     group.layers.push_back(cause.layer);
     group.share += cause.share.value_or(report.repaired ? 0 : shares[cause.layer]);
   }
-  for (CauseGroup& group : groups) group.lesser = lesser[group.first->id].size();
+  for (CauseGroup& group : groups) {
+    group.lesser = lesser[group.first->id].size();
+    group.mended = repair_of(*report.explanation, *group.first);
+  }
   return groups;
 }
 
@@ -228,7 +247,8 @@ std::string only_rounding(const DiagnoseReport& report) {
                                  ? fmt::format("{} of {}", found.ordinary.size(), plural(examined, "layer"))
                              : examined == 1 ? "the one layer"
                                              : fmt::format("all {} layers", examined);
-  return fmt::format("Only the rounding of {}: {} examined. Only a wider format reduces it.", low_text(report), layers);
+  return fmt::format("The rounding of {} is the only cause in {} examined. A wider format reduces it.",
+                     low_text(report), layers);
 }
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options) {

@@ -17,12 +17,13 @@ inline constexpr double kLikelyCause = 0.5;
 
 /// Layers that break for one reason.
 struct CauseGroup {
-  const Cause* first = nullptr;      // of the most damaging layer
-  std::vector<std::string> layers;   // with the first; empty: the network as a whole
-  double share = 0;                  // of the damage of all layers, before any repair
-  std::vector<std::string> repairs;  // that answer it at each of the layers
-  std::vector<std::string> of_some;  // and those that do so at some
-  std::size_t lesser = 0;            // layers that have it behind a surer cause
+  const Cause* first = nullptr;         // of the most damaging layer
+  std::vector<std::string> layers;      // with the first; empty: the network as a whole
+  double share = 0;                     // of the damage of all layers, before any repair
+  std::vector<std::string> repairs;     // that answer it at each of the layers
+  std::vector<std::string> of_some;     // and those that do so at some
+  const RepairTried* mended = nullptr;  // the accepted repair of the first layer that answers it
+  std::size_t lesser = 0;               // layers that have it behind a surer cause
 };
 
 /// Of each layer its surest cause; further ones only if they are nearly as sure. In the order of the report's causes.
@@ -32,8 +33,8 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report);
 /// The network needs nothing, and none of these layers loses its signal.
 bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups);
 
-/// "Only the rounding of FP8: all 8 layers examined. ...", where no layer has a cause of its own. Empty otherwise, and
-/// of a network that needs nothing.
+/// "The rounding of FP8 is the only cause in all 8 layers examined. ...", where no layer has a cause of its own. Empty
+/// otherwise, and of a network that needs nothing.
 std::string only_rounding(const DiagnoseReport& report);
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options);

@@ -93,9 +93,9 @@ std::string why(const DiagnoseReport& report, const TextOptions& options) {
   for (const CauseGroup& group : main_causes(report)) {
     const bool possible = group.first->confidence < kLikelyCause;
     const std::string where = group.layers.empty() ? "The network" : name_of(group.layers.front());
-    text += labelled(text.empty() ? "Why" : "",
-                     fmt::format("{}{}: {}", where, possible ? ", possibly" : "", cause_sentence(report, group)),
-                     options.width);
+    text +=
+        labelled(text.empty() ? "Why" : "",
+                 fmt::format("{}{}: {}", where, possible ? ", possibly" : "", cause_sentence(group)), options.width);
   }
   return text.empty() ? labelled("Why", only_rounding(report), options.width) : text;
 }
@@ -148,7 +148,10 @@ std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
   if (harmless(report, groups)) return {};
   const bool shared = std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.share.has_value(); });
   std::erase_if(groups, [&](const CauseGroup& group) {
-    return shared && !group.layers.empty() && group.share < kLittle && !breaks(report, group);
+    if (group.layers.empty() || breaks(report, group)) return false;
+    // Of outputs that are not finite no layer has a share.
+    const bool measured = shared && (!report.repaired || group.first->share);
+    return measured ? group.share < kLittle : report.repaired && group.mended == nullptr;
   });
   std::ranges::stable_sort(groups, std::ranges::greater{},
                            [&](const CauseGroup& group) { return std::pair(breaks(report, group), group.share); });
@@ -156,16 +159,11 @@ std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
   return groups;
 }
 
-std::string cause_sentence(const DiagnoseReport& report, const CauseGroup& group) {
+std::string cause_sentence(const CauseGroup& group) {
   std::string text = told(group.first->sentence);
-  const auto repaired = std::ranges::find_if(report.explanation->repairs, [&](const RepairTried& row) {
-    return row.accepted && std::ranges::find(group.first->repairs, row.id) != group.first->repairs.end() &&
-           std::ranges::find(row.layers, group.first->layer) != row.layers.end();
-  });
-  const bool mended = repaired != report.explanation->repairs.end();
-  if (group.layers.size() < 2 && !mended) return text;
+  if (group.layers.size() < 2 && group.mended == nullptr) return text;
   if (!text.ends_with('.')) text += '.';  // a caller's own
-  if (mended) text += fmt::format(" Repaired by {}.", repaired->id);
+  if (group.mended != nullptr) text += fmt::format(" Repaired by {}.", group.mended->id);
   const std::size_t others = group.layers.size() - 1;
   if (others == 0 || group.layers.empty()) return text;
   return text + fmt::format(" {} the same cause.",

@@ -30,7 +30,7 @@ std::string others_text(const MainDamage& damage);
 std::vector<CauseGroup> main_causes(const DiagnoseReport& report);
 
 /// The sentence of the group's worst layer, what repaired it, and how many layers share the cause.
-std::string cause_sentence(const DiagnoseReport& report, const CauseGroup& group);
+std::string cause_sentence(const CauseGroup& group);
 
 std::string first_screen(const DiagnoseReport& report, const Answer& answer, const TextOptions& options);
 

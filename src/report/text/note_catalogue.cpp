@@ -6,7 +6,7 @@ namespace {
 // In the order of their codes.
 constexpr NoteTemplate kNotes[] = {
     {"adds-made-biases", "{count:#Add} became a bias"},
-    {"all-scales-kept", "all {tensors:#quantized tensor} keep the scales of the file"},
+    {"all-scales-kept", "all {tensors:#quantized tensor} start with the scales of the file"},
     {"array-replaced",
      "{file}: '{array}' replaces an array of the same name from an earlier file (to append iterations instead: "
      "‹vernier data concat›)"},
@@ -274,13 +274,13 @@ constexpr NoteTemplate kNotes[] = {
     {"pairs-not-measured", "the loss of its pairs was not measured: {error:text}"},
     {"pairs-saturate",
      "on x86 CPUs without VNNI, {runtime} {signed:?converts INT8 data to UINT8 and |}sums two products in 16 bits. In "
-     "'{layer}', {saturated:count} of {pairs:count} pairs saturate[, and pairs in {more:#more layer}]. The "
+     "'{layer}', {saturated:count} of {pairs:count} pairs saturate[, and so do pairs in {more:#more layer}]. The "
      "result{in_sample:? on "
      "its calibration samples|} on such a CPU is {there:text}, {alike:?as on other CPUs|not }[{elsewhere:text}] "
      "(simulated)[. {needs_target:?Weights in 7 bits avoid it: ‹reduce-range› with ‹target› onnxruntime|‹reduce-range› "
      "avoids it with weights in 7 bits}][. ‹reduce-range› {helps:?avoids it|does not help}: weights in 7 bits measure "
      "{reduced:text} on every CPU]"},
-    {"pairs-without-place", "target {target} has no place for {pairs:#pair} of the file: {pairs}"},
+    {"pairs-without-place", "target {target} does not use {pairs:#Q/DQ pair} of the file: {pairs}"},
     {"part-data-not-written", "its inputs and outputs are not written: {error:text}"},
     {"part-input-type-unknown", "the type of tensor '{tensor}' is not known, so it is an FP32 input of its part"},
     {"phase-failed", "{phase} failed; the rest of the answer is not affected: {error:text}"},
@@ -386,7 +386,8 @@ constexpr NoteTemplate kNotes[] = {
     {"slower-than-float",
      "on this machine ONNX Runtime needs {ms:.3g} ms per sample for the output model, {float32_ms:.3g} ms in FP32"},
     {"some-scales-kept",
-     "{kept} of {tensors:#quantized tensor} keep the scales of the file[, {ranges} more its ranges]{others:?; the "
+     "{kept} of {tensors:#quantized tensor} start with the scales of the file[, {ranges} more its ranges]{others:?; "
+     "the "
      "others get scales of the target|}"},
     {"stage-outputs-doubtful", "stage '{stage}', the first {samples:#sample}: {answer:text}"},
     {"sums-evidence",

@@ -82,11 +82,21 @@ TEST(ExplanationText, NamesTheRepairOfACause) {
   explanation.repairs = {row};
   DiagnoseReport report = with(explanation);
   const std::vector<CauseGroup> groups = cause_groups(report);
-  EXPECT_TRUE(
-      cause_sentence(report, groups.front()).ends_with(" Repaired by weight-grid. 1 more layer has the same cause."))
-      << cause_sentence(report, groups.front());
+  EXPECT_TRUE(cause_sentence(groups.front()).ends_with(" Repaired by weight-grid. 1 more layer has the same cause."))
+      << cause_sentence(groups.front());
+  EXPECT_NE(explanation_section(report, {}).find("repaired by weight-grid"), std::string::npos)
+      << explanation_section(report, {});
+
+  // Before the repairs no output was finite: no layer had a share.
+  report.layers.resize(2);
+  report.layers[0].name = "a";
+  report.layers[0].share = 1;
+  report.layers[1].name = "b";
+  report.repaired = report.all_low;
+  EXPECT_EQ(main_causes(report).size(), 1U);
   report.explanation->repairs.front().accepted = false;
-  EXPECT_EQ(cause_sentence(report, cause_groups(report).front()).find("Repaired"), std::string::npos);
+  EXPECT_TRUE(main_causes(report).empty());
+  EXPECT_EQ(cause_sentence(cause_groups(report).front()).find("Repaired"), std::string::npos);
 }
 
 TEST(ExplanationText, ACauseThatIsHardlySureSaysSo) {
@@ -123,10 +133,10 @@ TEST(ExplanationText, WithoutACauseTheRoundingIsTheAnswer) {
   explanation.examined = {"a", "b"};
   explanation.ordinary = {"a", "b"};
   DiagnoseReport report = with(explanation);
-  const std::string sentence =
-      fmt::format("Only the rounding of {}: all 2 layers examined. Only a wider format reduces it.", low_text(report));
+  const std::string sentence = fmt::format(
+      "The rounding of {} is the only cause in all 2 layers examined. A wider format reduces it.", low_text(report));
   EXPECT_EQ(only_rounding(report), sentence);
-  EXPECT_NE(report_to_text(report, {}).find("\nWhy           Only the rounding of"), std::string::npos)
+  EXPECT_NE(report_to_text(report, {}).find("\nWhy           The rounding of"), std::string::npos)
       << report_to_text(report, {});
   explanation.causes = {cause_of("a")};
   EXPECT_EQ(only_rounding(with(explanation)), "");
