@@ -39,7 +39,7 @@ inline constexpr auto kSearch = table(
         "Keep or lower these layers together: layers that read the same quantized tensor, or feed the same Add or "
         "Concat"),
     row(&SearchOptions::prove_minimum, "--prove-minimum",
-        "also look for a cheaper set, or prove how much cheaper one could be; needs more evaluations")
+        "Also look for a cheaper set, or prove how much cheaper one could be; needs more evaluations")
         .python("prove_minimum", kDiagnosing, "also prove a lower bound on the cost of any set that passes."),
     row(&SearchOptions::journal, "--journal FILE",
         "Write every trial as a line of JSON, and the plan of the best set so far as FILE.best.json. Without --resume, "

@@ -150,7 +150,7 @@ constexpr std::array kColumns{
         "not-finite,not-fin.,nonfinite",
         "infinite or NaN values that the float model does not have; inf lost: its infinities that are missing"},
     ReportColumn{"of-the-work,work", "the kept layers' part of the multiply-accumulates"},
-    ReportColumn{"at-least", "a bound for new samples, with the confidence of --claim-confidence"},
+    ReportColumn{"at-least,sqnr_db_above", "a bound for new samples, with the confidence of --claim-confidence"},
     ReportColumn{"runs-in", "the format in which the file has the layer computed"},
     ReportColumn{"clipping,clip_share", "the part of the error from values beyond the range; the rest is rounding"},
     ReportColumn{"coverage", "the width of the range over that of the values"},
@@ -167,7 +167,7 @@ constexpr std::array kColumns{
 
 /// Words of the answer of a report.
 constexpr std::array kWords{
-    ReportColumn{"sqnr",
+    ReportColumn{"sqnr,sqnr_db",
                  "Signal to quantization noise ratio, in dB: 10 log10 of the energy of the FP32 output over the "
                  "energy of the error, over all samples. At 20 dB the error is a tenth as large as the "
                  "output, at 26 dB a twentieth, at 40 dB a hundredth"},
@@ -208,6 +208,8 @@ constexpr std::array kWords{
                  "Samples that Vernier has not seen. 'The output model, on new samples' is cross-fitted: each half "
                  "of the samples is measured with the ranges of the other. 'At least, on new samples (90 %)' is a "
                  "bound; --claim-confidence sets its confidence"},
+    ReportColumn{"interval,sqnr_db_95_percent",
+                 "The 95 % confidence interval of a figure: two ends, where a bound (at-least) has one"},
     ReportColumn{"confidence", "How often such an interval or bound would hold if the samples were drawn again"},
     ReportColumn{"top-1,top-1-agreement,top-1-accuracy",
                  "Top-1 agreement: the share of samples for which both models choose the same class. "
@@ -309,9 +311,11 @@ std::string all_names() {
 /// A name may be that of a cause and of a repair.
 std::string explanation(const std::vector<std::string>& words) {
   if (words.empty()) return all_names();
-  const std::string given = fmt::format("{}", fmt::join(words, "-"));
+  std::string given = fmt::format("{}", fmt::join(words, "-"));
+  std::ranges::replace(given, ' ', '-');  // 'local error' in quotes
   // Words have no capitals; exit codes (E4) and error codes (E301) do.
-  const std::string name = is_code(given) ? "E" + given.substr(1) : lower_case(given);
+  std::string name = is_code(given) ? "E" + given.substr(1) : lower_case(given);
+  if (name.ends_with("-db")) name.resize(name.size() - 3);  // a column with its unit
   std::vector<std::string> names;
   std::string text;
   for (const Explained& each : explained_names()) {
