@@ -163,7 +163,7 @@ function scatterDrawing(good, xLabel, yLabel, phone) {
   const xs = good.map(p => p[0]), ys = good.map(p => p[1]);
   const x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
   const x = v => left + width * (v - x0) / (x1 - x0 || 1), y = v => top + height * (y1 - v) / (y1 - y0 || 1);
-  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", "aria-label": `${yLabel} against ${xLabel}`});
+  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide chart", role: "img", "aria-label": `${yLabel} against ${xLabel}`});
   for (const v of ticks(y0, y1, 4)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, plain(v, 3), "end"));
   for (const v of ticks(x0, x1, phone ? 4 : 6)) svg.append(textAt(x(v), H - 22, plain(v, 3), "middle"));
   svg.append(h("path", {d: path(good.filter(p => p[2]).sort((a, b) => a[0] - b[0]).map(p => [x(p[0]), y(p[1])])), class: "front"}));

@@ -26,8 +26,8 @@ function agreementCard(run, before) {
   const least = agreementOf(run);
   if (!least) return null;
   const between = least.top1_agreement_95_percent;
-  return card("Top-1 agreement", percent(least.top1_agreement), [before,
-    between && between.low < between.high ? `95 % confidence: ${percent(between.low)} to ${percent(between.high)}` : ""].filter(Boolean).join("; "));
+  return card("Top-1 agreement", percent(least.top1_agreement), [
+    between && between.low < between.high ? `95 % confidence: ${percent(between.low)} to ${percent(between.high)}` : "", before].filter(Boolean).join("; "));
 }
 
 /** Rows of [run in words, its figures]; those without outputs are left out. */

@@ -78,7 +78,7 @@ function fileLink(file) {
 /** A sentence in which the files that were written are links. */
 function withFiles(sentence) {
   const files = Object.values(report.files || {}).filter(file => file && sentence.includes(file)).sort((a, b) => b.length - a.length);
-  if (!files.length) return [shown(sentence)];
+  if (!files.length) return sentence.split(/(--[a-z][a-z0-9-]*)/).map((part, i) => i % 2 ? h("span", {class: "unbroken"}, part) : shown(part));
   const at = sentence.indexOf(files[0]);
   return [...withFiles(sentence.slice(0, at)), fileLink(files[0]), ...withFiles(sentence.slice(at + files[0].length))];
 }

@@ -117,9 +117,9 @@ void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& 
 }
 
 Answer without_requirement(const DiagnoseReport& report) {
-  constexpr const char* kNotSearched =
-      "No requirement was given, so Vernier did not search. With one, it finds the layers to keep, and -o FOLDER "
-      "writes the model.";
+  const std::string not_searched =
+      fmt::format("No requirement was given, so Vernier did not search. With one, it finds the layers to keep{}.",
+                  report.files.empty() ? ", and -o FOLDER writes the model" : "");
   Answer answer;
   const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
   answer.sentence =
@@ -127,7 +127,7 @@ Answer without_requirement(const DiagnoseReport& report) {
                   lowered_share(report), report.repaired ? " with all accepted repairs" : "", named_figure(low, {}),
                   not_lowered(report));
   if (report.repaired) {  // fix() was asked for the repairs alone
-    answer.then(kNotSearched);
+    answer.then(not_searched);
     return answer;
   }
   double share = 0;
@@ -142,7 +142,7 @@ Answer without_requirement(const DiagnoseReport& report) {
     answer.sentence += fmt::format(" The worst {} of {} do {} of the damage.", worst,
                                    plural(lowered_layers(report), "layer"), percent_text(share));
   }
-  answer.then(kNotSearched);
+  answer.then(not_searched);
   // A tenth of the layers kept is what a repair usually may cost. Where keeping some was measured to help little
   // although the prediction says otherwise, the next point is taken.
   const double all_low_db = deciding_sqnr_db(report.all_low);
