@@ -1,13 +1,17 @@
 """How often a claim about new samples holds, by several rules; writes docs/records/claims.md.
 
     python bench/claims.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--sets 50] [--results FILE] [--render]
+    python bench/claims.py --searches NAME [--program ...] [--only NETWORK ...] [--sets 8] [--results FILE]
 
 A set of samples is cross-fitted as `diagnose` does it: `quantize` makes an INT8 file from each half, which the other half measures, and the
 file of all samples, which new samples measure. Of each set every rule says what the SQNR exceeds with a confidence of 90 %. It *held* if as
 many new samples as were given, or a hundred, have more: of ten draws of them each. Families are sets of made-up energies with a known truth.
 
 The rules `t`, `worst` and `both` were chosen on the networks CHOSEN and the families, and are confirmed on the others. The rule `now` was
-chosen with all of these known, and is confirmed on the networks CONFIRM. Rules:
+chosen with all of these known, and `predicted` with the families and the searches of SEARCHED. Both are confirmed on the networks CONFIRM.
+
+--searches asks `diagnose` for 3 dB above what plain INT8 has on the given samples. The set that the search chose is judged by new samples.
+NAME is `before` or `now`: of which program that is. Rules:
 
     before      the bootstrap-t, or the lower of two limits if that is higher: 5.57 samples like the worst, and log-normal noise
     bootstrap   the bootstrap-t alone
@@ -16,7 +20,8 @@ chosen with all of these known, and is confirmed on the networks CONFIRM. Rules:
     worst       R - 10 log10(1 + (m - 1) p): new samples hold m times as many like the worst
     both        the lower of t and worst
     own         the lower of both on the halves, and of both on the file's own samples
-    now         as own, with sqrt(2) e, the error of as many new samples: src/analysis/sampling_interval.h
+    now         as own, with sqrt(2) e, the error of as many new samples
+    predicted   as now, with m from Poisson's prediction, not from his limit: src/analysis/sampling_interval.h
 """
 import argparse
 import datetime
@@ -27,10 +32,12 @@ import pathlib
 import statistics
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 import onnx
 
+import claim_layers
 from claim_networks import MADE
 from held_out import outputs_of
 from networks import ROOT, model_file, samples_of, save
@@ -42,7 +49,9 @@ os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 RESULTS = ROOT / "bench/results/claims.json"
 PAGE = ROOT / "docs/records/claims.md"
 CHOSEN = ["images", "images of many sizes", "images of many sizes, separable", "vit-cifar"]
-CONFIRM = ["vectors, few large", "images of many sizes, Softmax", "images, again"]
+CONFIRM = ["vectors, few large", "images of many sizes, Softmax", "images, again", "images, third", "vectors of many sizes, again"]
+SEARCHED = ["images", "images, Softmax", "images of many sizes, separable", "vectors, few large", "vectors of many sizes", "resnet8-cifar", "vit-cifar"]
+WANTED_DB = 3
 SHARED = ["resnet8-cifar", "vit-cifar"]
 COUNTS = {10: 1, 30: 1, 60: 0.6}  # samples given: sets, as a share of --sets
 NEW, DRAWS, POOL = 100, 10, 600
@@ -76,6 +85,16 @@ def events(c):
     return low
 
 
+@functools.cache
+def new_events(c):
+    """The same of as many new samples: (1 + s) / 2^s = 1 - c, less the one."""
+    low, high = 1.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (1 + middle) * 2 ** -middle > 1 - c else (low, middle)
+    return low - 1
+
+
 def bootstrap(signal, noise):
     n = len(signal)
     chosen = np.random.default_rng(1).integers(0, n, (1000, n))
@@ -97,20 +116,31 @@ def before(signal, noise):
     return max(bootstrap(signal, noise), min(like_worst, max(log_normal(signal, noise, 1.96), -6.02)))
 
 
-def by_t(signal, noise, new=0):
+def by_t(signal, noise, new=0, c=CONFIDENCE):
     """`new`: their error as well, as a share of that of the samples."""
     db, error = ratio(signal, noise)
-    return db - student(CONFIDENCE, len(signal) - 1) * np.sqrt(1 + new) * error
+    return db - student(c, len(signal) - 1) * np.sqrt(1 + new) * error
 
 
-def by_worst(signal, noise):
+def by_worst(signal, noise, many=events(1 - (1 - CONFIDENCE) / 10)):
     pull = (noise / noise.sum() - signal / signal.sum()).max()
-    return ratio(signal, noise)[0] - 10 * np.log10(1 + (events(1 - (1 - CONFIDENCE) / 10) - 1) * pull)
+    return ratio(signal, noise)[0] - 10 * np.log10(1 + (many - 1) * pull)
 
 
 RULES = {"before": before, "bootstrap": bootstrap, "log-normal": lambda s, n: log_normal(s, n, student(CONFIDENCE, len(s) - 1)),
          "t": by_t, "worst": by_worst, "both": lambda s, n: min(by_t(s, n), by_worst(s, n)),
-         "as many": lambda s, n: min(by_t(s, n, new=1), by_worst(s, n))}
+         "as many": lambda s, n: min(by_t(s, n, new=1), by_worst(s, n)),
+         "predicted": lambda s, n: min(by_t(s, n, new=1), by_worst(s, n, new_events(1 - (1 - CONFIDENCE) / 5)))}
+
+
+def of_layers(searches=100):
+    """As claim_layers.searched(), by the rules `as many` and `predicted`."""
+    def of(many, unseen):
+        def exceeded(noise, c):
+            signal = np.full(len(noise), claim_layers.SIGNAL)
+            return min(by_t(signal, noise, 1, c), by_worst(signal, noise, many(1 - (1 - c) / unseen)))
+        return exceeded
+    return claim_layers.searched(of(events, 10), of(new_events, 5), searches)
 
 
 def families():
@@ -154,6 +184,12 @@ def energies(reference, got):
     return np.array([(r ** 2).sum() for r, _ in pairs]), np.array([((r - g) ** 2).sum() for r, g in pairs])
 
 
+def draws_of(signal, noise, many, random):
+    """The figure of so many of these samples, DRAWS times."""
+    picks = [random.choice(len(signal), min(many, len(signal)), False) for _ in range(DRAWS)]
+    return [float(ratio(signal[pick], noise[pick])[0]) for pick in picks]
+
+
 class Network:
     def __init__(self, name, folder, program):
         self.name, self.folder, self.program = name, pathlib.Path(folder), program
@@ -195,13 +231,39 @@ class Network:
         new_signal, new_noise = energies(new_reference, outputs_of(file, new))
         random = np.random.default_rng(seed)
         def draws(many):
-            picks = [random.choice(len(new), min(many, len(new)), False) for _ in range(DRAWS)]
-            return [float(ratio(new_signal[pick], new_noise[pick])[0]) for pick in picks]
+            return draws_of(new_signal, new_noise, many, random)
         said = {rule: float(exceeded(signal, noise)) for rule, exceeded in RULES.items()}
         said["own"] = min(said["both"], float(RULES["both"](*own)))
         said["now"] = min(said["as many"], float(RULES["as many"](*own)))
+        said["predicted"] = min(said["predicted"], float(RULES["predicted"](*own)))
         figure, error = ratio(signal, noise)
         return {"said": said, "figure": float(figure), "error": float(error), "own": float(ratio(*own)[0]), "as many": draws(count), "hundred": draws(NEW)}
+
+
+    def one_search(self, count, seed):
+        """Whether the claims of a chosen set hold on as many new samples, and what is kept."""
+        given, new, _, new_reference = self.split(count, seed)
+        data, out = save(self.folder, "samples", given), self.folder / "out"
+        def diagnose(*limit):
+            done = subprocess.run([self.program, "diagnose", str(self.model), "--int8", "--options", "0", "--data", str(data), "--no-latency", "--json",
+                                   "-o", str(out), *limit], check=False, capture_output=True, text=True)
+            report = json.loads(done.stdout)
+            figures = report.get("final_figures") or report["all_low"]
+            return report, figures, figures["outputs"][0]
+        limit = round(diagnose()[2]["sqnr_db"] + WANTED_DB, 2)
+        start = time.perf_counter()
+        report, figures, output = diagnose("--min-sqnr", str(limit))
+        seconds = time.perf_counter() - start
+        energy = energies(new_reference, outputs_of(out / "model.onnx", new))
+        drawn, kept, between = np.array(draws_of(*energy, count, np.random.default_rng(seed))), report["kept"], output["sqnr_db_95_percent"]
+        return {"passed": figures["passed"], "held": np.mean(drawn >= output["sqnr_db_above"]), "met": np.mean(drawn >= limit),
+                "inside": between["low"] <= ratio(*energy)[0] <= between["high"], "macs": kept["kept_macs"] / max(kept["total_macs"], 1), "seconds": seconds}
+
+
+def of_searches(found):
+    claimed = [one for one in found if one["passed"]]
+    row = {key: round(100 * float(np.mean([one[key] for one in some]))) for some, keys in ((claimed, ("held", "met")), (found, ("inside", "macs"))) for key in keys}
+    return {"sets": len(found), "claimed": len(claimed), **row, "seconds": round(float(np.median([one["seconds"] for one in found])), 2)}
 
 
 def of_sets(sets):
@@ -223,6 +285,39 @@ def mean(rows, rule, what):
     return np.mean([row["rules"][rule][what] for row in rows])
 
 
+def searches_text(rows):
+    """Of networks and counts that both programs searched."""
+    found = {(row["network"], row["samples"], row["program"]): row for row in rows}
+    both = [key[:2] for key in found if key[2] == "before" and (*key[:2], "now") in found]
+    if not both:
+        return []
+    lines = ["## After a search", "",
+             filled(f"`diagnose` was asked for {WANTED_DB} dB above what plain INT8 has on the given samples. Before → now, of the same sets. Networks: "
+                    + "; ".join(dict.fromkeys(name for name, _ in both)) + ". The rule was chosen on others: " + "; ".join(SEARCHED) + "."), "",
+             "| samples given | sets | bounds that hold | requirements met | figures inside | kept multiply-accumulates | median seconds |", "|---|" + "---:|" * 6]
+    for count in sorted({count for _, count in both}):
+        pairs = [[found[name, count, program] for name, other in both if other == count] for program in ("before", "now")]
+        cells = [" → ".join(f"{np.average([row[key] for row in some], weights=[row['sets'] for row in some]):.0f} %" for some in pairs)
+                 for key in ("held", "met", "inside", "macs")]
+        seconds = " → ".join(f"{np.median([row['seconds'] for row in some]):.1f}" for some in pairs)
+        lines.append(f"| {count} | {sum(row['sets'] for row in pairs[0])} | " + " | ".join([*cells, seconds]) + " |")
+    return [*lines, ""]
+
+
+def layers_text(rows):
+    cells = {}
+    for row in rows:
+        for rule, found in row["rules"].items():
+            cells.setdefault((row["family"], rule), {})[row["samples"]] = f"{found['held']} %, {found['met']} %, {found['kept']}"
+    counts = sorted({row["samples"] for row in rows})
+    return ["## Searches over layers of known noise", "",
+            filled("Six layers, and the fewest that gain 3 dB on the samples: of 100 searches, bounds that hold and limits met on as many new samples, and kept layers. "
+                   "*Own figures*: as if the set were not chosen. *Halves*: half of the samples choose and the other half confirms, up to four times. *Former* and *now*: "
+                   "a chosen set exceeds no more than everything low plus the gain of the kept layers."), "",
+            "| family | rule | " + " | ".join(f"{count} samples" for count in counts) + " |", "|---|---|" + "---:|" * len(counts),
+            *(f"| {family} | {rule} | " + " | ".join(found.get(count, "-") for count in counts) + " |" for (family, rule), found in cells.items()), ""]
+
+
 def render():
     kept = json.loads(RESULTS.read_text())
     nets, made = kept["networks"], kept["families"]
@@ -234,11 +329,13 @@ def render():
                     "whole set. *Held*: new samples have a higher SQNR than the rule says, with a hundred of them and with as many as were given. "
                     "*Below*: how far the rule goes below the figure, the median of the sets."), ""]
     names = {"before": "bootstrap-t with two limits", "bootstrap": "bootstrap-t", "log-normal": "log-normal noise", "t": "Student's t",
-             "worst": "the worst *m* times", "both": "the lower of both", "own": "and of the file's own samples", "now": "with the error of as many new samples: now"}
+             "worst": "the worst *m* times", "both": "the lower of both", "own": "and of the file's own samples", "now": "with the error of as many new samples",
+             "predicted": "with as many bad ones predicted: now"}
     former = [row for row in nets if row["network"] not in CONFIRM]
     parts = (("Networks that former rules were chosen on", [row for row in former if row["network"] in CHOSEN]),
              ("Networks that confirmed them", [row for row in former if row["network"] not in CHOSEN]),
-             ("Networks that confirm the rule of now", [row for row in nets if row["network"] in CONFIRM]))
+             ("Networks that confirmed the rule before", [row for row in nets if row["network"] in CONFIRM and "predicted" not in row["rules"]]),
+             ("Networks that confirm the rule of now", [row for row in nets if row["network"] in CONFIRM and "predicted" in row["rules"]]))
     for title, some in parts:
         if not some:
             continue
@@ -254,11 +351,12 @@ def render():
                 cells += [f"{mean(rows, rule, 'hundred'):.0f} %, {mean(rows, rule, 'as many'):.0f} %", f"{mean(rows, rule, 'below'):.1f}"]
             lines.append(f"| {words} | " + " | ".join(cells) + " |")
         lines.append("")
-    lines += [filled("The last rows of the first two tables were chosen with both known, so only the third confirms a rule."), "", "## Each network", "",
+    lines += [filled("The last rows of the first two tables were chosen with both known, so only later tables confirm a rule."), "",
+              *searches_text(kept.get("searches", [])), *layers_text(kept.get("layers", [])), "## Each network", "",
               filled("Held on a hundred new samples, by the bootstrap-t with two limits and by the last rule measured, and how far below the figure in dB."), "",
               "| network | " + " | ".join(f"{count} samples" for count in COUNTS) + " |", "|---|" + "---:|" * len(COUNTS)]
     for name in dict.fromkeys(row["network"] for row in nets):
-        found = {row["samples"]: (row["rules"]["before"], row["rules"].get("now", row["rules"]["own"])) for row in nets if row["network"] == name}
+        found = {row["samples"]: (row["rules"]["before"], row["rules"].get("predicted", row["rules"].get("now", row["rules"]["own"]))) for row in nets if row["network"] == name}
         lines.append(f"| {name} | " + " | ".join(
             f"{found[c][0]['hundred']} % → {found[c][1]['hundred']} %; {found[c][0]['below']:.1f} → {found[c][1]['below']:.1f}"
             if c in found else "-" for c in COUNTS) + " |")
@@ -271,14 +369,15 @@ def render():
         lines.append(f"| {name} | " + " | ".join(
             f"{found[c]['mean']:+.1f} ± {found[c]['spread']:.1f} ({found[c]['error']:.1f})" if c in found else "-" for c in COUNTS) + " |")
     lines += ["", "## Energies with a known truth", "",
-              filled("Held of the truth and of as many new samples, and how far below the truth in dB: the lower of both without and with the error of new samples."), "",
+              filled("Held of the truth and of as many new samples, and how far below the truth in dB: the lower of both with the error of new samples, without "
+                     "and with as many bad ones predicted."), "",
               "| family | 10 samples | 30 samples | 100 samples |", "|---|---:|---:|---:|"]
     refused = {}
     for name in dict.fromkeys(row["family"] for row in made):
         found = {row["samples"]: row["rules"] for row in made if row["family"] == name}
         refused[name] = found[10]["both, unless refused"], found[10]["both"]
         lines.append(f"| {name} | " + " | ".join(
-            " → ".join(f"{r[rule]['held']} %, {r[rule]['as many']} %, {r[rule]['below']:.1f}" for rule in ("both", "as many")) for r in found.values()) + " |")
+            " → ".join(f"{r[rule]['held']} %, {r[rule]['as many']} %, {r[rule]['below']:.1f}" for rule in ("as many", "predicted")) for r in found.values()) + " |")
     less, all_sets = refused["log-normal noise, 1.5"]
     own_error = [", ".join(str(row["rules"][rule]["as many"]) for row in made if row["family"] == "log-normal signal, 1.2") for rule in ("both", "as many")]
     lines += ["", "## Why this rule", "",
@@ -290,6 +389,11 @@ def render():
                      "and the claim stays."), "",
               filled(f"- New samples have an error of their own. Without it, with a log-normal signal and 10, 30 and 100 samples, {own_error[0]} of 100 claims hold. "
                     f"With it {own_error[1]} do."), "",
+              filled("- A sample like the worst was seen once. New samples hold it at most 6.6 times by Poisson's limit, with 99 %. That limit takes its rate for "
+                     "known: as many new samples hold it 8.0 times with 98 %."), "",
+              filled("- A search picks the set that these samples like. So a chosen set exceeds no more than everything low does, plus the gain of the kept layers less "
+                     "its standard error: that of all noise, or that of the typical sample. A gain that one sample makes counts nothing. Samples that no trial saw confirm "
+                     "less often, as they are fewer and are asked several times. The price: if one layer breaks few samples, more layers are kept than are needed."), "",
               filled("- Nothing in 10 samples shows that one new sample in 30 saturates a range. A set without such a sample claims too much, whatever the rule. "
                      "Inputs of many sizes, 10 samples: claims hold less often than before, and are 9 dB closer to the figure.")]
     PAGE.write_text("\n".join(lines) + "\n")
@@ -301,6 +405,7 @@ def main():
     parser.add_argument("--only", nargs="*", default=[*SHARED, *MADE])
     parser.add_argument("--sets", type=int, default=50)
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
+    parser.add_argument("--searches", choices=("before", "now"))
     parser.add_argument("--render", action="store_true")
     given = parser.parse_args()
     if given.render:
@@ -309,13 +414,21 @@ def main():
     kept["version"] = subprocess.run([given.program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     kept["machine"], kept["date"] = f"{processor()}, {len(os.sched_getaffinity(0))} usable cores", datetime.date.today().isoformat()
     kept["families"] = [{"family": name, "samples": count, "rules": of_family(drawn, count)} for name, drawn in families().items() for count in (10, 30, 100)]
+    kept["layers"] = of_layers()
     for name in given.only:
         with tempfile.TemporaryDirectory() as folder:
             network = Network(name, folder, given.program)
             for count, share in COUNTS.items():
-                sets = [network.one_set(count, seed) for seed in range(round(share * given.sets))]
-                row = {"network": name, "samples": count, "sets": len(sets), "gap": gap_of(sets), "rules": of_sets(sets)}
-                kept["networks"] = [r for r in kept["networks"] if (r["network"], r["samples"]) != (name, count)] + [row]
+                seeds = range(round(share * given.sets))
+                if given.searches:
+                    row = {"network": name, "samples": count, "program": given.searches,
+                           **of_searches([network.one_search(count, seed + 100) for seed in seeds])}
+                    part, key = "searches", ("network", "samples", "program")
+                else:
+                    sets = [network.one_set(count, seed) for seed in seeds]
+                    row = {"network": name, "samples": count, "sets": len(sets), "gap": gap_of(sets), "rules": of_sets(sets)}
+                    part, key = "networks", ("network", "samples")
+                kept[part] = [r for r in kept.get(part, []) if any(r[k] != row[k] for k in key)] + [row]
                 given.results.write_text(json.dumps(kept, indent=1) + "\n")
                 print(json.dumps(row), flush=True)
 

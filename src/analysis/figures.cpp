@@ -18,6 +18,7 @@
 
 #include "analysis/alike_samples.h"
 #include "analysis/class_scores.h"
+#include "analysis/paired_gain.h"
 #include "base/text.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
@@ -27,7 +28,6 @@ namespace {
 
 constexpr std::size_t kMostWithIntervals = 64;  // outputs: more would take seconds
 constexpr std::size_t kWorstSamples = 8;
-constexpr double kSetsTried = 20;  // by a search, about
 
 double sqnr_db_of(const SampleSums& sums) {
   if (sums.error_energy == 0) return std::numeric_limits<double>::infinity();
@@ -58,27 +58,28 @@ std::vector<SampleSums> distinct_of(const Subject& subject, const std::vector<Sa
   return distinct;
 }
 
-/// 10 / ln 10 (mean x + its standard error), x as deciding_figure() has it: what layers that are kept gain, in dB and
-/// below 0, on the typical sample. 0 where samples are not the same.
-double typical_change_db(std::span<const SampleSums> kept, std::span<const SampleSums> low) {
-  if (kept.size() != low.size() || kept.size() < 2) return 0;
-  const auto n = static_cast<double>(kept.size());
+/// What layers that are kept surely gain, in dB, as deciding_figure() says it. 0 where samples are not the same.
+double sure_gain_db(std::span<const SampleSums> kept, std::span<const SampleSums> low) {
+  if (kept.size() != low.size()) return 0;
   const auto noise = [](const SampleSums& sums) {
     constexpr double kLeast = 1e-15;
-    return std::log(std::max(sums.error_energy, kLeast * sums.ref_energy) + std::numeric_limits<double>::min());
+    return std::max(sums.error_energy, kLeast * sums.ref_energy) + std::numeric_limits<double>::min();
   };
   std::map<std::size_t, double> before;
   for (const SampleSums& sums : low) before[sums.sample] = noise(sums);
-  std::vector<double> changes;
+  Noise own(1), other(1);
+  std::vector<double> log_own, log_other;
   for (const SampleSums& sums : kept) {
     const auto found = before.find(sums.sample);
     if (found == before.end()) return 0;
-    changes.push_back(noise(sums) - found->second);
+    own.front().push_back(noise(sums));
+    other.front().push_back(found->second);
+    log_own.push_back(std::log(own.front().back()));
+    log_other.push_back(std::log(found->second));
   }
-  const double mean = std::accumulate(changes.begin(), changes.end(), 0.0) / n;
-  double squares = 0;
-  for (const double change : changes) squares += (change - mean) * (change - mean);
-  return 10 / std::numbers::ln10 * (mean + std::sqrt(squares / (n - 1) / n));
+  const auto less_one_error = [](const Gain& gain) { return gain.nats - gain.scatter; };
+  return 10 / std::numbers::ln10 *
+         std::max(less_one_error(gain_over(other, own)), less_one_error(typical_gain(log_other, log_own)));
 }
 
 /// What the pooled ratio exceeds with that confidence, as deciding_figure() says it. `low` may be null.
@@ -87,11 +88,7 @@ std::optional<double> sqnr_above(const std::optional<SqnrSpread>& spread, std::s
   std::optional<double> above = spread ? spread->above(confidence) : std::nullopt;
   if (!above || low == nullptr) return above;
   if (const auto bound = low->spread ? low->spread->above(confidence) : std::nullopt) {
-    double believed = *bound - typical_change_db(distinct, low->stats.each);
-    if (!heavy_tail(distinct)) {
-      believed = std::max(believed, spread->above(1 - (1 - confidence) / kSetsTried).value_or(believed));
-    }
-    above = std::min(*above, believed);
+    above = std::min(*above, *bound + sure_gain_db(distinct, low->stats.each));
   }
   return above;
 }

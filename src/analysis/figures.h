@@ -41,12 +41,10 @@ LowStats low_stats(const Subject& subject, std::map<std::string, OutputStats> ou
 /// With Requirement::confidence above 0.5 value and damage are those that hold on new samples: SQNR, mean squared error
 /// and cosine by SqnrSpread, agreement by agreement_above() where can_show() allows any. Of the largest error, of too
 /// few samples and of sequences they are those of the samples themselves. With `low` the figure is that of a set which
-/// a search chose, perhaps because a few samples like it, and exceeds no more than what everything low exceeds, R, with
-/// what the kept layers gain on the typical sample. With n[i] and m[i] the noise of sample i with layers kept and with
-/// everything low, and x[i] = log(n[i] / m[i]), that is
-///   R - 10 / ln 10 (mean x + standard error of that mean)
-/// or, if more and without a heavy_tail(), what the figure exceeds with a confidence of 1 - (1 - c) / 20: as the best
-/// of 20 sets (Bonferroni).
+/// a search chose, perhaps because a few samples like it: it exceeds no more than what everything low exceeds, plus
+/// what the kept layers surely gain. That is the larger of two gains less its standard error: that of all noise
+/// together (gain_over()), and that of the typical sample (typical_gain()). A gain that one sample makes counts
+/// nothing, as new samples may have another layer that breaks one.
 /// Cost: as SqnrSpread, for each output.
 DecidingFigure deciding_figure(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                                const Requirement& requirement, const LowStats* low = nullptr);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 
 namespace vernier {
 namespace {
@@ -11,34 +10,52 @@ namespace {
 /// A gain that stands for all: one side is exact, or not finite.
 constexpr double kCertain = 1e3;
 
-double nats_between(const Noise& other, const Noise& noise, std::optional<std::size_t> left_out = {}) {
+/// Sums of energies, `other` and one's own, of each output.
+double nats_between(const std::vector<double>& other, const std::vector<double>& own) {
   double nats = 0;
-  for (std::size_t o = 0; o < noise.size(); ++o) {
-    double before = 0;
-    double after = 0;
-    for (std::size_t i = 0; i < noise[o].size(); ++i) {
-      if (i == left_out) continue;
-      before += other[o][i];
-      after += noise[o][i];
+  for (std::size_t o = 0; o < own.size(); ++o) {
+    if (other[o] == own[o]) continue;
+    if (!std::isfinite(own[o]) || !std::isfinite(other[o]) || other[o] <= 0 || own[o] <= 0) {
+      return own[o] < other[o] ? kCertain : -kCertain;
     }
-    if (before == after) continue;
-    if (!std::isfinite(after) || !std::isfinite(before) || before <= 0 || after <= 0) {
-      return after < before ? kCertain : -kCertain;
-    }
-    nats += std::log(before / after);
+    nats += std::log(other[o] / own[o]);
   }
   return nats;
+}
+
+/// Of each sample, the sums of all others, of each output. Without a difference of sums, in which one large sample
+/// would leave nothing of the others.
+std::vector<std::vector<double>> sums_of_others(const Noise& noise) {
+  const std::size_t samples = noise.front().size();
+  std::vector<std::vector<double>> others(samples, std::vector<double>(noise.size(), 0));
+  for (std::size_t o = 0; o < noise.size(); ++o) {
+    double before = 0, behind = 0;
+    for (std::size_t i = 0; i < samples; ++i) {
+      others[i][o] += before;
+      before += noise[o][i];
+      others[samples - 1 - i][o] += behind;
+      behind += noise[o][samples - 1 - i];
+    }
+  }
+  return others;
+}
+
+std::vector<double> sums_of(const Noise& noise) {
+  std::vector<double> sums;
+  for (const std::vector<double>& output : noise) sums.push_back(std::accumulate(output.begin(), output.end(), 0.0));
+  return sums;
 }
 
 }  // namespace
 
 Gain gain_over(const Noise& other, const Noise& noise) {
-  const double nats = nats_between(other, noise);
+  const double nats = nats_between(sums_of(other), sums_of(noise));
   if (std::abs(nats) >= kCertain) return {nats, 0};
   const std::size_t samples = noise.front().size();
   if (samples < 2) return {nats, kCertain};
+  const std::vector<std::vector<double>> others = sums_of_others(other), own = sums_of_others(noise);
   std::vector<double> without;
-  for (std::size_t i = 0; i < samples; ++i) without.push_back(nats_between(other, noise, i));
+  for (std::size_t i = 0; i < samples; ++i) without.push_back(nats_between(others[i], own[i]));
   const auto n = static_cast<double>(samples);
   const double mean = std::accumulate(without.begin(), without.end(), 0.0) / n;
   double squares = 0;

@@ -21,7 +21,7 @@ struct Gain {
 /// where one sample holds most of the noise, what the others say differs and the error is as large as the gain. (A
 /// linear form in the samples' energies does not see that: it takes the sum, which is that one sample, as known.)
 /// An output that is exact in both, or finite in neither, counts nothing; one that only one of them makes exact or
-/// finite is a gain (loss) of 1000 nats. One sample: scatter 1000. Cost: samples^2 * outputs additions.
+/// finite is a gain (loss) of 1000 nats. One sample: scatter 1000. Cost: O(samples * outputs).
 /// Source: B. Efron, C. Stein, "The jackknife estimate of variance", Annals of Statistics 9 (1981).
 Gain gain_over(const Noise& other, const Noise& noise);
 

@@ -41,13 +41,13 @@ double student_quantile(double p, double degrees) {
   return std::sqrt(degrees * y);
 }
 
-double most_events(double c) {
+double most_new_events(double c) {
   double low = 1, high = 100;
   for (int i = 0; i < 60; ++i) {
     const double middle = (low + high) / 2;
-    (std::exp(-middle) * (1 + middle) > 1 - c ? low : high) = middle;
+    (std::exp2(-middle) * (1 + middle) > 1 - c ? low : high) = middle;
   }
-  return low;
+  return low - 1;
 }
 
 }  // namespace vernier

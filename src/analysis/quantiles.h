@@ -10,8 +10,10 @@ double normal_quantile(double p);
 /// Accuracy: four digits for degrees >= 3 and p <= 0.9999. Source: G. W. Hill, Algorithm 396, CACM 13 (1970).
 double student_quantile(double p, double degrees);
 
-/// Poisson's upper limit of a rate where one event was seen, with a confidence of c: exp(-m) (1 + m) = 1 - c.
-/// Source: F. Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936).
-double most_events(double c);
+/// How often an event occurs at most in as many new samples, with a confidence of c, if it was seen once: m = s - 1
+/// with (1 + s) / 2^s = 1 - c. Of s events in both, as many fall into either, so at most one was seen with that chance.
+/// Source: W. Nelson, "Confidence intervals for the ratio of two Poisson means and Poisson predictor intervals", IEEE
+/// Transactions on Reliability R-19 (1970).
+double most_new_events(double c);
 
 }  // namespace vernier

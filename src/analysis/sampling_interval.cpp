@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kDraws = 1000, kTail = 25;  // 2.5 % at either end
 constexpr double kTwoSided = 0.975;               // of each end of an interval of 95 %
-constexpr double kUnseen = 10;                    // of the tenth that SqnrSpread names
+constexpr double kUnseen = 5;                     // of the fifth that SqnrSpread names
 constexpr double kOpposite = -6.02;               // dB of an output as large as the reference, of opposite sign
 
 /// `figure(sums)` of the sums of each draw, in ascending order; empty where there is none.
@@ -109,7 +109,7 @@ double SqnrSpread::by_error(double confidence) const {
 }
 
 double SqnrSpread::exceeded(double confidence) const {
-  const double events = most_events(1 - (1 - confidence) / kUnseen);
+  const double events = most_new_events(1 - (1 - confidence) / kUnseen);
   return db_ - std::max(by_error(confidence), 10 * std::log10(1 + (events - 1) * worst_pull_));
 }
 

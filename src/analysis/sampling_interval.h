@@ -20,13 +20,13 @@ inline constexpr std::size_t kFewestToClaim = 10;
 ///   R - t sqrt(2) e, with e = 10 / ln 10 sqrt(n / (n - 1) sum of (n[i] / N - s[i] / S)^2)
 ///   R - 10 log10(1 + (m - 1) p), with p = the largest n[i] / N - s[i] / S
 /// where t is the c quantile of Student's distribution with n - 1 degrees of freedom, e the standard error of R, and
-/// exp(-m) (1 + m) = (1 - c) / 10: new samples may hold m times as many like the worst. The new ones have an error of
-/// their own, as large as e: hence the root of 2. The second one is for noise that few samples hold: there e alone
-/// exceeds the truth in up to every third set. The tenth makes up for samples worse than the worst, which such sets
-/// have not seen. docs/records/claims.md compares it with other rules.
+/// m = most_new_events(1 - (1 - c) / 5): new samples may hold m times as many like the worst. The new ones have an
+/// error of their own, as large as e: hence the root of 2. The second one is for noise that few samples hold: there e
+/// alone exceeds the truth in up to every third set. The fifth makes up for samples worse than the worst, which such
+/// sets have not seen. docs/records/claims.md compares it with other rules.
 /// Samples are taken to be drawn independently of each other; what all of them lack no rule can know.
-/// Source: F. Garwood (most_events()); e by the delta method, as in B. Efron and R. Tibshirani, "An Introduction to the
-/// Bootstrap" (1993), 5 and 12; the root as in W. Q. Meeker, G. J. Hahn and L. A. Escobar, "Statistical Intervals"
+/// Source: W. Nelson (most_new_events()); e by the delta method, as in B. Efron and R. Tibshirani, "An Introduction to
+/// the Bootstrap" (1993), 5 and 12; the root as in W. Q. Meeker, G. J. Hahn and L. A. Escobar, "Statistical Intervals"
 /// (2017), 4.
 class SqnrSpread {
  public:

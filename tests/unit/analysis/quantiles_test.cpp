@@ -19,9 +19,10 @@ TEST(Quantiles, OfTheNormalDistributionAgreeWithTables) {
   EXPECT_NEAR(normal_quantile(0.975), 1.959964, 1e-6);
 }
 
-TEST(Quantiles, OfPoissonWhereOneEventWasSeenAgreeWithTables) {
-  EXPECT_NEAR(most_events(0.9), 3.8897, 1e-4);
-  EXPECT_NEAR(most_events(0.975), 5.5716, 1e-4);
+// (1 + 6) / 2^6 = 7 / 64, and (1 + 11) / 2^11 = 12 / 2048.
+TEST(Quantiles, OfEventsInAsManyNewSamplesAreThoseOfHalfTheEvents) {
+  EXPECT_NEAR(most_new_events(1 - 7.0 / 64), 5, 1e-9);
+  EXPECT_NEAR(most_new_events(1 - 12.0 / 2048), 10, 1e-9);
 }
 
 }  // namespace

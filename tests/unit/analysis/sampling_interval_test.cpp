@@ -201,7 +201,7 @@ TEST(SamplingInterval, WhatIsExceededOnNewSamplesHoldsAsOftenAsItSays) {
   for (const std::size_t count : {10U, 30U, 100U}) {
     EXPECT_GE(coverage(log_normal_noise(0.3), count).percent, 88) << count;
     EXPECT_GE(coverage(log_normal_noise(0.7), count).percent, 88) << count;
-    EXPECT_LE(coverage(log_normal_noise(0.3), count).below, 4.0 / std::sqrt(count)) << count;
+    EXPECT_LE(coverage(log_normal_noise(0.3), count).below, 4.3 / std::sqrt(count)) << count;
   }
 }
 
@@ -216,7 +216,7 @@ TEST(SamplingInterval, WhatIsExceededOnNewSamplesHoldsOfHeavyTails) {
   }
 }
 
-TEST(SamplingInterval, OneBadSampleIsTakenForSevenOfThem) {
+TEST(SamplingInterval, OneBadSampleIsTakenForEightOfThem) {
   std::vector<SampleSums> samples = alike(100);
   for (std::size_t i = 0; i < samples.size(); ++i) samples[i].error_energy *= i == 3 ? 1000 : 1 + 0.1 * double(i % 3);
   double signal = 0, noise = 0;
@@ -224,7 +224,7 @@ TEST(SamplingInterval, OneBadSampleIsTakenForSevenOfThem) {
   const double db = 10 * std::log10(signal / noise);
   const double pull = samples[3].error_energy / noise - 1.0 / 100;
   const double above = SqnrSpread::of(samples).value().above(0.9).value();
-  EXPECT_NEAR(above, db - 10 * std::log10(1 + 5.6384 * pull), 1e-3);  // 6.6384 events with 99 %
+  EXPECT_NEAR(above, db - 10 * std::log10(1 + 6.9600 * pull), 1e-3);  // 7.9600 events with 98 %
 }
 
 TEST(SamplingInterval, WhatIsExceededFallsWithTheConfidenceAsked) {
