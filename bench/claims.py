@@ -413,8 +413,9 @@ def main():
     kept = json.loads(given.results.read_text()) if given.results.exists() else {"networks": []}
     kept["version"] = subprocess.run([given.program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     kept["machine"], kept["date"] = f"{processor()}, {len(os.sched_getaffinity(0))} usable cores", datetime.date.today().isoformat()
-    kept["families"] = [{"family": name, "samples": count, "rules": of_family(drawn, count)} for name, drawn in families().items() for count in (10, 30, 100)]
-    kept["layers"] = of_layers()
+    if not given.searches:
+        kept["families"] = [{"family": name, "samples": count, "rules": of_family(drawn, count)} for name, drawn in families().items() for count in (10, 30, 100)]
+        kept["layers"] = of_layers()
     for name in given.only:
         with tempfile.TemporaryDirectory() as folder:
             network = Network(name, folder, given.program)
