@@ -125,6 +125,14 @@ bool cross_fits(const DiagnosisRun& run, const Loaded& loaded, const Teacher& te
   return halved && !others_decide && learns;
 }
 
+/// Null: it is not cross-fitted.
+std::shared_ptr<CrossFit> taught_halves(DiagnosisRun& run, const Loaded& loaded, const Teacher& teacher,
+                                        const Plan& plan) {
+  if (!cross_fits(run, loaded, teacher, plan)) return nullptr;
+  run.report.cross_fit = true;
+  return std::make_shared<CrossFit>(teacher, loaded.subject);
+}
+
 ReferenceRun run_reference(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model) {
   const Loaded& loaded = model->loaded;
   const Subject& subject = loaded.subject;
@@ -171,12 +179,7 @@ std::shared_ptr<const CalibratedModel> fill_scales(DiagnosisRun& run, const std:
   std::shared_ptr<const CachedCalibration> cached;
   if (seen.cached) cached = std::make_shared<const CachedCalibration>(std::move(*seen.cached));
   const Teacher teacher(loaded, model->precision, cached.get(), model->typed_source);
-  std::shared_ptr<CrossFit> halves;
-  if (cross_fits(run, loaded, teacher, plan)) {
-    const bool taught = run.option && run.option->taught_first;
-    halves = taught ? run.option->taught_first : std::make_shared<CrossFit>(teacher, loaded.subject);
-    run.report.cross_fit = true;
-  }
+  std::shared_ptr<CrossFit> halves = taught_halves(run, loaded, teacher, plan);
   FloatRuns runs{std::make_shared<const Reference>(std::move(seen.reference)), std::move(seen.golden)};
   return std::make_shared<const CalibratedModel>(
       CalibratedModel{model, std::move(cached), std::move(runs), std::move(plan), teacher, std::move(halves)});
@@ -187,6 +190,33 @@ std::shared_ptr<const CalibratedModel> fill_scales(DiagnosisRun& run, const std:
 std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model) {
   ReferenceRun seen = run.step("reference run", [&] { return run_reference(run, model); });
   return run.step("calibration", [&] { return fill_scales(run, model, std::move(seen)); });
+}
+
+std::shared_ptr<const CalibratedModel> calibrated_first(DiagnosisRun& run) {
+  const DiagnoseReport& first = run.option->report_first;
+  DiagnoseReport& report = run.report;
+  report.onnxruntime_version = first.onnxruntime_version;
+  report.on_gpu = first.on_gpu;
+  report.model_file = first.model_file;
+  report.model_sha256 = first.model_sha256;
+  report.data = first.data;
+  report.data_sha256 = first.data_sha256;
+  report.samples = first.samples;
+  report.random_data = first.random_data;
+  report.open_inputs = first.open_inputs;
+  report.reference = first.reference;
+  report.excluded = first.excluded;
+  report.scheme = first.scheme;
+  report.calibrated_on_evaluation_samples = first.calibrated_on_evaluation_samples;
+  report.cross_fit = first.cross_fit;
+  report.low = first.low;
+  const std::shared_ptr<const CalibratedModel>& model = run.option->calibrated_first;
+  const LoadedModel& loaded = *model->model;
+  refuse_wrong_journal(run, loaded.typed_source, model->plan);
+  if (model->halves != nullptr) return model;
+  auto own = std::make_shared<CalibratedModel>(*model);
+  own->halves = taught_halves(run, loaded.loaded, own->teacher, own->plan);  // repairs are learned where ranges are not
+  return own;
 }
 
 }  // namespace vernier

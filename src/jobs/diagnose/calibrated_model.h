@@ -29,4 +29,9 @@ struct CalibratedModel {
 /// Cost: a run over the samples, over those of calibration, where there are some, and over both halves.
 std::shared_ptr<const CalibratedModel> calibrate(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model);
 
+/// AsOption::calibrated_first, which must be there, with what the first report has on it. Teaches the halves
+/// where only repairs learn from them.
+/// Errors: as refuse_wrong_journal().
+std::shared_ptr<const CalibratedModel> calibrated_first(DiagnosisRun& run);
+
 }  // namespace vernier

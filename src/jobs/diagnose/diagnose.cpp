@@ -303,15 +303,17 @@ std::optional<DiagnosisAnswer> run_diagnosis(DiagnosisRun& run) {
     compiler.emplace(for_target(*options.compile, options.precision.target), run.sinks);
   }
   if (options.confirm_on) require_engine(options, run.sinks);
-  const auto model = or_record(
-      run, [&] { return run.step("load", [&] { return load_model(run); }); }, [] {});
+  const auto first = run.option ? run.option->calibrated_first : nullptr;
+  const auto model = first ? first->model
+                           : or_record(
+                                 run, [&] { return run.step("load", [&] { return load_model(run); }); }, [] {});
   const OutputFolder folder(options.output);
   const auto note_source = [&](const std::string& taken) {
     run.report.reference_from_file = model->typed_source.quantized;
     note_of_records(run, model->loaded, taken);
   };
   std::unique_ptr<MeasuredNetwork> network = or_record(
-      run, [&] { return network_of(run, calibrate(run, model)); },
+      run, [&] { return network_of(run, first ? calibrated_first(run) : calibrate(run, model)); },
       [&] {
         rank(run, Experiment(subject_of(model), run.requirement(), {}, {}, model->plan, model->candidates), {});
         note_source("");

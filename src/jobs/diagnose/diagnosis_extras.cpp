@@ -122,16 +122,14 @@ void compile_answer(DiagnosisRun& run, MeasuredNetwork& network, Compiler& compi
 
 std::optional<DiagnosisAnswer> measure_alternatives(DiagnosisRun& run, MeasuredNetwork& network) {
   DiagnoseReport& report = run.report;
-  const PrecisionOptions& precision = run.options.precision;
   std::optional<DiagnosisAnswer> better;
   const auto again = [&](const DiagnoseOptions& options, const RepairOptions* repairs,
                          const JobSinks& sinks) -> std::optional<DiagnoseReport> {
-    const bool alike = options.precision.target == precision.target && options.precision.low == precision.low;
+    const bool repaired = repairs != nullptr;
     DiagnosisRun other(
         options, sinks, /*explain=*/false, repairs,
-        AsOption{network.evidence, repairs != nullptr && met(report) ? std::optional(report.kept->cost) : std::nullopt,
-                 alike ? std::optional(report.reference) : std::nullopt, repairs != nullptr ? network.halves : nullptr,
-                 run.sources, run.store});
+        AsOption{network.evidence, report, repaired && met(report) ? std::optional(report.kept->cost) : std::nullopt,
+                 repaired ? network.from : nullptr, run.sources, run.store});
     std::optional<DiagnosisAnswer> answer = run_diagnosis(other);
     if (!answer) return std::nullopt;
     if (answer->repaired && met(answer->report)) better = *answer;

@@ -56,6 +56,14 @@ void forget_repairs(DiagnosisRun& run, const MeasuredNetwork& plain, const Accep
   }
 }
 
+/// `unseen`: what everything low does to the samples, against the float model.
+void know(KnownTrials::BySample unseen, Experiment& experiment) {
+  if (experiment.golden() != nullptr) return;
+  const std::optional<KnownPlan> known = experiment.known(experiment.all_low_plan());
+  if (!known) return;
+  for (auto& [sample, outcomes] : unseen) known->trials.add(known->plan, sample, std::move(outcomes));
+}
+
 /// Local errors and everything low, to the report.
 AllLow measure_repaired(DiagnosisRun& run, MeasuredNetwork& network) {
   if (!run.option) measure_own_errors(network);
@@ -97,6 +105,7 @@ Repaired repair(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, co
   plain.measured.keep();
   plain.experiment.forget_switched();
   auto repaired = std::make_unique<MeasuredNetwork>(run, plain.from, std::move(variant));
+  know(std::move(tried.unseen), repaired->experiment);
   Repaired result{low, std::exchange(network, std::move(repaired)), {std::move(tried.notes), tried.rewritten}};
   result.low = measure_repaired(run, *network);
   return result;

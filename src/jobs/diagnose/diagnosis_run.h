@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
-#include "jobs/diagnose/cross_fit.h"
 #include "jobs/diagnose/diagnosis_steps.h"
 #include "jobs/search/evidence.h"
 #include "jobs/search/measured.h"
@@ -21,19 +20,20 @@
 #include "vernier/fix.h"
 #include "vernier/note.h"
 #include "vernier/report/diagnose.h"
-#include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
+struct CalibratedModel;
+
 /// What one of several ways takes from the diagnosis that compares them. The references must outlive it.
 struct AsOption {
-  const Evidence& found_first;             // of the network as it was asked for
-  std::optional<double> cost_to_beat;      // with repairs: what is kept without, if that meets
-  std::optional<RunFigures> proven;        // DiagnoseReport::reference, if both prepare alike
-  std::shared_ptr<CrossFit> taught_first;  // with repairs: the halves of the network as it is
-  const Sources& sources;                  // whose samples it has
+  const Evidence& found_first;                              // of the network as it was asked for
+  const DiagnoseReport& report_first;                       // of that network
+  std::optional<double> cost_to_beat;                       // with repairs: what is kept without, if that meets
+  std::shared_ptr<const CalibratedModel> calibrated_first;  // with repairs: that network; null: it is another one
+  const Sources& sources;                                   // whose samples it has
   std::shared_ptr<MeasurementStore> store;
 };
 

@@ -122,7 +122,7 @@ std::shared_ptr<const LoadedModel> load_model(DiagnosisRun& run) {
   lower_layers(run, *model);
   model->objective = chosen_objective(options, run.sources, *loaded.original, loaded.views);
   refuse_wrong_journal(run, source, model->plan);
-  run.report.reference = run.option && run.option->proven ? *run.option->proven : prove_prepared(loaded);
+  run.report.reference = prove_prepared(loaded);
   run.note(notes_of_unmeasured(loaded.subject.layers, model->plan));
   run.note(notes_of_loops(loaded.subject.model, loaded.subject.layers));
   return model;

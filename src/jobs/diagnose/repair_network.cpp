@@ -213,6 +213,8 @@ class NetworkRepair {
 struct Attempt {
   std::optional<TaughtNetwork> taught;
   std::shared_ptr<CrossFit> halves;
+  std::vector<PlannedLayer> layers{};       // of the halves
+  std::unique_ptr<KnownTrials> outcomes{};  // of these
   OutputError error;
 };
 
@@ -244,7 +246,7 @@ void take_back_others(const std::vector<AcceptedProposal>& accepted, std::vector
 
 }  // namespace
 
-TriedRepairs try_repairs(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
+TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const PrecisionOptions& precision,
                          const RepairOptions& options, const Teacher& teacher, bool ranges_cached, CrossFit* plain,
                          const LabelCheck& labels, const Requirement* enough) {
   const Subject& subject = loaded.subject;
@@ -266,7 +268,12 @@ TriedRepairs try_repairs(const Loaded& loaded, const Experiment& experiment, con
     RoundedWeights weights;
     return yardstick.measure({{&network, plan, &weights, all_samples(subject)}});
   };
-  const OutputError before = plain != nullptr  ? yardstick.measure(plain->networks(subject, experiment.all_low_plan()))
+  const auto measure_plain = [&] {
+    const std::optional<KnownPlan> known =
+        experiment.golden() == nullptr ? experiment.known(experiment.all_low_plan()) : std::nullopt;
+    return yardstick.measure(plain->networks(subject, experiment.all_low_plan()), known ? &*known : nullptr);
+  };
+  const OutputError before = plain != nullptr  ? measure_plain()
                              : repair.before() ? *repair.before()
                                                : measure_one(subject, experiment.all_low_plan());
   const Shares& shares = repair.shares();
@@ -282,7 +289,10 @@ TriedRepairs try_repairs(const Loaded& loaded, const Experiment& experiment, con
     const Plan formats = first.state.plan;  // of the layers, which are the same in both halves
     one.halves = std::make_shared<CrossFit>(std::array{half_of(std::move(first), shares.decide),
                                                        half_of(repair.taught(some, shares.decide), shares.teach)});
-    one.error = yardstick.measure(one.halves->networks(subject, formats));
+    one.outcomes = std::make_unique<KnownTrials>();
+    const KnownPlan seen{*one.outcomes, {}};
+    one.error = yardstick.measure(one.halves->networks(subject, formats), &seen);
+    one.layers = formats.layers;
     return one;
   };
 
@@ -328,6 +338,8 @@ TriedRepairs try_repairs(const Loaded& loaded, const Experiment& experiment, con
   repaired.rewritten = all.taught->rewritten;
   repaired.state = std::move(all.taught->state);
   repaired.halves = std::move(all.halves);
+  // From here on the halves have the layers of the network that all samples taught.
+  if (all.outcomes && all.layers == repaired.state.plan.layers) repaired.unseen = all.outcomes->of({});
   repaired.notes.push_back(
       {"repairs-together",
        {{"with", db_of(all.error.noise)},

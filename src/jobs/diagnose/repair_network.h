@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/known_trials.h"
 #include "jobs/common/load.h"
 #include "jobs/diagnose/cross_fit.h"
 #include "jobs/diagnose/repair_ladder.h"
@@ -22,6 +23,7 @@ namespace vernier {
 struct TriedRepairs {
   RepairState state;                 // to go on with; as it was when nothing was accepted
   std::shared_ptr<CrossFit> halves;  // that each half of the samples taught; null: they are not halved
+  KnownTrials::BySample unseen;      // what everything low does in these halves, as far as it was measured
   std::vector<RepairTried> tried;
   bool changed = false;
   bool rewritten = false;   // the float model is another, equal one
@@ -37,8 +39,9 @@ struct TriedRepairs {
 /// empty: there are none, and the float model's classes count.
 /// `enough`: no more repairs are tried once it is met with a tenth to spare; null: all are.
 /// Cost: two reference runs, four plain inferences on sixteen samples for each repair, half an evaluation for each kind
-/// of repair of which something was accepted, two evaluations of the result, which few samples have from the ladder.
-TriedRepairs try_repairs(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
+/// of repair of which something was accepted, two evaluations of the result, which few samples have from the ladder. An
+/// evaluation that `experiment` knows costs nothing.
+TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const PrecisionOptions& precision,
                          const RepairOptions& options, const Teacher& teacher, bool ranges_cached, CrossFit* plain,
                          const LabelCheck& labels, const Requirement* enough);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "analysis/figures.h"
@@ -35,7 +36,7 @@ void Yardstick::learn_telling(const std::vector<std::size_t>& samples) {
   });
 }
 
-OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
+OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks, const KnownPlan* known) {
   const std::size_t outputs = judged_.size();
   std::vector<JudgedTensor> all;
   for (const JudgedTensor& tensor : judged_) all.push_back({tensor.output, {}});
@@ -49,24 +50,34 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks) {
   }
   std::map<std::string, OutputStats> stats, telling;
   std::vector<std::int64_t> wrong;
+  const auto add = [&](std::size_t sample, const KnownTrials::Outcomes& own, const KnownTrials::Outcomes& told) {
+    for (std::size_t i = 0; i < outputs; ++i) {
+      const std::string& name = judged_[i].output;
+      stats_of(stats, subject_, name).add(sample, own[i]);
+      if (inside) stats_of(telling, subject_, name).add(sample, told[i]);
+      if (!unseen_) continue;
+      error.log_noise[i].push_back(log_share(told[i].error));
+      error.output_log_noise[i].push_back(log_share(own[i].error));
+    }
+  };
   for (const JudgedNetwork& network : networks) {
+    if (known != nullptr && !inside && !labels_) {
+      const std::vector<KnownTrials::Outcomes> before = known->trials.first_of(known->plan, network.samples);
+      if (before.size() == network.samples.size()) {
+        for (std::size_t k = 0; k < before.size(); ++k) add(network.samples[k], before[k], before[k]);
+        continue;
+      }
+    }
     if (inside) learn_telling(network.samples);
     std::optional<Subject> moved;
     if (network.subject->samples != subject_.samples) moved.emplace(*network.subject).samples = subject_.samples;
     const Subject& own = moved ? *moved : *network.subject;
     Model low = lower_simulated(own.model, own.layers, network.plan, *network.weights);
     run_judged(own, all, std::move(low), network.samples, [&](std::size_t sample, const std::vector<Tensor>& got) {
-      const std::vector<Tensor> ref = outputs_.get(sample);
-      const std::vector<Tensor> exact = inside ? telling_.get(sample) : std::vector<Tensor>();
-      for (std::size_t i = 0; i < outputs; ++i) {
-        const std::string& name = judged_[i].output;
-        const ErrorStats own_error = stats_of(stats, own, name).add_sample(sample, ref[i], got[i]);
-        const ErrorStats told =
-            inside ? stats_of(telling, own, name).add_sample(sample, exact[i], got[outputs + i]) : own_error;
-        if (!unseen_) continue;
-        error.log_noise[i].push_back(log_share(told));
-        error.output_log_noise[i].push_back(log_share(own_error));
-      }
+      const std::span<const Tensor> tested(got);
+      const KnownTrials::Outcomes outcomes = outcomes_of(subject_, outputs_.get(sample), tested.first(outputs));
+      if (known != nullptr) known->trials.add(known->plan, sample, outcomes);
+      add(sample, outcomes, inside ? outcomes_of(subject_, telling_.get(sample), tested.subspan(outputs)) : outcomes);
       if (labels_)
         wrong.push_back(labels_(sample, {got.begin(), got.begin() + static_cast<std::ptrdiff_t>(outputs)}) ? 0 : 1);
       return true;

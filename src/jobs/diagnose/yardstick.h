@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/judged_tensors.h"
+#include "analysis/known_trials.h"
 #include "analysis/output_store.h"
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
@@ -51,9 +52,10 @@ class Yardstick {
         requirement_(requirement),
         judged_(judged_tensors(subject)) {}
 
-  /// Of all samples of `networks` together. Cost: one simulated inference a sample; with a Softmax in front of an
-  /// output one of the float model as well, once.
-  OutputError measure(const std::vector<JudgedNetwork>& networks);
+  /// Of all samples of `networks` together. `known`: of these networks; where outcomes are all that is asked of a
+  /// network, what is known is not run again. What is run is added; null: nothing is known. Cost: one simulated
+  /// inference a sample; with a Softmax in front of an output one of the float model as well, once.
+  OutputError measure(const std::vector<JudgedNetwork>& networks, const KnownPlan* known = nullptr);
 
  private:
   void learn_telling(const std::vector<std::size_t>& samples);

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "counted_reads.h"
 #include "job_files.h"
 #include "vernier/diagnose.h"
 #include "vernier/fix.h"
@@ -144,6 +146,27 @@ TEST(Passes, OfRepairsAreNoneOnceTheRequirementIsMet) {
   EXPECT_TRUE(std::ranges::none_of(fixed.explanation.value().repairs, [](const RepairTried& row) {
     return row.why.starts_with("not tried: ");
   })) << "fix() is asked for all that helps";
+}
+
+TEST(Passes, OfAnOptionAreNoneThatTheFirstNetworkHad) {
+  const NetFiles files = one_channel_too_large();
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.rules.weights_per_channel = false;
+  const auto samples = std::make_shared<CountedReads>(bell_samples("x", {1, 16}, 12));  // enough for halves
+  options.measure.cross_fit = true;
+  options.measure.data = {};
+  options.measure.data.source = samples;
+  options.measure.requirement = at_least_db(0);
+  options.measure.requirement = at_least_db(diagnose(options).all_low.outputs.front().sqnr_db + 2);
+  const auto reads_with = [&](std::size_t alternatives) {
+    options.alternatives = alternatives;
+    const std::size_t before = samples->reads();
+    EXPECT_TRUE(diagnose(options).cross_fit);
+    return samples->reads() - before;
+  };
+  const std::size_t alone = reads_with(0);
+  EXPECT_LE(reads_with(1) - alone, 15 * samples->size())
+      << "the float model has run, and everything low runs on unseen samples once";
 }
 
 TEST(Passes, OfABiasCorrectionAreThoseOfOneRound) {

@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
+#include "counted_reads.h"
 #include "job_files.h"
 #include "vernier/calibration.h"
 #include "vernier/format.h"
@@ -21,23 +19,6 @@
 
 namespace vernier::testing {
 namespace {
-
-class CountedReads final : public SampleSource {
- public:
-  explicit CountedReads(Samples samples) : samples_(std::move(samples)) {}
-  std::size_t size() const override { return samples_.size(); }
-  std::string description() const override { return samples_.description(); }
-  bool is_random() const override { return false; }
-  Sample at(std::size_t index) const override {
-    ++reads_;
-    return samples_.at(index);
-  }
-  std::size_t reads() const { return reads_; }
-
- private:
-  Samples samples_;
-  mutable std::atomic<std::size_t> reads_ = 0;
-};
 
 /// Its outputs are pictures, whose channels could be parts; nothing tells whether inputs are read right.
 constexpr const char* kPictures = R"(
