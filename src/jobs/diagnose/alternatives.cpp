@@ -27,7 +27,7 @@ namespace {
 // Of the trials that the first search took, all options together three times as many: a repaired network has less to
 // keep, and its certificate takes less. A certificate of few layers takes as many trials in a short search.
 constexpr double kTrialsForRepairs = 2, kTrialsForOthers = 1;
-constexpr std::size_t kLeastForRepairs = 60, kLeastForOther = 30;
+constexpr std::size_t kLeast = 30;
 // Of the multiply-accumulates of one pass over the samples, and never less than what a second is enough for.
 constexpr double kRoundingPasses = 2, kLeastRounding = 2e10;
 
@@ -52,8 +52,8 @@ std::pair<Format, const char*> other_format(const std::vector<Format>& low) {
   return {Format::Float16, "‹fp16›"};
 }
 
-void limit_trials(SearchOptions& search, double trials, std::size_t least) {
-  const std::size_t most = std::max(static_cast<std::size_t>(trials), least);
+void limit_trials(SearchOptions& search, double trials) {
+  const std::size_t most = std::max(static_cast<std::size_t>(trials), kLeast);
   search.max_evaluations = search.max_evaluations == 0 ? most : std::min(search.max_evaluations, most);
 }
 
@@ -73,7 +73,7 @@ RepairOptions bounded_repairs(const DiagnoseReport& found) {
 Candidate repaired(const DiagnoseOptions& asked, const DiagnoseReport& found) {
   Candidate candidate{"fix", asked, /*repairs=*/true};
   SearchOptions& search = candidate.options.search;
-  limit_trials(search, kTrialsForRepairs * static_cast<double>(found.kept->evaluations), kLeastForRepairs);
+  limit_trials(search, kTrialsForRepairs * static_cast<double>(found.kept->evaluations));
   if (!search.journal.empty()) search.journal += ".repaired";
   return candidate;
 }
@@ -252,7 +252,7 @@ std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, co
       rows.push_back(left_out(others[i]));
       continue;
     }
-    if (!others[i].repairs) limit_trials(others[i].options.search, trials_of_other, kLeastForOther);
+    if (!others[i].repairs) limit_trials(others[i].options.search, trials_of_other);
     rows.push_back(measure(others[i], rows.front(), again, repairs, sinks));
     if (others[i].repairs) repairs_or_keep(rows.front(), rows.back());
   }

@@ -177,7 +177,7 @@ TEST(Options, TakeAtMostThreeTimesTheEvaluationsOfTheSearch) {
   EXPECT_EQ(many.rounding_work, 160e9) << "two passes over four samples";
   EXPECT_EQ(many.damage, (std::map<std::string, double>{{"conv", 0.75}})) << "what it begins with";
   const Asked few = asked_of(3, {});
-  EXPECT_EQ(few.repairs, std::vector<std::size_t>{60}) << "a certificate of few layers takes as many";
+  EXPECT_EQ(few.repairs, std::vector<std::size_t>{30}) << "a certificate of few layers takes as many";
   EXPECT_EQ(few.others, (std::vector<std::size_t>{30, 30, 30}));
   DiagnoseOptions limited;
   limited.search.max_evaluations = 10;
