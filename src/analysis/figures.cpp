@@ -187,6 +187,7 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
   const std::set<std::string> classes = class_scores(subject, stats, requirement);
   for (const std::string& name : subject.judged) {
     const OutputStats& s = stats.at(name);
+    if (s.picked == Picked::ByOthers) continue;
     OutputFigure figure;
     figure.name = name;
     figure.sqnr_db = metric_value(Metric::MinSqnrDb, s);
@@ -245,6 +246,7 @@ std::vector<Note> require_comparable(const std::map<std::string, OutputStats>& o
   bool values = false, classes = false, limited = false;
   const bool top1 = requirement != nullptr && requirement->metric == Metric::MinTop1Agreement;
   for (const auto& [name, stats] : outputs) {
+    if (stats.picked == Picked::ByOthers) continue;
     if (!stats.pooled.comparable() && stats.lost_infinities == 0) {
       throw Error(
           ErrorCode::NotMeasurable,

@@ -204,8 +204,17 @@ void give_out(Model& model, const OutputPart& part) {
 }
 
 bool gives_part(const onnx::NodeProto& node) {
-  const bool can = is_onnx(node, "Slice") || is_onnx(node, "Gather") || is_onnx(node, "Where");
+  const bool can = is_onnx(node, "Slice") || is_onnx(node, "Gather") || is_onnx(node, "Where") ||
+                   is_onnx(node, "Cast") || is_onnx(node, "Identity");
   return can && node.output_size() == 1 && node.name() == maker_of(node.output(0));
+}
+
+/// As `info` says, what is `tensor` in this model.
+void give_out(Model& model, const std::string& tensor, const onnx::ValueInfoProto& info) {
+  onnx::NodeProto node = cast_node(tensor, info.name(), static_cast<Dtype>(info.type().tensor_type().elem_type()));
+  node.set_name(maker_of(info.name()));
+  *model.proto.mutable_graph()->add_node() = std::move(node);
+  *model.proto.mutable_graph()->add_output() = info;
 }
 
 std::optional<JudgedView> change(Model& model, const InputInfo& output, const std::set<std::string>& judged) {
@@ -265,6 +274,29 @@ std::vector<JudgedView> judge_parts(Model& model, const std::vector<OutputPart>&
   return views;
 }
 
+std::vector<JudgedView> judge_picked(Model& model, const PickedOutputs& picked) {
+  std::vector<JudgedView> views;
+  const std::map<std::string, ValueType> types = infer_types(model);
+  const auto add = [&](const TensorBehind& behind, Dtype dtype) {
+    onnx::ValueInfoProto info;
+    info.set_name(behind.given);
+    onnx::TypeProto_Tensor& type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(static_cast<int>(dtype));
+    if (const auto known = types.find(behind.tensor); known != types.end() && known->second.rank_known) {
+      type.mutable_shape();
+      for (const std::int64_t size : known->second.shape) {
+        onnx::TensorShapeProto_Dimension& dim = *type.mutable_shape()->add_dim();
+        if (size >= 0) dim.set_dim_value(size);
+      }
+    }
+    give_out(model, behind.tensor, info);
+    views.push_back({behind.given, info, {}, {}, {}, {}, behind});
+  };
+  for (const TensorBehind& front : picked.fronts) add(front, Dtype::Float32);
+  for (const TensorBehind& pick : picked.picks) add(pick, Dtype::Int64);
+  return views;
+}
+
 std::vector<Layer> measured_layers(const Model& model, std::vector<std::string>* others) {
   std::set<std::string> parts;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
@@ -286,6 +318,19 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views) {
       if (output_of(model, view.part->output) != nullptr) give_out(model, *view.part);
       continue;
     }
+    if (view.behind) {
+      const std::string tensor = tensor_of(model, *view.behind);
+      if (!tensor.empty()) {
+        give_out(model, tensor, view.given);
+        continue;
+      }
+      throw Error(
+          ErrorCode::NotMeasurable,
+          fmt::format("{}: output '{}' cannot be measured: the graph in front of it differs, and '{}' of the "
+                      "float model is not found",
+                      printable(model.path.string()), printable(view.behind->output), printable(view.behind->tensor)),
+          "cut both models in front of what picks: ‹vernier surgeon extract› with ‹outputs› NAME:auto");
+    }
     const auto output = std::ranges::find(outputs, view.output, &InputInfo::name);
     if (output == outputs.end()) continue;  // told where the outputs of both are compared
     if (output->dtype == Dtype::Float32 && view.scores.empty()) continue;
@@ -300,7 +345,7 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views) {
 void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   for (const JudgedView& view : views) {
-    if (view.part) {
+    if (view.added()) {
       std::set<std::string> constants;
       for (const onnx::TensorProto& constant : graph.initializer()) {
         if (helps_to_make(constant.name(), view.output)) constants.insert(constant.name());
@@ -316,7 +361,7 @@ void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
     }
   }
   for (const JudgedView& view : views) {
-    if (view.part) continue;
+    if (view.added()) continue;
     remove_nodes(graph, [&](const onnx::NodeProto& node) {
       return node.output_size() == 1 && (node.output(0) == view.output || node.output(0) == view.output + kValue) &&
              node.name().ends_with(kJudged);
@@ -328,7 +373,7 @@ void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
 }
 
 std::optional<Note> note_of(const JudgedView& view) {
-  if (view.part) return std::nullopt;
+  if (view.added()) return std::nullopt;
   if (view.axis) {
     return Note{"output-measured-by-scores",
                 {{"output", view.output}, {"scores", view.scores}, {"axis", view.axis->axis}}};
@@ -341,6 +386,7 @@ std::optional<Note> note_of(const JudgedView& view) {
 std::string not_judged_text(const Model& model, const InputInfo& output) {
   const GraphWalk walk(model);
   const onnx::NodeProto* maker = walk.maker(output.name);
+  while (maker != nullptr && is_onnx(*maker, "Cast")) maker = walk.maker(maker->input(0));
   const std::string_view type =
       output.dtype == Dtype::Undefined ? "no tensor, but the result" : dtype_name(output.dtype);
   return fmt::format("{} of {}", type, maker == nullptr ? "an input" : printable(maker->op_type()));

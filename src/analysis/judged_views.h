@@ -2,8 +2,9 @@
 //   - labels (integers): by the scores that an ArgMax picked them from, whose top-1 agreement is that of the labels;
 //   - codes that a QuantizeLinear gives out: by the values that they stand for;
 //   - float16, bfloat16 and float64: as they are, read as float32.
-// A model that is measured gives out these under the output's own name, and the parts of outputs that are judged by
-// themselves (output_part.h) behind all of them. Both are put back before the model is written.
+// A model that is measured gives out these under the output's own name. Behind all of them it gives out the tensors in
+// front of what picks (picked_outputs.h), and the parts of outputs that are judged by themselves (output_part.h). All
+// of it is put back before the model is written.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -15,6 +16,7 @@
 
 #include "analysis/class_axis.h"
 #include "analysis/output_part.h"
+#include "analysis/picked_outputs.h"
 #include "model/layers.h"
 #include "model/model.h"
 #include "vernier/note.h"
@@ -24,11 +26,15 @@ namespace vernier {
 
 struct JudgedView {
   std::string output;
-  onnx::ValueInfoProto given;           // the output as the file has it
-  std::string given_tensor;             // what its tensor is called meanwhile
-  std::string scores;                   // of labels: what the ArgMax reads; empty: no labels
-  std::optional<ClassAxis> axis;        // of labels: along which the ArgMax picks
-  std::optional<OutputPart> part = {};  // `output` is this part of another, and the file does not give it out
+  onnx::ValueInfoProto given;               // the output as the file has it
+  std::string given_tensor;                 // what its tensor is called meanwhile
+  std::string scores;                       // of labels: what the ArgMax reads; empty: no labels
+  std::optional<ClassAxis> axis;            // of labels: along which the ArgMax picks
+  std::optional<OutputPart> part = {};      // `output` is this part of another
+  std::optional<TensorBehind> behind = {};  // `output` is this tensor
+
+  /// The file does not give it out.
+  bool added() const { return part || behind; }
 };
 
 /// Changes the outputs of `model` that are no float32 and that something float stands behind, but for those in `leave`.
@@ -38,14 +44,17 @@ std::vector<JudgedView> judge_as_floats(Model& model, const std::set<std::string
 /// Lets `model` give out `parts`, each behind its other outputs. Their outputs are float32.
 std::vector<JudgedView> judge_parts(Model& model, const std::vector<OutputPart>& parts);
 
+/// Lets `model` give out fronts and picks, behind its other outputs.
+std::vector<JudgedView> judge_picked(Model& model, const PickedOutputs& picked);
+
 /// The float32 layers of a model that is measured (layers.h): what gives out its parts is none.
 std::vector<Layer> measured_layers(const Model& model, std::vector<std::string>* others = nullptr);
 
-/// What judge_as_floats() and judge_parts() did, to another model of the same network. Errors: Input when nothing float
-/// stands behind one of them there.
+/// What judge_as_floats(), judge_picked() and judge_parts() did, to another model of the same network. Errors: Input
+/// when nothing float stands behind one of them there, or it lacks a tensor in front of what picks.
 void judge_alike(Model& model, const std::vector<JudgedView>& views);
 
-/// Undoes judge_as_floats, judge_parts and judge_alike.
+/// Undoes judge_as_floats, judge_picked, judge_parts and judge_alike.
 void give_back_outputs(Model& model, const std::vector<JudgedView>& views);
 
 /// That the output is judged by what its ArgMax reads, or by its dequantized values; nothing for others.

@@ -376,6 +376,8 @@ class PartSearch {
   explicit PartSearch(const Subject& subject) : subject_(subject) {
     PartAxes axes(subject.model);
     for (const std::string& output : subject.judged) {
+      const Picked picked = picked_of(subject, output);
+      if (picked == Picked::ByOthers || picked == Picked::Layered) continue;
       const std::vector<PartAxis> found = axes.of(output, subject.class_axes);
       MaskSuspect suspect = mask_suspect(subject.model, output);
       if (found.empty() && !suspect.suspected()) continue;

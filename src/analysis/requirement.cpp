@@ -59,6 +59,14 @@ std::int64_t lost_infinities(std::span<const float> ref, std::span<const float> 
   return lost;
 }
 
+SampleOutcome without_partners(const Tensor& ref, const Tensor& got) {
+  SampleOutcome sample;
+  const std::vector<float> no_ref(got.floats().size()), no_got(ref.floats().size());
+  accumulate_error(ref.floats(), no_got, sample.error);
+  accumulate_error(no_ref, got.floats(), sample.error);
+  return sample;
+}
+
 double top1(const OutputStats& stats) {
   return stats.rows == 0 ? 1.0 : static_cast<double>(stats.rows_agreed) / static_cast<double>(stats.rows);
 }
@@ -78,13 +86,15 @@ SampleSums& SampleSums::operator+=(const SampleSums& other) {
   return *this;
 }
 
-SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis) {
+SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis, Picked picked) {
+  if (picked == Picked::ByOthers) return {};
+  if (ref.shape() != got.shape() && picked == Picked::Layered) return without_partners(ref, got);
   if (ref.shape() != got.shape()) {
     throw Error(ErrorCode::Unlike,
                 fmt::format("outputs that are compared have different shapes, {} and {}: are the models "
                             "two forms of one network?",
                             shape_text(ref.shape()), shape_text(got.shape())),
-                "where the data decide on the shape (NonMaxSuppression, NonZero), cut both models in front of it: "
+                "where the data decide on the shape, cut both models in front of it: "
                 "‹vernier surgeon extract› with ‹outputs› NAME:auto");
   }
   SampleOutcome sample;
@@ -107,7 +117,7 @@ SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::option
 }
 
 ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor& got) {
-  const SampleOutcome sample = outcome_of(ref, got, class_axis);
+  const SampleOutcome sample = outcome_of(ref, got, class_axis, picked);
   add(index, sample);
   return sample.error;
 }

@@ -28,8 +28,17 @@ struct SampleOutcome {
   bool along_last = true;
 };
 
-/// `class_axis`: as in OutputSums. Errors: Input when the shapes differ.
-SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis);
+/// Whether scores decide on the number of an output's elements (picked_outputs.h).
+enum class Picked : std::uint8_t {
+  No,
+  Front,     // one of the tensors in front of what picks, which no file gives out
+  ByOthers,  // fronts judge it: it adds nothing itself
+  Layered,   // weighted layers stand behind the picks: of other shapes no element has a partner, and all is error
+};
+
+/// `class_axis`: as in OutputSums. Errors: Input when the shapes differ, unless the output is picked.
+SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis,
+                         Picked picked = Picked::No);
 
 /// What is known of one output after some samples: pooled over samples, and the worst sample.
 struct OutputSums {
@@ -45,6 +54,7 @@ struct OutputSums {
   /// A row lies along this axis, from 0 or from -1 backwards. Absent: along the last one that is longer than 1.
   std::optional<int> class_axis = {};
   bool along_last = true;  // rows lie along the last axis longer than 1, said or not
+  Picked picked = Picked::No;
 
   /// got is what ref is wherever one of them is not finite; NaN of ref aside.
   bool finite() const noexcept { return pooled.finite() && lost_infinities == 0; }

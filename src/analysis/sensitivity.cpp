@@ -279,7 +279,7 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
             if (!segment->layers()[i].reached.contains(o)) continue;
             const Tensor& ref = references[place_of_sample[s]][o];
             found.layers[i].samples[s - part.first].push_back(
-                {o, outcome_of(ref, outputs.empty() ? ref : outputs[o], class_axis_of(subject, subject.judged[o]))});
+                {o, outcome_at(subject, o, ref, outputs.empty() ? ref : outputs[o])});
           }
         }
       }

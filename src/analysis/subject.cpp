@@ -192,17 +192,30 @@ std::optional<int> class_axis_of(const Subject& subject, const std::string& outp
   return axis == subject.class_axes.end() ? std::nullopt : std::optional(axis->second.axis);
 }
 
+Picked picked_of(const Subject& subject, const std::string& output) {
+  const auto picked = subject.picked.find(output);
+  return picked == subject.picked.end() ? Picked::No : picked->second;
+}
+
 OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output) {
   const auto [entry, added] = sums.try_emplace(output);
-  if (added) entry->second.class_axis = class_axis_of(subject, output);
+  if (added) {
+    entry->second.class_axis = class_axis_of(subject, output);
+    entry->second.picked = picked_of(subject, output);
+  }
   return entry->second;
+}
+
+SampleOutcome outcome_at(const Subject& subject, std::size_t output, const Tensor& reference, const Tensor& got) {
+  const std::string& name = subject.judged[output];
+  return outcome_of(reference, got, class_axis_of(subject, name), picked_of(subject, name));
 }
 
 std::vector<SampleOutcome> outcomes_of(const Subject& subject, std::span<const Tensor> reference,
                                        std::span<const Tensor> got) {
   std::vector<SampleOutcome> outcomes;
   for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-    outcomes.push_back(outcome_of(reference[i], got[i], class_axis_of(subject, subject.judged[i])));
+    outcomes.push_back(outcome_at(subject, i, reference[i], got[i]));
   }
   return outcomes;
 }

@@ -43,6 +43,7 @@ struct Subject {
   std::vector<Carry> carries;
   std::vector<std::string> judged;              // float outputs that are compared, in graph order
   std::vector<OutputPart> parts;                // of outputs, which are judged too and stand behind these in `judged`
+  std::map<std::string, Picked> picked;         // of judged outputs, those with as many elements as scores decide
   std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
   bool labelled = false;                        // the user has labels: what is judged is class scores
   std::size_t threads = 1;                      // samples that run side by side
@@ -103,6 +104,7 @@ struct SampleResult {
 using Digest = std::function<void(SampleResult&)>;
 /// The axis along which the rows of a judged output lie, as far as it is known.
 std::optional<int> class_axis_of(const Subject& subject, const std::string& output);
+Picked picked_of(const Subject& subject, const std::string& output);
 
 /// What may be asked of run_samples() beyond running a session.
 struct SampleHooks {
@@ -111,6 +113,9 @@ struct SampleHooks {
   /// What runs one sample in the place of Session::run(), where none is carried; empty: that.
   std::function<std::vector<Tensor>(const Sample& fed, Recorder& recorder)> run = {};
 };
+
+/// What one sample tells of `judged[output]`. Errors: as outcome_of().
+SampleOutcome outcome_at(const Subject& subject, std::size_t output, const Tensor& reference, const Tensor& got);
 
 /// What one sample tells of the judged outputs, in their order.
 std::vector<SampleOutcome> outcomes_of(const Subject& subject, std::span<const Tensor> reference,

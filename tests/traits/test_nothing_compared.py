@@ -14,14 +14,14 @@ ANY_VALUE = ("--min-sqnr 20", "--max-abs-error 0.1", "--max-mse 1", "--min-cosin
 
 
 def product(sign, mask=None, width=CLASSES, threshold=None):
-    """x times weights of that sign; with a mask added, or only what is above a threshold."""
+    """x times weights of that sign; with a mask added, or only at places where x is above a threshold."""
     b = Builder(501)
     b.add("MatMul", ["x", b.constant("weight", np.float32(sign) * b.normal(8, width))], "product" if mask is not None or threshold else "y")
     if mask is not None:
         b.add("Add", ["product", b.constant("mask", mask)], "y")
     if threshold is None:
         return b.model([("x", FLOAT, [1, 8])], [("y", FLOAT, [1, width])])
-    b.add("Greater", ["product", b.constant("threshold", np.float32(threshold))], "above")
+    b.add("Greater", ["x", b.constant("threshold", np.float32(threshold))], "above")
     b.add("Transpose", [b.add("NonZero", ["above"], "places")], "rows", perm=[1, 0])
     b.add("GatherND", ["product", "rows"], "y")
     return b.model([("x", FLOAT, [1, 8])], [("y", FLOAT, ["found"])])

@@ -81,6 +81,16 @@ std::vector<std::string> caches_among(const std::vector<std::string>& floats) {
   return caches.size() == floats.size() ? std::vector<std::string>() : caches;
 }
 
+/// What floats leave of the outputs, unless the user chooses among these.
+std::vector<std::string> other_outputs(const Model& model, const MeasureOptions& options) {
+  std::vector<std::string> others;
+  if (!options.outputs.empty()) return others;
+  for (const InputInfo& output : model_outputs(model)) {
+    if (is_integer(output.dtype)) others.push_back(output.name);
+  }
+  return others;
+}
+
 bool has_limit(const std::optional<Requirement>& requirement, const std::string& output) {
   return requirement && std::ranges::find(requirement->limits, output, &Limit::output) != requirement->limits.end();
 }
@@ -198,18 +208,42 @@ void judge_parts_of_outputs(Loaded& loaded, const std::vector<std::string>& floa
 
 void check_requirement(const Subject& subject, const std::optional<Requirement>& requirement) {
   if (!requirement) return;
+  std::vector<std::string> measured = subject.judged;
+  std::erase_if(measured, [&](const std::string& name) { return picked_of(subject, name) == Picked::ByOthers; });
   for (const Limit& limit : requirement->limits) {
     if (limit.output.empty()) continue;
-    if (std::find(subject.judged.begin(), subject.judged.end(), limit.output) == subject.judged.end()) {
+    if (std::find(measured.begin(), measured.end(), limit.output) == measured.end()) {
       throw Error(
           ErrorCode::UnknownName,
           fmt::format("‹{}›: '{}' is not a measured output", word_of(requirement->metric), printable(limit.output)),
-          "measured outputs: " + list_some(subject.judged));
+          "measured outputs: " + list_some(measured));
     }
   }
 }
 
 }  // namespace
+
+std::vector<Note> judge_picked_outputs(Subject& subject, const std::vector<std::string>& others,
+                                       std::vector<JudgedView>& views) {
+  std::set<std::string> wanted(subject.judged.begin(), subject.judged.end());
+  wanted.insert(others.begin(), others.end());
+  const PickedOutputs picked = find_picked_outputs(subject.model, wanted);
+  for (JudgedView& view : judge_picked(subject.model, picked)) views.push_back(std::move(view));
+  std::vector<std::string> fronts;
+  for (const TensorBehind& front : picked.fronts) {
+    subject.judged.push_back(front.given);
+    subject.picked[front.given] = Picked::Front;
+    fronts.push_back(front.given);
+  }
+  std::vector<Note> notes;
+  for (const std::string& output : picked.layered) subject.picked[output] = Picked::Layered;
+  for (const std::string& output : picked.outputs) subject.picked[output] = Picked::ByOthers;
+  if (picked.outputs.empty() && picked.layered.empty()) return notes;
+  std::vector<std::string> outputs(picked.outputs.begin(), picked.outputs.end());
+  outputs.insert(outputs.end(), picked.layered.begin(), picked.layered.end());
+  notes.push_back({"outputs-measured-before-picks", {{"outputs", outputs}, {"fronts", fronts}}});
+  return notes;
+}
 
 namespace {
 
@@ -247,7 +281,15 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
       if (const std::optional<Note> note = note_of(view)) loaded.notes.push_back(*note);
     }
   }
-  if (judged) loaded.output_notes = notes_of_unjudged(subject.model, states);
+  const std::vector<std::string> floats = float_outputs(subject.model, options);
+  subject.judged = judged_outputs(floats, options, loaded.output_notes);
+  if (judged) {
+    append(loaded.output_notes, judge_picked_outputs(subject, other_outputs(subject.model, options), loaded.views));
+    std::set<std::string> told = states;
+    for (const auto& [name, picked] : subject.picked) told.insert(name);
+    for (const JudgedView& view : loaded.views) told.insert(view.output);
+    append(loaded.output_notes, notes_of_unjudged(subject.model, told));
+  }
   std::vector<std::string> others;
   subject.layers = measured_layers(subject.model, &others);
   if (!others.empty() && subject.layers.empty()) {
@@ -257,8 +299,6 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   if (!others.empty()) loaded.notes.push_back({"float64-layers-left", {{"layers", others}}});
   subject.samples = loaded.samples.get();
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
-  const std::vector<std::string> floats = float_outputs(subject.model, options);
-  subject.judged = judged_outputs(floats, options, loaded.output_notes);
   subject.class_axes = class_axes(subject.model, subject.judged, options.top1_axes);
   subject.threads = options.threads != 0 ? options.threads : threads_for(*subject.runtime);
   subject.cpu_threads = options.threads != 0 ? options.threads : usable_cores();

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/judged_views.h"
@@ -45,6 +46,11 @@ Loaded load(const OnnxModel& source, const PrepareOptions& preparation, Sources&
 /// The same, to be judged: outputs of other types are judged by what is float behind them (judged_views.h). Errors:
 /// Input when nothing is.
 Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources);
+
+/// Lets fronts judge those outputs of `subject` whose number of elements the scores decide (picked_outputs.h), and
+/// those among `others`, integers. Adds them to its judged outputs. Returns a note for each of these outputs.
+std::vector<Note> judge_picked_outputs(Subject& subject, const std::vector<std::string>& others,
+                                       std::vector<JudgedView>& views);
 
 /// Errors: Input if the float samples hold a fraction for an input that `typed` reads as integers: a cast would lose
 /// it. The first samples are checked.

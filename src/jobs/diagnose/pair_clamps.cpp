@@ -121,6 +121,11 @@ class Behind {
     for (const InputInfo& output : model_outputs(subject.model)) {
       if (output.dtype == Dtype::Float32) subject.judged.push_back(output.name);
     }
+    judge_picked_outputs(subject, {}, beside_.views);
+    std::erase_if(subject.judged, [&](const std::string& name) {
+      const Picked picked = picked_of(subject, name);
+      return picked == Picked::ByOthers || picked == Picked::Layered;
+    });
     subject.runtime = sources.runtime();
     const MeasureOptions& options = sources.options();
     subject.threads = options.threads == 0 ? usable_cores() : options.threads;

@@ -25,7 +25,7 @@ class GivenTally : public Tally {
 
  private:
   std::vector<Tensor> given(std::vector<Tensor> outputs) const {
-    if (outputs.size() > views_.size()) outputs.resize(views_.size());  // parts of outputs stand behind all of them
+    if (outputs.size() > views_.size()) outputs.resize(views_.size());  // what the file does not give out stands behind
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (views_[i] != nullptr) outputs[i] = as_given(*views_[i], outputs[i]);
     }
@@ -50,7 +50,7 @@ class GivenObjective : public Objective {
     std::vector<std::string> whole;
     for (const std::string& output : outputs) {
       const auto view = std::ranges::find(views_, output, &JudgedView::output);
-      if (view != views_.end() && view->part) continue;
+      if (view != views_.end() && view->added()) continue;
       whole.push_back(output);
       views.push_back(view == views_.end() ? nullptr : &*view);
     }
@@ -65,7 +65,7 @@ class GivenObjective : public Objective {
 }  // namespace
 
 std::unique_ptr<Objective> of_whole_outputs(std::unique_ptr<Objective> objective, std::vector<JudgedView> views) {
-  std::erase_if(views, [](const JudgedView& view) { return !view.part; });
+  std::erase_if(views, [](const JudgedView& view) { return !view.added(); });
   return of_given_outputs(std::move(objective), std::move(views));
 }
 

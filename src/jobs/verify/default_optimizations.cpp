@@ -63,7 +63,7 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
     std::vector<Tensor> given;
     for (std::size_t i = 0; i < references.size(); ++i) {
       given.push_back(as_float32(sample.outputs[i]));
-      if (given[i].shape() == references[i].shape()) continue;
+      if (given[i].shape() == references[i].shape() || subject.picked.contains(subject.judged[i])) continue;
       throw Error(ErrorCode::RuntimeFails,
                   fmt::format("'{}' has the type {}, not {}", printable(subject.judged[i]),
                               shape_text(given[i].shape()), shape_text(references[i].shape())));

@@ -57,26 +57,27 @@ std::map<std::string, OutputStats> compare(const Loaded& loaded, const LiveRun& 
   std::vector<std::string> names;
   for (const Pair& pair : pairs) names.push_back(pair.reference);
   std::map<std::string, OutputStats> sums;
-  run_tensors(subject, subject.model, names, all_samples(subject),
-              [&](std::size_t sample, const std::vector<Tensor>& references) {
-                if (sinks.progress) sinks.progress("engine", sample + 1, run.size());
-                const Iteration iteration = run.at(sample);
-                std::vector<Tensor> given_here;
-                for (std::size_t i = 0; i < pairs.size(); ++i) {
-                  const auto given = std::ranges::find(iteration.outputs, pairs[i].engine, &NamedTensor::name);
-                  if (given == iteration.outputs.end() || given->tensor.shape() != references[i].shape()) {
-                    throw Error(
-                        ErrorCode::EngineFails,
+  run_tensors(
+      subject, subject.model, names, all_samples(subject),
+      [&](std::size_t sample, const std::vector<Tensor>& references) {
+        if (sinks.progress) sinks.progress("engine", sample + 1, run.size());
+        const Iteration iteration = run.at(sample);
+        std::vector<Tensor> given_here;
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+          const auto given = std::ranges::find(iteration.outputs, pairs[i].engine, &NamedTensor::name);
+          const bool may_differ = subject.picked.contains(pairs[i].reference);
+          if (given == iteration.outputs.end() || (given->tensor.shape() != references[i].shape() && !may_differ)) {
+            throw Error(ErrorCode::EngineFails,
                         fmt::format("{}: '{}' is {}, but {} in the float model", run.name(), printable(pairs[i].engine),
                                     given == iteration.outputs.end() ? "nothing" : shape_text(given->tensor.shape()),
                                     shape_text(references[i].shape())));
-                  }
-                  given_here.push_back(as_float32(given->tensor));
-                  stats_of(sums, subject, pairs[i].reference).add_sample(sample, references[i], given_here.back());
-                }
-                if (tally != nullptr) tally->add(sample, references, given_here);
-                return true;
-              });
+          }
+          given_here.push_back(as_float32(given->tensor));
+          stats_of(sums, subject, pairs[i].reference).add_sample(sample, references[i], given_here.back());
+        }
+        if (tally != nullptr) tally->add(sample, references, given_here);
+        return true;
+      });
   return sums;
 }
 

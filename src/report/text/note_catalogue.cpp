@@ -266,6 +266,9 @@ constexpr NoteTemplate kNotes[] = {
      "[layer '{layer}' runs][layers {layers} run] in {format:format}: its output is {given:format}, not {asked:format} "
      "as in the script. An output has the format of its layer, which layer.precision sets"},
     {"output-without-classes", "output '{output}' has one value per row: top-1 agreement does not apply"},
+    {"outputs-measured-before-picks",
+     "the scores decide how many elements {outputs:8} {outputs:?has|have}, so the tensors in front of what picks are "
+     "measured: {fronts:8}"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
     {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
@@ -350,6 +353,8 @@ constexpr NoteTemplate kNotes[] = {
      "ONNX Runtime's CPU provider has no kernels for {formats}, so a layer costs as much as in FP32"},
     {"samples-alike",
      "{alike:#sample} {alike:?repeats|repeat} others, so figures on new samples rest on {distinct:#distinct sample}"},
+    {"samples-not-examined",
+     "defects were looked for on {examined} of {samples:#sample}: a fault of other samples alone is not named"},
     {"samples-not-read", "the samples were not read, because {file} has the ranges (remove it to calibrate anew)"},
     {"samples-one-by-one", "‹batch› {batch}: samples run one by one: {why:text}"},
     {"sampling-ratio-written",

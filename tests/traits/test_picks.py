@@ -1,0 +1,180 @@
+"""Outputs of as many elements as the scores of a sample decide, behind each operator that picks. Two forms of a network pick
+other elements as soon as scores differ a little."""
+import json
+
+import numpy as np
+import onnx
+import pytest
+
+from networks import FLOAT, INT64
+from quantized_files import Quantizer
+from test_traits import vernier
+
+SAMPLES, ANCHORS = 24, 64
+GOOD, BAD = 1 / 24, 0.5
+
+
+def head(b, step):
+    """Scores and boxes of 64 anchors; `step`: of the pair in front of the layer that makes the scores."""
+    b.add("Relu", [b.conv("x", "stem", 3, 8)], "features")
+    b.add("MaxPool", ["features"], "small", kernel_shape=[2, 2], strides=[2, 2])
+    source = "small" if step is None else b.pair("small", -128 * step, 127 * step, np.int8)
+    b.conv(source, "scores.map", 8, 1, size=1)
+    b.conv("small", "boxes.map", 8, 4, size=1)
+    b.add("Reshape", ["scores.map", b.constant("scores.shape", np.array([1, 1, ANCHORS], np.int64))], "scores")
+    b.add("Reshape", ["boxes.map", b.constant("boxes.shape", np.array([1, 4, ANCHORS], np.int64))], "boxes.rows")
+    b.add("Transpose", ["boxes.rows"], "boxes", perm=[0, 2, 1])
+    return "scores", "boxes"
+
+
+def high(b):
+    b.add("Greater", ["scores", b.constant("limit", np.float32(0.3))], "high")
+    b.add("Reshape", ["high", b.constant("flat", np.array([-1], np.int64))], "high.flat")
+
+
+def nms(b):
+    b.constant("most", np.array([20], np.int64))
+    b.add("NonMaxSuppression", ["boxes", "scores", "most", b.constant("iou", np.array([0.5], np.float32)),
+                                b.constant("least", np.array([0.3], np.float32))], "selected")
+    b.add("Gather", ["selected", b.constant("last", np.array([2], np.int64))], "column", axis=1)
+    b.add("Squeeze", ["column", b.constant("one", np.array([1], np.int64))], "places")
+    b.add("Gather", ["boxes", "places"], "y", axis=1)
+    return [1, "n", 4]
+
+
+def non_zero(b):
+    high(b)
+    b.add("Transpose", [b.add("NonZero", ["high"], "found")], "rows", perm=[1, 0])
+    b.add("GatherND", ["scores", "rows"], "y")
+    return ["n"]
+
+
+def compress(b):
+    high(b)
+    b.add("Compress", ["boxes", "high.flat"], "y", axis=1)
+    return [1, "n", 4]
+
+
+def top_k(b):
+    high(b)
+    b.add("Cast", ["high.flat"], "ones", to=INT64)
+    b.add("ReduceSum", ["ones", b.constant("axes", np.array([0], np.int64))], "k", keepdims=1)
+    b.add("TopK", ["scores", "k"], ["y", "order"], axis=2)
+    return [1, 1, "n"]
+
+
+def unique(b):
+    b.add("Round", ["scores"], "rounded")
+    b.add("Unique", ["rounded"], "y", axis=2)
+    return [1, 1, "n"]
+
+
+def counted_slice(b):
+    high(b)
+    b.add("Cast", ["high.flat"], "ones", to=INT64)
+    b.add("ReduceSum", ["ones", b.constant("axes", np.array([0], np.int64))], "k", keepdims=1)
+    b.constant("ordered", np.array([ANCHORS], np.int64))
+    b.add("TopK", ["scores", "ordered"], ["sorted", "order"], axis=2)
+    b.add("Slice", ["sorted", b.constant("zero", np.array([0], np.int64)), "k", b.constant("two", np.array([2], np.int64))], "y")
+    return [1, 1, "n"]
+
+
+PICKS = [nms, non_zero, compress, top_k, unique, counted_slice]
+
+
+def network(picks, step=None):
+    b = Quantizer(901)
+    head(b, step)
+    shape = picks(b)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("y", FLOAT, shape)])
+
+
+def write(folder, picks, step):
+    onnx.save(network(picks), folder / "float.onnx")
+    onnx.save(network(picks, step), folder / "quantized.onnx")
+    np.savez(folder / "net.npz", x=Quantizer(902).normal(SAMPLES, 1, 3, 16, 16))
+
+
+def verify(folder, *arguments, codes=(0, 1)):
+    done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "net.npz", *arguments, "--json", folder=folder, codes=codes)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("picks", PICKS)
+def test_what_stands_in_front_of_picks_is_judged(picks, tmp_path):
+    write(tmp_path, picks, BAD)
+    report = verify(tmp_path, "--min-sqnr", "30")
+    names = [output["name"] for output in report["figures"]["outputs"]]
+    assert report["outcome"] == "missed" and any("before" in name for name in names) and "y" not in names
+    write(tmp_path, picks, GOOD)
+    assert verify(tmp_path, "--min-sqnr", "20")["outcome"] == "met"
+
+
+@pytest.mark.parametrize("picks", [nms, non_zero, compress, top_k, counted_slice])
+def test_samples_with_other_picks_are_counted(picks, tmp_path):
+    write(tmp_path, picks, BAD)
+    rows = verify(tmp_path)["exact_outputs"]
+    assert len(rows) == 1 and rows[0]["samples"] == SAMPLES and rows[0]["equal"] < SAMPLES / 2
+
+
+@pytest.mark.parametrize("picks", PICKS)
+def test_the_pair_that_changes_the_picks_is_named(picks, tmp_path):
+    write(tmp_path, picks, 4 * BAD)
+    report = verify(tmp_path, "--min-sqnr", "30")
+    assert any("small" in defect["node"] for defect in report["defects"]), report["defects"]
+
+
+@pytest.mark.parametrize("picks", PICKS)
+def test_diagnose_and_fix_judge_in_front_of_picks(picks, tmp_path):
+    write(tmp_path, picks, BAD)
+    done = vernier("fix", "float.onnx", "--int8", "--data", "net.npz", "--min-sqnr", "35", "--quick", "-o", "out", "--json",
+                   folder=tmp_path, codes=(0, 1, 5))
+    report = json.loads(done.stdout)
+    assert "before" in report["all_low"]["outputs"][0]["name"]
+    given, written = (onnx.load(path).graph.output for path in (tmp_path / "float.onnx", tmp_path / "out/model.onnx"))
+    assert [output.name for output in given] == [output.name for output in written] == ["y"]
+    done = vernier("verify", "float.onnx", "out/model.onnx", "--data", "net.npz", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["figures"]["outputs"]
+
+
+def test_places_alone_are_judged_by_boxes_and_scores(tmp_path):
+    for name, step in (("float", None), ("quantized", BAD)):
+        b = Quantizer(901)
+        head(b, step)
+        nms(b)
+        onnx.save(b.model([("x", FLOAT, [1, 3, 16, 16])], [("selected", INT64, ["n", 3])]), tmp_path / f"{name}.onnx")
+    np.savez(tmp_path / "net.npz", x=Quantizer(902).normal(SAMPLES, 1, 3, 16, 16))
+    report = verify(tmp_path, "--min-sqnr", "30")
+    assert {output["name"] for output in report["figures"]["outputs"]} == {
+        "boxes[before NonMaxSuppression]", "scores[before NonMaxSuppression]"}
+    assert report["outcome"] == "missed" and report["exact_outputs"][0]["equal"] < SAMPLES
+
+
+def test_layers_behind_picks_count_other_picks_as_errors(tmp_path):
+    def second_stage(b):
+        compress(b)
+        b.nodes[-1].output[0] = "picked"
+        b.linear("picked", "y", 4, 8)
+        return [1, "n", 8]
+    write(tmp_path, second_stage, BAD)
+    report = verify(tmp_path, "--min-sqnr", "10")
+    figure = {output["name"]: output["sqnr_db"] for output in report["figures"]["outputs"]}
+    assert report["outcome"] == "missed" and figure["y"] < 5
+
+
+def test_picks_that_no_layer_decides_are_compared(tmp_path):
+    def known(b):
+        b.add("Greater", ["x", b.constant("limit", np.float32(1))], "high")
+        b.add("ReduceMax", [b.add("Cast", ["high"], "ones", to=FLOAT)], "columns", axes=[0, 1, 2], keepdims=0)
+        b.add("Cast", ["columns"], "condition", to=onnx.TensorProto.BOOL)
+        b.add("Compress", ["scores", "condition"], "y", axis=2)
+        return [1, 1, "n"]
+    write(tmp_path, known, BAD)
+    assert [output["name"] for output in verify(tmp_path)["figures"]["outputs"]] == ["y"]
+
+
+def test_a_limit_of_a_picked_output_names_what_is_measured(tmp_path):
+    write(tmp_path, compress, BAD)
+    done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "net.npz", "--min-sqnr", "y:20", folder=tmp_path, codes=(2,))
+    assert "'y' is not a measured output" in done.stderr and "boxes[before Compress]" in done.stderr
+    verify(tmp_path, "--min-sqnr", "boxes[before Compress]:20", codes=(0,))
