@@ -34,17 +34,26 @@ class ChosenSamples : public SampleSource {
   std::vector<std::size_t> index_;
 };
 
-/// A few samples of the subject's, spread evenly; of a sequence its beginning. The subject's samples must outlive it.
+/// A few samples of the subject's: of `telling` the first, no more than half of them, and the others spread evenly. Of
+/// a sequence its beginning. The subject's samples must outlive it.
 class FewSamples final : public ChosenSamples {
  public:
-  FewSamples(const Subject& subject, std::size_t wanted) : ChosenSamples(*subject.samples, few(subject, wanted)) {}
+  FewSamples(const Subject& subject, std::size_t wanted, std::vector<std::size_t> telling = {})
+      : ChosenSamples(*subject.samples, few(subject, wanted, std::move(telling))) {}
 
  private:
-  static std::vector<std::size_t> few(const Subject& subject, std::size_t wanted) {
+  static std::vector<std::size_t> few(const Subject& subject, std::size_t wanted, std::vector<std::size_t> telling) {
     std::vector<std::size_t> all = all_samples(subject);
-    if (subject.carries.empty()) return evenly(all, wanted);
-    all.resize(std::min(all.size(), wanted));
-    return all;
+    if (!subject.carries.empty()) {
+      all.resize(std::min(all.size(), wanted));
+      return all;
+    }
+    telling.resize(std::min({telling.size(), wanted / 2, all.size()}));
+    std::erase_if(all, [&](std::size_t sample) { return std::ranges::find(telling, sample) != telling.end(); });
+    const std::vector<std::size_t> others = evenly(all, wanted - telling.size());
+    telling.insert(telling.end(), others.begin(), others.end());
+    std::ranges::sort(telling);
+    return telling;
   }
 };
 

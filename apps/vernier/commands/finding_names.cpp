@@ -49,10 +49,10 @@ constexpr std::array kDefects{
                 "that moves values. A constant or an attribute counts for a layer with a high SQNR, too, if it makes "
                 "most of the outputs' error. The layer may also read other tensors, or a pair that replaces a Relu or "
                 "Clip may have another range (debug loss, and verify where it explains a file)"},
-    FindingName{
-        "lost-pair",
-        "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider range "
-        "would. A range 3.5 times as wide as its values counts too. An output shows it (verify and debug loss)"},
+    FindingName{"lost-pair",
+                "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider range "
+                "would. A range 3.5 times as wide as its values counts too, and a weight's scale that is so much too "
+                "large. An output shows it (verify and debug loss)"},
     FindingName{"overflowing-pair",
                 "an FP8 pair with saturate=0 reads values beyond its range, which become NaN or infinite (verify "
                 "and debug loss)"},

@@ -47,6 +47,7 @@ struct DebugLossReport {
   int version = 1;
   std::string command, float_file, quantized_file, data;
   std::size_t samples = 0;
+  std::size_t examined = 0;  // samples on which defects were looked for
   RunFigures figures;
   std::optional<SaturatedPairs> saturated_pairs;  // as VerifyReport's
   std::vector<TensorLoss> tensors;                // largest loss first

@@ -29,6 +29,7 @@
 #include "analysis/quantizer_loss.h"
 #include "analysis/some_samples.h"
 #include "base/text.h"
+#include "jobs/common/gpu_pays.h"
 #include "jobs/common/invalid_nodes.h"
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
@@ -215,14 +216,46 @@ std::optional<std::size_t> pair_that_cuts_mask(const SimulatedFile& file, const 
   return std::nullopt;
 }
 
+/// The samples on which defects are looked for: all, as long as their runs stay within these bounds, about a minute on
+/// two cores. Never fewer than OutputNoise::kSamples.
+std::size_t affordable_samples(const Subject& subject, std::size_t pairs) {
+  constexpr double kMostRuns = 1 << 14, kMostProducts = 1e12;
+  const double runs = static_cast<double>(16 + std::min(pairs, kMostLostPairs));
+  double products = 0;
+  try {
+    products = multiply_accumulates_of(subject.model, subject.samples->at(0));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+  }
+  const double most = std::min(kMostRuns, kMostProducts / std::max(products, 1.0)) / runs;
+  return std::max(static_cast<std::size_t>(most), OutputNoise::kSamples);
+}
+
+/// Those in which the outputs lose most, worst first.
+std::vector<std::size_t> telling_samples(const RunFigures& figures) {
+  std::vector<SampleFigure> worst;
+  for (const OutputFigure& output : figures.outputs) {
+    worst.insert(worst.end(), output.worst_samples.begin(), output.worst_samples.end());
+  }
+  std::ranges::stable_sort(worst, {}, &SampleFigure::sqnr_db);
+  std::vector<std::size_t> samples;
+  for (const SampleFigure& figure : worst) {
+    if (std::ranges::find(samples, figure.sample) == samples.end()) samples.push_back(figure.sample);
+  }
+  return samples;
+}
+
 /// Defects that the data show: other operators, then wrong constants, pairs, and layers, each only where those before
-/// do not explain it. `stored`: what is wrong with constants. A few samples tell.
+/// do not explain it. `stored`: what is wrong with constants.
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
                        std::vector<FoundDefect>& stored, DebugLossReport& report) {
   constexpr double kNoCause = 0.5;  // of the outputs' noise is left: the rounding of such a pair makes some of it
   const SimulatedFile& simulated = file.simulated;
-  OutputNoise noise(whole, simulated.model);
+  OutputNoise noise(whole, simulated.model, affordable_samples(whole, simulated.quantized.size()),
+                    telling_samples(report.figures));
   const Subject& subject = noise.subject();
+  report.examined = subject.samples->size();
+  if (report.examined < report.samples) report.notes.push_back(not_examined_note(report.examined, report.samples));
   const auto& quantized = simulated.quantized;
   FloatValues values = float_values(file.normalized, simulated, file.weights, file.equalized, dropped);
   const auto errors_with = [&](const std::vector<Match>& matches, const std::function<bool(std::size_t)>& stays) {
@@ -273,8 +306,12 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     if (std::optional<FoundDefect> defect = absurd_scale(losses[i])) merge_defects(report.defects, {*defect});
   }
   merge_defects(report.defects, find_overflowing_pairs(subject, file.normalized, simulated.model));
-  std::vector<FoundDefect> pairs = find_lost_pairs(subject, simulated, values, grids, report.quantizers, other.behind);
-  std::erase_if(pairs, [&](const FoundDefect& pair) { return has_defect(report.defects, "unused-levels", pair.node); });
+  std::vector<FoundDefect> pairs = find_lost_pairs(subject, simulated, values, grids, losses, other.behind);
+  std::erase_if(pairs, [&](const FoundDefect& pair) {
+    const auto quantizer = std::ranges::find(losses, pair.node, &node_of_pair);
+    const bool weight = quantizer != losses.end() && quantizer->weight;
+    return has_defect(report.defects, weight ? "weight-scale" : "unused-levels", pair.node);
+  });
   merge_defects(report.defects, std::move(pairs));
   settle_scales_of_biases(file, grids, report.defects);
 

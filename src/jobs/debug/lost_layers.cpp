@@ -114,10 +114,6 @@ PairReason reason_of(const QuantizerLoss& pair, const Starved& starved) {
           "give each output channel its own scale (per channel)"};
 }
 
-const std::string& node_of_pair(const QuantizerLoss& pair) {
-  return pair.quantizer.empty() ? pair.dequantizer : pair.quantizer;
-}
-
 /// A pooled error shows large channels. Small ones that are lost show only where a layer behind evens them out, so that
 /// an output below kLostOutputDb is what asks for them.
 void add_starved_weights(const SimulatedFile& file, const DebugLossReport& report,

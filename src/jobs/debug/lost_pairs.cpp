@@ -18,6 +18,7 @@
 #include "analysis/simulated_graph.h"
 #include "base/text.h"
 #include "jobs/debug/pair_reasons.h"
+#include "jobs/debug/wide_pairs.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/metrics.h"
@@ -28,8 +29,9 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kMostPairs = 32;
 constexpr double kDamagedOutputDb = 30;
+// Of a range that nothing but a mistake explains, and that gains that much with the one of the samples.
+constexpr double kDamagedByWidthDb = 40, kGainDb = 6;
 constexpr double kShareOfNoise = 0.25;
 // Of a range that is too narrow: a right one would lose that much less, and the pair is that near to what is lost.
 constexpr double kGain = 10, kWithinDb = 5;
@@ -139,14 +141,15 @@ using Outputs = std::map<std::string, OutputStats>;
 
 /// The output that `alone` damages most, among those of which it makes a good part of the noise in `all`; null: none.
 /// What is there in `exact` already is no damage of a pair: a Relu that pairs do the work of, in layers of other names.
-const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, const Outputs& all,
-                                                         const Outputs& exact) {
+/// `least_db`: what leaves more is no damage.
+const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, const Outputs& all, const Outputs& exact,
+                                                         double least_db) {
   const std::pair<const std::string, OutputStats>* worst = nullptr;
   for (const auto& output : alone) {
     const double noise = noise_of_db(sqnr_db(output.second.pooled));
     const double noise_of_all = noise_of_db(sqnr_db(all.at(output.first).pooled));
     const double noise_of_exact = noise_of_db(sqnr_db(exact.at(output.first).pooled));
-    if (noise < noise_of_db(kDamagedOutputDb) || noise < kShareOfNoise * noise_of_all) continue;
+    if (noise < noise_of_db(least_db) || noise < kShareOfNoise * noise_of_all) continue;
     if (noise < 2 * noise_of_exact || noise_of_all < noise_of_exact / 2) continue;
     if (worst == nullptr || sqnr_db(output.second.pooled) < sqnr_db(worst->second.pooled)) worst = &output;
   }
@@ -205,28 +208,51 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
   const std::map<std::size_t, CutChannels> cut =
       find_cut_channels(subject, file, with_float_values(file, values, none), losses, skipped);
   std::vector<std::pair<double, std::size_t>> lossy;
+  std::vector<QuantizerLoss> own_losses;
+  std::vector<std::size_t> wide_pairs;
   for (std::size_t i = 0; i < losses.size(); ++i) {
+    own_losses.push_back(rows[i].weight ? rows[i] : with_loss(rows[i], file.quantized[i].params, losses[i]));
+  }
+  std::set<std::size_t> weights;  // of which all values are known
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const bool few_levels = is_integer(rows[i].format) && bits_of(rows[i].format) <= 8;
+    if (rows[i].weight && rows[i].sqnr_db && few_levels && has_far_too_large_scale(rows[i])) {
+      lossy.emplace_back(*rows[i].sqnr_db, i);
+      weights.insert(i);
+    }
     if (losses[i].count == 0 || skipped.contains(file.quantized[i].tensor)) continue;
-    const QuantizerLoss own = with_loss(rows[i], file.quantized[i].params, losses[i]);
+    const QuantizerLoss& own = own_losses[i];
     const bool narrow = cuts_off_for_nothing(own, file.quantized[i].params, losses[i]);
     const bool wide = is_integer(own.format) && has_far_too_large_scale(own);
     const bool unfit = narrow || wide || cut.contains(i);
     if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !unfit)) continue;
     lossy.emplace_back(*own.sqnr_db, i);
+    if (wide) wide_pairs.push_back(i);
   }
   if (lossy.empty()) return {};
   std::ranges::sort(lossy);
-  if (lossy.size() > kMostPairs) lossy.resize(kMostPairs);
+  if (lossy.size() > kMostLostPairs) lossy.resize(kMostLostPairs);
   const OutputStore known = outputs_of_float(subject);
   const auto outputs = [&](Model model) { return run_beside_known(subject, std::move(model), known, {}).outputs; };
   const Outputs all = outputs(file.model), exact = outputs(with_float_values(file, values, none));
+  const std::set<std::size_t> unexplained =
+      unexplained_widths(subject, file, with_float_values(file, values, none), own_losses, wide_pairs);
   std::map<std::size_t, FoundDefect> found;  // in graph order
   for (const auto& [db, pair] : lossy) {
     const auto stays = [pair = pair](std::size_t i) { return i == pair; };
-    const Outputs alone = outputs(with_float_values(file, values, stays));
-    const auto* output = damaged(alone, all, exact);
+    const Model with_pair = with_float_values(file, values, stays);
+    const Outputs alone = outputs(with_pair);
+    const auto* output = damaged(alone, all, exact, kDamagedOutputDb);
+    if (output == nullptr && weights.contains(pair)) output = damaged(alone, all, exact, kDamagedByWidthDb);
+    if (output == nullptr && unexplained.contains(pair)) {
+      output = damaged(alone, all, exact, kDamagedByWidthDb);
+      if (output == nullptr) continue;
+      const Outputs fitting = outputs(with_range_of(with_pair, file.quantized[pair], losses[pair]));
+      const double gain = sqnr_db(fitting.at(output->first).pooled) - sqnr_db(output->second.pooled);
+      if (!(gain >= kGainDb)) continue;
+    }
     if (output == nullptr) continue;
-    const QuantizerLoss own = with_loss(rows[pair], file.quantized[pair].params, losses[pair]);
+    const QuantizerLoss& own = own_losses[pair];
     PairReason reason = reason_of_loss(own);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;
@@ -237,7 +263,7 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     found.emplace(
         pair,
         FoundDefect{
-            "lost-pair", own.quantizer,
+            "lost-pair", node_of_pair(own),
             fmt::format(
                 "'{}' has an SQNR of {:.1f} dB: {}. With only this pair quantized, output '{}' has {:.1f} dB on {}",
                 printable(own.tensor), db, reason.why, printable(output->first), sqnr_db(output->second.pooled),

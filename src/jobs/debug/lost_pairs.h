@@ -2,6 +2,7 @@
 // exact values, and by what each does to the outputs while everything else is exact.
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,12 +16,18 @@
 
 namespace vernier {
 
+/// So many are tried, those that lose most.
+inline constexpr std::size_t kMostLostPairs = 32;
+
 /// One defect of kind "lost-pair" for each activation that its pair leaves less than 20 dB (8 dB in 4 bits, 12 dB in
 /// E5M2), or less than 5 dB more where a range that holds all values would lose a tenth, of the tensor or of a channel
 /// with a scale of its own, or whose range is 3.5 times as wide as its values, and that alone makes a quarter of an
-/// output's noise and leaves it less than 30 dB. `losses`: by measure_grids() on exact values, in the order of
-/// `file.quantized`, as are `rows`. `skipped`: tensors of the file whose values are not those of the float model. Cost:
-/// a plain run of the subject's samples for each pair that loses that much, of 32 at most, and three more.
+/// output's noise and leaves it less than 30 dB; less than 40 dB if nothing explains the width (unexplained_widths())
+/// and the range of the samples gains 6 dB. One for each weight in 8 bits or fewer whose scales are 3.5 times as large
+/// as its values need, with the same share, if it leaves an output less than 40 dB. `losses`: by measure_grids() on
+/// exact values, in the order of `file.quantized`, as are `rows`. `skipped`: tensors of the file whose values are not
+/// those of the float model. Cost: a plain run of the subject's samples for each pair that loses that much, two for
+/// each that is too wide, and four more.
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
                                          const std::set<std::string>& skipped);

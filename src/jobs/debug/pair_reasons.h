@@ -24,6 +24,11 @@ std::optional<double> coverage_of_channels(const QuantParams& params, const Tens
 /// Two bits of the pair's format are unused.
 bool has_far_too_large_scale(const QuantizerLoss& pair);
 
+/// The node that defects of a pair name.
+inline const std::string& node_of_pair(const QuantizerLoss& pair) {
+  return pair.quantizer.empty() ? pair.dequantizer : pair.quantizer;
+}
+
 struct PairReason {
   std::string why, cure;
 };

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "jobs/common/gpu_pays.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
@@ -35,7 +36,6 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kMostSamples = 32;
 constexpr Target kTargets[] = {Target::TensorRt, Target::OnnxRuntime, Target::OpenVino};
 
 EnginePlacement placement_on(Target target, const VerifyOptions& options, const JobSinks& sinks) {
@@ -60,6 +60,20 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
   return row;
 }
 
+/// So many that all passes over them stay within this, half a minute on two cores, and never fewer than 32.
+std::size_t affordable_samples(const VerifyOptions& options, const JobSinks& sinks) {
+  constexpr double kMostProducts = 1e12, kPasses = 12, kFewest = 32, kMost = 4096;
+  Sources sources(options.measure, sinks);
+  double products = 0;
+  try {
+    const std::shared_ptr<const Model> model = sources.model(options.float_model);
+    products = multiply_accumulates_of(*model, sources.samples(*model)->at(0));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+  }
+  return static_cast<std::size_t>(std::clamp(kMostProducts / kPasses / std::max(products, 1.0), kFewest, kMost));
+}
+
 /// What does the damage: pairs, constants, layers.
 void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
@@ -68,14 +82,16 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
     DebugLossOptions loss{options.float_model, options.typed_model, options.measure,
                           options.command,     /*checked=*/true,    options.target};
     std::size_t& limit = loss.measure.data.limit;
-    limit = limit == 0 ? kMostSamples : std::min(limit, kMostSamples);
+    const std::size_t most = affordable_samples(options, sinks);
+    limit = limit == 0 ? most : std::min(limit, most);
     loss.measure.requirement.reset();
     JobSinks quiet = sinks;
     quiet.warning = {};  // verify() said what there is to say of models and samples
     try {
       const DebugLossReport measured = debug_loss(loss, quiet);
       merge_defects(report.defects, measured.defects);
-      report.examined = measured.samples;
+      report.examined = measured.examined;
+      if (report.examined < report.samples) report.notes.push_back(not_examined_note(report.examined, report.samples));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Interrupted) throw;
       report.notes.push_back({"pairs-not-measured", {{"error", first_line(error.what())}}});

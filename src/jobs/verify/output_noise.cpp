@@ -15,8 +15,12 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-OutputNoise::OutputNoise(const Subject& subject, const Model& file, std::size_t most)
-    : file_(file), few_(subject, most), subject_(subject) {
+Note not_examined_note(std::size_t examined, std::size_t samples) {
+  return {"samples-not-examined", {{"examined", examined}, {"samples", samples}}};
+}
+
+OutputNoise::OutputNoise(const Subject& subject, const Model& file, std::size_t most, std::vector<std::size_t> telling)
+    : file_(file), few_(subject, most, std::move(telling)), subject_(subject) {
   subject_.samples = &few_;
   subject_.ranks = nullptr;
 }

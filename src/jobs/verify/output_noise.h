@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/output_store.h"
 #include "analysis/some_samples.h"
 #include "analysis/subject.h"
 #include "model/model.h"
+#include "vernier/note.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -16,12 +18,17 @@ namespace vernier {
 /// An output below is lost, whatever is required of it.
 inline constexpr double kLostOutputDb = 20;
 
+/// That defects were looked for on some of the samples alone.
+Note not_examined_note(std::size_t examined, std::size_t samples);
+
 class OutputNoise {
  public:
   static constexpr std::size_t kSamples = 8;
 
-  /// Of `file`, a simulation brought beside the subject's model, on `most` samples. All arguments must outlive it.
-  OutputNoise(const Subject& subject, const Model& file, std::size_t most = kSamples);
+  /// Of `file`, a simulation brought beside the subject's model, on `most` samples, the first of `telling` among them.
+  /// Subject and file must outlive it.
+  OutputNoise(const Subject& subject, const Model& file, std::size_t most = kSamples,
+              std::vector<std::size_t> telling = {});
   OutputNoise(const OutputNoise&) = delete;
   OutputNoise& operator=(const OutputNoise&) = delete;
 

@@ -71,6 +71,7 @@ struct Fields<DebugLossReport> {
     for (const OutputFigure& output : report.figures.outputs) outputs.push_back({output.name, output.sqnr_db});
     return outputs;
   }
+  static constexpr bool (*was_examined)(const R&) = [](const R& report) { return report.examined > 0; };
   static constexpr bool (*in_bodies)(const R&) = [](const R& report) { return report.inside_bodies > 0; };
   static constexpr auto list = std::tuple{Field{"version", &R::version},
                                           Field{"command", &R::command},
@@ -78,6 +79,7 @@ struct Fields<DebugLossReport> {
                                           Field{"quantized_file", &R::quantized_file},
                                           Field{"data", &R::data},
                                           Field{"samples", &R::samples},
+                                          Field{"examined", &R::examined, was_examined},
                                           Derived{"outputs", outputs},
                                           Field{"saturated_pairs", &R::saturated_pairs},
                                           Field{"defects", &R::defects},
