@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "base/text.h"
 #include "jobs/debug/expansions.h"
@@ -68,6 +69,36 @@ std::optional<Bias> bias_in(const Model& model, const Nodes& nodes) {
     }
   }
   return std::nullopt;
+}
+
+/// What a normalization multiplies with, and what it adds behind that: inputs of the operator, or of the pieces.
+struct NormConstants {
+  std::optional<Bias> scale, shift;
+  bool in_pieces = true;
+};
+
+NormConstants norm_constants_in(const Model& model, const Nodes& nodes) {
+  NormConstants found;
+  const auto take = [&](std::optional<Bias>& constant, const onnx::NodeProto& node, int input) {
+    const bool read = input < node.input_size() && is_initializer(model, node.input(input));
+    if (!read || initializer(model, node.input(input))->count() < 2) return;
+    constant = constant ? Bias{&node, {}} : Bias{&node, node.input(input)};  // of two none is known
+  };
+  for (const onnx::NodeProto* node : nodes) {
+    const bool skips = is_onnx_runtime(*node, "SkipLayerNormalization");
+    if (skips || is_norm(*node)) {
+      found = {};
+      found.in_pieces = false;
+      take(found.scale, *node, skips ? 2 : 1);
+      take(found.shift, *node, skips ? 3 : 2);
+      return found;
+    }
+    for (int input = 0; input < 2; ++input) {
+      if (is_onnx(*node, "Mul")) take(found.scale, *node, input);
+      if (is_onnx(*node, "Add")) take(found.shift, *node, input);
+    }
+  }
+  return found;
 }
 
 /// A constant that its format makes infinite.
@@ -142,6 +173,26 @@ std::optional<OtherLayer> OtherConstants::other_bias(const Nodes& refs, const No
                     false,
                     held->constant,
                     Tensor(Dtype::Float32, values->shape())};
+}
+
+std::optional<OtherLayer> OtherConstants::other_norm(const Nodes& refs, const Nodes& lows) const {
+  const NormConstants wanted = norm_constants_in(float_model_, refs), held = norm_constants_in(file_, lows);
+  if (wanted.in_pieces == held.in_pieces) return std::nullopt;
+  for (const auto& [was, is] : {std::pair(wanted.scale, held.scale), std::pair(wanted.shift, held.shift)}) {
+    if (!was || !is || was->constant.empty() || is->constant.empty() || stored_.contains(is->constant)) continue;
+    const auto values = initializer(float_model_, was->constant), other = initializer(file_, is->constant);
+    if (values->dtype() != Dtype::Float32 || other->dtype() != Dtype::Float32) continue;
+    if (values->count() != other->count() || !values_differ(values->floats(), other->floats(), /*any=*/true)) continue;
+    return OtherLayer{{is->node->name(), fmt::format("the constant '{}' of {} '{}' differs from '{}' of {} '{}' in the "
+                                                     "float model",
+                                                     printable(is->constant), printable(is->node->op_type()),
+                                                     printable(is->node->name()), printable(was->constant),
+                                                     printable(was->node->op_type()), printable(was->node->name()))},
+                      false,
+                      is->constant,
+                      Tensor::of(other->shape(), values->floats())};
+  }
+  return std::nullopt;
 }
 
 std::optional<OtherLayer> OtherConstants::other_weight(const Nodes& lows) const {

@@ -51,6 +51,9 @@ class OtherConstants {
   /// `refs`: all nodes of the float model that compute the layer.
   std::optional<OtherLayer> other_bias(const Nodes& refs, const Nodes& lows) const;
 
+  /// What a normalization scales or shifts by, if one of both writes it in pieces.
+  std::optional<OtherLayer> other_norm(const Nodes& refs, const Nodes& lows) const;
+
   /// A product that has the weight of another layer.
   std::optional<OtherLayer> other_weight(const Nodes& lows) const;
 

@@ -132,6 +132,8 @@ class Comparing {
       }
     }
     if (auto found = other_epsilon(refs, all)) return found;
+    if (auto found = constants_.other_norm(refs, all)) return found;
+    if (auto found = other_products(folded, lows, all)) return found;
     Nodes added = lows;
     std::erase_if(added, [](const onnx::NodeProto* low) { return may_be_folded(*low); });
     if (std::ranges::any_of(lost, [](const auto* ref) { return is_onnx(*ref, "Relu"); }) && starts_at_zero(all)) {
@@ -224,6 +226,25 @@ class Comparing {
                return stored_.contains(read_name(input)) && !weights_.found.contains(input);
              });
     });
+  }
+
+  /// Layers with weights that only one of both has. `refs` and `lows`: without a twin.
+  static std::optional<OtherLayer> other_products(const Nodes& refs, const Nodes& lows, const Nodes& all) {
+    const auto products = [](Nodes nodes) {
+      std::erase_if(nodes, [](const onnx::NodeProto* node) { return !has(*node, Trait::Weighted); });
+      return nodes;
+    };
+    const auto text = [](const Nodes& nodes) {
+      return nodes.size() == 1 ? fmt::format("layer '{}'", printable(nodes.front()->name()))
+                               : fmt::format("{} layers, from '{}' to '{}',", nodes.size(),
+                                             printable(nodes.back()->name()), printable(nodes.front()->name()));
+    };
+    const Nodes lost = products(refs), added = products(lows);
+    if (lost.empty() == added.empty()) return std::nullopt;
+    if (added.empty()) {
+      return OtherLayer{{node_of_layer(all), "the file lacks " + text(lost) + " of the float model"}, true};
+    }
+    return OtherLayer{{added.front()->name(), "the float model lacks " + text(added) + " of the file"}, true};
   }
 
   /// `lost`: of the float model, without a twin; `added`: of the file. `lows`: all nodes of the file there.

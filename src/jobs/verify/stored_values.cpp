@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -210,15 +212,35 @@ class Comparison {
     const auto first = std::ranges::find_if(channels, &StoredChannel::wrong);
     const auto index = static_cast<std::size_t>(first - channels.begin());
     const auto named = std::ranges::find_if(channels, &StoredChannel::unlike_rounding) - channels.begin();
+    const std::string others = whose_values(params, stored, weight);
     defects_.push_back(
         {"other-values", node.name(),
          fmt::format("{}{}: {} of {} values are off by more than their scale of {:.3g}. The worst is {:g} in the float "
-                     "model and {:g} in the file",
+                     "model and {:g} in the file{}",
                      channels.size() == 1 ? std::string("in ")
                                           : fmt::format("{0} of {1} {2}s, first {2} {3}, of ", unlike_rounding,
                                                         channels.size(), part, named),
-                     where, first->off, first->values, params.scale[index], first->reference, first->stored),
-         kQuantizeAgain});
+                     where, first->off, first->values, params.scale[index], first->reference, first->stored,
+                     others.empty() ? "" : fmt::format(". All are those of '{}'", printable(others))),
+         others.empty() ? kQuantizeAgain : "put the layers in the order of the float model"});
+  }
+
+  /// The weight of another layer that rounds to these values; empty: there is none.
+  std::string whose_values(const QuantParams& params, const Tensor& stored, const FloatWeight& own) const {
+    constexpr std::int64_t kFewest = 16;
+    if (stored.count() < kFewest) return {};
+    const std::span<const float> held = stored.floats();
+    for (const auto& [constant, other] : weights_.found) {
+      if (other.name == own.name || other.values.shape() != stored.shape()) continue;
+      const std::span<const float> values = other.values.floats();
+      std::size_t same = 0;
+      while (same < held.size() &&
+             std::abs(held[same] - values[same]) <= params.scale[scale_index(params, stored.shape(), same)]) {
+        ++same;
+      }
+      if (same == held.size()) return other.name;
+    }
+    return {};
   }
 
   /// Clipping the largest values of four bits on purpose is no other scale: puts the ends of the grid in their place.
