@@ -294,13 +294,12 @@ def searches_text(rows):
     lines = ["## After a search", "",
              filled(f"`diagnose` was asked for {WANTED_DB} dB above what plain INT8 has on the given samples. Before → now, of the same sets. Networks: "
                     + "; ".join(dict.fromkeys(name for name, _ in both)) + ". The rule was chosen on others: " + "; ".join(SEARCHED) + "."), "",
-             "| samples given | sets | bounds that hold | requirements met | figures inside | kept multiply-accumulates | median seconds |", "|---|" + "---:|" * 6]
+             "| samples given | sets | bounds that hold | requirements met | figures inside | kept multiply-accumulates |", "|---|" + "---:|" * 5]
     for count in sorted({count for _, count in both}):
         pairs = [[found[name, count, program] for name, other in both if other == count] for program in ("before", "now")]
         cells = [" → ".join(f"{np.average([row[key] for row in some], weights=[row['sets'] for row in some]):.0f} %" for some in pairs)
                  for key in ("held", "met", "inside", "macs")]
-        seconds = " → ".join(f"{np.median([row['seconds'] for row in some]):.1f}" for some in pairs)
-        lines.append(f"| {count} | {sum(row['sets'] for row in pairs[0])} | " + " | ".join([*cells, seconds]) + " |")
+        lines.append(f"| {count} | {sum(row['sets'] for row in pairs[0])} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
 
@@ -348,7 +347,7 @@ def render():
             cells = []
             for count in COUNTS:
                 rows = [row for row in some if row["samples"] == count]
-                cells += [f"{mean(rows, rule, 'hundred'):.0f} %, {mean(rows, rule, 'as many'):.0f} %", f"{mean(rows, rule, 'below'):.1f}"]
+                cells += ["-", "-"] if not rows else [f"{mean(rows, rule, 'hundred'):.0f} %, {mean(rows, rule, 'as many'):.0f} %", f"{mean(rows, rule, 'below'):.1f}"]
             lines.append(f"| {words} | " + " | ".join(cells) + " |")
         lines.append("")
     lines += [filled("The last rows of the first two tables were chosen with both known, so only later tables confirm a rule."), "",
@@ -369,8 +368,8 @@ def render():
         lines.append(f"| {name} | " + " | ".join(
             f"{found[c]['mean']:+.1f} ± {found[c]['spread']:.1f} ({found[c]['error']:.1f})" if c in found else "-" for c in COUNTS) + " |")
     lines += ["", "## Energies with a known truth", "",
-              filled("Held of the truth and of as many new samples, and how far below the truth in dB: the lower of both with the error of new samples, without "
-                     "and with as many bad ones predicted."), "",
+              filled("Held of the truth and of as many new samples, and how far below the truth in dB. Left: with the error of new samples. Right: with as many bad "
+                     "ones predicted, too."), "",
               "| family | 10 samples | 30 samples | 100 samples |", "|---|---:|---:|---:|"]
     refused = {}
     for name in dict.fromkeys(row["family"] for row in made):
@@ -392,7 +391,7 @@ def render():
               filled("- A sample like the worst was seen once. New samples hold it at most 6.6 times by Poisson's limit, with 99 %. That limit takes its rate for "
                      "known: as many new samples hold it 8.0 times with 98 %."), "",
               filled("- A search picks the set that these samples like. So a chosen set exceeds no more than everything low does, plus the gain of the kept layers less "
-                     "its standard error: that of all noise, or that of the typical sample. A gain that one sample makes counts nothing. Samples that no trial saw confirm "
+                     "its standard error. The gain is that of all noise or of the typical sample. A gain that one sample makes counts nothing. Samples that no trial saw confirm "
                      "less often, as they are fewer and are asked several times. The price: if one layer breaks few samples, more layers are kept than are needed."), "",
               filled("- Nothing in 10 samples shows that one new sample in 30 saturates a range. A set without such a sample claims too much, whatever the rule. "
                      "Inputs of many sizes, 10 samples: claims hold less often than before, and are 9 dB closer to the figure.")]
