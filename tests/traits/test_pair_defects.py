@@ -108,7 +108,8 @@ def test_a_pair_that_cuts_off_values_is_named_whoever_reads_it(folder, kind, nar
 def test_a_range_that_is_far_too_wide_is_named_if_it_costs_an_output(folder, kind, wide, times):
     names, report = found(folder, network(kind, wide, times), code=(0, 1))
     named = [f"{'product' if wide == 'y' else wide}.codes"]
-    assert [node for _, node in names] == (named if report["outputs"][0]["sqnr_db"] < 28 else []), report["outputs"]
+    db = report["outputs"][0]["sqnr_db"]
+    assert [node for _, node in names] in ([named] if db < 28 else [named, []] if db < 40 else [[]]), report["outputs"]
 
 
 def scaled(channels, factor):

@@ -17,6 +17,7 @@
 #include "analysis/run_tensors.h"
 #include "analysis/simulated_graph.h"
 #include "base/text.h"
+#include "jobs/debug/lost_layers.h"
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/debug/wide_pairs.h"
 #include "model/operator_traits.h"
@@ -30,6 +31,7 @@ namespace vernier {
 namespace {
 
 constexpr double kDamagedOutputDb = 30;
+constexpr double kMostlyCut = 0.5;
 // Of a range that nothing but a mistake explains, and that gains that much with the one of the samples.
 constexpr double kDamagedByWidthDb = 40, kGainDb = 6;
 constexpr double kShareOfNoise = 0.25;
@@ -156,6 +158,19 @@ const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, c
   return worst;
 }
 
+/// Whether an output loses that much without the sample that loses most, or that one a quarter of its energy: some
+/// ranges leave out rare values on purpose.
+bool loses_more_than_rare_values(const OutputStats& output) {
+  constexpr double kLostSample = 0.25;
+  SampleSums all, most;
+  for (const SampleSums& sample : output.each) {
+    all += sample;
+    if (sample.error_energy > most.error_energy) most = sample;
+  }
+  return output.each.size() < 2 || most.error_energy >= kLostSample * most.ref_energy ||
+         all.error_energy - most.error_energy >= noise_of_db(kDamagedOutputDb) * all.ref_energy;
+}
+
 /// Whether what the first range leaves stays in the second.
 bool covers(const QuantParams& first, const QuantParams& second) {
   constexpr float kNearly = 0.9F;
@@ -216,7 +231,8 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
   std::set<std::size_t> weights;  // of which all values are known
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const bool few_levels = is_integer(rows[i].format) && bits_of(rows[i].format) <= 8;
-    if (rows[i].weight && rows[i].sqnr_db && few_levels && has_far_too_large_scale(rows[i])) {
+    if (rows[i].weight && rows[i].sqnr_db && few_levels && has_far_too_large_scale(rows[i]) &&
+        *rows[i].sqnr_db >= kLostLayerDb) {
       lossy.emplace_back(*rows[i].sqnr_db, i);
       weights.insert(i);
     }
@@ -253,6 +269,7 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     }
     if (output == nullptr) continue;
     const QuantizerLoss& own = own_losses[pair];
+    if (own.clip_share && *own.clip_share >= kMostlyCut && !loses_more_than_rare_values(output->second)) continue;
     PairReason reason = reason_of_loss(own);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;

@@ -230,10 +230,14 @@ class Comparing {
 
   /// Layers with weights that only one of both has. `refs` and `lows`: without a twin.
   static std::optional<OtherLayer> other_products(const Nodes& refs, const Nodes& lows, const Nodes& all) {
-    const auto products = [](Nodes nodes) {
-      std::erase_if(nodes, [](const onnx::NodeProto* node) { return !has(*node, Trait::Weighted); });
+    constexpr Traits kProducts = Trait::Weighted | Trait::Recurrent | Trait::StoresCodes | Trait::ComputesOnCodes;
+    const auto products = [&](Nodes nodes) {
+      std::erase_if(nodes, [&](const onnx::NodeProto* node) { return !has(*node, kProducts); });
       return nodes;
     };
+    // Operators of other domains may do the work of several.
+    const auto is_other = [](const onnx::NodeProto* node) { return !of_onnx(*node) && node->domain() != kDomain; };
+    if (std::ranges::any_of(refs, is_other) || std::ranges::any_of(lows, is_other)) return std::nullopt;
     const auto text = [](const Nodes& nodes) {
       return nodes.size() == 1 ? fmt::format("layer '{}'", printable(nodes.front()->name()))
                                : fmt::format("{} layers, from '{}' to '{}',", nodes.size(),
