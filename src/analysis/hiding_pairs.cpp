@@ -41,7 +41,7 @@ class WayBack {
     for (const QuantizedTensor& pair : file.quantized) pairs_[pair.output] = &pair;
   }
 
-  std::vector<const QuantizedTensor*> from(const OutputPart& part) {
+  std::vector<HidingPair> from(const OutputPart& part) {
     Place place{part.output, part.axis, part.begin, part.end, part.step};
     if (!part.places.empty()) place = {part.output, part.axis, part.places.front(), part.places.back() + 1};
     follow(place);
@@ -57,7 +57,7 @@ class WayBack {
   void follow(Place place) {
     while (seen_.insert(place.tensor).second) {
       const onnx::NodeProto* node = walk_.maker(place.tensor);
-      if (const auto pair = pairs_.find(place.tensor); pair != pairs_.end()) found_.push_back(pair->second);
+      if (const auto pair = pairs_.find(place.tensor); pair != pairs_.end()) found_.push_back({pair->second});
       if (node == nullptr || node->input_size() == 0) return;
       if (const auto* operands = walk_.concatenated(*node)) return follow_operands(*node, *operands, place);
       if (is_onnx(*node, "Transpose")) {
@@ -101,9 +101,21 @@ class WayBack {
 
   /// Values from elsewhere, or sums of neighbours, along other axes: their size stays what it was.
   bool keeps_places(const onnx::NodeProto& node, const Place& place) const {
-    static constexpr const char* kKeepers[] = {
-        "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize", "Upsample", "Pad", "Tile", "Expand",
-        "Slice",   "Gather",      "GatherND",          "GatherElements"};
+    static constexpr const char* kKeepers[] = {"MaxPool",
+                                               "AveragePool",
+                                               "GlobalAveragePool",
+                                               "GlobalMaxPool",
+                                               "Resize",
+                                               "Upsample",
+                                               "Pad",
+                                               "Tile",
+                                               "Expand",
+                                               "Slice",
+                                               "Gather",
+                                               "GatherND",
+                                               "GatherElements",
+                                               "ScatterND",
+                                               "ScatterElements"};
     const Shape* from = shape_of(node.input(0));
     const Shape* to = shape_of(place.tensor);
     const auto axis = static_cast<std::size_t>(place.axis);
@@ -114,6 +126,7 @@ class WayBack {
 
   void follow_operands(const onnx::NodeProto& concat, const google::protobuf::RepeatedPtrField<std::string>& operands,
                        const Place& place) {
+    for (HidingPair& behind : found_) behind.joined = true;
     const Shape* shape = shape_of(place.tensor);
     auto axis = static_cast<int>(attribute_int(concat, "axis", 1));
     if (axis < 0 && shape != nullptr) axis += static_cast<int>(shape->size());
@@ -143,7 +156,7 @@ class WayBack {
   const std::map<std::string, ValueType> types_;
   std::map<std::string, const QuantizedTensor*> pairs_;
   std::set<std::string> seen_;
-  std::vector<const QuantizedTensor*> found_;
+  std::vector<HidingPair> found_;
 };
 
 }  // namespace
@@ -153,21 +166,26 @@ std::vector<HidingPair> pairs_hiding(const SimulatedFile& file, const OutputPart
   const auto pairs = static_cast<double>(sums.finite_pairs());
   if (pairs <= 0 || sums.ref_energy <= 0 || !(sqnr_db(sums) < kBad)) return hiding;
   const double energy = sums.ref_energy / pairs;
-  for (const QuantizedTensor* pair : WayBack(file).from(part)) {
+  for (HidingPair& found : WayBack(file).from(part)) {
+    const QuantizedTensor* pair = found.pair;
     if (pair->params.scale.size() != 1 || !is_integer(pair->params.format)) continue;
     const auto step = static_cast<double>(pair->params.scale.front());
     // Rounding is an error of step / sqrt(12), and no more than the values where all of them become zero.
     const double left_db = 10 * std::log10(energy / std::min(step * step / 12, energy));
     if (left_db >= kBad || left_db > sqnr_db(sums) + kExplained) continue;
-    hiding.push_back({pair, step, std::sqrt(energy), std::floor(sums.max_abs_ref / step + 0.5) + 1});
+    found.step = step;
+    found.rms = std::sqrt(energy);
+    found.levels = std::floor(sums.max_abs_ref / step + 0.5) + 1;
+    hiding.push_back(found);
   }
   return hiding;
 }
 
 std::string hiding_text(const HidingPair& hiding, const OutputPart& part) {
   const bool masked = part.mask.exists() && hiding.step > part.mask.size / 1024;
-  const char* const cure = masked ? "Quantize in front of the mask"
-                                  : "Quantize its parts in front of the Concat, each with a scale of its own";
+  const char* const cure = masked          ? "Quantize in front of the mask"
+                           : hiding.joined ? "Quantize its parts in front of the Concat, each with a scale of its own"
+                                           : "Make its parts tensors of their own, each with its own scale";
   return fmt::format(
       "'{}' has one scale, {:.4g}, for values of different size: '{}' (rms {:.3g}) has about {:.0f} of {} levels left. "
       "{}, or leave it in float",

@@ -17,6 +17,7 @@ namespace vernier {
 
 struct HidingPair {
   const QuantizedTensor* pair = nullptr;  // in SimulatedFile::quantized
+  bool joined = false;                    // behind a Concat of the parts
   double step = 0;                        // between two of its levels
   double rms = 0;                         // of the part
   double levels = 0;                      // that the values of the part reach, about

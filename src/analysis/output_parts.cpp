@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "analysis/class_axis.h"
 #include "analysis/output_masks.h"
 #include "analysis/part_groups.h"
+#include "analysis/part_profile.h"
 #include "analysis/run_tensors.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
@@ -24,9 +24,7 @@
 namespace vernier {
 namespace {
 
-constexpr std::int64_t kMostChannels = 1024;  // that are looked at one by one
 constexpr std::size_t kMostSamples = 8, kFewestSamples = 2;
-constexpr double kEnoughValues = 64;         // of each segment
 constexpr int kMostNodes = 64;               // between an output and its Concat
 constexpr int kSliceSteps = 10, kWhere = 9;  // opsets that have them
 
@@ -48,7 +46,7 @@ class PartAxes {
           channels->second.axis < 0 ? channels->second.axis + static_cast<int>(shape->size()) : channels->second.axis;
       const bool known = axis >= 0 && axis < static_cast<int>(shape->size());
       const std::int64_t length = known ? (*shape)[static_cast<std::size_t>(axis)] : 0;
-      const bool many = length < 0 || (length > 1 && length <= kMostChannels);
+      const bool many = length < 0 || (length > 1 && length <= kMostPartChannels);
       if (many && std::ranges::find(axes, axis, &PartAxis::axis) == axes.end()) axes.push_back({axis, {}});
     }
     std::erase_if(axes, [&](const PartAxis& axis) {
@@ -93,6 +91,7 @@ class PartAxes {
       return {};
     }
     if (walk_.concatenated(*node)) return of_concat(*node, tensor, steps - 1);
+    if (is_onnx(*node, "ScatterND") || is_onnx(*node, "ScatterElements")) return of_scatter(*node, tensor, steps - 1);
     const Shape* to = shape_of(tensor);
     const std::string& first = node->input(0);
     if (is_onnx(*node, "Transpose")) {
@@ -127,6 +126,8 @@ class PartAxes {
       if (const std::optional<MergedAxis> to = move(axis.axis)) {
         axis.axis = to->axis;
         inner = to->inner;
+      } else if (axis.ends.empty()) {
+        continue;
       } else if (const auto round = repeated && axis.rounds == 0 ? repeated(axis.axis) : std::nullopt) {
         axis.axis = round->axis;
         inner = round->inner;
@@ -146,6 +147,18 @@ class PartAxes {
       here.insert(to ? std::optional(to->axis) : std::nullopt);
     }
     compared_ = std::move(here);
+    return found;
+  }
+
+  /// The axis along which `node` writes some places of its data (y[..., :4] *= stride), and those of the data.
+  std::vector<PartAxis> of_scatter(const onnx::NodeProto& node, const std::string& tensor, int steps) {
+    std::vector<PartAxis> found = joined(node.input(0), steps);
+    const Shape *whole = shape_of(tensor), *written = shape_of(node.input(2));
+    if (whole == nullptr || written == nullptr || whole->size() != written->size()) return found;
+    const auto [place, other] = std::ranges::mismatch(*whole, *written);
+    if (place == whole->end() || !std::equal(place + 1, whole->end(), other + 1)) return found;
+    const auto axis = static_cast<int>(place - whole->begin());
+    if (std::ranges::find(found, axis, &PartAxis::axis) == found.end()) found.push_back({axis, {}});
     return found;
   }
 
@@ -239,134 +252,10 @@ class PartAxes {
   const std::map<std::string, ValueType> types_;
 };
 
-/// One axis of one output, and the sums of what lies at each place along it.
-struct Profile {
-  PartAxis axis;
-  std::vector<SegmentSums> places = {};
-  bool usable = true;
-  MaskLimit mask = {};  // left out of the sums
-
-  void add(const Tensor& tensor) {
-    const Shape& shape = tensor.shape();
-    const auto at = static_cast<std::size_t>(axis.axis);
-    usable = usable && at < shape.size();
-    if (!usable) return;
-    const std::int64_t length = shape[at];
-    if (places.empty()) places.resize(static_cast<std::size_t>(length));
-    usable = length > 1 && static_cast<std::size_t>(length) == places.size() &&
-             (axis.ends.empty()  ? length <= kMostChannels
-              : axis.rounds == 0 ? axis.ends.back() == length
-                                 : axis.last - axis.first == axis.rounds * axis.ends.back() && axis.last <= length);
-    if (!usable) return;
-    std::size_t outer = 1, inner = 1;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (i < at) outer *= static_cast<std::size_t>(shape[i]);
-      if (i > at) inner *= static_cast<std::size_t>(shape[i]);
-    }
-    const float* value = tensor.floats().data();
-    for (std::size_t o = 0; o < outer; ++o) {
-      for (SegmentSums& place : places) {
-        for (std::size_t i = 0; i < inner; ++i, ++value) {
-          if (!std::isfinite(*value) || (mask.exists() && mask.masks(*value))) continue;
-          place.energy += static_cast<double>(*value) * *value;
-          place.count += 1;
-        }
-      }
-    }
-  }
-
-  std::vector<SegmentSums> segments() const {
-    if (axis.ends.empty()) return places;
-    std::vector<SegmentSums> sums(axis.ends.size());
-    for (std::int64_t round = 0; round < std::max<std::int64_t>(axis.rounds, 1); ++round) {
-      auto place = static_cast<std::size_t>(axis.first + round * axis.ends.back());
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        const std::int64_t length = axis.ends[i] - (i == 0 ? 0 : axis.ends[i - 1]);
-        for (std::int64_t k = 0; k < length; ++k, ++place) {
-          sums[i].energy += places[place].energy;
-          sums[i].count += places[place].count;
-        }
-      }
-    }
-    return sums;
-  }
-
-  bool has_enough() const {
-    const std::vector<SegmentSums> sums = segments();
-    return !usable || std::ranges::all_of(sums, [](const SegmentSums& sum) { return sum.count >= kEnoughValues; });
-  }
-
-  std::vector<OutputPart> parts(const std::string& name) const {
-    if (!usable || places.empty()) return {};
-    std::vector<OutputPart> found = axis.ends.empty() ? of_channels(name) : of_operands(name);
-    if (axis.rounds > 0 && !found.empty()) found = repeated(std::move(found));
-    for (OutputPart& part : found) {
-      part.mask = mask;
-      part.name = part_name(part);
-    }
-    return found;
-  }
-
- private:
-  std::vector<OutputPart> of_channels(const std::string& name) const {
-    std::vector<OutputPart> found;
-    for (std::vector<std::size_t>& group : channel_groups(places)) {
-      OutputPart& part = found.emplace_back(OutputPart{{}, name, axis.axis, 0, std::nullopt});
-      if (group.back() - group.front() + 1 == group.size()) {
-        part.begin = static_cast<std::int64_t>(group.front());
-        if (group.back() + 1 < places.size()) part.end = static_cast<std::int64_t>(group.back()) + 1;
-      } else {
-        part.places.assign(group.begin(), group.end());
-      }
-    }
-    return found;
-  }
-
-  std::vector<OutputPart> of_operands(const std::string& name) const {
-    std::vector<OutputPart> found;
-    std::int64_t begin = 0;
-    for (const std::size_t start : part_starts(segments())) {
-      const std::int64_t end = axis.ends[start - 1];
-      found.push_back({{}, name, axis.axis, begin, end});
-      begin = end;
-    }
-    if (!found.empty()) found.push_back({{}, name, axis.axis, begin, std::nullopt});
-    return found;
-  }
-
-  /// The parts of one round in all rounds: each place of a round by its own with a step, or each run of places of each
-  /// round, whichever are fewer.
-  std::vector<OutputPart> repeated(std::vector<OutputPart> of_round) const {
-    const std::int64_t length = axis.ends.back();
-    const auto to_end = [&](std::int64_t end) {
-      return end == static_cast<std::int64_t>(places.size()) ? std::nullopt : std::optional(end);
-    };
-    std::vector<OutputPart> found;
-    if (length <= axis.rounds * static_cast<std::int64_t>(of_round.size())) {
-      for (std::int64_t place = 0; place < length; ++place) {
-        OutputPart& part = found.emplace_back(of_round.front());
-        part.begin = axis.first + place;
-        part.end = to_end(axis.last);
-        part.step = length;
-      }
-      return found;
-    }
-    for (std::int64_t round = 0; round < axis.rounds; ++round) {
-      const std::int64_t start = axis.first + round * length;
-      for (const OutputPart& run : of_round) {
-        OutputPart& part = found.emplace_back(run);
-        part.begin = start + run.begin;
-        part.end = to_end(start + run.end.value_or(length));
-      }
-    }
-    return found;
-  }
-};
-
 /// An output that may have parts, and where they may be.
 struct Candidate {
   std::string output;
-  std::vector<Profile> profiles;
+  std::vector<PartProfile> profiles;
   MaskSearch masks;
   std::optional<OutputMask> mask = {};
 };
@@ -407,13 +296,13 @@ class PartSearch {
         Candidate& candidate = candidates_[i];
         const MaskSuspect& suspect = candidate.masks.suspect();
         if (seen < kMostSamples) {
-          for (Profile& profile : candidate.profiles) profile.add(got[i]);
+          for (PartProfile& profile : candidate.profiles) profile.add(got[i]);
         }
         if (suspect.suspected() && (!candidate.mask || seen < kMostSamples)) {
           candidate.masks.add(got[i]);
           candidate.mask = candidate.masks.found();
         }
-        const bool few = seen + 1 < kMostSamples && !std::ranges::all_of(candidate.profiles, &Profile::has_enough);
+        const bool few = seen + 1 < kMostSamples && !std::ranges::all_of(candidate.profiles, &PartProfile::has_enough);
         // Later samples may hold larger values than the first.
         const bool grows = candidate.mask && seen + 1 < kMostSamples;
         go_on = go_on || few || grows || (suspect.varies && !candidate.mask);
@@ -424,7 +313,7 @@ class PartSearch {
 
   void profile_beside_masks() {
     for (Candidate& candidate : candidates_) {
-      for (Profile& profile : candidate.profiles) {
+      for (PartProfile& profile : candidate.profiles) {
         if (candidate.mask) profile = {profile.axis, {}, true, candidate.mask->limit};
       }
     }
@@ -432,7 +321,7 @@ class PartSearch {
       bool enough = true;
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
         if (!candidates_[i].mask) continue;
-        for (Profile& profile : candidates_[i].profiles) {
+        for (PartProfile& profile : candidates_[i].profiles) {
           profile.add(got[i]);
           enough = enough && profile.has_enough();
         }
@@ -457,7 +346,7 @@ class PartSearch {
   void add_parts(const Candidate& candidate, FoundParts& result) const {
     const int opset = default_opset(subject_.model.proto);
     const std::size_t first = result.parts.size();
-    for (const Profile& profile : candidate.profiles) {
+    for (const PartProfile& profile : candidate.profiles) {
       for (OutputPart& part : profile.parts(candidate.output)) {
         const bool can = (part.step == 1 || opset >= kSliceSteps) && (!part.mask.exists() || opset >= kWhere);
         if (can && result.parts.size() - first < kMostOutputParts) result.parts.push_back(std::move(part));

@@ -6,8 +6,9 @@
 //     Sigmoid, ...): its operands are parts where their rms differ ten times or more. Neighbours within 10 dB are one
 //     part: what is 10 dB smaller than the whole is judged with 10 dB less, no more. Where a Reshape behind it merged
 //     the axis with others in front (17 x 3 x N to 51 x N), a part is every third place, or each run of its places.
-//   - the channels along the axis of the classes, of one layer that makes boxes and scores: groups of channels are
-//     parts where every channel of one is ten times as large as every channel of the other.
+//   - the channels along the axis of the classes, of one layer that makes boxes and scores, and the places along an
+//     axis that a ScatterND or ScatterElements writes in part: groups of channels are parts where every channel of one
+//     is ten times as large as every channel of the other. A few channels that fall step by step are parts by decades.
 // Where a mask (-1e9) stands among the values, all others are a part: its energy would hide them (output_masks.h).
 // Rms is measured on a few samples, so that every part is there because of its values.
 //

@@ -18,6 +18,8 @@ constexpr double kNothing = 1e-6;           // of the largest rms: as for relati
 constexpr std::size_t kNarrowest = 32;      // a run of channels is at least one in so many
 constexpr std::size_t kFewest = 2;          // channels of one scale that are no run,
 constexpr std::size_t kNarrowestMixed = 8;  // and at least one in so many
+constexpr double kLadder = 100;             // in rms: 40 dB between the ends of a ladder
+constexpr std::size_t kLongestLadder = 16;  // channels: in wider outputs, some are hardly used
 
 double rms(const SegmentSums& sums) { return sums.count > 0 ? std::sqrt(sums.energy / sums.count) : 0; }
 
@@ -36,7 +38,8 @@ double apart(const Group& a, const Group& b) {
 
 using Channels = std::vector<std::size_t>;
 
-/// Cuts channels in two where all of one side are ten times as large as all of the other, and so each side again.
+/// Cuts channels in two where all of one side are ten times as large as all of the other, and so each side again. What
+/// has no such cut and yet falls far, step by step, is cut by decades.
 class ChannelCuts {
  public:
   explicit ChannelCuts(std::vector<double> sizes) : sizes_(std::move(sizes)) {}
@@ -57,8 +60,30 @@ class ChannelCuts {
     std::ranges::stable_sort(by_size, std::greater<>(), [&](std::size_t channel) { return sizes_[channel]; });
     const std::size_t fewest = std::max(kFewest, sizes_.size() / kNarrowestMixed);
     if (const std::size_t at = best_cut(by_size, fewest, fewest); at > 0) return cut_at(by_size, at);
-    groups_.push_back(channels);
-    std::ranges::sort(groups_.back());
+    for (Channels& decade : decades(by_size)) {
+      std::ranges::sort(decade);
+      groups_.push_back(std::move(decade));
+    }
+  }
+
+  /// `by_size`, the largest first, in groups that fall ten times each; one group where a channel would be alone.
+  std::vector<Channels> decades(const Channels& by_size) const {
+    std::vector<Channels> found(1);
+    double smallest = sizes_[by_size.front()];
+    for (const std::size_t channel : by_size) {
+      const double largest = found.back().empty() ? sizes_[channel] : sizes_[found.back().front()];
+      if (sizes_[channel] > 0) smallest = sizes_[channel];
+      if (sizes_[channel] > 0 && largest > kApart * sizes_[channel]) found.emplace_back();
+      found.back().push_back(channel);
+    }
+    if (found.size() > 1 && found.back().size() < kFewest) {
+      const Channels last = std::move(found.back());
+      found.pop_back();
+      found.back().insert(found.back().end(), last.begin(), last.end());
+    }
+    const bool alone = std::ranges::any_of(found, [](const Channels& group) { return group.size() < kFewest; });
+    const bool ladder = sizes_[by_size.front()] >= kLadder * smallest && sizes_.size() <= kLongestLadder;
+    return alone || !ladder ? std::vector<Channels>{by_size} : found;
   }
 
   void cut_at(const Channels& channels, std::size_t at) {

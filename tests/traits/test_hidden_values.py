@@ -151,6 +151,7 @@ BOX, SCORE = 300, 0.7
     ([BOX] * 2 + [SCORE] + [BOX] * 2 + [SCORE] * 5, ["y[:,[0:2,3:5]]", "y[:,[2,5:10]]"], False),
     ([4, BOX, 4, BOX, BOX, 4], ["y[:,[0,2,5]]", "y[:,[1,3:5]]"], True),
     ([BOX, SCORE] * 6, ["y[:,[0,2,4,6,8,10]]", "y[:,[1,3,5,7,9,11]]"], False),
+    ([BOX / 4 ** i for i in range(6)], ["y[:,:2]", "y[:,2:4]", "y[:,4:]"], False),  # each a quarter of the one before
     ([BOX, 8, SCORE / 4] * 4, ["y[:,[0,3,6,9]]", "y[:,[1,4,7,10]]", "y[:,[2,5,8,11]]"], False),
     # One channel that is hardly used, or much larger, is no part.
     ([SCORE] * 5 + [SCORE / 40] + [SCORE] * 6, [], False),
@@ -170,6 +171,27 @@ def test_channels_of_one_scale_are_judged_wherever_they_lie(scales, parts, produ
     head(len(scales), scales, SCORE / 100, tmp_path, "file.onnx", product)
     named = verdict(tmp_path, "net.onnx", "file.onnx", "--outputs", parts[0])
     assert [output["name"] for output in named["figures"]["outputs"]] == [parts[0]]
+
+
+def test_a_channel_that_only_the_file_has_constant_is_always_named(tmp_path):
+    """Its values are no tenth of the next larger ones, so that it is no part."""
+    np.savez(tmp_path / "net.npz", x=Builder(910).normal(20, 1, 3, 8, 8))
+    head(3, [BOX, 60, 10], None, tmp_path, "net.onnx")
+    head(3, [BOX, 60, 10], 110, tmp_path, "file.onnx")
+    report = verdict(tmp_path, "net.onnx", "file.onnx", "--min-sqnr", "3")
+    [note] = [note for note in report["warning_codes"] if note["code"] == "places-constant"]
+    assert "2" in note["places"] and note["of"] == 3 and "'head' has one scale" in note["where"], note
+
+
+def test_the_next_step_does_not_take_over_a_file_without_low_layers(tmp_path):
+    np.savez(tmp_path / "net.npz", x=Builder(906).normal(20, 1, 16))
+    scales = [BOX] * 4 + [SCORE] * 6
+    head(10, scales, None, tmp_path, "net.onnx", product=True)
+    head(10, scales, BOX / 30, tmp_path, "file.onnx", product=True)
+    done = vernier("verify", "net.onnx", "file.onnx", "--data", "net.npz", "--min-sqnr", "20", folder=tmp_path, codes=(1,))
+    [command] = [line.strip()[2:] for line in done.stdout.splitlines() if line.strip().startswith("$ vernier fix")]
+    assert "Concat" not in done.stdout, done.stdout
+    vernier(*command.split()[1:], "--no-latency", folder=tmp_path, codes=(0, 1, 5))
 
 
 def boxes(step, grid, folder, name):

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,11 +90,7 @@ std::map<std::string, RangeStats> ranges_of(const Subject& subject, const KnownM
   return ranges;
 }
 
-std::string where_it_is_lost(const Subject& subject, const SimulatedFile& file, const std::string& name,
-                             const ErrorStats& sums) {
-  const auto known = std::ranges::find(subject.parts, name, &OutputPart::name);
-  OutputPart part{name, name, 0, 0, std::nullopt};
-  if (known != subject.parts.end()) part = *known;
+std::string where_it_is_lost(const SimulatedFile& file, const OutputPart& part, const ErrorStats& sums) {
   const std::vector<HidingPair> hiding = pairs_hiding(file, part, sums);
   if (!hiding.empty()) return hiding_text(hiding.back(), part);
   const GraphWalk walk(file.model);
@@ -104,21 +101,27 @@ std::string where_it_is_lost(const Subject& subject, const SimulatedFile& file, 
 /// The values at each place along one axis of an output.
 struct Channels {
   int axis = 0;
+  bool of_classes = false;  // known to be channels, not places
   std::vector<RangeStats> ranges;
-  std::vector<double> energies;
+  std::vector<double> energies, sums;
 
   void add(const Tensor& tensor) {
     const Shape& shape = tensor.shape();
     const auto at = static_cast<std::size_t>(axis);
     ranges.resize(static_cast<std::size_t>(shape[at]));
     energies.resize(ranges.size());
+    sums.resize(ranges.size());
     std::size_t inner = 1;
     for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
     const std::span<const float> values = tensor.floats();
     for (std::size_t first = 0; inner > 0 && first < values.size(); first += inner) {
       const std::size_t channel = first / inner % ranges.size();
       accumulate_range(values.subspan(first, inner), ranges[channel]);
-      for (const float value : values.subspan(first, inner)) energies[channel] += static_cast<double>(value) * value;
+      for (const float value : values.subspan(first, inner)) {
+        if (!std::isfinite(value)) continue;
+        energies[channel] += static_cast<double>(value) * value;
+        sums[channel] += static_cast<double>(value);
+      }
     }
   }
   bool constant(std::size_t channel) const { return ranges[channel].count > 1 && same(ranges[channel]); }
@@ -136,7 +139,7 @@ std::vector<Channels> channels_of(const Subject& subject, const std::string& out
     const std::int64_t length = shape[static_cast<std::size_t>(axis)];
     const int from_behind = axis - static_cast<int>(shape.size());
     const bool other = known && classes->second.axis != axis && classes->second.axis != from_behind;
-    if (!other && length > 1 && length <= kMostChannels) axes.push_back({axis, {}, {}});
+    if (!other && length > 1 && length <= kMostChannels) axes.push_back({axis, known, {}, {}, {}});
   }
   return axes;
 }
@@ -164,14 +167,15 @@ std::map<std::string, std::vector<Channels>> channels_in(const Subject& subject,
   return found;
 }
 
-/// Channels that are constant in the typed model and ten times as small as all others in the float model: one scale
-/// hides them, wherever they lie. Empty: it is not so.
-std::vector<std::size_t> hidden_channels(const Channels& typed, const Channels& reference) {
+/// Channels that are constant in the typed model only. Places that may be no channels (anchors, pixels) count where
+/// they are few, or ten times as small as all others: of many, some are nearly 0 in every sample.
+std::vector<std::int64_t> hidden_channels(const Channels& typed, const Channels& reference) {
   constexpr double kApart = 100;      // in energy: 20 dB
   constexpr double kNothing = 1e-12;  // of the largest: channels that are not used
+  constexpr std::size_t kFew = 64;
   const double largest = *std::ranges::max_element(reference.energies);
   double most = 0, least = std::numeric_limits<double>::infinity();
-  std::vector<std::size_t> hidden;
+  std::vector<std::int64_t> hidden;
   for (std::size_t channel = 0; channel < reference.ranges.size(); ++channel) {
     const RangeStats& range = reference.ranges[channel];
     if (reference.energies[channel] <= kNothing * largest) continue;
@@ -179,27 +183,64 @@ std::vector<std::size_t> hidden_channels(const Channels& typed, const Channels& 
       least = std::min(least, reference.energies[channel]);
     } else if (range.max - range.min > kVaries * range.absmax()) {
       most = std::max(most, reference.energies[channel]);
-      hidden.push_back(channel);
+      hidden.push_back(static_cast<std::int64_t>(channel));
     }
   }
-  return std::isfinite(least) && most * kApart <= least ? hidden : std::vector<std::size_t>{};
+  const bool all_count = reference.of_classes || reference.ranges.size() <= kFew;
+  return all_count || most * kApart <= least ? hidden : std::vector<std::int64_t>{};
 }
 
-/// Of outputs without parts: what lies between other channels is no part.
+/// Whether a place along the axis belongs to a part that is settled.
+bool holds(const OutputPart& part, std::int64_t place) {
+  if (!part.places.empty()) return std::ranges::find(part.places, place) != part.places.end();
+  return place >= part.begin && (!part.end || place < *part.end) && (place - part.begin) % part.step == 0;
+}
+
+/// `hidden` channels of an output: what one scale did to them.
+Note hidden_note(const SimulatedFile& file, const std::string& output, const Channels& typed, const Channels& reference,
+                 const std::vector<std::int64_t>& hidden) {
+  OutputPart part{{}, output, reference.axis, 0, std::nullopt, 1, hidden};
+  part.name = part_name(part);
+  RangeStats all;
+  ErrorStats sums;
+  std::vector<std::string> numbers;
+  for (const std::int64_t place : hidden) {
+    const auto channel = static_cast<std::size_t>(place);
+    const RangeStats& range = reference.ranges[channel];
+    const auto count = static_cast<double>(range.count), got = static_cast<double>(typed.ranges[channel].min);
+    all.min = numbers.empty() ? range.min : std::min(all.min, range.min);
+    all.max = numbers.empty() ? range.max : std::max(all.max, range.max);
+    sums.count += range.count;
+    sums.ref_energy += reference.energies[channel];
+    sums.error_energy += reference.energies[channel] - 2 * got * reference.sums[channel] + count * got * got;
+    numbers.push_back(std::to_string(place));
+  }
+  sums.max_abs_ref = static_cast<double>(std::max(std::abs(all.min), std::abs(all.max)));
+  return {"places-constant",
+          {{"count", hidden.size()},
+           {"of", reference.ranges.size()},
+           {"axis", reference.axis},
+           {"output", output},
+           {"places", numbers},
+           {"min", all.min},
+           {"max", all.max},
+           {"where", where_it_is_lost(file, part, sums)}}};
+}
+
+/// Of all outputs; `constant`: outputs and parts that are constant as a whole, of which a note says so.
 void add_hidden_channels(const Subject& subject, const SimulatedFile& file, const KnownValues& known,
-                         std::vector<Note>& notes) {
+                         const std::set<std::string>& constant, std::vector<Note>& notes) {
   std::vector<std::string> names = subject.judged;
   std::erase_if(names, [&](const std::string& name) {
-    return std::ranges::any_of(subject.parts,
-                               [&](const OutputPart& part) { return part.name == name || part.output == name; });
+    const auto part = std::ranges::find(subject.parts, name, &OutputPart::name);
+    return constant.contains(name) ||
+           (part != subject.parts.end() && std::ranges::find(subject.judged, part->output) != subject.judged.end());
   });
   if (names.empty()) return;
   const auto typed = channels_in(subject, {file.model, known.typed}, names, /*until_they_vary=*/true);
   std::erase_if(names, [&](const std::string& name) {
-    return std::ranges::none_of(typed.at(name), [](const Channels& channels) {
-      return std::ranges::any_of(channels.ranges, &Channels::same) &&
-             !std::ranges::all_of(channels.ranges, &Channels::same);
-    });
+    return std::ranges::none_of(
+        typed.at(name), [](const Channels& channels) { return std::ranges::any_of(channels.ranges, &Channels::same); });
   });
   if (names.empty()) return;
   const auto reference = channels_in(subject, {subject.model, known.reference}, names, /*until_they_vary=*/false);
@@ -207,23 +248,13 @@ void add_hidden_channels(const Subject& subject, const SimulatedFile& file, cons
     for (std::size_t i = 0; i < typed.at(name).size() && i < reference.at(name).size(); ++i) {
       const Channels& channels = reference.at(name)[i];
       if (channels.ranges.size() != typed.at(name)[i].ranges.size()) continue;
-      const std::vector<std::size_t> hidden = hidden_channels(typed.at(name)[i], channels);
-      if (hidden.empty()) continue;
-      RangeStats all;
-      std::vector<std::string> numbers;
-      for (const std::size_t channel : hidden) {
-        all.min = numbers.empty() ? channels.ranges[channel].min : std::min(all.min, channels.ranges[channel].min);
-        all.max = numbers.empty() ? channels.ranges[channel].max : std::max(all.max, channels.ranges[channel].max);
-        numbers.push_back(std::to_string(channel));
+      std::vector<std::int64_t> hidden = hidden_channels(typed.at(name)[i], channels);
+      for (const OutputPart& part : subject.parts) {
+        if (part.output != name || part.axis != channels.axis || !constant.contains(part.name)) continue;
+        std::erase_if(hidden, [&](std::int64_t place) { return holds(part, place); });
       }
-      notes.push_back({"places-constant",
-                       {{"count", hidden.size()},
-                        {"of", channels.ranges.size()},
-                        {"axis", channels.axis},
-                        {"output", name},
-                        {"places", numbers},
-                        {"min", all.min},
-                        {"max", all.max}}});
+      if (hidden.empty()) continue;
+      notes.push_back(hidden_note(file, name, typed.at(name)[i], channels, hidden));
       break;
     }
   }
@@ -381,20 +412,24 @@ std::vector<Note> constant_outputs(const Subject& subject, const SimulatedFile& 
   for (const auto& [name, range] : ranges_of(subject, typed, subject.judged, /*until_they_vary=*/true)) {
     if (range.count > 1 && range.min == range.max) suspects.push_back(name);
   }
+  std::map<std::string, RangeStats> reference;
+  if (!suspects.empty())
+    reference = ranges_of(subject, {subject.model, known.reference}, suspects, /*until_they_vary=*/false);
   std::vector<Note> notes;
-  add_hidden_channels(subject, file, known, notes);
-  if (suspects.empty()) return notes;
-  const std::map<std::string, RangeStats> reference =
-      ranges_of(subject, {subject.model, known.reference}, suspects, /*until_they_vary=*/false);
-  for (const std::string& name : suspects) {
-    const RangeStats& range = reference.at(name);
+  std::set<std::string> constant;
+  for (const auto& [name, range] : reference) {
     if (range.empty() || !(range.max - range.min > kVaries * range.absmax())) continue;
-    notes.push_back({"output-constant",
-                     {{"output", name},
-                      {"min", range.min},
-                      {"max", range.max},
-                      {"where", where_it_is_lost(subject, file, name, sums.at(name).pooled)}}});
+    const auto part = std::ranges::find(subject.parts, name, &OutputPart::name);
+    const OutputPart whole{name, name, 0, 0, std::nullopt};
+    constant.insert(name);
+    notes.push_back(
+        {"output-constant",
+         {{"output", name},
+          {"min", range.min},
+          {"max", range.max},
+          {"where", where_it_is_lost(file, part == subject.parts.end() ? whole : *part, sums.at(name).pooled)}}});
   }
+  add_hidden_channels(subject, file, known, constant, notes);
   return notes;
 }
 

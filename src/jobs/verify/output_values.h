@@ -25,9 +25,9 @@ struct KnownValues {
 std::vector<ExactOutput> compare_exact_outputs(const Subject& subject, const SimulatedFile& file);
 
 /// A note for each judged output, or part of one, that has one value in `file` over the first samples, and varies
-/// in the float model; and for places along an axis that have, between others that are ten times as large. `sums`: of
-/// the judged outputs. Cost: at most eight samples through each model; one sample through the typed one where nothing
-/// is constant. Nothing of a model whose outputs are known.
+/// in the float model; and for channels that have. `sums`: of the judged outputs. Cost: at most eight samples through
+/// each model, all where a channel is constant, one sample through the typed one where nothing is. Nothing of a model
+/// whose outputs are known.
 std::vector<Note> constant_outputs(const Subject& subject, const SimulatedFile& file,
                                    const std::map<std::string, OutputStats>& sums, const KnownValues& known = {});
 

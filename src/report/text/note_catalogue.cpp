@@ -291,7 +291,7 @@ constexpr NoteTemplate kNotes[] = {
     {"pickle-as-json", "{file}: written as JSON, which Polygraphy also reads; a pickle could run any code"},
     {"places-constant",
      "constant in the output model: {count} of {of} places along axis {axis} of '{output}' ({places}). In the float "
-     "model their values are from {min:.3g} to {max:.3g}: a shared scale for larger values hides them"},
+     "model their values are from {min:.3g} to {max:.3g}[; {where:text}]"},
     {"plugins-without-effect", "‹plugins› has no effect: TensorRT was not asked"},
     {"pools-spelled-out",
      "{nodes:#pool} with ceil_mode {nodes:?has|have} other padding, because OpenVINO or shape inference reads "

@@ -87,6 +87,11 @@ const char* format_option(const VerifyReport& report) {
   return float8 ? "--fp8" : "--int8";
 }
 
+/// Whether the file has a layer in low precision: one that keeps all in float leaves fix nothing to lower.
+bool lowers_layers(const VerifyReport& report) {
+  return std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
+}
+
 }  // namespace
 
 Answer answer_of(const VerifyReport& report) {
@@ -100,9 +105,14 @@ Answer answer_of(const VerifyReport& report) {
   if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::Missed)) return answer;
   const std::string options = fmt::format("{} {}{}{} -o fixed", format_option(report), same_data(report),
                                           same_judging(report.command, report.requirement), best_target(report));
-  answer.then("Repair it, with the ranges and the float layers of this file:",
-              fmt::format("vernier fix {} --from {} {}", shell_quote(report.float_file), shell_quote(report.typed_file),
-                          options));
+  if (lowers_layers(report)) {
+    answer.then("Repair it, with the ranges and the float layers of this file:",
+                fmt::format("vernier fix {} --from {} {}", shell_quote(report.float_file),
+                            shell_quote(report.typed_file), options));
+  } else {
+    answer.then("All its layers compute in FP32. Quantize the float model anew:",
+                fmt::format("vernier fix {} {}", shell_quote(report.float_file), options));
+  }
   return answer;
 }
 

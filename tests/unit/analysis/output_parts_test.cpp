@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -222,6 +223,26 @@ TEST(OutputParts, AreChannelsOfOneLayerThatDifferMuch) {
   EXPECT_EQ(parts_of(graph, sample, {{"w", bell({9, 3, 1, 1}, 5, 0.1F)}}), Names{});
 }
 
+TEST(OutputParts, AreWhatAScatterWrites) {
+  // y[:, :4] = a
+  std::vector<std::int64_t> channels, places;
+  for (std::int64_t i = 0; i < 32; ++i) {
+    channels.push_back(i / 8);
+    places.insert(places.end(), {0, i / 8, i % 8});
+  }
+  const std::vector<std::int64_t> four_in_front{0, 4, 0, 0, 0, 0};
+  for (const char* scatter : {"ScatterElements <axis = 1> (d, channels, a)", "ScatterND (d, places, a)"}) {
+    EXPECT_EQ(parts_of("g (float[1,4,8] a, float[1,5,8] b) => (float[1,9,8] y) { d = Pad (b, pads) c = " +
+                           std::string(scatter) + " y = Abs (c) }",
+                       {{"a", kLarge}, {"b", kSmall}},
+                       {{"channels", Tensor::of_int64({1, 4, 8}, channels)},
+                        {"places", Tensor::of_int64({1, 4, 8, 3}, places)},
+                        {"pads", Tensor::of_int64({6}, four_in_front)}}),
+              (Names{"y[:,:4]", "y[:,4:]"}))
+        << scatter;
+  }
+}
+
 TEST(OutputParts, AreNoneOfAWholeOrOfOneScale) {
   const Sample alike{{"a", bell({1, 4, 8}, 1)}, {"b", bell({1, 5, 8}, 2)}};
   const Sample apart{{"a", kLarge}, {"b", kSmall}};
@@ -320,6 +341,13 @@ TEST(ChannelGroups, AreOfOneScaleAndNotNarrow) {
   EXPECT_EQ(groups({300, 1, 0.01, 300, 1, 0.01}), (Groups{{0, 3}, {1, 4}, {2, 5}}));
   EXPECT_EQ(groups({5, 5, 0.1, 5, 5, 5}), Groups{}) << "one alone";
   EXPECT_EQ(groups({5, 5, 0.1, 0, 5, 0, 5}), Groups{}) << "one alone, and what is never used";
+  EXPECT_EQ(groups({1000, 250, 62, 16, 4, 1}), (Groups{{0, 1}, {2, 3}, {4, 5}})) << "a ladder";
+  EXPECT_EQ(groups({4, 1000, 62, 1, 250, 16, 0.9}), (Groups{{0, 3, 6}, {1, 4}, {2, 5}}));
+  EXPECT_EQ(groups({90, 30, 10, 3, 1}), Groups{}) << "a short one";
+  EXPECT_EQ(groups({60, 1000, 20, 7, 2, 0.7}), Groups{}) << "one alone";
+  std::vector<double> rare;
+  for (int i = 0; i < 20; ++i) rare.push_back(std::pow(2, -i));
+  EXPECT_EQ(groups(rare), Groups{}) << "classes that are hardly used";
   std::vector<double> wide(64, 5);
   for (const std::size_t dead : {3, 9, 20, 33, 50, 51, 60}) wide[dead] = 0.01;
   EXPECT_EQ(groups(wide), Groups{}) << "seven of 64 are hardly used";

@@ -14,6 +14,7 @@
 #include "plan/simulate_typed.h"
 #include "tiny_networks.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/note_text.h"
 #include "vernier/tensor.h"
 
 namespace vernier::testing {
@@ -45,6 +46,22 @@ TEST(OutputValues, OfARunThatWasMadeAreNotRunAgain) {
   EXPECT_TRUE(offset_outputs(subject, figures).empty());
   const OutputStore far = stored(2, {100, 101, 102, 103, 104});
   ASSERT_EQ(offset_outputs(subject, figures, {&far, nullptr}).size(), 1U);
+}
+
+TEST(OutputValues, ThatOnlyTheFileHasConstantAreNamedWithTheirPair) {
+  const Samples samples = bell_samples("x", {1, 5}, 8);
+  const std::string interface = "g (float[1,5] x) => (float[1,5] y) <float[5] k = {100, 40, 16, 0.4, 0.3}";
+  const Subject subject = subject_of(model_of(interface + "> { y = Mul (x, k) }"), samples);
+  const SimulatedFile file =
+      simulate_typed(model_of(interface + ", float s = {2}, int8 z = {0}> { p = Mul (x, k) c = QuantizeLinear (p, s, z)"
+                                          " y = DequantizeLinear (c, s, z) }"));
+  std::map<std::string, OutputStats> sums;
+  const auto hidden = [&] {
+    const std::vector<Note> notes = constant_outputs(subject, file, sums);
+    return notes.size() == 1 ? note_text(notes.front()) : std::to_string(notes.size()) + " notes";
+  };
+  EXPECT_TRUE(hidden().find("2 of 5 places along axis 1 of 'y' (3, 4)") != std::string::npos) << hidden();
+  EXPECT_TRUE(hidden().find("'p' has one scale, 2") != std::string::npos) << hidden();
 }
 
 }  // namespace
