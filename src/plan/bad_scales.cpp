@@ -60,33 +60,53 @@ bool is_float_scale(const Tensor& scale) {
   return scale.dtype() == Dtype::Float32 || scale.dtype() == Dtype::Float16 || scale.dtype() == Dtype::BFloat16;
 }
 
-/// True when the constant that the node reads, directly or behind a QuantizeLinear, is zero all along `channel`.
+/// Which scale an element of a tensor has: one for each place along `axis`, or for each `block` of places above 0.
+std::size_t scale_of_element(const Shape& shape, std::size_t axis, std::size_t block, std::size_t element) {
+  std::size_t inner = 1;
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  const auto length = static_cast<std::size_t>(shape[axis]);
+  const std::size_t place = element / inner % length;
+  if (block == 0) return place;
+  const std::size_t blocks = (length + block - 1) / block;
+  return (element / inner / length * blocks + place / block) * inner + element % inner;
+}
+
+/// Of 8 bits or more, or of four, two in a byte.
+bool is_zero(const Tensor& values, std::size_t element) {
+  const std::size_t width = values.byte_size() / static_cast<std::size_t>(values.count());
+  if (width == 0) return (std::to_integer<unsigned>(values.bytes()[element / 2]) >> (element % 2 * 4) & 15U) == 0;
+  const auto bytes = values.bytes().subspan(element * width, width);
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+/// True when the constant that the node reads, directly or behind a QuantizeLinear, is zero wherever it has this scale.
 bool is_dead_channel(const Model& file, const NodeMakers& made_by, const onnx::NodeProto& node,
-                     const std::string& codes, std::size_t channel, std::size_t channels) {
+                     const std::string& codes, std::size_t scale, std::size_t scales) {
   const auto made = made_by.find(codes);
   const bool paired = made != made_by.end() && is_quantization(*made->second, "QuantizeLinear");
   const auto values = initializer(file, paired ? made->second->input(0) : codes);
-  if (!values) return false;
-  const std::size_t width = values->byte_size() / static_cast<std::size_t>(std::max<std::int64_t>(values->count(), 1));
+  if (!values || values->count() == 0) return false;
   const auto rank = static_cast<std::int64_t>(values->shape().size());
   // Operators on codes have the scales of a convolution along its first dimension, and others along the last one.
   const std::int64_t fallback = has(node, Trait::Quantizes) ? 1 : node.op_type() == "QLinearConv" ? 0 : rank - 1;
   std::int64_t axis = attribute_int(node, "axis", fallback);
   if (axis < 0) axis += rank;
-  if (width == 0 || axis < 0 || axis >= rank) return false;
-  std::size_t inner = width;
-  for (auto i = static_cast<std::size_t>(axis) + 1; i < values->shape().size(); ++i)
-    inner *= static_cast<std::size_t>(values->shape()[i]);
-  for (std::size_t i = 0; i < values->byte_size(); ++i) {
-    if (i / inner % channels == channel && values->bytes()[i] != std::byte{0}) return false;
+  if (axis < 0 || axis >= rank) return false;
+  const auto block = static_cast<std::size_t>(attribute_int(node, "block_size", 0));
+  const auto along = static_cast<std::size_t>(axis);
+  if (block == 0 && values->shape()[along] != static_cast<std::int64_t>(scales)) return false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(values->count()); ++i) {
+    if (scale_of_element(values->shape(), along, block, i) == scale && !is_zero(*values, i)) return false;
   }
   return true;
 }
 
-/// "its scale 's' holds 0 for channel 3 of 8"
-std::string held_text(const std::string& scale, const std::vector<float>& values, std::size_t index) {
+/// "its scale 's' holds 0 for channel 3 of 8", or "for block 3 of 8" where `node` has blocks.
+std::string held_text(const onnx::NodeProto& node, const std::string& scale, const std::vector<float>& values,
+                      std::size_t index) {
   std::string text = fmt::format("its scale '{}' holds {:g}", printable(scale), values[index]);
-  if (values.size() > 1) text += fmt::format(" for channel {} of {}", index, values.size());
+  const char* const part = attribute_int(node, "block_size", 0) > 0 ? "block" : "channel";
+  if (values.size() > 1) text += fmt::format(" for {} {} of {}", part, index, values.size());
   return text;
 }
 
@@ -115,7 +135,7 @@ std::optional<QdqDefect> bad_scale(const Model& file, const NodeMakers& made_by,
   }
   const auto index = static_cast<std::size_t>(bad - values.begin());
   const bool dead = values.size() > 1 && *bad == 0 && is_dead_channel(file, made_by, node, codes, index, values.size());
-  std::string text = held_text(input, values, index);
+  std::string text = held_text(node, input, values, index);
   if (*bad > 0 && std::isfinite(*bad)) text += ", a subnormal number, which hardware may take for 0";
   if (dead) text += ", with all weights 0";
   return QdqDefect{"bad-scale", node.name(), std::move(text),
@@ -135,9 +155,13 @@ std::optional<QdqDefect> bad_scale_of_blocks(const Model& file, const onnx::Node
     if (*zero == 0 && !holds_one_code(file, node, block)) bad = zero;
   }
   if (bad == values.end()) return std::nullopt;
+  // Scales lie column by column; blocks are counted as those of a DequantizeLinear, row by row.
+  const auto index = static_cast<std::size_t>(bad - values.begin());
+  const auto columns = static_cast<std::size_t>(std::max<std::int64_t>(attribute_int(node, "N", 1), 1));
+  const std::size_t rows = std::max<std::size_t>(values.size() / columns, 1);
   return QdqDefect{"bad-scale", node.name(),
-                   fmt::format("its scale '{}' holds {:g} for block {} of {}", printable(node.input(2)), *bad,
-                               bad - values.begin(), values.size()),
+                   fmt::format("its scale '{}' holds {:g} for block {} of {}, in column {}", printable(node.input(2)),
+                               *bad, index % rows * columns + index / rows, values.size(), index / rows),
                    "calibrate it again: a scale is a finite number, and 0 only for a block of zeros",
                    /*refused=*/true};
 }
@@ -152,7 +176,7 @@ std::optional<QdqDefect> bad_factor(const Model& file, const NodeMakers& made_by
     const bool lost =
         values[i] == 0 && (values.size() == 1 || !is_dead_channel(file, made_by, node, codes, i, values.size()));
     if (std::isfinite(values[i]) && !lost) continue;
-    return QdqDefect{"bad-scale", node.name(), held_text(input, values, i), kCalibrateAgain, /*refused=*/true};
+    return QdqDefect{"bad-scale", node.name(), held_text(node, input, values, i), kCalibrateAgain, /*refused=*/true};
   }
   return std::nullopt;
 }

@@ -26,12 +26,6 @@ std::optional<Tensor> bias_vector(const Model& model, const onnx::NodeProto& nod
   return bias;
 }
 
-/// alpha / beta of a Gemm.
-float factor_of(const onnx::NodeProto& node) {
-  if (node.op_type() != "Gemm") return 1;
-  return attribute_float(node, "alpha", 1) / attribute_float(node, "beta", 1);
-}
-
 float scale_at(const std::vector<float>& scales, std::size_t channel) {
   return scales[scales.size() == 1 ? 0 : channel];
 }
@@ -62,21 +56,28 @@ std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProt
   return grid;
 }
 
+float bias_factor(const onnx::NodeProto& node) {
+  if (node.op_type() != "Gemm") return 1;
+  return attribute_float(node, "alpha", 1) / attribute_float(node, "beta", 1);
+}
+
 std::optional<OtherBiasScale> other_bias_scale(const onnx::NodeProto& node, float data, std::span<const float> weights,
                                                std::span<const float> biases) {
   constexpr float kFewRoundings = 1e-5F;
-  const float factor = factor_of(node);
+  const float factor = bias_factor(node);
   if (std::isinf(factor)) return std::nullopt;
+  const bool any_beta = node.op_type() == "Gemm" && attribute_float(node, "beta", 1) != 1;
   for (std::size_t c = 0; c < biases.size(); ++c) {
     if (weights.size() != 1 && weights.size() != biases.size()) return std::nullopt;
-    const float wanted = factor * data * weights[weights.size() == 1 ? 0 : c];
-    if (!(std::abs(biases[c] - wanted) <= kFewRoundings * wanted)) return OtherBiasScale{c, biases[c], wanted};
+    const float product = data * weights[weights.size() == 1 ? 0 : c], wanted = factor * product;
+    const auto is = [&](float scale) { return std::abs(biases[c] - scale) <= kFewRoundings * scale; };
+    if (!is(wanted) && !(any_beta && is(product))) return OtherBiasScale{c, biases[c], wanted};
   }
   return std::nullopt;
 }
 
 std::string bias_scale_words(const onnx::NodeProto& node) {
-  return std::string("input scale times weight scale") + (factor_of(node) == 1 ? "" : " times alpha / beta");
+  return std::string("input scale times weight scale") + (bias_factor(node) == 1 ? "" : " times alpha / beta");
 }
 
 std::vector<std::int32_t> bias_codes(const Tensor& bias, const std::vector<float>& scales) {

@@ -38,9 +38,12 @@ struct OtherBiasScale {
   std::size_t channel = 0;
   float given = 0, wanted = 0;
 };
-/// The product is that of the scales of data and weight; of a Gemm, alpha (data weight) + beta bias, times alpha /
-/// beta. `weights` and `biases`: one scale, or one for each output channel. Empty when all are, within a few roundings
-/// of float32, when the numbers of scales fit no layer, or when beta is 0.
+/// What a Gemm, alpha (data weight) + beta bias, divides the scale of its bias by: alpha / beta; else 1.
+float bias_factor(const onnx::NodeProto& node);
+/// The product is that of the scales of data and weight, times bias_factor(). With another beta than 1 no kernel adds
+/// the codes as they are, so that the product alone is right, too. `weights` and `biases`: one scale, or one for each
+/// output channel. Empty when all are, within a few roundings of float32, when the numbers of scales fit no layer, or
+/// when beta is 0.
 std::optional<OtherBiasScale> other_bias_scale(const onnx::NodeProto& node, float data, std::span<const float> weights,
                                                std::span<const float> biases);
 /// That product in words: "input scale times weight scale".

@@ -168,6 +168,20 @@ def test_a_bias_of_32_bits_with_another_scale_is_named_once(tmp_path, scale):
     assert scale == "right" or "in the float model" in report["defects"][0]["text"]
 
 
+@pytest.mark.parametrize("beta", [0.5, 2.0])
+def test_a_bias_of_32_bits_beside_another_beta_is_no_defect(beta, tmp_path):
+    """No kernel adds its quantized values as they are, so that input scale times weight scale is right, too."""
+    def case(layers):
+        b = layers.b
+        steps = (np.abs(WEIGHT).max(0) / 127).astype(np.float32) * np.float32(8 / 255)
+        if not layers.quantized:
+            return b.add("Gemm", ["x", b.constant("weight", WEIGHT), b.constant("bias", BIAS)], "product", beta=beta)
+        bias = b.stored("bias", np.round(BIAS / steps).astype(np.int32), steps, axis=0)
+        return b.add("Gemm", [layers.read("x"), layers.weight(), bias], "product", beta=beta)
+    names, report = compare(tmp_path, case, code=0)
+    assert names == [], report["defects"]
+
+
 def test_a_bias_that_corrects_roundings_is_no_defect(tmp_path):
     """Of three bits, on inputs that are not centred: the float bias would be worse."""
     x = np.abs(np.random.default_rng(114).standard_normal((8, 6, CHANNELS)).astype(np.float32))

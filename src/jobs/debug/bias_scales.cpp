@@ -16,6 +16,7 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
+#include "plan/integer_bias.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -56,7 +57,8 @@ void drop_scales_of_biases(const Examined& file, std::vector<FoundDefect>& defec
 }
 
 /// The one input scale for which a bias was stored with right values.
-std::optional<double> input_scale_of(const Examined& file, const onnx::NodeProto& bias, const onnx::NodeProto& weight) {
+std::optional<double> input_scale_of(const Examined& file, const onnx::NodeProto& layer, const onnx::NodeProto& bias,
+                                     const onnx::NodeProto& weight) {
   constexpr double kSame = 1e-3;
   const auto scales = initializer(file.normalized, bias.input(1)),
              factors = initializer(file.normalized, weight.input(1));
@@ -79,7 +81,7 @@ std::optional<double> input_scale_of(const Examined& file, const onnx::NodeProto
       return std::nullopt;
     }
   }
-  return first;
+  return first / static_cast<double>(bias_factor(layer));
 }
 
 /// How much larger the file holds a weight than the float model: that of least squares.
@@ -133,7 +135,7 @@ void blame_inputs_of_biases(const Examined& file, const std::vector<GridLoss>& g
         defects, [&](const FoundDefect& one) { return one.kind == "bias-scale" && one.node == bias->second->name(); });
     const auto step = initializer(file.normalized, data->second->input(1));
     if (defect == defects.end() || !step || step->count() != 1) continue;
-    const std::optional<double> stored = input_scale_of(file, *bias->second, *weight->second);
+    const std::optional<double> stored = input_scale_of(file, layer, *bias->second, *weight->second);
     if (!stored) continue;
     const float scale = step->floats().front();
     const auto quantizer = made_by.find(data->second->input(0));

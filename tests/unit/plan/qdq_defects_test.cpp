@@ -89,6 +89,28 @@ TEST(QdqDefects, AScaleThatNoEngineTakesIsNamedWithItsChannel) {
   EXPECT_TRUE(of_weight(kCodes + std::string("float s = {1e-30}"), "DequantizeLinear(q, s)").empty());
 }
 
+TEST(QdqDefects, AScaleOfABlockIsNamedAsOneWithWhatTheBlockHolds) {
+  // Of four bits, two in a byte: the first column is 0.
+  const auto dead = of_weight("int4[4,2] q = {16, 32, 48, 16}, float[2,2] s = {1, 1, 0, 1}",
+                              "DequantizeLinear <axis = 0, block_size = 2> (q, s)");
+  ASSERT_FALSE(dead.empty());
+  EXPECT_EQ(dead[0].text, "its scale 's' holds 0 for block 2 of 4, with all weights 0");
+  EXPECT_TRUE(dead[0].cure.starts_with("give it any positive scale")) << dead[0].cure;
+  const auto lost = of_weight("int4[4,2] q = {16, 32, 49, 16}, float[2,2] s = {1, 1, 0, 1}",
+                              "DequantizeLinear <axis = 0, block_size = 2> (q, s)");
+  ASSERT_FALSE(lost.empty());
+  EXPECT_EQ(lost[0].text, "its scale 's' holds 0 for block 2 of 4");
+}
+
+TEST(QdqDefects, ABlockOfAMatMulNBitsHasTheNumberThatOtherDefectsGiveIt) {
+  Model model = parse_model(R"(g (float[1,32] x) => (float[1,2] y)
+    <uint8[2,2,8] b = {1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8}, float[4] s = {1, 1, 0, 1}> {
+      [mm] y = com.microsoft.MatMulNBits <K = 32, N = 2, bits = 4, block_size = 16> (x, b, s) })");
+  const auto found = find_qdq_defects(model);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].text, "its scale 's' holds 0 for block 1 of 4, in column 1");
+}
+
 TEST(QdqDefects, ANegativeScaleOfStoredValuesIsRefusedByTensorRtAlone) {
   const auto found =
       of_weight(kCodes + std::string("float[3] s = {0.1, -0.2, 0.1}"), "DequantizeLinear <axis = 1> (q, s)");
@@ -164,9 +186,10 @@ TEST(QdqDefects, TheScaleOfABiasHasAlphaAndBetaOfItsGemm) {
   EXPECT_EQ(of_gemm("<alpha = 2.0>", "0.125"),
             std::vector<std::string>{
                 "scale 0.125 of channel 0 is not input scale times weight scale times alpha / beta, 0.25"});
-  EXPECT_EQ(of_gemm("<beta = 2.0>", "0.125"),
+  EXPECT_EQ(of_gemm("<beta = 2.0>", "0.125"), none) << "no kernel adds these codes as they are";
+  EXPECT_EQ(of_gemm("<beta = 2.0>", "0.25"),
             std::vector<std::string>{
-                "scale 0.125 of channel 0 is not input scale times weight scale times alpha / beta, 0.0625"});
+                "scale 0.25 of channel 0 is not input scale times weight scale times alpha / beta, 0.0625"});
 }
 
 }  // namespace
