@@ -61,8 +61,10 @@ struct Way {
     }
     if (!seen.insert(maker).second) return;
     if (!keeps_channels_apart(*maker, behind > 0) || maker->output_size() != 1) {
-      path.why_not = fmt::format("{} '{}' before it mixes channels or computes them itself", maker->op_type(),
-                                 printable(maker->name()));
+      path.why_not = maker->op_type() == "ConvTranspose"
+                         ? fmt::format("ConvTranspose '{}' before it makes the channels", printable(maker->name()))
+                         : fmt::format("{} '{}' before it mixes channels or computes them itself", maker->op_type(),
+                                       printable(maker->name()));
       return;
     }
     path.between.push_back(tensor);

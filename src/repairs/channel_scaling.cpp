@@ -30,6 +30,27 @@ std::size_t groups_of(const onnx::NodeProto& conv) {
   return static_cast<std::size_t>(std::max<std::int64_t>(1, attribute_int(conv, "group", 1)));
 }
 
+/// Which output channel it makes; a ConvTranspose has weights [in, out / groups, ...].
+std::size_t channel_made(std::size_t i, const Shape& shape, const onnx::NodeProto& node) {
+  std::size_t inner = 1;
+  for (std::size_t d = 2; d < shape.size(); ++d) inner *= static_cast<std::size_t>(shape[d]);
+  const auto second = static_cast<std::size_t>(shape[1]);
+  const std::size_t row = i / (inner * second);
+  if (node.op_type() != "ConvTranspose") return row;
+  const std::size_t group = row / (static_cast<std::size_t>(shape[0]) / groups_of(node));
+  return group * second + i / inner % second;
+}
+
+std::vector<float> absmax_made(const Tensor& weight, const onnx::NodeProto& node) {
+  std::vector<float> largest;
+  for (std::size_t i = 0; i < weight.floats().size(); ++i) {
+    const std::size_t channel = channel_made(i, weight.shape(), node);
+    largest.resize(std::max(largest.size(), channel + 1));
+    largest[channel] = std::max(largest[channel], std::abs(weight.floats()[i]));
+  }
+  return largest;
+}
+
 std::vector<float> absmax_read(const Tensor& weight, std::size_t groups) {
   std::vector<float> largest(static_cast<std::size_t>(weight.shape()[1]) * groups);
   for (std::size_t i = 0; i < weight.floats().size(); ++i) {
@@ -86,6 +107,12 @@ void clip_by_channel(Model& model, const std::string& name, const std::vector<fl
 
 }  // namespace
 
+std::vector<std::string> ScalablePair::layers() const {
+  std::vector<std::string> names{first.layer->name};
+  for (const WeightedLayer& second : seconds) names.push_back(second.layer->name);
+  return names;
+}
+
 void scale_constant(Model& model, const std::string& name, const std::function<float(std::size_t)>& factor) {
   const Tensor old = initializer(model, name).value();
   Tensor scaled(Dtype::Float32, old.shape());
@@ -101,14 +128,24 @@ std::vector<ScalablePair> scalable_pairs(const Network& network) {
   }
   const std::vector<WeightedLayer> layers = weighted_layers(network);
   std::map<std::string, const WeightedLayer*> by_output;
-  for (const WeightedLayer& layer : layers) by_output[layer.node->output(0)] = &layer;
+  std::map<std::string, std::vector<WeightedLayer>> by_data;
+  for (const WeightedLayer& layer : layers) {
+    by_output[layer.node->output(0)] = &layer;
+    by_data[layer.data].push_back(layer);
+  }
   const auto alone = [&](const std::string& name) { return readers.contains(name) && readers.at(name) == 1; };
   std::vector<ScalablePair> pairs;
-  for (const WeightedLayer& second : layers) {
-    if (second.node->op_type() != "Conv" || !alone(second.data) || !alone(second.weight)) continue;
+  for (const WeightedLayer& layer : layers) {
     ScalablePair pair;
-    pair.second = second;
-    std::string made = second.data;
+    pair.seconds = std::move(by_data[layer.data]);
+    by_data[layer.data].clear();  // they were looked at together
+    const bool convolutions = std::ranges::all_of(pair.seconds, [&](const WeightedLayer& second) {
+      return second.node->op_type() == "Conv" && alone(second.weight);
+    });
+    if (pair.seconds.empty() || !convolutions || readers.at(layer.data) != static_cast<int>(pair.seconds.size())) {
+      continue;
+    }
+    std::string made = layer.data;
     if (const auto maker = makers.find(made); maker != makers.end() && !by_output.contains(made)) {
       if (!lets_factors_through(network, *maker->second)) continue;
       pair.between = maker->second;
@@ -116,28 +153,36 @@ std::vector<ScalablePair> scalable_pairs(const Network& network) {
       if (!alone(made)) continue;
     }
     const auto first = by_output.find(made);
-    if (first == by_output.end() || first->second->node->op_type() != "Conv" || !alone(first->second->weight)) continue;
+    if (first == by_output.end() || !has(*first->second->node, Trait::Convolves) || !alone(first->second->weight)) {
+      continue;
+    }
     pair.first = *first->second;
     if (!pair.first.bias.empty() && !alone(pair.first.bias)) continue;
-    const Tensor w1 = *initializer(network.model, pair.first.weight);
-    const Tensor w2 = *initializer(network.model, second.weight);
-    pair.made = absmax_along(w1, 0);
-    pair.read = absmax_read(w2, groups_of(*second.node));
-    if (pair.made.size() == pair.read.size()) pairs.push_back(std::move(pair));
+    pair.made = absmax_made(*initializer(network.model, pair.first.weight), *pair.first.node);
+    pair.read.resize(pair.made.size());
+    bool fits = true;
+    for (const WeightedLayer& second : pair.seconds) {
+      const std::vector<float> read = absmax_read(*initializer(network.model, second.weight), groups_of(*second.node));
+      fits = fits && read.size() == pair.read.size();
+      for (std::size_t j = 0; fits && j < read.size(); ++j) pair.read[j] = std::max(pair.read[j], read[j]);
+    }
+    if (fits) pairs.push_back(std::move(pair));
   }
   return pairs;
 }
 
 void scale_channels(Model& model, const ScalablePair& pair, const std::vector<float>& factors) {
   const Shape w1 = initializer(model, pair.first.weight).value().shape();
-  const Shape w2 = initializer(model, pair.second.weight).value().shape();
-  const auto of_first = static_cast<std::size_t>(element_count(w1) / w1[0]);
-  const std::size_t groups = groups_of(layer_node(model, pair.second.layer->name));
-  scale_constant(model, pair.first.weight, [&](std::size_t i) { return 1 / factors[i / of_first]; });
+  const onnx::NodeProto first = layer_node(model, pair.first.layer->name);
+  scale_constant(model, pair.first.weight, [&](std::size_t i) { return 1 / factors[channel_made(i, w1, first)]; });
   if (!pair.first.bias.empty()) scale_constant(model, pair.first.bias, [&](std::size_t i) { return 1 / factors[i]; });
-  scale_constant(model, pair.second.weight, [&](std::size_t i) { return factors[channel_read(i, w2, groups)]; });
+  for (const WeightedLayer& second : pair.seconds) {
+    const Shape w2 = initializer(model, second.weight).value().shape();
+    const std::size_t groups = groups_of(layer_node(model, second.layer->name));
+    scale_constant(model, second.weight, [&](std::size_t i) { return factors[channel_read(i, w2, groups)]; });
+  }
   if (pair.between != nullptr && pair.between->op_type() == "Clip") {
-    clip_by_channel(model, pair.between->name(), factors, w2.size());
+    clip_by_channel(model, pair.between->name(), factors, w1.size());
   }
 }
 
@@ -145,16 +190,17 @@ float power_of_two(double factor) { return static_cast<float>(std::exp2(std::nea
 
 Proposal scaling_proposal(const ScalablePair& pair, const std::vector<float>& factors, const std::string& what) {
   Proposal proposal;
-  proposal.layers = {pair.first.layer->name, pair.second.layer->name};
+  proposal.layers = pair.layers();
   // The names outlive this model: it is edited when the proposal is tried.
   ScalablePair kept = pair;
   const auto between = pair.between == nullptr ? nullptr : std::make_shared<onnx::NodeProto>(*pair.between);
-  const auto first = std::make_shared<Layer>(*pair.first.layer);
-  const auto second = std::make_shared<Layer>(*pair.second.layer);
-  proposal.rewrite = [kept, between, first, second, factors](Model& model) mutable {
+  const auto layers = std::make_shared<std::vector<Layer>>();
+  layers->push_back(*pair.first.layer);
+  for (const WeightedLayer& second : pair.seconds) layers->push_back(*second.layer);
+  proposal.rewrite = [kept, between, layers, factors](Model& model) mutable {
     kept.between = between.get();
-    kept.first.layer = first.get();
-    kept.second.layer = second.get();
+    kept.first.layer = &layers->front();
+    for (std::size_t i = 0; i < kept.seconds.size(); ++i) kept.seconds[i].layer = &(*layers)[i + 1];
     scale_channels(model, kept, factors);
   };
   const auto [low, high] = std::ranges::minmax(factors);

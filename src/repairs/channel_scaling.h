@@ -1,5 +1,5 @@
-// Two layers in a row, and a factor for each channel between them: the first makes channel j divided by s[j], the
-// second reads it times s[j]. Nothing changes in exact arithmetic; what is between them must let a positive factor
+// A layer and all that read it, and a factor for each channel between them: the first makes channel j divided by s[j],
+// the others read it times s[j]. Nothing changes in exact arithmetic; what is between them must let a positive factor
 // through.
 //   y = W2 f(W1 x + b1)   =   (W2 S) f(S^-1 W1 x + S^-1 b1),   S = diag(s), s > 0
 //   f: nothing, Relu, LeakyRelu; Clip with a lower end of 0, whose upper end becomes one for each channel
@@ -16,13 +16,16 @@ namespace vernier {
 
 struct ScalablePair {
   WeightedLayer first;
-  WeightedLayer second;
-  const onnx::NodeProto* between = nullptr;  // null: the second reads the first's result
+  std::vector<WeightedLayer> seconds;
+  const onnx::NodeProto* between = nullptr;  // null: the others read the first's result
   std::vector<float> made;                   // largest weight of the first by the channel that it makes
-  std::vector<float> read;                   // largest weight of the second by the channel that it reads
+  std::vector<float> read;                   // largest weight of the others by the channel that they read
+
+  const std::string& data() const { return seconds.front().data; }
+  std::vector<std::string> layers() const;
 };
 
-/// All pairs of Conv layers where only the second reads what the first makes.
+/// Each Conv or ConvTranspose layer that only Conv layers read, with all of these.
 std::vector<ScalablePair> scalable_pairs(const Network& network);
 
 /// Applies factors to a model. Errors: Internal when a node is not there any more.

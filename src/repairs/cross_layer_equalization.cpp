@@ -23,11 +23,13 @@ std::vector<Proposal> cross_layer_equalization(const Network& network, int) {
   std::set<std::string> taken;  // each layer in one pair: a pair is judged by its layers' errors
   for (const ScalablePair& pair : scalable_pairs(network)) {
     Proposal refused;
-    refused.layers = {pair.first.layer->name, pair.second.layer->name};
+    refused.layers = pair.layers();
     if (network.plan.tensors.at(pair.first.weight).scale.size() > 1) continue;  // has a scale for each channel already
-    if (taken.contains(pair.first.layer->name) || taken.contains(pair.second.layer->name)) continue;
-    const bool on_grid = lattice_of(initializer(network.model, pair.first.weight)->floats()).has_value() &&
-                         lattice_of(initializer(network.model, pair.second.weight)->floats()).has_value();
+    if (std::ranges::any_of(refused.layers, [&](const std::string& layer) { return taken.contains(layer); })) continue;
+    const auto is_lattice = [&](const WeightedLayer& layer) {
+      return lattice_of(initializer(network.model, layer.weight)->floats()).has_value();
+    };
+    const bool on_grid = is_lattice(pair.first) && std::ranges::any_of(pair.seconds, is_lattice);
     if (on_grid) {
       refused.why_not = "its weights are multiples of one scale, and scaling would break that";
       proposals.push_back(std::move(refused));
@@ -40,7 +42,7 @@ std::vector<Proposal> cross_layer_equalization(const Network& network, int) {
                                 static_cast<double>(pair.read[j]));
     }
     if (std::ranges::all_of(factors, [](float factor) { return factor == 1; })) continue;
-    taken.insert({pair.first.layer->name, pair.second.layer->name});
+    taken.insert(refused.layers.begin(), refused.layers.end());
     proposals.push_back(scaling_proposal(pair, factors, "weights"));
   }
   return proposals;

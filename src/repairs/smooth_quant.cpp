@@ -264,19 +264,25 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
 void smooth_convolutions(const Network& network, double alpha, std::vector<Proposal>& proposals) {
   std::set<std::string> taken;
   std::vector<ScalablePair> pairs = scalable_pairs(network);
-  // A layer has a part in one pair: those whose second layer is the worst choose first.
+  // A layer has a part in one pair: those whose worst reader is the worst choose first.
   std::ranges::stable_sort(pairs, std::ranges::greater{}, [&](const ScalablePair& pair) {
-    const auto noise = network.noise.find(pair.second.layer->name);
-    return noise == network.noise.end() ? 0.0 : noise->second;
-  });
-  for (const ScalablePair& pair : pairs) {
-    const auto seen = network.channel_absmax.find(pair.second.data);
-    if (seen == network.channel_absmax.end() || seen->second.size() != pair.read.size()) continue;
-    if (taken.contains(pair.first.layer->name) || taken.contains(pair.second.layer->name)) continue;
-    if (lattice_of(initializer(network.model, pair.first.weight)->floats()) ||
-        lattice_of(initializer(network.model, pair.second.weight)->floats())) {
-      continue;  // cross_layer_equalization says why
+    double worst = 0;
+    for (const WeightedLayer& second : pair.seconds) {
+      const auto noise = network.noise.find(second.layer->name);
+      if (noise != network.noise.end()) worst = std::max(worst, noise->second);
     }
+    return worst;
+  });
+  const auto is_lattice = [&](const WeightedLayer& layer) {
+    return lattice_of(initializer(network.model, layer.weight)->floats()).has_value();
+  };
+  for (const ScalablePair& pair : pairs) {
+    const auto seen = network.channel_absmax.find(pair.data());
+    if (seen == network.channel_absmax.end() || seen->second.size() != pair.read.size()) continue;
+    const std::vector<std::string> layers = pair.layers();
+    if (std::ranges::any_of(layers, [&](const std::string& layer) { return taken.contains(layer); })) continue;
+    // Of these cross_layer_equalization says why.
+    if (is_lattice(pair.first) || std::ranges::any_of(pair.seconds, is_lattice)) continue;
     const float largest = std::ranges::max(seen->second);
     std::vector<float> factors(pair.read.size(), 1);
     std::size_t changed = 0;
@@ -287,8 +293,8 @@ void smooth_convolutions(const Network& network, double alpha, std::vector<Propo
       changed += factors[j] != 1 ? 1 : 0;
     }
     if (changed == 0 || largest <= 0) continue;
-    taken.insert({pair.first.layer->name, pair.second.layer->name});
-    proposals.push_back(scaling_proposal(pair, factors, fmt::format("activation '{}'", pair.second.data)));
+    taken.insert(layers.begin(), layers.end());
+    proposals.push_back(scaling_proposal(pair, factors, fmt::format("activation '{}'", pair.data())));
   }
 }
 

@@ -132,6 +132,30 @@ TEST(SmoothQuant, TheWorstLayerChoosesItsPairFirst) {
   EXPECT_EQ(pairs(), (std::vector<std::vector<std::string>>{{"b", "c"}}));
 }
 
+TEST(SmoothQuant, AllConvolutionsThatReadAChannelTakeItsFactor) {
+  const Tensor weight = filled({4, 4, 1, 1}, [](int i) { return std::sin(1.0F + static_cast<float>(i)); });
+  const Tensor by_channel = filled({4, 1, 1, 1}, [](int i) { return 1.0F + static_cast<float>(i); });
+  for (const char* first : {"Conv <group = 4>", "ConvTranspose <group = 4>"}) {
+    Bench bench(parsed("g (float[1,4,2,2] x) => (float[1,4,2,2] y, float[1,4,2,2] z) { [a] u = " + std::string(first) +
+                           "(x, wa)\n [r] v = Relu(u)\n [b] y = Conv(v, wb)\n [c] z = Conv(v, wc) }",
+                       {{"wa", by_channel}, {"wb", weight}, {"wc", weight}}),
+                Format::Int8);
+    bench.channels["v"] = {1, 16, 1, 1};
+    const auto proposals = smooth_quant(bench.network(), 0);
+    ASSERT_EQ(proposals.size(), 1U) << first;
+    EXPECT_EQ(proposals[0].layers, (std::vector<std::string>{"a", "b", "c"}));
+    Model after = bench.model;
+    proposals[0].rewrite(after);
+    for (std::size_t i = 0; i < 16; ++i) {
+      const float factor = by_channel.floats()[i % 4] / initializer(after, "wa")->floats()[i % 4];
+      for (const char* reader : {"wb", "wc"}) {
+        EXPECT_EQ(initializer(after, reader)->floats()[i], weight.floats()[i] * factor) << first << reader;
+      }
+    }
+    EXPECT_GT(initializer(after, "wa")->floats()[0], 1) << "the small channels are larger";
+  }
+}
+
 TEST(SmoothQuant, ChannelsOfLikeSizeNeedNothing) {
   Norm net("[norm] n = LayerNormalization(x, g, b)\n " + std::string(kTwoReaders));
   net.bench.channels["n"] = {1, 1, 1, 1};
