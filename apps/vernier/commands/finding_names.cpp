@@ -107,6 +107,8 @@ constexpr std::array kPlacements{
                 "an operator that only moves data has different scales before and behind it (onnxruntime)"},
     FindingName{"no-kernel-on-codes", "the engine has no kernel on quantized values for this operator (onnxruntime)"},
     FindingName{"refused-to-run", "ONNX Runtime loads the file and refuses to run it (onnxruntime)"},
+    FindingName{"changed-result",
+                "ONNX Runtime's default optimizations change the result of the file by far (onnxruntime)"},
     FindingName{"left-in-float",
                 "a layer still reads dequantized values in the optimized graph, for an unknown reason "
                 "(onnxruntime)"},

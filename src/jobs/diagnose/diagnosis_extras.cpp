@@ -79,8 +79,10 @@ void try_on_onnxruntime(DiagnosisRun& run, MeasuredNetwork& network) {
   report.onnxruntime = try_on_runtime(subject.runtime, typed.fed_with_floats(typed.model()), *subject.samples,
                                       subject.cpu_threads, typed.place());
   if (!report.onnxruntime) return;
-  std::optional<Note> found = refusal_note(*report.onnxruntime, subject.runtime->version());
-  if (!found) found = lost;
+  // The figures of all samples say more than that one sample changes.
+  std::optional<Note> found = lost && report.onnxruntime->refused.empty()
+                                  ? lost
+                                  : refusal_note(*report.onnxruntime, subject.runtime->version());
   if (!found) return;
   if (for_it || report.onnxruntime->runs_unoptimized) {
     run.warn(*found);

@@ -143,8 +143,11 @@ void run_once(const std::shared_ptr<const Runtime>& runtime, const Model& file, 
   if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
   const std::optional<Note> note = refusal_note(*check, runtime->version());
   if (!note) return;
-  PlacementFinding finding{
-      std::string(kRefusedToRun), {}, note_text(*note), "fewer optimizations, or another form of these pairs"};
+  PlacementFinding finding{check->changed_db ? "changed-result" : std::string(kRefusedToRun),
+                           {},
+                           note_text(*note),
+                           "fewer optimizations, or another form of these pairs"};
+  finding.computes_otherwise = check->changed_db.has_value();
   for (const onnx::NodeProto& node : file.proto.graph().node()) {
     const bool named = !node.name().empty() && check->refused.find("Name:'" + node.name() + "'") != std::string::npos;
     if (named) finding.node = node.name();

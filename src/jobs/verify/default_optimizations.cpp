@@ -113,6 +113,7 @@ std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& s
   if (!is_lost(there, simulated, saturated)) return std::nullopt;
   return Note{"lost-by-default-optimizations",
               {{"version", version},
+               {"missed", there.passed == false},
                {"there", figure_text(there, requirement)},
                {"simulated", figure_text(simulated, requirement)}}};
 }

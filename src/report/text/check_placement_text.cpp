@@ -27,6 +27,9 @@ std::string answer_of(const CheckPlacementReport& report) {
       static_cast<std::size_t>(std::ranges::count(report.findings, kOperatorNotListed, &PlacementFinding::rule));
   const auto harmless =
       static_cast<std::size_t>(std::ranges::count(report.findings, true, &PlacementFinding::costs_nothing));
+  const bool whole = std::ranges::any_of(report.findings, [](const PlacementFinding& finding) {
+    return finding.computes_otherwise && finding.node.empty();
+  });
   const std::size_t unfused = report.findings.size() - refused - otherwise - not_listed - harmless;
   std::string answer;
   if (not_listed > 0) {
@@ -39,7 +42,7 @@ std::string answer_of(const CheckPlacementReport& report) {
   }
   if (otherwise > 0) {
     answer += fmt::format("{}{} computes {} differently from ONNX.", answer.empty() ? "" : " ", word_of(report.target),
-                          plural(otherwise, "layer"));
+                          whole ? "the file" : plural(otherwise, "layer"));
   }
   if (unfused > 0) {
     answer += fmt::format("{}{} of Q/DQ pairs that {} cannot fuse.", answer.empty() ? "" : " ",
@@ -95,7 +98,8 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
     }
   }
   for (const auto& [finding, nodes] : groups) {
-    text += "\n" + wrap(fmt::format("{}: {}", list_some(nodes, 3), told(finding->why)), options.width,
+    const std::string at = finding->node.empty() ? "" : list_some(nodes, 3) + ": ";
+    text += "\n" + wrap(at + told(finding->why), options.width,
                         (finding->costs_nothing ? "note: " : "") + finding->rule + ": ");
     text += wrap(told(finding->change), options.width, "  fix: ");
     if (!finding->compiled.empty()) text += wrap(told(finding->compiled), options.width, "  TensorRT-RTX: ");

@@ -31,14 +31,16 @@ std::string layout_text(const QuantizerLoss& row) {
   return row.scales == 1 ? "tensor" : fmt::format("axis {}", row.axis);
 }
 
+/// A sentence; empty where nothing was measured.
 std::string figures_line(const DebugLossReport& report) {
+  if (report.figures.outputs.empty()) return {};
   std::string text;
   for (const OutputFigure& output : report.figures.outputs) {
     const std::string figure = db_text(output.sqnr_db);
     const bool number = figure.find_first_of("0123456789") != std::string::npos;
     text += fmt::format("{}'{}': {}{}", text.empty() ? "" : ", ", printable(output.name), figure, number ? " dB" : "");
   }
-  return (report.figures.outputs.size() > 1 ? "Outputs " : "Output ") + text;
+  return (report.figures.outputs.size() > 1 ? " Outputs " : " Output ") + text + ".";
 }
 
 /// Of a file without a defect. Where an output is bad: what nothing was measured of.
@@ -148,8 +150,8 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
 std::string report_to_text(const DebugLossReport& report, const TextOptions& options) {
   const bool in_pairs =
       std::ranges::any_of(report.defects, [](const FoundDefect& defect) { return defect.kind != "other-operator"; });
-  std::string answer = report.defects.empty() ? fmt::format("{}. {}.", nothing_found(report), figures_line(report))
-                                              : fmt::format("{}{}. {}.", plural(report.defects.size(), "defect"),
+  std::string answer = report.defects.empty() ? fmt::format("{}.{}", nothing_found(report), figures_line(report))
+                                              : fmt::format("{}{}.{}", plural(report.defects.size(), "defect"),
                                                             in_pairs ? " in the Q/DQ pairs" : "", figures_line(report));
   std::string text =
       painted(wrap(answer, options.width), report.defects.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";

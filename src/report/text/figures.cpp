@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/counts.h"
@@ -19,6 +20,7 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/told.h"
+#include "vernier/note.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/verify.h"
 
@@ -150,6 +152,21 @@ bool missed_without_vnni(const std::optional<SaturatedPairs>& saturated) {
                              [](const SaturatedPairs::Layer& layer) { return layer.data == Format::UInt8; });
 }
 
+/// The note that the requirement is missed in ONNX Runtime with its default optimizations; null: there is none.
+const Note* missed_by_default(const std::vector<Note>& notes) {
+  const auto found = std::ranges::find_if(notes, [](const Note& note) {
+    const NoteValue* const missed = note.code == "lost-by-default-optimizations" ? note.find("missed") : nullptr;
+    return missed != nullptr && *missed == NoteValue(true);
+  });
+  return found == notes.end() ? nullptr : &*found;
+}
+
+const std::vector<Note>& notes_of_file(const VerifyReport& report) { return report.notes; }
+const std::vector<Note>& notes_of_file(const DiagnoseReport& report) {
+  static const std::vector<Note> kNone;
+  return report.typed ? report.typed->notes : kNone;
+}
+
 template <typename Report>
 Reservation reservation_in(const Report& report, const RunFigures& figures) {
   Reservation open;
@@ -164,6 +181,13 @@ Reservation reservation_in(const Report& report, const RunFigures& figures) {
                     figure_text(report.saturated_pairs->figures, report.requirement),
                     report.saturated_pairs->runtime == Target::OpenVino ? "OpenVINO" : "ONNX Runtime"),
         "Met, except on CPUs without VNNI");
+  }
+  const Note* lost = missed_by_default(notes_of_file(report));
+  if (lost == nullptr) lost = missed_by_default(report.warnings);
+  if (lost != nullptr) {
+    add(fmt::format(", but {} in ONNX Runtime with its default optimizations",
+                    std::get<std::string>(*lost->find("there"))),
+        "Met, except in ONNX Runtime");
   }
   if (const auto& nodes = report.not_simulated) {
     const std::string count = plural(nodes->nodes, "node");

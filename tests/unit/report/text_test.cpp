@@ -18,6 +18,7 @@
 #include "report/text/figures.h"
 #include "report/text/first_screen.h"
 #include "vernier/arithmetic.h"
+#include "vernier/report/debug_loss.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
@@ -458,6 +459,31 @@ TEST(VerifyText, TheRepairReadsTheSameSamples) {
   EXPECT_NE(text.find("can fuse all 4 pairs"), std::string::npos) << text;
   report.random_data = true;
   EXPECT_NE(report_to_text(report, {}).find("--data DATA"), std::string::npos);
+}
+
+TEST(VerifyText, AFileThatKeepsAllLayersInFloatIsNotTakenOver) {
+  VerifyReport report = verified();
+  report.placements = {{Target::TensorRt, 1, 0, "", ""}};
+  for (LayerRow& row : report.layers) row.format = Format::Float32;
+  const std::string text = report_to_text(report, {});
+  EXPECT_EQ(text.find("--from"), std::string::npos) << text;
+  EXPECT_NE(text.find("$ vernier fix mobilenetv2.onnx --int8"), std::string::npos) << text;
+}
+
+TEST(VerifyText, WhatOnnxRuntimeLosesByDefaultStandsInTheAnswer) {
+  VerifyReport report = verified();
+  report.figures.passed = true;
+  report.notes = {{"lost-by-default-optimizations",
+                   {{"version", "1.31.1"}, {"missed", true}, {"there", "1.8 dB"}, {"simulated", "40.9 dB"}}}};
+  EXPECT_NE(report_to_text(report, {}).find("but 1.8 dB in ONNX Runtime"), std::string::npos)
+      << report_to_text(report, {});
+  EXPECT_EQ(reservation_of(report).badge, "Met, except in ONNX Runtime");
+}
+
+TEST(DebugLossText, NamesNoOutputWhereNoneWasMeasured) {
+  DebugLossReport report;
+  report.defects.push_back({"wrong-axis", "w", "the scales run along axis 0", "quantize again"});
+  EXPECT_EQ(report_to_text(report, {}).find("Output"), std::string::npos) << report_to_text(report, {});
 }
 
 TEST(VerifyText, TheRepairIsForAnEngineThatFusesAllPairs) {
