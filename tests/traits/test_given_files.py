@@ -490,6 +490,47 @@ def test_what_onnx_runtime_gives_is_said_where_it_is_less(low, tmp_path):
             assert not any("default optimizations" in text for text in said), (real, said)
 
 
+def test_biases_that_default_optimizations_clip_stand_in_the_answer(tmp_path):
+    """Float biases of filters with tiny weights: ONNX Runtime stores them in int32, at a scale that they exceed."""
+    b = networks.Builder(266)
+    weight, bias = b.normal(8, 3, 3, 3) * np.float32(0.3), b.normal(8) * np.float32(0.2)
+    weight[1] *= np.float32(1e-9)
+    weight[4] *= np.float32(1e-8)
+    bias[[1, 4]] = 5
+    b.add("Conv", ["x", b.constant("w", weight), b.constant("b", bias)], "first", pads=[1] * 4)
+    b.conv(b.add("Relu", ["first"], "one"), "second", 8, 6)
+    b.add("Conv", [b.add("Relu", ["second"], "two"), b.weight("last", 6, 6, 1, 1)], "y")
+    shapes = [1, 3, 12, 12], [1, 6, 12, 12]
+    onnx.save(b.model([("x", networks.FLOAT, shapes[0])], [("y", networks.FLOAT, shapes[1])]), tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=b.normal(16, 1, 3, 12, 12))
+    common = ["--data", "x.npz", "--min-sqnr", "15"]
+    fixed = vernier("fix", "float.onnx", "--int8", *common, "--no-latency", "-o", "out", folder=tmp_path).stdout
+    verified = vernier("verify", "float.onnx", "out/model.onnx", *common, folder=tmp_path).stdout
+    real = figures_of_users(tmp_path / "float.onnx", tmp_path / "out/model.onnx", np.load(tmp_path / "x.npz")["x"])
+    for text in (fixed, verified):
+        answer = " ".join(text.split("\n\n")[0].split())
+        [figure] = re.findall(r"but (-?[0-9.]+) dB in ONNX Runtime with its default optimizations", answer)
+        assert abs(float(figure) - real) < 0.2 and real < 15, (real, answer)
+    done = vernier("check", "placement", "out/model.onnx", "--target", "onnxruntime", folder=tmp_path, codes=(1,))
+    assert ": :" not in done.stdout and "onnxruntime computes the file differently" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
+def test_quantize_warns_of_pairs_that_saturate(target, tmp_path):
+    b = networks.Builder(265)
+    weight = np.abs(b.normal(32, 32) * np.float32(0.05) + np.float32(0.5))
+    b.add("Gemm", ["x", b.constant("w", weight), b.constant("c", b.normal(32) - np.float32(8))], "first")
+    b.add("Relu", ["first"], "relu")
+    b.add("MatMul", ["relu", b.constant("v", b.normal(32, 8) * np.float32(0.3))], "y")
+    onnx.save(b.model([("x", networks.FLOAT, [8, 32])], [("y", networks.FLOAT, [8, 8])]), tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=b.random.uniform(0.2, 1, (16, 8, 32)).astype(np.float32))
+    command = ["quantize", "float.onnx", "--data", "x.npz", "--target", target, "--even-if-slower", "-o", "q.onnx"]
+    said = vernier(*command, folder=tmp_path)
+    assert "without VNNI" in said.stderr + said.stdout and "--reduce-range" in said.stderr + said.stdout, said.stderr
+    if target == "onnxruntime":
+        assert "without VNNI" not in vernier(*command, "--reduce-range", folder=tmp_path).stderr
+
+
 @pytest.mark.parametrize("form", ["fp8", "blocks"])
 def test_a_file_that_onnx_runtime_refuses_by_default_is_told(form, tmp_path):
     """Its optimizer makes kernels on codes of them that take neither float8 nor blocks. Without optimizations both run."""

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/beside_known.h"
+#include "analysis/figures.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
@@ -31,6 +33,8 @@
 #include "jobs/engine/host_files.h"
 #include "jobs/scripting/model_script.h"
 #include "jobs/scripting/network_scripts.h"
+#include "jobs/verify/pair_saturation.h"
+#include "jobs/verify/verify.h"
 #include "model/contents.h"
 #include "model/prepare.h"
 #include "plan/calibrate.h"
@@ -39,6 +43,7 @@
 #include "plan/overrides.h"
 #include "plan/rules/rules.h"
 #include "plan/scheme.h"
+#include "plan/simulate_typed.h"
 #include "plan/target.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
@@ -175,6 +180,19 @@ std::optional<Note> slower_than_float(const Loaded& calibrated, const Plan& plan
   return Note{"slower-than-float", {{"ms", low}, {"float32_ms", in_float}}};
 }
 
+/// A warning where pairs of products saturate on CPUs without VNNI, in the runtime that the file is made for.
+std::optional<Note> saturating_pairs_note(const Loaded& calibrated, const Plan& plan, const Model& typed) {
+  if (plan.target == Target::TensorRt) return std::nullopt;
+  const Subject& subject = calibrated.subject;
+  SimulatedFile file = simulate_typed(typed);
+  bring_beside(calibrated, typed, file.model);
+  const PairSaturation saturation = measure_pair_saturation(subject, typed, file, plan.target, nullptr);
+  if (!saturation.found) return std::nullopt;
+  const BesideKnown exact = run_beside_known(subject, std::move(file.model), outputs_of_float(subject));
+  return saturation_note(*saturation.found, figures_of(subject, exact.outputs, nullptr), std::nullopt,
+                         /*in_sample=*/true);
+}
+
 /// What ONNX Runtime says of the file that is written, for whoever tries it there.
 void try_written(const Model& typed, const QuantizeOptions& options, Target target, const Loaded* calibrated,
                  Sources& sources, QuantizeResult& result) {
@@ -242,12 +260,10 @@ class Conversion {
       warn(otherwise);
     }
     if (planned_.calibrated) {
-      optionally("latency", sinks_, result_, [&] {
-        const auto slower = slower_than_float(*planned_.calibrated, plan, typed.model);
-        if (!slower) return;
-        sinks_.warn(*slower);
-        result_.warnings.push_back(*slower);
-      });
+      optionally("latency", sinks_, result_,
+                 [&] { add_warning(slower_than_float(*planned_.calibrated, plan, typed.model)); });
+      optionally("the simulation of CPUs without VNNI", sinks_, result_,
+                 [&] { add_warning(saturating_pairs_note(*planned_.calibrated, plan, typed.model)); });
     }
     if (!options_.output.empty()) {
       write_model(typed.model, options_.output, {options_.external_data});
@@ -271,6 +287,12 @@ class Conversion {
 
  private:
   void warn(const Note& note) { result_.warnings.push_back(note); }
+
+  void add_warning(const std::optional<Note>& note) {
+    if (!note) return;
+    sinks_.warn(*note);
+    warn(*note);
+  }
 
   /// A script that makes the model takes its place.
   void run_script() {

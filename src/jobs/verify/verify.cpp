@@ -133,10 +133,6 @@ TestRow test_by(const Objective& objective, const LabelRequirement* labels, cons
 
 }  // namespace
 
-namespace {
-
-/// The file keeps its Ifs: the same ones are inlined, so that the bodies' layers meet their twins. Both halves of a
-/// comparison share one opset: a file below the float model's is raised.
 void bring_beside(const Loaded& loaded, const Model& typed, Model& simulated) {
   const Subject& subject = loaded.subject;
   if (loaded.inlined_ifs || default_opset(subject.model.proto) > default_opset(typed.proto)) {
@@ -149,8 +145,6 @@ void bring_beside(const Loaded& loaded, const Model& typed, Model& simulated) {
   }
   fit_beside(simulated, loaded);
 }
-
-}  // namespace
 
 namespace {
 

@@ -28,6 +28,11 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 /// compute on codes, or the float model does so itself: what both have runs as it is in both.
 std::optional<Model> pairs_of_operators(const Model& typed, const Model& float_model);
 
+/// Lets `simulated`, made of `typed`, be measured beside the model that was loaded. The file keeps its Ifs: the same
+/// ones are inlined, so that the bodies' layers meet their twins. Both share one opset: a file below the float model's
+/// is raised.
+void bring_beside(const Loaded& loaded, const Model& typed, Model& simulated);
+
 /// The float model in `float_model`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to
 /// the same opset and has the same Ifs inlined. `arithmetic`: of a reference that rounds.
 /// Errors: Input when inputs or outputs differ.
