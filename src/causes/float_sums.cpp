@@ -63,18 +63,39 @@ Finding absorption(const LayerFacts& layer) {
       {});
 }
 
+namespace {
+
+constexpr double kCancels = 1e-5;  // of the noise: 50 dB
+constexpr double kGrows = 10, kGrowsMuch = 30;
+
+/// Of a layer whose result a sum behind it cancels: its own rounding is small, and not beside what is left.
+Finding cancelled_behind(const LayerFacts& layer) {
+  if (!is_narrow_float(layer) || layer.mean || !layer.cancelled || overflows(layer)) return {};
+  const CancelledBehind& sum = *layer.cancelled;
+  if (sum.factor < kGrows || layer.effect_noise.value_or(0) < std::max(kCancels, kGrows * layer.own_noise)) return {};
+  return of(layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name,
+            sum.factor < kGrowsMuch ? 0.6 : 0.8,
+            {{"typical magnitude of an operand", sum.operand_rms, ""},
+             {"typical magnitude of the result", sum.result_rms, ""},
+             {"error grows", sum.factor, "x"}},
+            fmt::format("'{}' after it subtracts nearly equal values near {:.4g}. The result is near {:.3g}, so the "
+                        "rounding error of the operands grows {:.0f} times relative to it.",
+                        printable(sum.node), sum.operand_rms, sum.result_rms, sum.factor),
+            {});
+}
+
+}  // namespace
+
 Finding cancellation(const LayerFacts& layer) {
-  constexpr double kMatters = 1e-5;  // 50 dB
-  constexpr double kGrows = 10, kGrowsMuch = 30;
   const auto operands = is_narrow_float(layer) ? operands_of(layer) : std::nullopt;
-  if (!operands || layer.output_rms == 0) return {};
+  if (!operands || layer.output_rms == 0) return cancelled_behind(layer);
   if (operands->small->mask || operands->large->mask) return {};
   if (overflows(layer)) return {};  // which is why its result is not finite
   const double factor = (operands->small_rms + operands->large_rms) / layer.output_rms;
   // 1 + erf or 1 + tanh of negative values: the middle of a GELU in pieces.
   const bool in_gelu = std::ranges::any_of(layer.made_by, [](const auto& op) { return op == "Erf" || op == "Tanh"; });
   const double noise = std::max(layer.own_noise, layer.effect_noise.value_or(0));
-  if (factor < kGrows || (std::isfinite(noise) && noise < kMatters)) return {};
+  if (factor < kGrows || (std::isfinite(noise) && noise < kCancels)) return cancelled_behind(layer);
   return of(layer, operands->large->name, factor < kGrowsMuch ? 0.6 : 0.8,
             {{"typical magnitude of an operand", operands->large_rms, ""},
              {"typical magnitude of the result", layer.output_rms, ""},

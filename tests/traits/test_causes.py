@@ -298,3 +298,40 @@ def test_tf32_is_no_cause_of_what_is_infinite_without_it(tmp_path):
     report = json.loads(done.stdout)
     assert report["figures"]["outputs"][0]["sqnr_db"] == "-inf"
     assert not any("TF32" in text for text in report["warnings"]), report["warnings"]
+
+
+@pytest.mark.parametrize("command", ["diagnose", "fix"])
+def test_ranges_too_narrow_for_other_samples_are_named_by_every_command(command, tmp_path):
+    """One sample of 20 is far larger: half of the samples calibrate without it."""
+    b = Builder(267)
+    b.linear("x", "first", 16, 32)
+    b.add("Relu", ["first"], "relu")
+    b.linear("relu", "y", 32, 8)
+    samples = b.normal(20, 4, 16)
+    samples[3] *= np.float32(6)
+    onnx.save(b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 8])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "net.npz", x=samples)
+    done = vernier(command, "net.onnx", "--data", "net.npz", "--int8", "--min-sqnr", "20", "--no-latency", "--no-cache", "--json",
+                   *(["--options", "0"] if command == "diagnose" else []), folder=tmp_path, codes=(0, 1, 5))
+    report = json.loads(done.stdout)
+    assert "calibration-unrepresentative" in [cause["id"] for cause in report["explanation"]["causes"]], report["explanation"]
+    done = vernier(command, "net.onnx", "--data", "net.npz", "--int8", "--min-sqnr", "20", "--no-latency", "--no-cache",
+                   folder=tmp_path, codes=(0, 1, 5))
+    assert "Require less" not in done.stdout, done.stdout
+
+
+def test_operands_of_a_difference_have_its_cause(tmp_path):
+    """A variance as E[a^2] - E[a]^2 around a mean of 20: the squares are rounded as usual, and too coarse for what is left."""
+    b = Builder(268)
+    b.add("MatMul", ["x", b.constant("w", b.normal(16, 64) * np.float32(0.3))], "product")
+    b.add("Add", ["product", b.constant("offset", 20 + b.normal(64) * np.float32(0.3))], "a")
+    b.add("ReduceMean", ["a"], "mean", axes=[-1])
+    b.add("ReduceMean", [b.add("Mul", ["a", "a"], "square")], "mean_of_squares", axes=[-1])
+    b.add("Sub", ["mean_of_squares", b.add("Mul", ["mean", "mean"], "square_of_mean")], "variance")
+    b.add("Sqrt", [b.add("Add", ["variance", b.constant("epsilon", np.float32(1e-5))], "sum")], "deviation")
+    b.add("Div", [b.add("Sub", ["a", "mean"], "centred"), "deviation"], "norm")
+    b.add("MatMul", ["norm", b.constant("v", b.normal(64, 8) * np.float32(0.2))], "y")
+    model = b.model([("x", FLOAT, [8, 16])], [("y", FLOAT, [8, 8])])
+    found, order, report = causes(model, {"x": b.normal(16, 8, 16)}, tmp_path, "--fp16", "--min-sqnr", "40")
+    assert order[0] == "cancellation" and "cancellation" in found["square_of_mean"], found
+    assert sum(cause.get("share", 0) for cause in report["explanation"]["causes"] if cause["id"] == "cancellation") > 0.5

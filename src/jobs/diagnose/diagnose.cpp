@@ -91,7 +91,11 @@ std::vector<LostLimitFacts> lost_limits(MeasuredNetwork& network) {
   return lost;
 }
 
-bool is_missed(const DiagnosisRun& run) { return run.requirement() != nullptr && run.report.all_low.passed == false; }
+/// On the samples that calibrated everything low, or on others.
+bool is_missed(const DiagnosisRun& run, const AllLow& low) {
+  const bool on_others = low.unseen && low.unseen->passed == false;
+  return run.requirement() != nullptr && (run.report.all_low.passed == false || on_others);
+}
 
 /// The causes, of the network as it is: before it is repaired, or once the layers to keep are known.
 void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& low) {
@@ -100,7 +104,7 @@ void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& l
   if (report.kept) kept.insert(report.kept->layers.begin(), report.kept->layers.end());
   ExplainOptions how;
   how.own = run.options.causes;
-  how.missed = is_missed(run);
+  how.missed = is_missed(run, low);
   for (const OutputFigure& output : report.all_low.outputs) {
     if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
   }
@@ -168,7 +172,7 @@ void rank_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& plai
     run.note(notes_of_known(must_be_kept(network.experiment, network.evidence), run.options.precision.high));
   }
   rank(run, network);
-  if (!needs_explanation(network.experiment, run.report.layers, is_missed(run))) run.steps.expect("causes", 0.1);
+  if (!needs_explanation(network.experiment, run.report.layers, is_missed(run, plain))) run.steps.expect("causes", 0.1);
 }
 
 /// What stands beside the answer once there is one, in the order of the report's phases.

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "analysis/judged_views.h"
+#include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/diagnose/diagnosis_notes.h"
@@ -17,10 +20,12 @@
 #include "jobs/scripting/network_scripts.h"
 #include "jobs/search/chosen_objective.h"
 #include "model/contents.h"
+#include "model/operator_traits.h"
 #include "plan/scheme.h"
 #include "search/journal.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
+#include "vernier/precision.h"
 #include "vernier/target.h"
 
 namespace vernier {
@@ -47,6 +52,29 @@ void report_input(DiagnosisRun& run, const LoadedModel& model) {
   run.note(loaded.output_notes);
 }
 
+/// Who could lower a layer of a network where the target can lower none: another target, or else nobody, and why.
+std::string lowering_hint(const LoadedModel& model, const std::vector<SkippedLayer>& skipped) {
+  const Loaded& loaded = model.loaded;
+  if (holds_quantized_values(*loaded.original)) {
+    return "it stores quantized weights: pass its float model with ‹float›";
+  }
+  for (const Target target : {Target::OnnxRuntime, Target::OpenVino, Target::TensorRt}) {
+    PrecisionOptions other = model.precision;
+    other.target = target;
+    try {
+      const auto layers = assign_formats(loaded.subject.model, loaded.subject.layers, other).candidates.size();
+      if (layers > 0) return fmt::format("‹target› {} can lower {}", word_of(target), plural(layers, "layer"));
+    } catch (const Error&) {  // the target has no such formats
+    }
+  }
+  const auto weighted = std::ranges::find_if(skipped, [](const SkippedLayer& layer) {
+    return !layer.chosen && traits_of(layer.op_type).any(Trait::Weighted);
+  });
+  const std::string why =
+      weighted == skipped.end() ? "" : fmt::format("'{}': {}. ", printable(weighted->name), weighted->reason);
+  return why + "‹vernier inspect model MODEL --show layers› lists the layers";
+}
+
 /// Errors: Input, if no layer is to be lowered.
 void lower_layers(DiagnosisRun& run, LoadedModel& model) {
   const Loaded& loaded = model.loaded;
@@ -61,9 +89,7 @@ void lower_layers(DiagnosisRun& run, LoadedModel& model) {
   if (assigned.candidates.empty()) {
     throw Error(ErrorCode::NothingToLower,
                 fmt::format("{}: no layer can run in the requested formats", run.options.model.name()),
-                holds_quantized_values(*loaded.original)
-                    ? "it stores quantized weights: pass its float model with ‹float›"
-                    : "list the layers with: ‹vernier inspect model MODEL --show layers›");
+                lowering_hint(model, assigned.skipped));
   }
   if (model.precision.ladder) keep_formats_of(assigned.plan, run.report.low);
   run.report.excluded =

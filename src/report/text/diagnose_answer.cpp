@@ -383,6 +383,13 @@ Answer searched(const DiagnoseReport& report) {
     const std::string measures =
         fmt::format("everything in {}{} measures {}", all_low_text(report),
                     report.repaired ? " with all accepted repairs" : "", figure_text(low, report.requirement));
+    const bool ranges = report.explanation && std::ranges::any_of(report.explanation->causes, [](const Cause& cause) {
+                          return cause.layer.empty() && cause.id == "calibration-unrepresentative";
+                        });
+    if (ranges) {
+      answer.then("The ranges are too narrow for new samples. Calibrate on more samples, or on more typical ones.");
+      return answer;
+    }
     answer.then(
         misses_on_new_samples_alone(low, *report.requirement)
             ? fmt::format("On these samples {}, but {} cannot show that new ones stay above the limit. Give more "
