@@ -78,8 +78,9 @@ double sure_gain_db(std::span<const SampleSums> kept, std::span<const SampleSums
     log_other.push_back(std::log(found->second));
   }
   const auto less_one_error = [](const Gain& gain) { return gain.nats - gain.scatter; };
-  return 10 / std::numbers::ln10 *
-         std::max(less_one_error(gain_over(other, own)), less_one_error(typical_gain(log_other, log_own)));
+  double nats = less_one_error(typical_gain(log_other, log_own));
+  if (!heavy_tail(kept)) nats = std::max(nats, less_one_error(gain_over(other, own)));
+  return 10 / std::numbers::ln10 * nats;
 }
 
 /// What the pooled ratio exceeds with that confidence, as deciding_figure() says it. `low` may be null.

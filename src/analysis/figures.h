@@ -42,8 +42,8 @@ LowStats low_stats(const Subject& subject, std::map<std::string, OutputStats> ou
 /// and cosine by SqnrSpread, agreement by agreement_above() where can_show() allows any. Of the largest error, of too
 /// few samples and of sequences they are those of the samples themselves. With `low` the figure is that of a set which
 /// a search chose, perhaps because a few samples like it: it exceeds no more than what everything low exceeds, plus
-/// what the kept layers surely gain. That is the larger of two gains less its standard error: that of all noise
-/// together (gain_over()), and that of the typical sample (typical_gain()). A gain that one sample makes counts
+/// what the kept layers surely gain: the gain of the typical sample (typical_gain()) less its standard error, or, if
+/// larger and without a heavy_tail(), that of all noise together (gain_over()). A gain that one sample makes counts
 /// nothing, as new samples may have another layer that breaks one.
 /// Cost: as SqnrSpread, for each output.
 DecidingFigure deciding_figure(const Subject& subject, const std::map<std::string, OutputStats>& stats,
