@@ -177,7 +177,12 @@ std::optional<OtherLayer> OtherConstants::other_bias(const Nodes& refs, const No
 
 std::optional<OtherLayer> OtherConstants::other_norm(const Nodes& refs, const Nodes& lows) const {
   const NormConstants wanted = norm_constants_in(float_model_, refs), held = norm_constants_in(file_, lows);
-  if (wanted.in_pieces == held.in_pieces) return std::nullopt;
+  const auto norms = [](const Nodes& nodes) {
+    return std::ranges::count_if(nodes, [](const onnx::NodeProto* node) {
+      return is_norm(*node) || is_onnx_runtime(*node, "SkipLayerNormalization") || is_onnx(*node, "Sqrt");
+    });
+  };
+  if (wanted.in_pieces == held.in_pieces || norms(refs) != norms(lows)) return std::nullopt;
   for (const auto& [was, is] : {std::pair(wanted.scale, held.scale), std::pair(wanted.shift, held.shift)}) {
     if (!was || !is || was->constant.empty() || is->constant.empty() || stored_.contains(is->constant)) continue;
     const auto values = initializer(float_model_, was->constant), other = initializer(file_, is->constant);
