@@ -10,8 +10,10 @@
 
 namespace vernier {
 
-LockstepRun::LockstepRun(const Subject& subject, const Model& low, const std::vector<Match>& matches)
+LockstepRun::LockstepRun(const Subject& subject, const Model& low, const std::vector<Match>& matches,
+                         const OutputStore* known)
     : subject_(subject),
+      known_(known),
       matches_(matches.size()),
       session_(subject.session(join(subject.model, low, matches, subject.judged, subject.carries))) {}
 
@@ -20,7 +22,8 @@ Lockstep LockstepRun::run() const {
   ComparedRun run =
       run_compared(subject_, session_, Recorder(matches_, 0, 0), "lock-step comparison", [&](SampleResult& sample) {
         const std::span<const Tensor> outputs(sample.outputs);
-        sample.outcomes = outcomes_of(subject_, outputs.first(half), outputs.subspan(half));
+        const std::vector<Tensor> known = known_ == nullptr ? std::vector<Tensor>() : known_->get(sample.index);
+        sample.outcomes = outcomes_of(subject_, known_ == nullptr ? outputs.first(half) : known, outputs.subspan(half));
         sample.outputs.clear();
       });
   return {std::move(run.seen.errors), std::move(run.outputs), std::move(run.sample_noise)};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/output_store.h"
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
 #include "analysis/surgery.h"
@@ -21,14 +22,17 @@ struct Lockstep {
   std::vector<double> sample_noise;
 };
 
-/// The run of lockstep(), its session built. `subject` must outlive it.
+/// The run of lockstep(), its session built. `known`: what the judged outputs are compared with, where the subject is
+/// a rewritten float model; null: the subject's own outputs. The arguments that it keeps must outlive it.
 class LockstepRun {
  public:
-  LockstepRun(const Subject& subject, const Model& low, const std::vector<Match>& matches);
+  LockstepRun(const Subject& subject, const Model& low, const std::vector<Match>& matches,
+              const OutputStore* known = nullptr);
   Lockstep run() const;
 
  private:
   const Subject& subject_;
+  const OutputStore* known_;
   std::size_t matches_;
   Session session_;
 };

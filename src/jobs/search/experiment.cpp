@@ -151,7 +151,8 @@ PairedSamples Experiment::paired_with_all_low(double confidence) const {
 }
 
 LockstepRun Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
-  return {*subject_, lower_simulated(subject_->model, subject_->layers, all_low_plan_, weights), matches};
+  return {*subject_, lower_simulated(subject_->model, subject_->layers, all_low_plan_, weights), matches,
+          &reference().outputs};
 }
 
 Lockstep Experiment::outputs_of_all_low() {

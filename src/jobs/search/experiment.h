@@ -85,7 +85,8 @@ class Experiment {
   /// The hardest fifth, four at least: they carry most of the noise. Of a sequence, its beginning.
   std::vector<std::size_t> few_hard_samples() const;
 
-  /// Runs the all-low model beside the reference, keeps its figures, and orders the samples by them.
+  /// Runs the all-low model beside the subject's own, keeps its figures, and orders the samples by them. Layers are
+  /// compared with those of the subject, outputs with those of reference().
   void run_all_low(const std::vector<Match>& matches) { set_all_low(lockstep_of_all_low(matches).run()); }
   LockstepRun lockstep_of_all_low(const std::vector<Match>& matches);
   /// Of outputs alone.

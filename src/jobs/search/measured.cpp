@@ -65,6 +65,10 @@ std::string identity_of(const Experiment& experiment) {
     add(output + (axis == subject.class_axes.end() ? "" : " " + std::to_string(axis->second.axis)));
   }
   for (const Carry& carry : subject.carries) add(carry.output + ":" + carry.input);
+  // A repaired network is judged against the outputs of another one than a file with the same content.
+  for (const auto& [output, totals] : experiment.judged_against().totals) {
+    add(fmt::format("{} {}", output, totals.pooled.ref_energy));
+  }
   const Plan& all_low = experiment.all_low_plan();
   Plan rules;
   rules.model_sha256 = all_low.model_sha256;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/lockstep.h"
+#include "numerics/metrics.h"
 #include "tiny_networks.h"
 #include "vernier/format.h"
 
@@ -39,6 +41,18 @@ TEST(Experiment, OfARepairedNetworkLeavesThatOfThePlainOneAsItWas) {
   EXPECT_EQ(plain.all_low().sample_noise, noise);
   EXPECT_EQ(plain.hardest_first(), hardest);
   EXPECT_EQ(plain.candidates().front(), &subject->layers.front());
+}
+
+TEST(Experiment, OfARepairedNetworkIsJudgedAgainstTheFloatModelInLockstepToo) {
+  const testing::Samples samples = testing::bell_samples("x", {1, 8}, 4);
+  const auto subject = std::make_shared<const Subject>(network(samples, 1));
+  const FloatRuns runs{std::make_shared<const Reference>(run_reference(*subject, tensors_to_observe(*subject)))};
+  const auto other = std::make_shared<const Subject>(network(samples, 2));
+  Experiment repaired(other, nullptr, runs, runs.reference->shapes, testing::plan_all(*other, Format::Float16),
+                      {"mul"});
+  repaired.run_all_low(match_layer_outputs(*other));
+  EXPECT_GT(noise_to_signal(repaired.all_low().outputs.at("y").pooled), 0.1) << "outputs of the float model";
+  EXPECT_LT(noise_to_signal(repaired.all_low().errors.front()), 1e-5) << "layers of its own";
 }
 
 }  // namespace
