@@ -116,6 +116,9 @@ void explain_lost_epsilons(const std::vector<Cause>& causes, const NetworkFacts&
   }
 }
 
+/// An output is not finite with this layer alone low: no share can say how much worse that is.
+bool breaks_output(const LayerRow& row) { return row.sensitivity_db.value_or(0) == -INFINITY; }
+
 /// Kinds of causes that explain the most come first: confidence times the share of the damage of the layers that they
 /// stand for. What is unlikely comes last, whatever its layers do, among kinds and within each. The report, as text and
 /// as a page, has this order.
@@ -289,7 +292,7 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   order_kinds(explanation.causes, ranked, facts);
   for (Cause& cause : explanation.causes) {
     const auto row = std::ranges::find(ranked, cause.layer, &LayerRow::name);
-    if (row != ranked.end()) cause.share = row->share;
+    if (row != ranked.end()) cause.share = breaks_output(*row) ? INFINITY : row->share;
   }
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
   for (const LayerRow* row : rows) {

@@ -54,12 +54,12 @@ function causeBox(cause) {
 /** One row: what it is, how many layers, their share of the damage, the numbers of the worst of them, what to try. Groups and
  * their order are those of the terminal: one function makes both. */
 function causeGroup(group) {
-  const first = explanation.causes[group.first], names = group.layers, share = group.share, atFirst = 8;
+  const first = explanation.causes[group.first], names = group.layers, atFirst = 8;
   const rest = names.slice(atFirst), [title, line] = causeName(first.id);
   return h("div", {class: "cause"},
     h("div", {class: "head"}, title, howLikely(first),
       h("span", {class: "small"}, !names.length ? "the network as a whole" : group.lesser ? `main cause of ${many(names.length, "layer")}; also in ${count(group.lesser)}` : many(names.length, "layer")),
-      share > 0 ? h("span", {class: "small share"}, meter(share, 90), `${percent(share)} of the damage`) : ""), line,
+      group.damage ? h("span", {class: "small share"}, group.share > 0 ? meter(group.share, 90) : "", group.damage) : ""), line,
     h("p", {}, names.length > 1 ? ["Worst at ", layerLink(first.layer), ": "] : names.length ? [layerLink(first.layer), ": "] : "", shown(first.sentence || "")),
     figuresOf(first),
     names.length > 1 ? h("p", {class: "small"}, "Also at ", names.slice(1, atFirst).map((layer, i) => [i ? ", " : "", layerLink(layer)])) : "",

@@ -11,7 +11,7 @@ function asMarkdown() {
   if (page.words.only_rounding) parts.push("### Why", markdownCell(page.words.only_rounding));
   if (groups.length) {
     parts.push("### Why", groups.map(group => { const first = explanation.causes[group.first];
-      return `- **${markdownCell(first.id)}**` + (group.layers.length ? `, ${group.lesser ? "main cause of " : ""}${many(group.layers.length, "layer")}` : "") + (group.share > 0 ? `, ${percent(group.share)} of the damage` : "") + ": " + (first.layer ? markdownCode(first.layer) + ": " : "") + markdownCell(shown(first.sentence || "")); }).join("\n"));
+      return `- **${markdownCell(first.id)}**` + (group.layers.length ? `, ${group.lesser ? "main cause of " : ""}${many(group.layers.length, "layer")}` : "") + (group.damage ? `, ${group.damage}` : "") + ": " + (first.layer ? markdownCode(first.layer) + ": " : "") + markdownCell(shown(first.sentence || "")); }).join("\n"));
   }
   return markdownText([...parts, ...markdownEnd(shown(page.words.runner))]);
 }

@@ -194,6 +194,7 @@ Json page_words(const DiagnoseReport& report) {
                        {"sure", group.first->confidence >= kLikelyCause},
                        {"layers", texts_of(group.layers)},
                        {"share", group.share},
+                       {"damage", damage_of(group)},
                        {"repairs", texts_of(group.repairs)},
                        {"of_some", texts_of(group.of_some)},
                        {"lesser", group.lesser}});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <map>
@@ -61,7 +62,7 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
     const std::string layers = plural(group.layers.size(), "layer");
     head += group.lesser == 0 ? ": " + layers : fmt::format(": main cause of {}, also in {}", layers, group.lesser);
   }
-  if (group.share > 0) head += fmt::format(", {} of the damage", percent_text(group.share));
+  if (const std::string damage = damage_of(group); !damage.empty()) head += ", " + damage;
   if (group.mended != nullptr) {
     head += "; repaired by " + group.mended->id;
   } else if (!group.repairs.empty()) {
@@ -232,6 +233,11 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
     group.mended = repair_of(*report.explanation, *group.first);
   }
   return groups;
+}
+
+std::string damage_of(const CauseGroup& group) {
+  if (std::isinf(group.share)) return "makes outputs infinite or NaN";
+  return group.share > 0 ? fmt::format("{} of the damage", percent_text(group.share)) : std::string();
 }
 
 bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {

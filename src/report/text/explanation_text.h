@@ -19,7 +19,7 @@ inline constexpr double kLikelyCause = 0.5;
 struct CauseGroup {
   const Cause* first = nullptr;         // of the most damaging layer
   std::vector<std::string> layers;      // with the first; empty: the network as a whole
-  double share = 0;                     // of the damage of all layers, before any repair
+  double share = 0;                     // of the damage of all layers, before any repair; see Cause::share
   std::vector<std::string> repairs;     // that answer it at each of the layers
   std::vector<std::string> of_some;     // and those that do so at some
   const RepairTried* mended = nullptr;  // the accepted repair of the first layer that answers it
@@ -29,6 +29,9 @@ struct CauseGroup {
 /// Of each layer its surest cause; further ones only if they are nearly as sure. In the order of the report's causes.
 /// Empty without an explanation.
 std::vector<CauseGroup> cause_groups(const DiagnoseReport& report);
+
+/// "12.0 % of the damage", or what a layer of the group does that no share can say. Empty: no share is known.
+std::string damage_of(const CauseGroup& group);
 
 /// The network needs nothing, and none of these layers loses its signal.
 bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups);

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "base/layout.h"
@@ -100,14 +98,6 @@ std::string why(const DiagnoseReport& report, const TextOptions& options) {
   return text.empty() ? labelled("Why", only_rounding(report), options.width) : text;
 }
 
-/// Whether an output is not finite with one of these layers alone low: no share can say how much worse that is.
-bool breaks(const DiagnoseReport& report, const CauseGroup& group) {
-  return std::ranges::any_of(report.layers, [&](const LayerRow& row) {
-    return row.sensitivity_db && !std::isfinite(*row.sensitivity_db) && *row.sensitivity_db < 0 &&
-           std::ranges::find(group.layers, row.name) != group.layers.end();
-  });
-}
-
 std::string next(const Answer& answer, const TextOptions& options) {
   std::string text;
   for (const NextStep& step : answer.steps) {
@@ -148,13 +138,12 @@ std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
   if (harmless(report, groups)) return {};
   const bool shared = std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.share.has_value(); });
   std::erase_if(groups, [&](const CauseGroup& group) {
-    if (group.layers.empty() || breaks(report, group)) return false;
+    if (group.layers.empty()) return false;
     // Of outputs that are not finite no layer has a share.
     const bool measured = shared && (!report.repaired || group.first->share);
     return measured ? group.share < kLittle : report.repaired && group.mended == nullptr;
   });
-  std::ranges::stable_sort(groups, std::ranges::greater{},
-                           [&](const CauseGroup& group) { return std::pair(breaks(report, group), group.share); });
+  std::ranges::stable_sort(groups, std::ranges::greater{}, &CauseGroup::share);
   if (groups.size() > kMost) groups.resize(kMost);
   return groups;
 }

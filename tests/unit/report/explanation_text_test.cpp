@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <tuple>
 
 #include "cases.h"
@@ -54,6 +55,19 @@ TEST(ExplanationText, GroupsLayersThatBreakForOneReason) {
       std::string::npos)
       << text;
   EXPECT_EQ(text.find("of its own"), std::string::npos) << text;
+}
+
+TEST(ExplanationText, NoShareSaysWhatALayerDoesThatBreaksTheOutputs) {
+  Explanation explanation;
+  for (const char* layer : {"a", "b"}) {
+    explanation.examined.emplace_back(layer);
+    explanation.causes.push_back(cause_of(layer));
+  }
+  explanation.causes.front().share = std::numeric_limits<double>::infinity();
+  explanation.causes.back().share = 0.005;
+  const std::string text = explanation_section(with(explanation), {});
+  EXPECT_NE(text.find("weight-grid: 2 layers, makes outputs infinite or NaN\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("of the damage"), std::string::npos) << text;
 }
 
 TEST(ExplanationText, WhatRepairsCuredIsNotHarmless) {

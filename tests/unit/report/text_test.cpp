@@ -159,9 +159,7 @@ TEST(DiagnoseText, WhyNamesWhatBreaksTheOutputBeforeWhatDoesMostOfTheRest) {
     return ids;
   };
   EXPECT_EQ(main_ids(), (std::vector<std::string>{"large-mean", "cancellation"}));
-  blame(0, "overflow", 0);
-  report.layers[0].sensitivity_db = -std::numeric_limits<double>::infinity();
-  report.layers[0].share = std::nullopt;
+  blame(0, "overflow", std::numeric_limits<double>::infinity());
   EXPECT_EQ(main_ids(), (std::vector<std::string>{"overflow", "large-mean"}));
   report.explanation->causes.erase(report.explanation->causes.begin(), report.explanation->causes.begin() + 2);
   EXPECT_EQ(main_ids(), (std::vector<std::string>{"overflow"})) << "three percent are not why";
