@@ -110,7 +110,10 @@ void compare_classes(DiagnosisRun& run, MeasuredNetwork& network, const std::vec
 }
 
 void look_in_front_of_softmaxes(DiagnosisRun& run, MeasuredNetwork& network) {
-  RunFigures& figures = run.report.final_figures ? *run.report.final_figures : run.report.all_low;
+  DiagnoseReport& report = run.report;
+  RunFigures& figures = report.final_figures ? *report.final_figures
+                        : report.repaired    ? *report.repaired
+                                             : report.all_low;
   const Subject& subject = network.subject();
   const std::vector<JudgedTensor> judged = judged_tensors(subject);
   const auto softmax_of = [&](const OutputFigure& figure) {

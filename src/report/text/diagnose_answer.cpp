@@ -64,7 +64,7 @@ Answer not_verified(const DiagnoseReport& report, const std::string& wanted) {
   Answer answer;
   answer.sentence = fmt::format("Not verified: Vernier did not measure whether {} meets {}.", kOutputModel, wanted);
   if (report.kept->end == SearchEnd::NothingNeeded) {
-    const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
+    const RunFigures& low = low_figures(report);
     answer.sentence += fmt::format(" In simulation no layer needs {}{}.", format_title(report.high),
                                    report.requirement ? ": everything in " + all_low_text(report) +
                                                             (report.repaired ? " with all accepted repairs" : "") +
@@ -121,7 +121,8 @@ Answer without_requirement(const DiagnoseReport& report) {
       fmt::format("No requirement was given, so Vernier did not search. With one, it finds the layers to keep{}.",
                   report.files.empty() ? ", and -o FOLDER writes the model" : "");
   Answer answer;
-  const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
+  // Of the file where there is one: what is said of its samples follows.
+  const RunFigures& low = report.final_figures ? *report.final_figures : low_figures(report);
   answer.sentence =
       fmt::format("Everything {}{}{}{}: {}{}.", lowers_a_part(report) ? "that can be in " : "in ", all_low_text(report),
                   lowered_share(report), report.repaired ? " with all accepted repairs" : "", named_figure(low, {}),
@@ -347,14 +348,20 @@ Answer searched(const DiagnoseReport& report) {
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
+    const bool one =
+        layers == 1 || report.excluded > 0;  // "everything in INT8 except 1 excluded layer": no number more
+    const auto lowered = [&](const char* uncounted, const char* the, const char* all) {
+      return report.excluded > 0 ? uncounted
+             : layers == 1       ? fmt::format("{} one layer", the)
+                                 : fmt::format("{} {} layers", all, layers);
+    };
     answer.sentence =
         lowers_a_part(report)
-            ? fmt::format("{} that can be in {}{} {} {}{}.",
-                          layers == 1 ? "The one layer" : fmt::format("All {} layers", layers), all_low_text(report),
-                          lowered_share(report), layers == 1 ? "gives" : "give", met, not_lowered(report))
+            ? fmt::format("{} that can be in {}{} {} {}{}.", lowered("Everything", "The", "All"), all_low_text(report),
+                          lowered_share(report), one ? "gives" : "give", met, not_lowered(report))
             : fmt::format("No layer needs {}: {} in {} {} {}{}.", format_title(report.high),
-                          layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), all_low_text(report),
-                          layers == 1 ? "gives" : "give", met, not_lowered(report));
+                          lowered("everything", "the", "all"), all_low_text(report), one ? "gives" : "give", met,
+                          not_lowered(report));
   } else {
     answer.sentence = fmt::format("{}: {}{}.", keeps(report), met, not_lowered(report));
   }
@@ -379,7 +386,7 @@ Answer searched(const DiagnoseReport& report) {
                       word_of(kept.cost_unit)));
       return answer;
     }
-    const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
+    const RunFigures& low = low_figures(report);
     const std::string measures =
         fmt::format("everything in {}{} measures {}", all_low_text(report),
                     report.repaired ? " with all accepted repairs" : "", figure_text(low, report.requirement));
@@ -440,7 +447,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
     Answer answer;
-    const RunFigures& low = report.repaired ? *report.repaired : report.all_low;
+    const RunFigures& low = low_figures(report);
     answer.sentence =
         fmt::format("Interrupted before the search: everything in {}{} measures {}.", all_low_text(report),
                     report.repaired ? " with all accepted repairs" : "", figure_in_sentence(low, report.requirement));
@@ -496,8 +503,8 @@ Answer answer_of(const DiagnoseReport& report) {
     if (!task_decides) say_how_sure(report, *report.final_figures, answer);
     say_agreement(report, *report.final_figures, answer);
   } else if (!report.requirement) {
-    if (!task_decides) say_how_sure(report, report.all_low, answer);
-    say_agreement(report, report.all_low, answer);
+    if (!task_decides) say_how_sure(report, low_figures(report), answer);
+    say_agreement(report, low_figures(report), answer);
   }
   say_given_file(report, answer);
   say_adopted(report, answer);

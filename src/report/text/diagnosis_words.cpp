@@ -76,6 +76,10 @@ std::string not_lowered(const DiagnoseReport& report) {
   return text;
 }
 
+const RunFigures& low_figures(const DiagnoseReport& report) {
+  return report.repaired ? *report.repaired : report.all_low;
+}
+
 bool on_new_samples(const DiagnoseReport& report) {
   const OutputFigure* const decides =
       deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);

@@ -22,6 +22,9 @@ std::string all_low_text(const DiagnoseReport& report);
 /// "INT8", "INT8 and FP16": what all-low means in this report.
 std::string low_text(const DiagnoseReport& report);
 
+/// The figures of everything low, with the accepted repairs of `vernier fix`.
+const RunFigures& low_figures(const DiagnoseReport& report);
+
 /// Whether a good part of the network stays high although everything that can be is lowered.
 bool lowers_a_part(const DiagnoseReport& report);
 /// " (0.3 % of the multiply-accumulates, 1 % of the weight bytes)": the share that everything low lowers; empty if

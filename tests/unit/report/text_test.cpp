@@ -210,6 +210,44 @@ TEST(DiagnoseText, WarnsWhereSqnrAndTaskDisagree) {
   EXPECT_EQ(unwrapped(report_to_text(report, {})).find("Top-1 agreement"), std::string::npos);
 }
 
+TEST(DiagnoseText, FiguresOfOneSentenceAreOfOneNetwork) {
+  DiagnoseReport report = requirement_met();
+  report.requirement.reset();
+  report.kept.reset();
+  report.files.clear();
+  const auto run = [&](double db, double top1) {
+    RunFigures figures = *requirement_met().final_figures;
+    figures.outputs[0].sqnr_db = db;
+    figures.outputs[0].sqnr_interval = SamplingInterval{db - 1, db + 1};
+    figures.outputs[0].top1_agreement = top1;
+    return figures;
+  };
+  report.final_figures.reset();
+  report.all_low = run(33.4, 0.99);
+  report.repaired = run(39.5, 0.98);
+  std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(
+      text.find("with all accepted repairs: SQNR 39.5 dB. 95 % confidence over these 20 samples: 38.5 to 40.5 dB. "
+                "Top-1 agreement with the float model: 98.0 %."),
+      std::string::npos)
+      << text;
+  report.final_figures = run(38.9, 0.97);
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(
+      text.find("with all accepted repairs: SQNR 38.9 dB. 95 % confidence over these 20 samples: 37.9 to 39.9 dB. "
+                "Top-1 agreement with the float model: 97.0 %."),
+      std::string::npos)
+      << "those of the output model: " << text;
+}
+
+TEST(DiagnoseText, CountsNoLayerThatItExcludes) {
+  DiagnoseReport report = nothing_needed();
+  report.excluded = 1;
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("No layer needs FP32: everything in INT8 except 1 excluded layer gives "), std::string::npos)
+      << text;
+}
+
 TEST(DiagnoseText, SaysHowSureAFigureIsAndHowManySamplesWouldDecide) {
   DiagnoseReport report = requirement_met();  // 24.3 dB of 24, 20 samples
   report.final_figures->outputs[0].sqnr_db = 24.3;
