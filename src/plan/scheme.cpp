@@ -197,6 +197,15 @@ bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add
 }
 
 /// Errors: Usage for a format that no cache has, and a network without caches.
+/// The formats of a KV cache with one of its own, lowest first: that, and the rungs above it that hold floats.
+std::vector<Format> cache_formats(Format own, const std::vector<Format>& low, bool ladder) {
+  std::vector<Format> formats = {own};
+  if (!ladder) return formats;
+  std::ranges::copy_if(low, std::back_inserter(formats),
+                       [&](Format rung) { return !needs_scale(rung) && bits_of(rung) > bits_of(own); });
+  return formats;
+}
+
 void check_caches(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
   if (!precision.rules.kv_cache) return;
   const Format format = *precision.rules.kv_cache;
@@ -400,7 +409,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     SkippedLayer skipped{layer.name, layer.op_type, high, {}, false};
     std::vector<Format> taken;  // lowest first; without a ladder the first one
     const bool cache = layer.cache && precision.rules.kv_cache;
-    for (const Format listed : cache ? std::vector{*precision.rules.kv_cache} : low) {
+    for (const Format listed : cache ? cache_formats(*precision.rules.kv_cache, low, precision.ladder) : low) {
       const Format wanted = cache ? listed : of_target(listed);
       if (precision.ladder ? wanted == high : bits_of(wanted) >= bits_of(high)) continue;
       std::string reason = needs_scale(wanted) ? selection.why_not(layer) : std::string();

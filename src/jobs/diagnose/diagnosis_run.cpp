@@ -28,6 +28,11 @@ void describe(const DiagnoseOptions& options, bool on_engine, DiagnoseReport& re
   if (options.precision.low.empty() && !kv_cache) {
     throw Error(ErrorCode::MissingArgument, "no low precision was chosen", "pass ‹int8›, ‹fp16›, ‹bf16› or ‹fp8›");
   }
+  if (options.precision.low.empty() && *kv_cache == options.precision.high) {
+    throw Error(ErrorCode::WithoutEffect,
+                fmt::format("‹kv-cache› {} lowers nothing: it is the high format too", format_name(*kv_cache)),
+                "‹precision› float32, or ‹kv-cache› int8");
+  }
   // On a ladder the others cost as FP32, as long as some layers can gain.
   const std::vector<Format>& low = options.precision.low;
   const auto without_kernels = std::ranges::find_if_not(low, has_kernels_on_cpu);

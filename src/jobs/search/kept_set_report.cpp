@@ -111,7 +111,12 @@ LadderReport ladder_of(const MinimalResult& result, const SearchContext& context
     if (found != raised.end()) ladder.raised.push_back({layer->name, found->second});
     const Format format = found != raised.end() ? found->second : formats.of(layer->name);
     auto rung = std::ranges::find(ladder.rungs, format, &RungReport::format);
-    if (rung == ladder.rungs.end()) rung = ladder.rungs.insert(ladder.rungs.end(), {format, 0, 0});
+    if (rung == ladder.rungs.end()) {  // of a KV cache, or of layers that cannot take the highest rung
+      rung = std::ranges::find_if(
+          ladder.rungs, [&](int bits) { return bits > bits_of(format); },
+          [](const RungReport& known) { return bits_of(known.format); });
+      rung = ladder.rungs.insert(rung, {format, 0, 0});
+    }
     ++rung->layers;
     rung->macs += macs.at(layer->name);
   }

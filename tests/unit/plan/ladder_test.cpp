@@ -67,6 +67,21 @@ TEST(Ladder, ARungThatNoLayerTakesIsAnError) {
   }
 }
 
+TEST(Ladder, AKvCacheTakesTheRungsAboveItsOwnFormat) {
+  const Model model = parse_model("g (float[1,2] x) => (float[1,2] y) { [cache] y = Sum(x) }", 21);
+  std::vector<Layer> layers = find_layers(model);
+  layers.front().cache = true;
+  PrecisionOptions options = ladder({Format::Float16}, Format::Float32, Target::OpenVino);
+  options.rules.kv_cache = Format::Int8;
+  AssignedFormats assigned = assign_formats(model, layers, options);
+  EXPECT_EQ(assigned.plan.format_of("cache"), Format::Int8) << "of its own, which the ladder does not list";
+  EXPECT_EQ(assigned.plan.rungs.at("cache"), std::vector{Format::Float16});
+  options.rules.kv_cache = Format::Float16;
+  assigned = assign_formats(model, layers, options);
+  EXPECT_EQ(assigned.plan.format_of("cache"), Format::Float16);
+  EXPECT_TRUE(assigned.plan.rungs.empty());
+}
+
 TEST(Ladder, ATensorHasAGridForEachRungThatReadsIt) {
   const Model model = parse_model(kFork, 21);
   const Plan plan = calibrated(model, ladder({Format::Int8, Format::Int16}, Format::Float16, Target::OpenVino));
