@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/module_paths.h"
+#include "plan/angle_layers.h"
 #include "plan/can_take.h"
 #include "plan/faster_on_codes.h"
 #include "plan/low_slots.h"
@@ -196,7 +197,6 @@ bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add
                 fmt::format("it lies inside the body of '{}', where no range is measured", printable(layer.graph)));
 }
 
-/// Errors: Usage for a format that no cache has, and a network without caches.
 /// The formats of a KV cache with one of its own, lowest first: that, and the rungs above it that hold floats.
 std::vector<Format> cache_formats(Format own, const std::vector<Format>& low, bool ladder) {
   std::vector<Format> formats = {own};
@@ -206,6 +206,7 @@ std::vector<Format> cache_formats(Format own, const std::vector<Format>& low, bo
   return formats;
 }
 
+/// Errors: Usage for a format that no cache has, and a network without caches.
 void check_caches(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
   if (!precision.rules.kv_cache) return;
   const Format format = *precision.rules.kv_cache;
@@ -400,6 +401,8 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
     std::ranges::set_difference(able, faster_on_codes(model, layers, able, types), std::inserter(slower, slower.end()));
   }
+  const std::set<std::string> of_angles = angle_layers(model, layers, types);
+  std::vector<std::string> angles;  // those that another format was for
   Grouped unheard;
   std::map<Format, std::string> refused;  // why the first layer with weights that cannot take it does not
   for (const Layer& layer : layers) {
@@ -459,6 +462,12 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
                                       {"layer", layer.name}}});
       }
     }
+    if (!fixed && format != Format::Float32 && of_angles.contains(layer.name) && !in_file.contains(layer.name)) {
+      format = Format::Float32;
+      fixed = true;
+      skipped.reason = "its angles grow with positions";
+      angles.push_back(layer.name);
+    }
     plan.layers.push_back({layer.name, format});
     skipped.runs_in = format;
     if (!low.empty() && !fixed && format != high) skipped.instead_of = of_target(low.front());
@@ -473,6 +482,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
   }
   unheard.append_to(assigned.warnings);
+  if (!angles.empty()) assigned.notes.push_back({"angles-in-float32", {{"layers", angles}}});
   raise_parts_of_layers(assigned, model, layers, fixed_layers);
   check_output_types(assigned, layers, precision);
   const auto low_layer = [&](const PlannedLayer& layer) {

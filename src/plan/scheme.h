@@ -34,6 +34,7 @@ struct AssignedFormats {
   std::vector<std::string> candidates;  // layers below the high format that a search may raise
   std::vector<SkippedLayer> skipped;
   std::vector<Note> warnings;  // exceptions not honoured ("prefer"), or ignored ("none")
+  std::vector<Note> notes;     // layers that keep float32 by what they compute
   bool nothing_gains = false;  // all layers that could be quantized stay high: none would be faster
 };
 
@@ -52,7 +53,8 @@ PrepareOptions preparation_of(const Plan& plan);
 /// names operators or layers has chosen, and gets them all.
 bool only_where_faster(const PrecisionOptions& precision);
 
-/// Every layer in the lowest format it can take, exceptions applied.
+/// Every layer in the lowest format it can take, exceptions applied. Angles of positions stay in float32
+/// (angle_layers.h), unless an exception names them.
 /// Errors: Usage for a name that matches no layer (nearest offered), and under "obey" for a layer that cannot take the
 /// format asked, saying why.
 AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers, const PrecisionOptions& precision);

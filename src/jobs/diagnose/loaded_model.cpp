@@ -86,6 +86,7 @@ void lower_layers(DiagnosisRun& run, LoadedModel& model) {
         "stay in FP32; ‹even-if-slower› quantizes them anyway");
   }
   for (const Note& note : assigned.warnings) run.warn(note);
+  run.note(assigned.notes);
   if (assigned.candidates.empty()) {
     throw Error(ErrorCode::NothingToLower,
                 fmt::format("{}: no layer can run in the requested formats", run.options.model.name()),

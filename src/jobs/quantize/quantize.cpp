@@ -131,6 +131,7 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
                   const std::map<std::string, std::string>& other_types, Sources& sources, QuantizeResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   append(result.warnings, assigned.warnings);
+  append(result.notes, assigned.notes);
   result.skipped = by_reason(assigned.skipped, other_types);
   Planned planned{std::move(assigned.plan), {}, assigned.nothing_gains};
   Plan& plan = planned.plan;

@@ -43,6 +43,7 @@ PlannedNetwork plan_network(const RunnerOptions& runner, const MeasureOptions& m
   const Subject& subject = loaded.subject;
   AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
   for (const Note& note : assigned.warnings) warn(note);
+  for (const Note& note : assigned.notes) say(note_text(note));
   planned.plan = std::move(assigned.plan);
   for (const Note& note : calibrate_on_samples(planned.plan, subject.model, subject.layers, loaded, precision,
                                                measure.calibration_cache)) {

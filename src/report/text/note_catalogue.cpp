@@ -7,6 +7,9 @@ namespace {
 constexpr NoteTemplate kNotes[] = {
     {"adds-made-biases", "{count:#Add} became a bias"},
     {"all-scales-kept", "all {tensors:#quantized tensor} start with the scales of the file"},
+    {"angles-in-float32",
+     "{layers:#layer} ({layers:3}) {layers:?makes|make} sines and cosines of positions and {layers:?stays|stay} in "
+     "FP32, because large positions lose whole turns in narrower formats. ‹layer-precisions› overrides this"},
     {"array-replaced",
      "{file}: '{array}' replaces an array of the same name from an earlier file (to append iterations instead: "
      "‹vernier data concat›)"},
