@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/elements.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
@@ -209,6 +210,27 @@ bool gives_part(const onnx::NodeProto& node) {
   return can && node.output_size() == 1 && node.name() == maker_of(node.output(0));
 }
 
+/// The values that `tensor` stands for in this model, another form of the network, as a tensor that is there or is
+/// added for the output `given`. Empty: it holds integers whose scale is not beside it.
+std::string values_of(Model& model, const std::string& tensor, const std::string& given) {
+  const std::map<std::string, ValueType> types = infer_types(model);
+  const auto type = types.find(tensor);
+  if (type == types.end() || !is_integer(type->second.dtype)) return tensor;
+  const onnx::NodeProto* const quantizer = GraphWalk(model).maker(tensor);
+  if (quantizer == nullptr || !is_onnx(*quantizer, "QuantizeLinear")) return {};
+  onnx::NodeProto node = *quantizer;
+  node.set_op_type("DequantizeLinear");
+  node.set_name(maker_of(given) + "/values");
+  node.set_input(0, tensor);
+  node.set_output(0, node.name());
+  node.clear_attribute();
+  for (const onnx::AttributeProto& attribute : quantizer->attribute()) {
+    if (attribute.name() == "axis" || attribute.name() == "block_size") *node.add_attribute() = attribute;
+  }
+  *model.proto.mutable_graph()->add_node() = node;
+  return node.output(0);
+}
+
 /// As `info` says, what is `tensor` in this model.
 void give_out(Model& model, const std::string& tensor, const onnx::ValueInfoProto& info) {
   onnx::NodeProto node = cast_node(tensor, info.name(), static_cast<Dtype>(info.type().tensor_type().elem_type()));
@@ -319,7 +341,9 @@ void judge_alike(Model& model, const std::vector<JudgedView>& views) {
       continue;
     }
     if (view.behind) {
-      const std::string tensor = tensor_of(model, *view.behind);
+      std::string tensor = tensor_of(model, *view.behind);
+      const bool integers = is_integer(static_cast<Dtype>(view.given.type().tensor_type().elem_type()));
+      if (!tensor.empty() && !integers) tensor = values_of(model, tensor, view.output);
       if (!tensor.empty()) {
         give_out(model, tensor, view.given);
         continue;

@@ -8,16 +8,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/elements.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
-
-bool is_integer(Dtype dtype) {
-  return dtype == Dtype::Int64 || dtype == Dtype::Int32 || dtype == Dtype::Int16 || dtype == Dtype::UInt8;
-}
 
 bool is_any(const onnx::NodeProto& node, std::initializer_list<std::string_view> operators) {
   return std::ranges::any_of(operators, [&](std::string_view one) { return is_onnx(node, one); });

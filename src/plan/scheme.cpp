@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -16,6 +15,7 @@
 #include "model/graph_edit.h"
 #include "model/module_paths.h"
 #include "plan/angle_layers.h"
+#include "plan/cache_formats.h"
 #include "plan/can_take.h"
 #include "plan/faster_on_codes.h"
 #include "plan/low_slots.h"
@@ -195,41 +195,6 @@ bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add
   if (layer.graph.empty()) return true;
   return refuse(reason,
                 fmt::format("it lies inside the body of '{}', where no range is measured", printable(layer.graph)));
-}
-
-/// The formats of a KV cache with one of its own, lowest first: that, and the rungs above it that hold floats.
-std::vector<Format> cache_formats(Format own, const std::vector<Format>& low, bool ladder) {
-  std::vector<Format> formats = {own};
-  if (!ladder) return formats;
-  std::ranges::copy_if(low, std::back_inserter(formats),
-                       [&](Format rung) { return !needs_scale(rung) && bits_of(rung) > bits_of(own); });
-  return formats;
-}
-
-/// Errors: Usage for a format that no cache has, and a network without caches.
-void check_caches(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
-  if (!precision.rules.kv_cache) return;
-  const Format format = *precision.rules.kv_cache;
-  constexpr std::array kFormats = {Format::Float16, Format::BFloat16, Format::Float8E4M3FN, Format::Int8};
-  if (std::ranges::find(kFormats, format) == kFormats.end()) {
-    throw Error(ErrorCode::BadValue, fmt::format("‹kv-cache› {}: no cache is stored in it", format_name(format)),
-                "‹kv-cache› float16, bfloat16, float8e4m3fn or int8");
-  }
-  if (bits_of(format) >= bits_of(precision.high) && format != precision.high) {
-    throw Error(ErrorCode::WithoutEffect,
-                fmt::format("‹kv-cache› {} takes no fewer bits than the high format, {}", format_name(format),
-                            format_name(precision.high)),
-                "‹kv-cache› int8 or float8e4m3fn");
-  }
-  if (precision.rules.weights_only && needs_scale(format)) {
-    throw Error(ErrorCode::Contradiction,
-                fmt::format("‹kv-cache› {} quantizes activations, and weights alone are to be", format_name(format)),
-                "‹kv-cache› float16");
-  }
-  if (std::ranges::none_of(layers, &Layer::cache)) {
-    throw Error(ErrorCode::LayerCannot, "‹kv-cache›: the network has no cache",
-                "a cache is an output that a Concat, TensorScatter or Attention makes of an input and new values");
-  }
 }
 
 /// What names modules of torch and no layer stands for the layers inside them.

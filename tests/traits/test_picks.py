@@ -178,3 +178,51 @@ def test_a_limit_of_a_picked_output_names_what_is_measured(tmp_path):
     done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "net.npz", "--min-sqnr", "y:20", folder=tmp_path, codes=(2,))
     assert "'y' is not a measured output" in done.stderr and "boxes[before Compress]" in done.stderr
     verify(tmp_path, "--min-sqnr", "boxes[before Compress]:20", codes=(0,))
+
+
+def test_a_function_may_hold_what_picks(tmp_path):
+    model = network(non_zero)
+    kept = [node for node in model.graph.node if not {"high", "high.flat", "found", "rows", "y"} & set(node.output)]
+    del model.graph.node[:]
+    model.graph.node.extend([*kept, onnx.helper.make_node("Strong", ["scores"], ["y"], name="strong", domain="local")])
+    limit = onnx.numpy_helper.from_array(np.float32(0.3), "limit")
+    body = [onnx.helper.make_node(*node, **options) for *node, options in (
+        ("Constant", [], ["limit"], {"value": limit}), ("Greater", ["scores", "limit"], ["high"], {}),
+        ("NonZero", ["high"], ["found"], {}), ("Transpose", ["found"], ["rows"], {"perm": [1, 0]}),
+        ("GatherND", ["scores", "rows"], ["strong"], {}))]
+    opsets = list(model.opset_import)
+    model.functions.append(onnx.helper.make_function("local", "Strong", ["scores"], ["strong"], body, opsets))
+    model.opset_import.append(onnx.helper.make_opsetid("local", 1))
+    onnx.save(model, tmp_path / "float.onnx")
+    np.savez(tmp_path / "net.npz", x=Quantizer(902).normal(SAMPLES, 1, 3, 16, 16))
+    done = vernier("diagnose", "float.onnx", "--int8", "--data", "net.npz", "--min-sqnr", "20", "--quick", "--json", folder=tmp_path,
+                   codes=(0, 1, 5))
+    assert "before" in json.loads(done.stdout)["all_low"]["outputs"][0]["name"]
+
+
+def test_codes_that_are_picked_are_compared_as_values(tmp_path):
+    def picks(quantized):
+        def add(b):
+            high(b)
+            if not quantized:
+                b.add("Compress", ["boxes", "high.flat"], "y", axis=1)
+                return [1, "n", 4]
+            scale, zero = b.constant("step", np.float32(1 / 16)), b.constant("zero", np.int8(0))
+            b.add("QuantizeLinear", ["boxes", scale, zero], "codes")
+            b.add("Compress", ["codes", "high.flat"], "picked", axis=1)
+            b.add("DequantizeLinear", ["picked", scale, zero], "y")
+            return [1, "n", 4]
+        return add
+    onnx.save(network(picks(False)), tmp_path / "float.onnx")
+    onnx.save(network(picks(True)), tmp_path / "quantized.onnx")
+    np.savez(tmp_path / "net.npz", x=Quantizer(902).normal(SAMPLES, 1, 3, 16, 16))
+    report = verify(tmp_path, "--min-sqnr", "20", "--target", "onnxruntime")
+    assert report["outcome"] == "met", report["figures"]
+
+
+def test_saved_outputs_need_the_tensors_in_front_of_picks(tmp_path):
+    write(tmp_path, compress, BAD)
+    vernier("run", "float.onnx", "--onnxrt", "--data", "net.npz", "--save-outputs", "saved.json", folder=tmp_path)
+    done = vernier("debug", "precision", "float.onnx", "--int8", "--data", "net.npz", "--golden", "saved.json", "--min-sqnr", "20",
+                   folder=tmp_path, codes=(3,))
+    assert "boxes[before Compress]' is missing" in done.stderr, done.stderr

@@ -231,7 +231,7 @@ void sign_and_record(DiagnosisRun& run, MeasuredNetwork& network) {
     run.writing([&] { report.typed->model = network.typed.sign(claims_of(report), report.files); });
   }
   run.watch.stop();
-  if (network.loaded().partial) network.loaded().partial->done();
+  if (network.loaded().partial && !run.option) network.loaded().partial->done();
   run.writing([&] { write_record(report, run.options.output); });
 }
 
@@ -242,7 +242,7 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
   DiagnoseReport& report = run.report;
   const auto no_cheaper = [&]() -> std::optional<DiagnosisAnswer> {
     network->measured.keep();
-    if (network->loaded().partial) network->loaded().partial->done();
+    if (network->loaded().partial && !run.option) network->loaded().partial->done();
     return std::nullopt;
   };
   const AllLow low = measure_low(run, *network);

@@ -29,14 +29,18 @@ void show_repairs(DiagnoseReport& report, std::vector<RepairTried> tried, const 
 /// Of the samples that are measured; empty: there are none.
 LabelCheck labels_of(DiagnosisRun& run, const Loaded& loaded) {
   const auto& wanted = run.options.search.task.labels;
-  const bool as_given = std::ranges::all_of(loaded.views, [](const JudgedView& view) { return view.part.has_value(); });
+  const bool as_given = std::ranges::all_of(loaded.views, [](const JudgedView& view) { return view.added(); });
   if (!wanted || !as_given) return {};
-  return [check = label_check(*wanted, run.sources, *loaded.original),
-          whole = loaded.subject.judged.size() - loaded.subject.parts.size()](std::size_t sample,
-                                                                              std::vector<Tensor> got) {
-    got.resize(whole);
-    return check(sample, got);
-  };
+  const Subject& subject = loaded.subject;
+  const auto added = std::ranges::count_if(subject.judged, [&](const std::string& name) {
+    return std::ranges::find(loaded.views, name, &JudgedView::output) != loaded.views.end();
+  });
+  return
+      [check = label_check(*wanted, run.sources, *loaded.original),
+       whole = subject.judged.size() - static_cast<std::size_t>(added)](std::size_t sample, std::vector<Tensor> got) {
+        got.resize(whole);
+        return check(sample, got);
+      };
 }
 
 void forget_repairs(DiagnosisRun& run, const MeasuredNetwork& plain, const AcceptedRepairs& accepted,

@@ -121,11 +121,23 @@ RunFigures prove_prepared(const Loaded& loaded) {
     return outputs;
   };
   Model original = *loaded.original;
-  judge_alike(original, loaded.views);
+  // The file as it was given may hold a function or a branch where the prepared one has its nodes.
+  std::vector<JudgedView> views = loaded.views;
+  const auto hidden = [&](const JudgedView& view) { return view.behind && tensor_of(original, *view.behind).empty(); };
+  const bool fronts_hidden = std::erase_if(views, hidden) > 0;
+  judge_alike(original, views);
   const auto before = outputs_of(original);
   const auto after = outputs_of(subject.model);
-  for (const std::string& name : subject.judged)
-    stats_of(stats, subject, name).add_sample(0, before.at(name), after.at(name));
+  for (const std::string& name : subject.judged) {
+    OutputStats& sums = stats_of(stats, subject, name);
+    if (!before.contains(name)) {
+      sums.picked = Picked::ByOthers;
+      continue;
+    }
+    // Both are float: then what was picked is compared itself.
+    if (fronts_hidden && sums.picked == Picked::ByOthers) sums.picked = Picked::Layered;
+    sums.add_sample(0, before.at(name), after.at(name));
+  }
   return figures_of(subject, stats, nullptr);
 }
 

@@ -328,10 +328,16 @@ TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const Pre
   }
   if (!all.taught) all.taught = repair.taught(stays, shares.all);
   // The halves were repaired apart, and may have gained by chance. The samples that taught the file flatter it.
-  if (plain != nullptr && !gains(measure_one(subject, experiment.all_low_plan()),
-                                 measure_one(all.taught->state.subject, all.taught->state.plan), finite_again)) {
-    take_back(repaired.tried, "on the samples that taught it the file gains less than two standard errors");
-    return repaired;
+  if (plain != nullptr) {
+    const OutputError without = measure_one(subject, experiment.all_low_plan());
+    const OutputError with = measure_one(all.taught->state.subject, all.taught->state.plan);
+    if (!gains(without, with, finite_again)) {
+      const AgreementChange lost = agreement_change(without.moved, with.moved);
+      take_back(repaired.tried, lost.costs()
+                                    ? "on the samples that taught it the file " + change_text(lost, with.moved_words)
+                                    : "on the samples that taught it the file gains less than two standard errors");
+      return repaired;
+    }
   }
   take_back_others(all.taught->accepted, repaired.tried, "all samples together do not need it");
   repaired.changed = true;

@@ -60,20 +60,6 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
   return row;
 }
 
-/// So many that all passes over them stay within this, half a minute on two cores, and never fewer than 32.
-std::size_t affordable_samples(const VerifyOptions& options, const JobSinks& sinks) {
-  constexpr double kMostProducts = 1e12, kPasses = 12, kFewest = 32, kMost = 4096;
-  Sources sources(options.measure, sinks);
-  double products = 0;
-  try {
-    const std::shared_ptr<const Model> model = sources.model(options.float_model);
-    products = multiply_accumulates_of(*model, sources.samples(*model)->at(0));
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Interrupted) throw;
-  }
-  return static_cast<std::size_t>(std::clamp(kMostProducts / kPasses / std::max(products, 1.0), kFewest, kMost));
-}
-
 /// What does the damage: pairs, constants, layers.
 void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
@@ -81,9 +67,6 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
       !report.reference_quantized && (outcome == Outcome::Missed || outcome == Outcome::NoRequirement)) {
     DebugLossOptions loss{options.float_model, options.typed_model, options.measure,
                           options.command,     /*checked=*/true,    options.target};
-    std::size_t& limit = loss.measure.data.limit;
-    const std::size_t most = affordable_samples(options, sinks);
-    limit = limit == 0 ? most : std::min(limit, most);
     loss.measure.requirement.reset();
     JobSinks quiet = sinks;
     quiet.warning = {};  // verify() said what there is to say of models and samples

@@ -513,7 +513,7 @@ TEST(VerifyText, WhatOnnxRuntimeLosesByDefaultStandsInTheAnswer) {
                    {{"version", "1.31.1"}, {"missed", true}, {"there", "1.8 dB"}, {"simulated", "40.9 dB"}}}};
   EXPECT_NE(report_to_text(report, {}).find("but 1.8 dB in ONNX Runtime"), std::string::npos)
       << report_to_text(report, {});
-  EXPECT_EQ(reservation_of(report).badge, "Met, except in ONNX Runtime");
+  EXPECT_EQ(reservation_of(report).badge, "Met, except with ONNX Runtime's defaults");
 }
 
 TEST(DebugLossText, NamesNoOutputWhereNoneWasMeasured) {

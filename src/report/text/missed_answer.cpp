@@ -1,0 +1,115 @@
+#include "report/text/missed_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "report/text/diagnosis_words.h"
+#include "report/text/figures.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/outcome.h"
+
+namespace vernier {
+namespace {
+
+/// The margin that would have covered the gap between the search and the file. Empty where margins are not known.
+std::string more_room(const DiagnoseReport& report) {
+  const double damage = report.final_figures->damage.value_or(0);
+  if (!report.requirement || report.requirement->metric == Metric::MinTop1Agreement || !std::isfinite(damage))
+    return {};
+  const double gap = 10 * std::log10(std::max(damage, 1.0));
+  const double margin = report.requirement->margin_db + std::max(0.5, std::ceil(2 * gap) / 2);
+  return fmt::format("The gap is {:.1f} dB of error power: --margin {:g} makes the search keep that margin. ", gap,
+                     margin);
+}
+
+}  // namespace
+
+bool misses_on_new_samples_alone(const RunFigures& run, const Requirement& requirement) {
+  const OutputFigure* const figure = deciding_output(run, requirement);
+  if (figure == nullptr || requirement.confidence <= 0.5) return false;
+  const bool of_top1 = requirement.metric == Metric::MinTop1Agreement;
+  if (!of_top1 && requirement.metric != Metric::MinSqnrDb) return false;
+  const double limit = requirement.limit_for(figure->name).value_or(0);
+  const double value = of_top1 ? figure->top1_agreement.value_or(0) : figure->sqnr_db;
+  const std::optional<double>& above = of_top1 ? figure->top1_above : figure->sqnr_above;
+  return value >= limit && !(above && *above >= limit);
+}
+
+Answer impossible(const DiagnoseReport& report) {
+  Answer answer;
+  const RunFigures& best = report.all_high ? *report.all_high : report.reference;
+  // The end of such a search keeps all that it may: what is low beside that was asked for by name.
+  const std::size_t raised = report.kept->layers.size();
+  const std::size_t fixed = raised == 0 ? 0 : lowered_layers(report) - std::min(raised, lowered_layers(report));
+  const std::string every = fixed == 0 ? "every layer" : "every layer that may change";
+  answer.sentence = fmt::format("No choice of layers helps: with {} in {} the result is {}, and {} is missed.", every,
+                                format_title(report.high), figure_in_sentence(best, report.requirement),
+                                required_text(best, *report.requirement));
+  if (fixed > 0) {
+    answer.then(fmt::format("{} fixed in a low format by --layer-precisions. Remove some of them.",
+                            fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed)));
+  }
+  if (report.high != Format::Float32) {
+    answer.then(fmt::format("{} itself is not enough. Try -p float32 for the kept layers.", format_title(report.high)));
+  }
+  answer.then(
+      "Otherwise check the requirement, the data and the reference. Is the limit meant for this output and metric? Are "
+      "the inputs prepared as in training?");
+  if (report.random_data) answer.then("The inputs were random. Pass real ones with --data.");
+  if (report.files.contains("report")) {
+    answer.then(fmt::format("No model was written, because it would have {} in {}.", every, format_title(report.high)));
+  }
+  return answer;
+}
+
+Answer file_misses(const DiagnoseReport& report) {
+  Answer answer;
+  const RunFigures& figures = *report.final_figures;
+  const std::string measured =
+      fmt::format("with {} it measures {}", kept_text(report), figure_in_sentence(figures, report.requirement));
+  const std::string required = required_text(figures, *report.requirement);
+  if (misses_on_new_samples_alone(figures, *report.requirement)) {
+    answer.sentence =
+        fmt::format("The requirement is missed: {} on these samples, but {} cannot show that {} is met on new ones.",
+                    measured, plural(report.samples, "sample"), required);
+    answer.then("Give more samples, or accept less certainty (--claim-confidence).");
+    return answer;
+  }
+  answer.sentence = fmt::format("The requirement is missed: {}, and {} is not reached.", measured, required);
+  if (keeps_everything(report)) {
+    answer.then(report.high == Format::Float32
+                    ? "Nothing is left in low precision. FP32 sums in another order differ by as much, so require less."
+                    : fmt::format("Nothing is left in low precision, and {} is not enough. Try -p float32 for the kept "
+                                  "layers.",
+                                  format_title(report.high)));
+    return answer;
+  }
+  answer.then("The search passed in simulation, but the output model does not. " + more_room(report) +
+              "See the notes for layers that do not support their format.");
+  return answer;
+}
+
+Answer refused_by_runtime(const DiagnoseReport& report) {
+  const RuntimeCheck& check = *report.typed->onnxruntime;
+  Answer answer;
+  answer.sentence = fmt::format("ONNX Runtime {} refuses {}.", report.onnxruntime_version, kOutputModel);
+  if (report.final_figures) {
+    answer.sentence +=
+        fmt::format(" Simulated, it measures {}.", figure_in_sentence(*report.final_figures, report.requirement));
+  }
+  answer.then("ONNX Runtime's message: " + printable(check.refused));
+  answer.then(check.runs_unoptimized
+                  ? "It runs without optimizations: set graph_optimization_level to ORT_DISABLE_ALL, or keep the named "
+                    "layer in FP32 with --layer-precisions NAME:float32."
+                  : "Keep the named layer in FP32 with --layer-precisions NAME:float32.");
+  return answer;
+}
+
+}  // namespace vernier
