@@ -1,4 +1,5 @@
-"""How often a claim about new samples holds, by several rules; writes docs/records/claims.md.
+"""How often a claim about new samples holds, by several rules; writes docs/records/claims.md
+and docs/records/claims-networks.md.
 
     python bench/claims.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--sets 50] [--results FILE] [--render]
     python bench/claims.py --searches NAME [--program ...] [--only NETWORK ...] [--sets 8] [--results FILE]
@@ -48,6 +49,7 @@ os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 RESULTS = ROOT / "bench/results/claims.json"
 PAGE = ROOT / "docs/records/claims.md"
+BY_NETWORK = ROOT / "docs/records/claims-networks.md"
 CHOSEN = ["images", "images of many sizes", "images of many sizes, separable", "vit-cifar"]
 CONFIRM = ["vectors, few large", "images of many sizes, Softmax", "images, again", "images, third", "vectors of many sizes, again"]
 SEARCHED = ["images", "images, Softmax", "images of many sizes, separable", "vectors, few large", "vectors of many sizes", "resnet8-cifar", "vit-cifar"]
@@ -324,7 +326,7 @@ def render():
     lines = [*headed("Claims about new samples", PAGE),
              filled("For readers who ask how often *On as many new samples: above Y, 90 % sure* holds, and why the rule is what it is."), "",
              filled("Made by `bench/claims.py` from [bench/results/claims.json](../../bench/results/claims.json): INT8, target TensorRT, "
-                    f"{kept['version']}. {kept['date']}, {kept['machine']}."), "",
+                    f"{kept['version']}. {kept['date']}, {kept['machine']}. [Figures of each network](claims-networks.md)."), "",
              filled("A set of samples is cut in half. Each half is measured on the INT8 file of the other, and new samples measure the file of the "
                     "whole set. *Held*: new samples have a higher SQNR than the rule says, with a hundred of them and with as many as were given. "
                     "*Below*: how far the rule goes below the figure, the median of the sets."), ""]
@@ -352,23 +354,26 @@ def render():
             lines.append(f"| {words} | " + " | ".join(cells) + " |")
         lines.append("")
     lines += [filled("The last rows of the first two tables were chosen with both known, so only later tables confirm a rule."), "",
-              *searches_text(kept.get("searches", [])), *layers_text(kept.get("layers", [])), "## Each network", "",
+              *searches_text(kept.get("searches", [])), *layers_text(kept.get("layers", []))]
+    by_network = [*headed("Claims about new samples, by network", BY_NETWORK),
+                  filled("For readers of [Claims about new samples](claims.md) who want the figures behind it: of each network, and of noise with a known truth."), "",
+                  "## Each network", "",
               filled("Held on a hundred new samples, by the bootstrap-t with two limits and by the last rule measured, and how far below the figure in dB."), "",
               "| network | " + " | ".join(f"{count} samples" for count in COUNTS) + " |", "|---|" + "---:|" * len(COUNTS)]
     for name in dict.fromkeys(row["network"] for row in nets):
         found = {row["samples"]: (row["rules"]["before"], row["rules"].get("predicted", row["rules"].get("now", row["rules"]["own"]))) for row in nets if row["network"] == name}
-        lines.append(f"| {name} | " + " | ".join(
+        by_network.append(f"| {name} | " + " | ".join(
             f"{found[c][0]['hundred']} % → {found[c][1]['hundred']} %; {found[c][0]['below']:.1f} → {found[c][1]['below']:.1f}"
             if c in found else "-" for c in COUNTS) + " |")
-    lines += ["", "## The file of all samples", "",
+    by_network += ["", "## The file of all samples", "",
               filled("The halves measure files of half as many samples. How far new samples are from the figure of the halves, in dB: mean and spread over the "
                      "sets. In brackets: the standard error that a set shows, the median."), "",
               "| network | " + " | ".join(f"{count} samples" for count in COUNTS) + " |", "|---|" + "---:|" * len(COUNTS)]
     for name in dict.fromkeys(row["network"] for row in nets):
         found = {row["samples"]: row["gap"] for row in nets if row["network"] == name}
-        lines.append(f"| {name} | " + " | ".join(
+        by_network.append(f"| {name} | " + " | ".join(
             f"{found[c]['mean']:+.1f} ± {found[c]['spread']:.1f} ({found[c]['error']:.1f})" if c in found else "-" for c in COUNTS) + " |")
-    lines += ["", "## Energies with a known truth", "",
+    by_network += ["", "## Energies with a known truth", "",
               filled("Held of the truth and of as many new samples, and how far below the truth in dB. Left: with the error of new samples. Right: with as many bad "
                      "ones predicted, too."), "",
               "| family | 10 samples | 30 samples | 100 samples |", "|---|---:|---:|---:|"]
@@ -376,11 +381,11 @@ def render():
     for name in dict.fromkeys(row["family"] for row in made):
         found = {row["samples"]: row["rules"] for row in made if row["family"] == name}
         refused[name] = found[10]["both, unless refused"], found[10]["both"]
-        lines.append(f"| {name} | " + " | ".join(
+        by_network.append(f"| {name} | " + " | ".join(
             " → ".join(f"{r[rule]['held']} %, {r[rule]['as many']} %, {r[rule]['below']:.1f}" for rule in ("as many", "predicted")) for r in found.values()) + " |")
     less, all_sets = refused["log-normal noise, 1.5"]
     own_error = [", ".join(str(row["rules"][rule]["as many"]) for row in made if row["family"] == "log-normal signal, 1.2") for rule in ("both", "as many")]
-    lines += ["", "## Why this rule", "",
+    lines += ["## Why this rule", "",
               filled("- Bootstrap-t and Student's t know nothing of samples worse than the worst. From few samples, both claim too much of skewed noise."), "",
               filled("- Log-normal noise holds for log-normal noise, but neither for three bad samples in a hundred nor for inputs of different size."), "",
               filled(f"- Refusing a claim if few samples hold the error makes it worse. Such sets have seen the bad samples: those without them would still "
@@ -397,6 +402,7 @@ def render():
               filled("- Nothing in 10 samples shows that one new sample in 30 saturates a range. A set without such a sample claims too much, whatever the rule. "
                      "Inputs of many sizes, 10 samples: claims hold less often than before, and are 9 dB closer to the figure.")]
     PAGE.write_text("\n".join(lines) + "\n")
+    BY_NETWORK.write_text("\n".join(by_network) + "\n")
 
 
 def main():

@@ -298,7 +298,7 @@ def test_pairs_stand_where_the_file_has_them(tmp_path, target, skip):
     if target == "tensorrt":
         assert "target tensorrt does not use 1 Q/DQ pair of the file: inner" in notes
     else:
-        assert "inner" in quantized_tensors(written) and "keep the scales of the file" in notes and "no place" not in notes
+        assert "inner" in quantized_tensors(written) and "start with the scales of the file" in notes and "no place" not in notes
     plain = vernier("fix", "float.onnx", "--int8", "--data", "x.npz", "--no-latency", "--no-cache", "--target", "tensorrt", "--json",
                     folder=tmp_path, codes=(0, 1))
     assert "sum" not in {row["name"] for row in json.loads(plain.stdout)["layers"]}

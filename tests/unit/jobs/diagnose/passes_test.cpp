@@ -165,8 +165,8 @@ TEST(Passes, OfAnOptionAreNoneThatTheFirstNetworkHad) {
     return samples->reads() - before;
   };
   const std::size_t alone = reads_with(0);
-  EXPECT_LE(reads_with(1) - alone, 15 * samples->size())
-      << "the float model has run, and everything low runs on unseen samples once";
+  EXPECT_LE(reads_with(1) - alone, 17 * samples->size())
+      << "the float model has run, everything low runs on unseen samples once, and the repaired file on its own";
 }
 
 TEST(Passes, OfABiasCorrectionAreThoseOfOneRound) {
