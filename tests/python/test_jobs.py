@@ -33,7 +33,7 @@ def test_memory_and_files_give_the_same(written, model, images, tmp_path):
     file, samples = written
     printed = subprocess.run(
         [VERNIER, "diagnose", file, "--data", samples, "--int8", "--min-sqnr", "30", "--no-options", "--no-latency",
-         "-o", tmp_path / "out", "--json"],
+         "--no-cache", "-o", tmp_path / "out", "--json"],
         capture_output=True, text=True, check=True)
     told = json.loads(printed.stdout)
     report = vernier.diagnose(onnx.load(file), {"image": images}, low="int8", min_sqnr=30)
