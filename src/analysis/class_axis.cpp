@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
-#include <string_view>
 
 #include "analysis/axis_moves.h"
 #include "base/text.h"
@@ -25,10 +23,6 @@ constexpr const char* kOption = "‹top1-axis›";
 constexpr int kSoftmaxAlongOneAxis = 13;
 // Operators between an output and what says its axis: a head has a few.
 constexpr int kMostSteps = 64;
-
-bool is_any(const onnx::NodeProto& node, std::initializer_list<std::string_view> operators) {
-  return std::ranges::any_of(operators, [&](std::string_view op_type) { return is_onnx(node, op_type); });
-}
 
 class Axes {
  public:
@@ -78,7 +72,7 @@ class Axes {
       const auto axis = static_cast<int>(attribute_int(node, "axis", 0));
       return counted_from_start({axis, node.op_type(), /*picked=*/true, /*given=*/false, /*compared=*/true}, tensor);
     }
-    if (!is_any(node, {"Softmax", "LogSoftmax", "Hardmax"})) return std::nullopt;
+    if (!is_onnx(node, {"Softmax", "LogSoftmax", "Hardmax"})) return std::nullopt;
     if (opset_ >= kSoftmaxAlongOneAxis) {
       const auto axis = static_cast<int>(attribute_int(node, "axis", -1));
       return counted_from_start({axis, node.op_type(), /*picked=*/false, /*given=*/false, /*compared=*/true}, tensor);
@@ -101,7 +95,7 @@ class Axes {
     }
     const bool in_place = has(node, Traits(Trait::Elementwise) | Trait::ByChannel | Trait::Joins | Trait::Moves |
                                         Trait::Fills | Trait::Clips | Trait::StaysOnGrid | Trait::ChangesType) ||
-                          is_any(node, {"Resize", "Upsample"});
+                          is_onnx(node, {"Resize", "Upsample"});
     if (!in_place) return std::nullopt;
     for (const std::string& input : node.input()) {
       if (walk_.maker(input) == nullptr || rank(input) != rank(output)) continue;

@@ -101,25 +101,12 @@ class WayBack {
 
   /// Values from elsewhere, or sums of neighbours, along other axes: their size stays what it was.
   bool keeps_places(const onnx::NodeProto& node, const Place& place) const {
-    static constexpr const char* kKeepers[] = {"MaxPool",
-                                               "AveragePool",
-                                               "GlobalAveragePool",
-                                               "GlobalMaxPool",
-                                               "Resize",
-                                               "Upsample",
-                                               "Pad",
-                                               "Tile",
-                                               "Expand",
-                                               "Slice",
-                                               "Gather",
-                                               "GatherND",
-                                               "GatherElements",
-                                               "ScatterND",
-                                               "ScatterElements"};
     const Shape* from = shape_of(node.input(0));
     const Shape* to = shape_of(place.tensor);
     const auto axis = static_cast<std::size_t>(place.axis);
-    const bool keeper = std::ranges::any_of(kKeepers, [&](const char* op_type) { return is_onnx(node, op_type); });
+    const bool keeper = is_onnx(
+        node, {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize", "Upsample", "Pad", "Tile",
+               "Expand", "Slice", "Gather", "GatherND", "GatherElements", "ScatterND", "ScatterElements"});
     return keeper && from != nullptr && to != nullptr && from->size() == to->size() && axis < to->size() &&
            (*from)[axis] == (*to)[axis] && (*to)[axis] > 0;
   }

@@ -205,19 +205,19 @@ void give_out(Model& model, const OutputPart& part) {
 }
 
 bool gives_part(const onnx::NodeProto& node) {
-  const bool can = is_onnx(node, "Slice") || is_onnx(node, "Gather") || is_onnx(node, "Where") ||
-                   is_onnx(node, "Cast") || is_onnx(node, "Identity");
-  return can && node.output_size() == 1 && node.name() == maker_of(node.output(0));
+  return is_onnx(node, {"Slice", "Gather", "Where", "Cast", "Identity"}) && node.output_size() == 1 &&
+         node.name() == maker_of(node.output(0));
 }
 
 /// The values that `tensor` stands for in this model, another form of the network, as a tensor that is there or is
-/// added for the output `given`. Empty: it holds integers whose scale is not beside it.
+/// added for the output `given`. Empty: it holds integers that no QuantizeLinear makes.
 std::string values_of(Model& model, const std::string& tensor, const std::string& given) {
-  const std::map<std::string, ValueType> types = infer_types(model);
-  const auto type = types.find(tensor);
-  if (type == types.end() || !is_integer(type->second.dtype)) return tensor;
   const onnx::NodeProto* const quantizer = GraphWalk(model).maker(tensor);
-  if (quantizer == nullptr || !is_onnx(*quantizer, "QuantizeLinear")) return {};
+  if (quantizer == nullptr || !is_onnx(*quantizer, "QuantizeLinear")) {
+    const std::map<std::string, ValueType> types = infer_types(model);
+    const auto type = types.find(tensor);
+    return type == types.end() || !is_integer(type->second.dtype) ? tensor : std::string();
+  }
   onnx::NodeProto node = *quantizer;
   node.set_op_type("DequantizeLinear");
   node.set_name(maker_of(given) + "/values");

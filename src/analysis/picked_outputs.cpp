@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/simulated_graph.h"
+#include "base/elements.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "vernier/tensor.h"
@@ -17,28 +18,18 @@ using Step = TensorBehind::Step;
 
 constexpr Traits kHasWeights = Trait::Weighted | Trait::Recurrent | Trait::StoresCodes | Trait::ComputesOnCodes;
 
-bool is_float(Dtype dtype) {
-  return dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64;
-}
-
 /// Inputs whose values decide how many elements the node gives.
 std::vector<int> conditions_of(const onnx::NodeProto& node) {
   if (is_onnx(node, "NonMaxSuppression")) return {0, 1, 2, 3, 4};
-  if (is_onnx(node, "NonZero") || is_onnx(node, "Unique")) return {0};
-  if (is_onnx(node, "Compress")) return {1};
-  if (is_onnx(node, "TopK")) return {1};
+  if (is_onnx(node, {"NonZero", "Unique"})) return {0};
+  if (is_onnx(node, {"Compress", "TopK"})) return {1};
   if (is_onnx(node, "Slice")) return {1, 2};
   if (is_onnx(node, "Range")) return {0, 1, 2};
   return {};
 }
 
 /// A step of such a function is a decision as well.
-bool makes_steps(const onnx::NodeProto& node) {
-  for (const char* op_type : {"Round", "Floor", "Ceil", "Sign"}) {
-    if (is_onnx(node, op_type)) return true;
-  }
-  return false;
-}
+bool makes_steps(const onnx::NodeProto& node) { return is_onnx(node, {"Round", "Floor", "Ceil", "Sign"}); }
 
 class Search {
  public:
@@ -53,12 +44,10 @@ class Search {
       if (!wanted.contains(name) || !picked_.contains(name) || has_one_shape(output.type().tensor_type())) continue;
       output_ = name;
       seen_.clear();
-      known_fronts_ = false;
-      const std::size_t before = found_.fronts.size();
-      layered_ = false;
+      reached_front_ = layered_ = false;
       operator_ = picking_before(name);
       follow(name, {});
-      if (found_.fronts.size() == before && !known_fronts_) continue;
+      if (!reached_front_) continue;
       (layered_ ? found_.layered : found_.outputs).insert(name);
     }
     return std::move(found_);
@@ -128,10 +117,9 @@ class Search {
   /// What `node` was led by: the places that it gives, or what says them.
   void add_picks(const onnx::NodeProto& node, const std::vector<Step>& steps) {
     int input = -1;
-    if (is_onnx(node, "Compress") || is_onnx(node, "TopK")) input = 1;
-    if (is_onnx(node, "Range")) input = 1;
+    if (is_onnx(node, {"Compress", "TopK", "Range"})) input = 1;
     if (is_onnx(node, "Slice")) input = 2;
-    if (input < 0 && !is_onnx(node, "NonMaxSuppression") && !is_onnx(node, "NonZero")) return;
+    if (input < 0 && !is_onnx(node, {"NonMaxSuppression", "NonZero"})) return;
     if (input >= node.input_size()) return;
     std::vector<Step> way = steps;
     if (input >= 0) way.push_back({node.op_type(), input});
@@ -147,7 +135,7 @@ class Search {
     const bool weighted = has(*node, kHasWeights);
     const bool decided = picked_.contains(base) || makes_steps(*node);
     if (!decided && is_float(type_of(base)) && (weighted || !ordered_.contains(base))) {
-      known_fronts_ = true;
+      reached_front_ = true;
       add(found_.fronts, base, steps, base + "[before " + operator_ + "]");
       return;
     }
@@ -170,7 +158,7 @@ class Search {
   std::set<const onnx::NodeProto*> picking_;
   std::set<std::string> seen_;
   std::string output_, operator_;
-  bool layered_ = false, known_fronts_ = false;
+  bool reached_front_ = false, layered_ = false;  // on the way from output_
   PickedOutputs found_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -236,6 +237,10 @@ bool of_onnx(const onnx::NodeProto& node) { return is_onnx_domain(node.domain())
 
 bool is_onnx(const onnx::NodeProto& node, std::string_view op_type) {
   return of_onnx(node) && node.op_type() == op_type;
+}
+
+bool is_onnx(const onnx::NodeProto& node, std::initializer_list<std::string_view> op_types) {
+  return of_onnx(node) && std::ranges::find(op_types, node.op_type()) != op_types.end();
 }
 
 std::span<const OperatorRow> operator_table() { return kRows; }

@@ -8,6 +8,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -103,6 +104,8 @@ bool of_onnx(const onnx::NodeProto& node);
 bool is_onnx_domain(std::string_view domain);
 /// True for that operator of ONNX itself.
 bool is_onnx(const onnx::NodeProto& node, std::string_view op_type);
+/// True for one of those.
+bool is_onnx(const onnx::NodeProto& node, std::initializer_list<std::string_view> op_types);
 
 struct OperatorRow {
   std::string_view op_type;

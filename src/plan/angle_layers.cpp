@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/elements.h"
@@ -15,10 +13,6 @@
 
 namespace vernier {
 namespace {
-
-bool is_any(const onnx::NodeProto& node, std::initializer_list<std::string_view> operators) {
-  return std::ranges::any_of(operators, [&](std::string_view one) { return is_onnx(node, one); });
-}
 
 class Angles {
  public:
@@ -30,7 +24,7 @@ class Angles {
   /// Nodes up to each Sin and Cos of angles.
   std::set<std::string> nodes() {
     for (const onnx::NodeProto& node : model_.proto.graph().node()) {
-      if (!is_any(node, {"Sin", "Cos"})) continue;
+      if (!is_onnx(node, {"Sin", "Cos"})) continue;
       const std::optional<Nodes> path = angles(node.input(0));
       if (!path) continue;
       found_.insert(path->begin(), path->end());
@@ -66,7 +60,7 @@ class Angles {
     const Shape shape = shape_of(constant(node.input(1 - variable)));
     const bool several = std::ranges::any_of(shape, [](std::int64_t size) { return size > 1; });
     if (!several) return false;
-    if (is_any(node, {"Mul", "Div"})) return !is_onnx(node, "Div") || variable == 0;
+    if (is_onnx(node, {"Mul", "Div"})) return !is_onnx(node, "Div") || variable == 0;
     if (is_onnx(node, "MatMul")) {
       const std::string& frequencies = node.input(1 - variable);
       const Shape read = shape_of(frequencies);
@@ -94,7 +88,7 @@ class Angles {
       return positions(maker->input(0));
     }
     const bool moves = has(*maker, Trait::Moves);
-    const std::optional<int> scaled = is_any(*maker, {"Mul", "Div", "Add", "Sub"}) ? variable(*maker) : std::nullopt;
+    const std::optional<int> scaled = is_onnx(*maker, {"Mul", "Div", "Add", "Sub"}) ? variable(*maker) : std::nullopt;
     if (!moves && !scaled) return std::nullopt;
     return with(*maker, positions(maker->input(moves ? 0 : *scaled)));
   }
@@ -103,14 +97,14 @@ class Angles {
   std::optional<Nodes> angles(const std::string& tensor) const {
     const onnx::NodeProto* const maker = walk_.maker(tensor);
     if (maker == nullptr) return std::nullopt;
-    if (has(*maker, Trait::Moves) || is_any(*maker, {"Neg", "Concat", "Cast"})) {
+    if (has(*maker, Trait::Moves) || is_onnx(*maker, {"Neg", "Concat", "Cast"})) {
       return with(*maker, angles(maker->input(0)));
     }
-    if (!is_any(*maker, {"Mul", "Div", "Add", "Sub", "MatMul", "Einsum"})) return std::nullopt;
+    if (!is_onnx(*maker, {"Mul", "Div", "Add", "Sub", "MatMul", "Einsum"})) return std::nullopt;
     const std::optional<int> other = variable(*maker);
     if (!other) return std::nullopt;
     std::optional<Nodes> path = is_outer_product(*maker, *other) ? positions(maker->input(*other)) : std::nullopt;
-    if (!path && !is_any(*maker, {"MatMul", "Einsum"})) path = angles(maker->input(*other));
+    if (!path && !is_onnx(*maker, {"MatMul", "Einsum"})) path = angles(maker->input(*other));
     return with(*maker, std::move(path));
   }
 

@@ -60,17 +60,6 @@ bool is_float_scale(const Tensor& scale) {
   return scale.dtype() == Dtype::Float32 || scale.dtype() == Dtype::Float16 || scale.dtype() == Dtype::BFloat16;
 }
 
-/// Which scale an element of a tensor has: one for each place along `axis`, or for each `block` of places above 0.
-std::size_t scale_of_element(const Shape& shape, std::size_t axis, std::size_t block, std::size_t element) {
-  std::size_t inner = 1;
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
-  const auto length = static_cast<std::size_t>(shape[axis]);
-  const std::size_t place = element / inner % length;
-  if (block == 0) return place;
-  const std::size_t blocks = (length + block - 1) / block;
-  return (element / inner / length * blocks + place / block) * inner + element % inner;
-}
-
 /// Of 8 bits or more, or of four, two in a byte.
 bool is_zero(const Tensor& values, std::size_t element) {
   const std::size_t width = values.byte_size() / static_cast<std::size_t>(values.count());
@@ -92,11 +81,13 @@ bool is_dead_channel(const Model& file, const NodeMakers& made_by, const onnx::N
   std::int64_t axis = attribute_int(node, "axis", fallback);
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) return false;
-  const auto block = static_cast<std::size_t>(attribute_int(node, "block_size", 0));
-  const auto along = static_cast<std::size_t>(axis);
-  if (block == 0 && values->shape()[along] != static_cast<std::int64_t>(scales)) return false;
+  QuantParams params;
+  params.scale.resize(scales);
+  params.axis = static_cast<int>(axis);
+  params.block = static_cast<int>(attribute_int(node, "block_size", 0));
+  if (!scales_fit(params, values->shape())) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(values->count()); ++i) {
-    if (scale_of_element(values->shape(), along, block, i) == scale && !is_zero(*values, i)) return false;
+    if (scale_index(params, values->shape(), i) == scale && !is_zero(*values, i)) return false;
   }
   return true;
 }

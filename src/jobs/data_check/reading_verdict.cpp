@@ -248,9 +248,8 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   } else if (report.decided_by == "confidence") {
     report.answer =
         "None of the usual changes makes the network clearly more confident. That suggests right inputs. But this "
-        "check "
-        "cannot see inputs that are too large, because larger values make any network more confident. Give labels "
-        "(‹labels›) to decide.";
+        "check cannot see inputs that are too large, because larger values make any network more confident. Give "
+        "labels (‹labels›) to decide.";
   } else {
     report.answer = fmt::format("The inputs look right: none of the usual preprocessing mistakes fits better, by {}.",
                                 report.decided_by);

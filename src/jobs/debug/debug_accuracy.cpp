@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <map>
 #include <memory>
@@ -154,23 +153,21 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
       diff_runs(*reference, *tested, printable(report.reference_run), printable(report.tested_run), threads, sinks);
   report.not_compared = std::move(diffs.not_compared);
 
-  std::map<std::string, double> sqnr;
-  std::map<std::string, std::int64_t> not_finite;
-  for (const DiffRow& row : diffs.rows) {
-    sqnr[row.name] = row.sqnr_db;
-    not_finite[row.name] = row.broken;
-  }
+  std::map<std::string, const DiffRow*> compared;
+  for (const DiffRow& row : diffs.rows) compared[row.name] = &row;
   for (const Layer& layer : graph.layers) {
     std::optional<double> arriving;
     for (const std::string& input : layer.inputs) {
-      const auto known = sqnr.find(input);
-      if (known != sqnr.end()) arriving = std::min(arriving.value_or(known->second), known->second);
+      const auto known = compared.find(input);
+      if (known == compared.end()) continue;
+      arriving = std::min(arriving.value_or(known->second->sqnr_db), known->second->sqnr_db);
     }
     for (const std::string& output : layer.outputs) {
-      const auto known = sqnr.find(output);
-      if (known == sqnr.end()) continue;
-      report.layers.push_back({layer.name, layer.op_type, output, known->second, arriving,
-                               role_of(known->second, arriving, options.min_sqnr_db), not_finite[output]});
+      const auto known = compared.find(output);
+      if (known == compared.end()) continue;
+      const DiffRow& row = *known->second;
+      report.layers.push_back({layer.name, layer.op_type, output, row.sqnr_db, arriving,
+                               role_of(row.sqnr_db, arriving, options.min_sqnr_db), row.broken});
     }
   }
   if (report.layers.empty()) {

@@ -220,8 +220,8 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
                                          const std::set<std::string>& skipped) {
   const auto none = [](std::size_t) { return false; };
-  const std::map<std::size_t, CutChannels> cut =
-      find_cut_channels(subject, file, with_float_values(file, values, none), losses, skipped);
+  const Model in_float = with_float_values(file, values, none);
+  const std::map<std::size_t, CutChannels> cut = find_cut_channels(subject, file, in_float, losses, skipped);
   std::vector<std::pair<double, std::size_t>> lossy;
   std::vector<QuantizerLoss> own_losses;
   std::vector<std::size_t> wide_pairs;
@@ -250,9 +250,8 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
   if (lossy.size() > kMostLostPairs) lossy.resize(kMostLostPairs);
   const OutputStore known = outputs_of_float(subject);
   const auto outputs = [&](Model model) { return run_beside_known(subject, std::move(model), known, {}).outputs; };
-  const Outputs all = outputs(file.model), exact = outputs(with_float_values(file, values, none));
-  const std::set<std::size_t> unexplained =
-      unexplained_widths(subject, file, with_float_values(file, values, none), own_losses, wide_pairs);
+  const Outputs all = outputs(file.model), exact = outputs(in_float);
+  const std::set<std::size_t> unexplained = unexplained_widths(subject, file, in_float, own_losses, wide_pairs);
   std::map<std::size_t, FoundDefect> found;  // in graph order
   for (const auto& [db, pair] : lossy) {
     const auto stays = [pair = pair](std::size_t i) { return i == pair; };

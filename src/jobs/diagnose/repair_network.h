@@ -39,8 +39,8 @@ struct TriedRepairs {
 /// empty: there are none, and the float model's classes count.
 /// `enough`: no more repairs are tried once it is met with a tenth to spare; null: all are.
 /// Cost: two reference runs, four plain inferences on sixteen samples for each repair, half an evaluation for each kind
-/// of repair of which something was accepted, two evaluations of the result, which few samples have from the ladder. An
-/// evaluation that `experiment` knows costs nothing.
+/// of repair of which something was accepted, two evaluations of the result, which few samples have from the ladder.
+/// With halves, two more of the file that all samples taught. An evaluation that `experiment` knows costs nothing.
 TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const PrecisionOptions& precision,
                          const RepairOptions& options, const Teacher& teacher, bool ranges_cached, CrossFit* plain,
                          const LabelCheck& labels, const Requirement* enough);

@@ -15,7 +15,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "jobs/common/gpu_pays.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"

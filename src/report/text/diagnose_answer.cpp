@@ -110,7 +110,7 @@ Answer without_requirement(const DiagnoseReport& report) {
       fmt::format("No requirement was given, so Vernier did not search. With one, it finds the layers to keep{}.",
                   report.files.empty() ? ", and -o FOLDER writes the model" : "");
   Answer answer;
-  // Of the file where there is one: what is said of its samples follows.
+  // Later sentences are about the samples of the file, if there is one.
   const RunFigures& low = report.final_figures ? *report.final_figures : low_figures(report);
   answer.sentence =
       fmt::format("Everything {}{}{}{}: {}{}.", lowers_a_part(report) ? "that can be in " : "in ", all_low_text(report),
@@ -275,8 +275,8 @@ Answer searched(const DiagnoseReport& report) {
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
-    const bool one =
-        layers == 1 || report.excluded > 0;  // "everything in INT8 except 1 excluded layer": no number more
+    // "everything in INT8 except 1 excluded layer" gives no number of layers.
+    const bool one = layers == 1 || report.excluded > 0;
     const auto lowered = [&](const char* uncounted, const char* the, const char* all) {
       return report.excluded > 0 ? uncounted
              : layers == 1       ? fmt::format("{} one layer", the)
@@ -317,10 +317,11 @@ Answer searched(const DiagnoseReport& report) {
     const std::string measures =
         fmt::format("everything in {}{} measures {}", all_low_text(report),
                     report.repaired ? " with all accepted repairs" : "", figure_text(low, report.requirement));
-    const bool ranges = report.explanation && std::ranges::any_of(report.explanation->causes, [](const Cause& cause) {
-                          return cause.layer.empty() && cause.id == "calibration-unrepresentative";
-                        });
-    if (ranges) {
+    const bool ranges_too_narrow =
+        report.explanation && std::ranges::any_of(report.explanation->causes, [](const Cause& cause) {
+          return cause.layer.empty() && cause.id == "calibration-unrepresentative";
+        });
+    if (ranges_too_narrow) {
       answer.then("The ranges are too narrow for new samples. Calibrate on more samples, or on more typical ones.");
       return answer;
     }

@@ -236,8 +236,9 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
 }
 
 std::string damage_of(const CauseGroup& group) {
-  if (std::isinf(group.share))
+  if (std::isinf(group.share)) {
     return group.layers.size() > 1 ? "at least one makes outputs infinite or NaN" : "makes outputs infinite or NaN";
+  }
   return group.share > 0 ? fmt::format("{} of the damage", percent_text(group.share)) : std::string();
 }
 

@@ -45,7 +45,7 @@ bool misses_on_new_samples_alone(const RunFigures& run, const Requirement& requi
 Answer impossible(const DiagnoseReport& report) {
   Answer answer;
   const RunFigures& best = report.all_high ? *report.all_high : report.reference;
-  // The end of such a search keeps all that it may: what is low beside that was asked for by name.
+  // Such a search raises every layer that may change. The others are low because the user named them.
   const std::size_t raised = report.kept->layers.size();
   const std::size_t fixed = raised == 0 ? 0 : lowered_layers(report) - std::min(raised, lowered_layers(report));
   const std::string every = fixed == 0 ? "every layer" : "every layer that may change";

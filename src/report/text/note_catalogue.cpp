@@ -394,9 +394,8 @@ constexpr NoteTemplate kNotes[] = {
     {"slower-than-float",
      "on this machine ONNX Runtime needs {ms:.3g} ms per sample for the output model, {float32_ms:.3g} ms in FP32"},
     {"some-scales-kept",
-     "{kept} of {tensors:#quantized tensor} start with the scales of the file[, {ranges} more its ranges]{others:?; "
-     "the "
-     "others get scales of the target|}"},
+     "{kept} of {tensors:#quantized tensor} start with the scales of the file[, {ranges} more its ranges]"
+     "{others:?; the others get scales of the target|}"},
     {"stage-outputs-doubtful", "stage '{stage}', the first {samples:#sample}: {answer:text}"},
     {"sums-evidence",
      "FP16 accumulation was measured with TensorRT-RTX 1.4.0 and 1.6.1 on an H200, which it does not support. Other "
