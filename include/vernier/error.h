@@ -47,10 +47,16 @@ class VERNIER_API Error : public std::runtime_error {
   std::string subject() const;
   /// What hint() marks, in its order: arguments to give, commands to run.
   std::vector<Marked> remedies() const;
+  /// The same, of a node that refuses (its name; empty: of none), with the reason alone: what() names the file, the
+  /// back end and the node in front of it.
+  Error about(std::string node, std::string reason) const;
+  const std::string& node() const noexcept { return node_; }
+  /// Without the places that what() begins with; what() itself where nobody told them apart.
+  std::string reason() const { return reason_.empty() ? what() : reason_; }
 
  private:
   ErrorCode code_;
-  std::string hint_;
+  std::string hint_, node_, reason_;
 };
 
 }  // namespace vernier

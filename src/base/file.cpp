@@ -151,7 +151,7 @@ void NewFile::refuse() {
   const std::string reason = std::strerror(errno);
   std::error_code ignored;
   if (!temporary_.empty()) fs::remove(temporary_, ignored);
-  throw Error(ErrorCode::FileUnwritable, fmt::format("{}: cannot write: {}", path_.string(), reason));
+  vernier::refuse(ErrorCode::FileUnwritable, path_, "cannot write: " + reason);
 }
 
 void replace_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
@@ -165,10 +165,7 @@ void replace_file(const fs::path& path, const std::string& text) {
 }
 
 void replace_regular_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
-  if (is_written_in_place(path)) {
-    throw Error(ErrorCode::FileUnwritable,
-                fmt::format("{}: cannot write: not a regular file", printable(path.string())));
-  }
+  if (is_written_in_place(path)) refuse(ErrorCode::FileUnwritable, path, "cannot write: not a regular file");
   // Nobody made it for the result, and others may read it while it is filled.
   std::error_code ignored;
   if (is_empty_file(path)) fs::remove(path, ignored);

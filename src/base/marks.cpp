@@ -1,6 +1,7 @@
 #include "vernier/marks.h"
 
 #include <cstddef>
+#include <utility>
 
 #include "vernier/error.h"
 
@@ -54,5 +55,12 @@ std::string Error::subject() const {
 }
 
 std::vector<Marked> Error::remedies() const { return marked_in(hint_); }
+
+Error Error::about(std::string node, std::string reason) const {
+  Error error = *this;
+  error.node_ = std::move(node);
+  error.reason_ = std::move(reason);
+  return error;
+}
 
 }  // namespace vernier

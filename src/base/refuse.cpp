@@ -14,7 +14,7 @@
 namespace vernier {
 
 void refuse(ErrorCode code, const std::string& where, const std::string& why, std::string hint) {
-  throw Error(code, fmt::format("{}: {}", where, why), std::move(hint));
+  throw Error(code, fmt::format("{}: {}", where, why), std::move(hint)).about("", why);
 }
 
 void refuse(ErrorCode code, const std::filesystem::path& path, const std::string& why, std::string hint) {
@@ -34,7 +34,12 @@ void refuse_for_errno(const std::filesystem::path& path, const char* what, int e
 
 Error placed(const std::string& place, const Error& error) {
   if (error.kind() == ErrorKind::Interrupted) return error;
-  return Error(error.code(), fmt::format("{}: {}", place, error.what()), error.hint());
+  return Error(error.code(), fmt::format("{}: {}", place, error.what()), error.hint())
+      .about(error.node(), error.reason());
+}
+
+std::string reason_with_node(const Error& error) {
+  return error.node().empty() ? error.reason() : fmt::format("node '{}': {}", printable(error.node()), error.reason());
 }
 
 }  // namespace vernier

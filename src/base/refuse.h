@@ -27,4 +27,7 @@ bool lacks_descriptors(int error);
 /// `error`, said of `place`: "PLACE: ...". An interrupt is about no place, and stays as it is.
 Error placed(const std::string& place, const Error& error);
 
+/// "node 'a': REASON" of an error that names its node, else the reason alone: for texts that name file and back end.
+std::string reason_with_node(const Error& error);
+
 }  // namespace vernier

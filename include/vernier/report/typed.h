@@ -19,6 +19,7 @@ struct RuntimeCheck {
   /// Against the same file with all optimizations off, where that is below 10 dB: an optimization changes what it
   /// means.
   std::optional<double> changed_db{};
+  std::string node{};  // that refuses; empty: the runtime names none
 };
 
 /// A weight that is stored in a float type and holds a tenth of the file's weights or more.

@@ -21,32 +21,36 @@ std::optional<std::string_view> between(std::string_view text, std::string_view 
 
 }  // namespace
 
-std::string in_plain_words(std::string_view message) {
+std::string PlainError::text() const {
+  return node.empty() && op.empty() ? reason : fmt::format("node '{}' ({}): {}", node, op, reason);
+}
+
+PlainError in_plain_words(std::string_view message) {
   // Could not find an implementation for MatMul(13) node with name 'matmul'
   if (const auto op = between(message, "Could not find an implementation for ", "(")) {
     const std::string_view name = between(message, "node with name '", "'").value_or("");
-    return fmt::format("no kernel for node '{}' ({}) with the types that it has", name, *op);
+    return {{}, {}, fmt::format("no kernel for node '{}' ({}) with the types that it has", name, *op)};
   }
   // This is an invalid model. In Node, ("n", Op, "domain", -1) : (...) -> (...) , Error No opset import for domain 'd'
   if (const auto domain = between(message, "No opset import for domain '", "'")) {
     const std::string_view name = between(message, "In Node, (\"", "\"").value_or("");
-    return fmt::format("node '{}' is of domain '{}', which the model does not import", name, *domain);
+    return {{}, {}, fmt::format("node '{}' is of domain '{}', which the model does not import", name, *domain)};
   }
   // Non-zero status code returned while running Tile node. Name:'n' Status Message: ...
   constexpr std::string_view kStatus = "Status Message: ";
   if (const std::size_t at = message.find(kStatus); at != std::string_view::npos) {
     if (const auto op = between(message, "while running ", " node. Name:'")) {
       const std::string_view name = between(message, " node. Name:'", "'").value_or("");
-      return fmt::format("node '{}' ({}): {}", name, *op, message.substr(at + kStatus.size()));
+      return {std::string(name), std::string(*op), std::string(message.substr(at + kStatus.size()))};
     }
   }
   // Node (n) Op (MatMul) [ShapeInferenceError] Incompatible dimensions
   if (const std::size_t at = message.find("[ShapeInferenceError] "); at != std::string_view::npos) {
     const std::string_view name = between(message, "Node (", ") Op (").value_or("");
     const std::string_view op = between(message, ") Op (", ") [").value_or("");
-    return fmt::format("node '{}' ({}): {}", name, op, message.substr(at + 22));
+    return {std::string(name), std::string(op), std::string(message.substr(at + 22))};
   }
-  return std::string(message);
+  return {{}, {}, std::string(message)};
 }
 
 bool is_of_memory(std::string_view message) {

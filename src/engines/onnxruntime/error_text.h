@@ -6,8 +6,16 @@
 
 namespace vernier {
 
+struct PlainError {
+  std::string node, op;  // that runs or is inferred; empty: the message names none
+  std::string reason;
+
+  /// "node 'a' (MatMul): reason"
+  std::string text() const;
+};
+
 /// The message in our words where it is one that users meet; else as it is.
-std::string in_plain_words(std::string_view message);
+PlainError in_plain_words(std::string_view message);
 
 /// Whether it ran out of memory, of the CPU or of a GPU. There is no status code for that.
 bool is_of_memory(std::string_view message);

@@ -113,7 +113,8 @@ bool Runtime::is_tested() const noexcept {
 
 void Runtime::check(OrtStatus* status) const {
   if (status == nullptr) return;
-  const std::string text = printable(in_plain_words(without_source_places(api_->GetErrorMessage(status))));
+  PlainError refusal = in_plain_words(without_source_places(api_->GetErrorMessage(status)));
+  const std::string text = printable(refusal.text());
   const int code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
   const bool memory = is_of_memory(text);
@@ -121,7 +122,8 @@ void Runtime::check(OrtStatus* status) const {
               fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code),
               !memory           ? ""
               : gpu_ != nullptr ? kMoreGpuMemory
-                                : "fewer ‹threads›");
+                                : "fewer ‹threads›")
+      .about(std::move(refusal.node), printable(refusal.reason));
 }
 
 namespace {

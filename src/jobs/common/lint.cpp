@@ -249,26 +249,20 @@ class Linter {
     // Random inputs are not what it was made for: what it refuses of them without optimizations, too, tells nothing.
     if (!check->changed_db && !check->runs_unoptimized) return;
     const std::optional<Note> note = refusal_note(*check, runtime->version());
-    if (note) log_.add(false, kRuntime, note_text(*note), nodes_named_in(check->refused));
+    if (note) log_.add(false, kRuntime, note_text(*note), nodes_in(check->node, check->refused));
   }
 
   /// Whether it runs on random inputs. If not, that is a fault of the node that refuses them only if it would refuse
   /// any others, too.
   void look_for_fixed_refusal(const std::shared_ptr<const Runtime>& runtime, const Session& session,
                               const Sample& sample) {
-    std::string text;
     try {
       session.run(sample);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Backend) throw;
-      text = error.what();
+      if (!nodes_of_fixed_inputs(*model_, runtime).contains(error.node())) return;
+      fixed_refusal_ = {error.node(), first_line(error.reason())};
     }
-    if (text.empty()) return;
-    const auto& nodes = model_->proto.graph().node();
-    const auto refused = std::ranges::find_if(
-        nodes, [&](const onnx::NodeProto& node) { return text.find(error_place(node)) != std::string::npos; });
-    if (refused == nodes.end() || !nodes_of_fixed_inputs(*model_, runtime).contains(refused->name())) return;
-    fixed_refusal_ = {refused->name(), reason_in(text, *refused)};
   }
 
   /// Where inference names no fault of the node itself, in clearer words.
@@ -286,14 +280,12 @@ class Linter {
     }
   }
 
-  /// Nodes that the runtime names: "(conv)" where it refuses to load, "Name:'conv'" where it refuses to run.
-  std::vector<std::string> nodes_named_in(const std::string& text) const {
+  /// The node that refuses, if known, or those that the runtime's own words name where it refuses to load: "(conv)".
+  std::vector<std::string> nodes_in(const std::string& node, const std::string& text) const {
+    if (!node.empty()) return {node};
     std::vector<std::string> nodes;
-    for (const onnx::NodeProto& node : proto_.graph().node()) {
-      if (node.name().empty()) continue;
-      const bool named = text.find("(" + node.name() + ")") != std::string::npos ||
-                         text.find("Name:'" + node.name() + "'") != std::string::npos;
-      if (named) nodes.push_back(node.name());
+    for (const onnx::NodeProto& one : proto_.graph().node()) {
+      if (!one.name().empty() && text.find("(" + one.name() + ")") != std::string::npos) nodes.push_back(one.name());
     }
     return nodes;
   }
@@ -344,7 +336,7 @@ class Linter {
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::Backend) throw;
         if (!tell_of_nodes(try_nodes_alone(runtime, *model_, sample))) {
-          log_.add(true, kRuntime, printable_text(error.what()), nodes_named_in(error.what()));
+          log_.add(true, kRuntime, printable_text(error.what()), nodes_in(error.node(), error.what()));
         }
         return;
       }
@@ -410,11 +402,11 @@ class Linter {
     if (session) run_given(runtime, *session);
     if (session) unless_refused([&] { run_as_it_comes(runtime, *session); });
     if (!refused || (options_.run && runtime && try_nodes(runtime))) return;
-    std::string text = refused->what();
-    const std::string prefix = options_.model.name() + ": ";
-    if (text.starts_with(prefix)) text.erase(0, prefix.size());
     const bool engine = refused->kind() == ErrorKind::Backend;
-    if (engine || !broken) log_.add(true, engine ? kRuntime : kLoader, printable_text(text), nodes_named_in(text));
+    if (engine || !broken) {
+      log_.add(true, engine ? kRuntime : kLoader, printable_text(refused->reason()),
+               nodes_in(refused->node(), refused->reason()));
+    }
   }
 
   const LintOptions& options_;

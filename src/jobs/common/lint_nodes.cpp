@@ -10,7 +10,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -119,9 +118,8 @@ class Walk {
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
       // What gives no tensors is not at fault; what it gives is missing behind it.
-      if (error.kind() == ErrorKind::Backend) trial.refusal = reason_in(error.what(), node);
-      // Of what refuses to load, inference alone names the node so (engines/onnxruntime/error_text.cpp).
-      trial.inferred = loading && std::string_view(error.what()).find(error_place(node)) != std::string_view::npos;
+      if (error.kind() == ErrorKind::Backend) trial.refusal = first_line(error.reason());
+      trial.inferred = loading && !error.node().empty();  // of what refuses to load, inference alone names the node
       trial.unknown = !trial.refusal.empty() && !is_known_domain(node.domain());
     }
     for (const std::string& name : outer_reads(node)) {
@@ -138,19 +136,6 @@ class Walk {
 };
 
 }  // namespace
-
-std::string error_place(const onnx::NodeProto& node) {
-  return fmt::format("node '{}' ({}): ", node.name(), node.op_type());
-}
-
-/// "net.onnx: ONNX Runtime 1.31.1: node 'a' (MatMul): reason (code 1)" -> "reason": the rest is said beside it.
-std::string reason_in(const std::string& text, const onnx::NodeProto& node) {
-  const std::string place = error_place(node);
-  const std::size_t at = text.find(place);
-  std::string reason = first_line(at == std::string::npos ? text : text.substr(at + place.size()));
-  if (const std::size_t code = reason.rfind(" (code "); code != std::string::npos) reason.erase(code);
-  return reason;
-}
 
 std::vector<NodeTrial> try_nodes_alone(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                        const Sample& inputs) {

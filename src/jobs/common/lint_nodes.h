@@ -25,9 +25,4 @@ struct NodeTrial {
 std::vector<NodeTrial> try_nodes_alone(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                        const Sample& inputs);
 
-/// How ONNX Runtime's errors name a node: "node 'a' (MatMul): ".
-std::string error_place(const onnx::NodeProto& node);
-/// What such an error says of that node.
-std::string reason_in(const std::string& text, const onnx::NodeProto& node);
-
 }  // namespace vernier

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/refuse.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
@@ -19,6 +20,7 @@ namespace {
 struct Attempt {
   bool loaded = false;
   std::string refused;  // empty: it ran
+  std::string node;     // that refuses
   std::vector<Tensor> outputs;
 };
 
@@ -38,13 +40,8 @@ Attempt attempt(const std::shared_ptr<const Runtime>& runtime, const Model& mode
     result.outputs = session.run(sample);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
-    // Of a model in memory the file that it was made from is no help: notes name the runtime and the model.
-    std::string why = first_line(error.what());
-    const std::string file = model.path.string() + ": ";
-    if (why.starts_with(file)) why.erase(0, file.size());
-    const std::string runtime_name = fmt::format("ONNX Runtime {}: ", runtime->version());
-    if (why.starts_with(runtime_name)) why.erase(0, runtime_name.size());
-    result.refused = printable_text(why);
+    result.node = error.node();
+    result.refused = printable_text(first_line(reason_with_node(error)));
   }
   return result;
 }
@@ -92,7 +89,7 @@ std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>&
     return check;
   }
   if (samples.is_random() && plain.loaded && !plain.refused.empty()) return std::nullopt;
-  return RuntimeCheck{optimized.refused, plain.refused.empty()};
+  return RuntimeCheck{optimized.refused, plain.refused.empty(), {}, optimized.node};
 }
 
 std::optional<Note> refusal_note(const RuntimeCheck& check, const std::string& version) {

@@ -1,5 +1,7 @@
 #include "jobs/search/measurement_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ostream>
 #include <span>
@@ -56,9 +58,7 @@ bool MeasurementStore::save() {
       records.lost = !write(identity, records);
       written = true;
     } catch (const Error& error) {  // a full disk, or no right to write
-      refused_ = error.what();
-      const std::string file = file_of(identity).string();
-      if (refused_.starts_with(file)) refused_.replace(0, file.size(), folder_.string());
+      refused_ = fmt::format("{}: {}", folder_.string(), error.reason());
       return false;
     }
   }

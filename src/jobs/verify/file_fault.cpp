@@ -1,12 +1,10 @@
 #include "jobs/verify/file_fault.h"
 
-#include <fmt/format.h>
-
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "analysis/trials.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "jobs/common/load.h"
 #include "jobs/verify/verify.h"
@@ -27,8 +25,7 @@ Error fault_of_file(const Error& error, const Model& typed, const OnnxModel& flo
       run_outputs(loaded.subject, simulated.model, {0}, [](std::size_t, const std::vector<Tensor>&) { return false; });
     } catch (const Error& own) {
       if (own.kind() != ErrorKind::Backend) return error;
-      const std::string name = printable(typed.path.string()) + ": ", text = own.what();
-      return {own.code(), text.starts_with(name) ? text : name + text, own.hint()};
+      return placed(printable(typed.path.string()), Error(own.code(), reason_with_node(own), own.hint()));
     }
   } catch (const Error& other) {
     if (other.kind() == ErrorKind::Interrupted) return other;

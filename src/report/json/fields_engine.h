@@ -22,9 +22,11 @@ template <>
 struct Fields<RuntimeCheck> {
   using R = RuntimeCheck;
   static constexpr bool (*refused)(const R&) = [](const R& check) { return !check.refused.empty(); };
-  static constexpr auto list = std::tuple{
-      Derived{"runs", [](const R& check) { return check.refused.empty(); }}, Field{"refused", &R::refused, refused},
-      Field{"runs_unoptimized", &R::runs_unoptimized, refused}, Field{"changed_db", &R::changed_db}};
+  static constexpr bool (*named)(const R&) = [](const R& check) { return !check.node.empty(); };
+  static constexpr auto list =
+      std::tuple{Derived{"runs", [](const R& check) { return check.refused.empty(); }},
+                 Field{"refused", &R::refused, refused}, Field{"runs_unoptimized", &R::runs_unoptimized, refused},
+                 Field{"changed_db", &R::changed_db}, Field{"node", &R::node, named}};
 };
 
 template <>

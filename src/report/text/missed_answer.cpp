@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
@@ -105,10 +106,13 @@ Answer refused_by_runtime(const DiagnoseReport& report) {
         fmt::format(" Simulated, it measures {}.", figure_in_sentence(*report.final_figures, report.requirement));
   }
   answer.then("ONNX Runtime's message: " + printable(check.refused));
+  const std::string keep =
+      fmt::format("eep {} in FP32 with --layer-precisions {}.",
+                  check.node.empty() ? "the layer that it names" : fmt::format("'{}'", printable(check.node)),
+                  check.node.empty() ? "NAME:float32" : shell_quote(check.node + ":float32"));
   answer.then(check.runs_unoptimized
-                  ? "It runs without optimizations: set graph_optimization_level to ORT_DISABLE_ALL, or keep the named "
-                    "layer in FP32 with --layer-precisions NAME:float32."
-                  : "Keep the named layer in FP32 with --layer-precisions NAME:float32.");
+                  ? "It runs without optimizations: set graph_optimization_level to ORT_DISABLE_ALL, or k" + keep
+                  : "K" + keep);
   return answer;
 }
 
