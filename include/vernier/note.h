@@ -48,6 +48,12 @@ struct Note {
     }
     return nullptr;
   }
+  /// The text of that name; empty where there is none.
+  std::string text_of(std::string_view name) const {
+    const NoteValue* const value = find(name);
+    const auto* const words = value == nullptr ? nullptr : std::get_if<std::string>(value);
+    return words == nullptr ? std::string() : *words;
+  }
 
   std::string code;  // "values-not-finite"; empty: `text` is all there is
   std::vector<NoteField> fields;

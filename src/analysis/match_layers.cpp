@@ -305,10 +305,11 @@ std::vector<const onnx::NodeProto*> nodes_behind(const Makers& made_by, const st
   return nodes;
 }
 
-std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing) {
-  std::vector<std::string> texts;
-  for (const MissingLayer& one : missing) texts.push_back(fmt::format("{}: {}", one.layer, one.why));
-  return texts;
+std::vector<Note> notes_of(const std::vector<MissingLayer>& missing) {
+  std::vector<Note> notes;
+  for (const MissingLayer& one : missing)
+    notes.push_back({"layer-not-compared", {{"layer", one.layer}, {"why", one.why}}});
+  return notes;
 }
 
 LayerMatches match_layers(const Subject& subject, const Model& simulated, bool moves) {

@@ -44,8 +44,8 @@ Makers makers_in(const Model& model);
 std::vector<const onnx::NodeProto*> nodes_behind(const Makers& made_by, const std::string& tensor,
                                                  const std::set<std::string>& known);
 
-/// "conv1: inside a body", for reports.
-std::vector<std::string> texts_of(const std::vector<MissingLayer>& missing);
+/// For reports: each with its `layer` and `why`.
+std::vector<Note> notes_of(const std::vector<MissingLayer>& missing);
 
 /// `simulated`: the typed file as simulate_typed() makes it, of the same opset as subject.model. With `moves` also
 /// those that only move or select values.

@@ -54,8 +54,8 @@ struct DebugLossReport {
   std::vector<QuantizerLoss> quantizers;          // in graph order
   std::vector<FoundDefect> defects;      // in graph order: those that the file shows, then those that the data show
   std::size_t matched_by_structure = 0;  // tensors whose names differ
-  std::vector<std::string> not_compared;
-  std::size_t inside_bodies = 0;  // of these
+  std::vector<Note> not_compared;        // each with its `layer` and `why`
+  std::size_t inside_bodies = 0;         // of these
   std::vector<Note> warnings, notes;
 };
 

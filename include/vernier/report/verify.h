@@ -55,7 +55,7 @@ struct VerifyReport {
   std::optional<NotSimulated> not_simulated;      // targets openvino and tensorrt
   std::vector<LayerRow> layers;                   // graph order; formats are what the file says
   std::size_t compared = 0;                       // layers compared
-  std::vector<std::string> not_compared;          // names, with reasons
+  std::vector<Note> not_compared;                 // each with its `layer` and `why`
   std::string objective;                          // labels or a script that decide, in words; empty: none
   std::optional<TestRow> test;                    // of the typed file, by that
   std::optional<TestRow> engine_test;             // the same on the engine, which decides where there is one

@@ -349,7 +349,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
   for (const Note& note : report.warnings) sinks.warn(note);
 
   const LayerMatches matches = match_layers(subject, simulated.model);
-  report.not_compared = texts_of(matches.missing);
+  report.not_compared = notes_of(matches.missing);
   report.inside_bodies = matches.inside_bodies;
   report.matched_by_structure = matches.by_structure;
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);

@@ -468,7 +468,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     warn({"nonfinite-inside", {{"layers", hidden.layers}, {"first", hidden.first}, {"operator", hidden.op_type}}});
   }
   report.compared = report.layers.size();
-  report.not_compared = texts_of(matches.missing);
+  report.not_compared = notes_of(matches.missing);
   return report;
 }
 

@@ -86,7 +86,7 @@ struct Fields<DebugLossReport> {
                                           Field{"tensors", &R::tensors},
                                           Field{"quantizers", &R::quantizers},
                                           Field{"matched_by_structure", &R::matched_by_structure},
-                                          Prose{"not_compared", &R::not_compared},
+                                          Remarks{"not_compared", "not_compared_codes", &R::not_compared, note_texts},
                                           Field{"inside_bodies", &R::inside_bodies, in_bodies},
                                           Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
                                           Remarks{"notes", "note_codes", &R::notes, note_texts}};

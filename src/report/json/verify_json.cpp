@@ -76,7 +76,7 @@ struct Fields<VerifyReport> {
       Field{"examined", &R::examined, was_examined},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},
-      Prose{"not_compared", &R::not_compared},
+      Remarks{"not_compared", "not_compared_codes", &R::not_compared, note_texts},
       Field{"phases", &R::phases},
       Remarks{"warnings", "warning_codes", &R::warnings, note_texts},
       Remarks{"notes", "note_codes", &R::notes, note_texts},

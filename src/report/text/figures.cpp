@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/counts.h"
@@ -184,9 +183,8 @@ Reservation reservation_in(const Report& report, const RunFigures& figures) {
   }
   const Note* lost = missed_by_default(notes_of_file(report));
   if (lost == nullptr) lost = missed_by_default(report.warnings);
-  const NoteValue* const there = lost == nullptr ? nullptr : lost->find("there");
-  if (const auto* const figure = there == nullptr ? nullptr : std::get_if<std::string>(there)) {
-    add(fmt::format(", but {} in ONNX Runtime with its default optimizations", *figure),
+  if (const std::string figure = lost == nullptr ? "" : lost->text_of("there"); !figure.empty()) {
+    add(fmt::format(", but {} in ONNX Runtime with its default optimizations", figure),
         "Met, except with ONNX Runtime's defaults");
   }
   if (const auto& nodes = report.not_simulated) {

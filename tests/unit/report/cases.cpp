@@ -242,8 +242,9 @@ VerifyReport verified() {
   }
   std::reverse(report.layers.begin(), report.layers.end());
   report.compared = 12;
-  report.not_compared = {"If_3: its branches differ between the files",
-                         "Conv_7: no node of this name in the typed file"};
+  report.not_compared = {
+      {"layer-not-compared", {{"layer", "If_3"}, {"why", "its branches differ between the files"}}},
+      {"layer-not-compared", {{"layer", "Conv_7"}, {"why", "no node of this name in the typed file"}}}};
   report.phases = {{"load", 1.2}, {"lock-step comparison", 2.25}};
   return report;
 }
