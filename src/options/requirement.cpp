@@ -153,7 +153,8 @@ Limit parse_limit(const std::string& text) {
     used = 0;
   }
   if (used == 0 || used != number.size() || !std::isfinite(limit.value)) {
-    throw Error(ErrorCode::BadValue, fmt::format("'{}' is not a limit: a number or OUTPUT:number is wanted", text));
+    throw Error(ErrorCode::BadValue,
+                fmt::format("'{}' is not a limit: expected a number, such as 20, or OUTPUT:number", text));
   }
   return limit;
 }

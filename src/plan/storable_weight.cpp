@@ -30,7 +30,7 @@ bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format fo
   const auto rank = static_cast<int>(weight->shape().size());
   const int summed = summed_axis(*node, rank);
   if (summed < 0) {
-    return refuse(reason, fmt::format("its weight has shape {}, engines take blocks of matrices alone",
+    return refuse(reason, fmt::format("its weight has shape {}, engines support block weights only in MatMul and Gemm",
                                       shape_text(weight->shape())));
   }
   const std::int64_t length = weight->shape()[static_cast<std::size_t>(summed)];
@@ -39,8 +39,8 @@ bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format fo
     const bool one_block = target == Target::TensorRt && element_count(weight->shape()) == block;
     return !one_block || refuse(reason, std::string(kOneBlockOfWeight));
   }
-  return refuse(reason, fmt::format("it sums over {} values, which no block of {} divides", length,
-                                    definition.block > 0 ? std::to_string(definition.block) : "32 or more"));
+  return refuse(reason, fmt::format("it sums over {} values, which is not a multiple of {}", length,
+                                    definition.block > 0 ? definition.block : 32));
 }
 
 bool can_quantize_in_runs(const Model& model, const onnx::NodeProto& node, Format format, std::string* reason) {

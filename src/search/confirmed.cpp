@@ -89,9 +89,10 @@ std::vector<SearchItem> ranked_after_all(std::vector<SearchItem> items, const Mi
   return items;
 }
 
+/// Each round finds the same again with other figures: what the last one says is enough.
 void add_new(std::vector<Note>& notes, const std::vector<Note>& more) {
   for (const Note& note : more) {
-    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+    if (std::ranges::find(notes, note.code, &Note::code) == notes.end()) notes.push_back(note);
   }
 }
 

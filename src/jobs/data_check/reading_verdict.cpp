@@ -229,8 +229,7 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   } else if (best != nullptr && judge.maybe(*best)) {
     report.perhaps = best->change;
     report.answer = fmt::format(
-        "These samples do not show whether the inputs are right: they fit better with this change, but not clearly "
-        "({}): {}. {}",
+        "These samples do not show whether the inputs are right: they fit slightly better with \"{}\": {}. {}",
         best->change, judge.figures(*best), judge.would_decide);
   } else if (best == nullptr) {
     report.answer = "The inputs cannot be checked: none of the usual changes applies to them.";

@@ -58,7 +58,7 @@ function causeGroup(group) {
   const rest = names.slice(atFirst), [title, line] = causeName(first.id);
   return h("div", {class: "cause"},
     h("div", {class: "head"}, title, howLikely(first),
-      h("span", {class: "small"}, !names.length ? "the network as a whole" : group.lesser ? `main cause of ${many(names.length, "layer")}; also in ${count(group.lesser)}` : many(names.length, "layer")),
+      h("span", {class: "small"}, !names.length ? "the network as a whole" : group.lesser ? `main cause of ${many(names.length, "layer")}; secondary in ${count(group.lesser)}` : many(names.length, "layer")),
       group.damage ? h("span", {class: "small share"}, group.share > 0 ? meter(group.share, 90) : "", group.damage) : ""), line,
     h("p", {}, names.length > 1 ? ["Worst at ", layerLink(first.layer), ": "] : names.length ? [layerLink(first.layer), ": "] : "", shown(first.sentence || "")),
     figuresOf(first),

@@ -100,7 +100,7 @@ if (layers.length) {
   section("samples", "Worst samples", `Of ${report.final_figures ? "the output model" : report.repaired ? "the repaired network" : "everything in " + low}. Look for common properties. Samples count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
 })();
 
-figuresSection([["FP32 after preparation", report.reference], [`all kept in ${formatTitle(report.high)}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model + (report.in_sample ? ", on new samples" : ""), report.final_figures], ["this file, on these samples", report.in_sample], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
+figuresSection([["FP32 after preparation", report.reference], [`all kept in ${formatTitle(report.high)}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model + (report.in_sample ? ", on new samples" : ""), report.final_figures], [page.words.model + ", on these samples", report.in_sample], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [sumsText(report.other_sums), (report.other_sums || {}).figures]],
   "Compared with the FP32 model over all samples, which count from 0.");
 
 (function latency() {

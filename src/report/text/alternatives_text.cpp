@@ -160,6 +160,10 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     words.answer = &row == answer_of_alternatives(report);
     words.why = row.worse ? worse_text(*row.worse) : told(row.why);
     words.measured = row.end != AlternativeEnd::NotMeasured;
+    if (row.change == "fix" && row.repairs == 0 && words.measured && !row.adopted) {
+      words.measured = false;  // it keeps what this answer keeps
+      words.why = "no repair gains on these samples";
+    }
     if (words.measured) {
       words.result = figure_cell(report, row);
       const std::optional<double> share = row.figures ? same_top1(*row.figures) : std::nullopt;

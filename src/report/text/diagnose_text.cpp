@@ -72,7 +72,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   const char* const last = kOutputModel;
   if (report.final_figures)
     runs.emplace_back(last + std::string(report.in_sample ? ", on new samples" : ""), &*report.final_figures);
-  if (report.in_sample) runs.emplace_back("this file, on these samples", &*report.in_sample);
+  if (report.in_sample) runs.emplace_back("the output model, on these samples", &*report.in_sample);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);
@@ -123,7 +123,7 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
                              options) +
                      table.text(options.width, options.whole_names);
   if (rows < report.layers.size()) {
-    text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
+    text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(report.layers.size() - rows, "more layer"));
   }
   std::string legend = kLocalLegend;
   const auto explain = [&](const char* column, const char* words) {
@@ -189,7 +189,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width, options.whole_names);
   if (rows < certificate.size()) {
-    text += fmt::format("  ... and {} ({})\n", plural(certificate.size() - rows, "more layer"), all_of_them(report));
+    text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(certificate.size() - rows, "more layer"));
   }
   return text;
 }
@@ -234,7 +234,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
       names += (i > 0 ? ", " : "") + shorten_middle(printable(kept.layers[i]), options.width - 4);
     }
     if (kept.layers.size() > most) {
-      names += fmt::format(" and {} more ({})", kept.layers.size() - most, all_of_them(report));
+      names += fmt::format(" and {} more (--top 0 shows all)", kept.layers.size() - most);
     }
     text += wrap(names, options.width, "  ");
   }

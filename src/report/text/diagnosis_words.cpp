@@ -124,10 +124,6 @@ std::string searched_limit_text(const DiagnoseReport& report) {
 
 std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
 
-const char* all_of_them(const DiagnoseReport& report) {
-  return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
-}
-
 Format kept_in(const DiagnoseReport& report, const std::string& layer) {
   if (!report.kept || !report.kept->ladder) return report.high;
   const auto& raised = report.kept->ladder->raised;

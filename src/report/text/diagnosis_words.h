@@ -59,7 +59,4 @@ bool on_new_samples(const DiagnoseReport& report);
 /// `report.kept` must be there.
 std::string searched_limit_text(const DiagnoseReport& report);
 
-/// Where rows that the printed text leaves out can be found.
-const char* all_of_them(const DiagnoseReport& report);
-
 }  // namespace vernier

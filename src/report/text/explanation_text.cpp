@@ -60,7 +60,8 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
   if (group.first->confidence < kLikelyCause) head += " (possible)";  // a confidence is a rank, and no probability
   if (!group.layers.empty()) {
     const std::string layers = plural(group.layers.size(), "layer");
-    head += group.lesser == 0 ? ": " + layers : fmt::format(": main cause of {}, also in {}", layers, group.lesser);
+    head +=
+        group.lesser == 0 ? ": " + layers : fmt::format(": main cause of {}, secondary in {}", layers, group.lesser);
   }
   if (const std::string damage = damage_of(group); !damage.empty()) head += ", " + damage;
   if (group.mended != nullptr) {
@@ -119,7 +120,7 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
   const std::size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   for (std::size_t i = 0; i < shown; ++i) text += group_text(groups[i], options);
   if (shown < groups.size()) {
-    text += fmt::format("  ... and {} ({})\n", plural(groups.size() - shown, "more cause"), all_of_them(report));
+    text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(groups.size() - shown, "more cause"));
   }
   std::set<std::string> explained;
   bool all = false;  // a cause of the whole network is one of each layer

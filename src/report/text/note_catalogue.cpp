@@ -213,6 +213,7 @@ constexpr NoteTemplate kNotes[] = {
     {"nonfinite-inside",
      "{layers:#layer} of the low precision network {layers:?returns|return} infinite or NaN values, first '{first}' "
      "({operator}). Later layers turn these into finite values; other engines may not"},
+    {"layer-not-compared", "{layer}: {why}"},
     {"not-compared-without-weights", "not compared on these samples: the model has no weights"},
     {"not-monotone", "keeping more layers once gave a worse result ({kept} kept), so a cheaper set may exist"},
     {"not-proven-by-running", "not proven by running both: {error:text}"},
@@ -320,11 +321,11 @@ constexpr NoteTemplate kNotes[] = {
      "{file} holds no ranges and no samples were given, so random inputs calibrated them. They fit no real data (pass "
      "‹data› SAMPLES)"},
     {"ranking-mended",
-     "the ranking was poor (measured damage {ratio:.3g} times the predicted one). It was {more_samples:?measured again "
-     "on more samples|corrected with the trials so far}"},
+     "the first ranking of layers was poor: a set did {ratio:.2g} times the predicted damage. It was "
+     "{more_samples:?measured again on more samples|corrected with the trials so far}"},
     {"ranking-poor",
-     "the ranking is poor: after {tests} guided tests the measured damage is {ratio:.3g} times the predicted one. A "
-     "better ranking would find a smaller set in fewer tests"},
+     "the ranking of layers is poor: after {tests:#guided test} a set did {ratio:.2g} times the predicted damage. A "
+     "smaller set may exist"},
     {"record-not-written", "{error:text}"},
     {"recurrence-not-simulated",
      "layer '{layer}' ({operator}) is rounded only at its inputs and outputs; its intermediate values are not "

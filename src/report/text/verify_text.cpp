@@ -137,7 +137,7 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
       heading(own ? "Layers, largest local error first" : "Layers, largest error at their outputs first", options) +
       table.text(options.width, options.whole_names);
   if (rows < ranked.size()) {
-    text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
+    text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(ranked.size() - rows, "more layer"));
   }
   const std::string legend =
       own ? fmt::format("{}; {}; both", kLocalLegend, kPropagatedLegend) + ": SQNR of its output with both errors. "
@@ -165,12 +165,11 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
   if (report.not_compared.empty()) return "\n" + text + "\n";
   text = heading(fmt::format("{}, {} not compared", text, report.not_compared.size()), options);
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // one line for all of the same
-  for (const std::string& one : report.not_compared) {
-    const std::size_t end = one.find(": ");
-    const std::string why = end == std::string::npos ? one : one.substr(end + 2);
+  for (const Note& one : report.not_compared) {
+    const std::string why = one.code.empty() ? one.text : one.text_of("why");  // files of earlier versions have no code
     const auto same = std::ranges::find(reasons, why, [](const auto& reason) { return reason.first; });
     auto& names = same == reasons.end() ? reasons.emplace_back(why, std::vector<std::string>()).second : same->second;
-    if (end != std::string::npos) names.push_back(one.substr(0, end));
+    if (!one.code.empty()) names.push_back(one.text_of("layer"));
   }
   const std::size_t most = options.top == 0 ? reasons.size() : options.top;
   for (std::size_t i = 0; i < std::min(most, reasons.size()); ++i) {
@@ -180,7 +179,7 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
     text += wrap(told(which.empty() ? why : fmt::format("{}: {}", which, why)), options.width, "  - ");
   }
   if (reasons.size() > most)
-    text += fmt::format("  ... and {} more reasons (all of them with --json)\n", reasons.size() - most);
+    text += fmt::format("  ... and {} more reasons (--top 0 shows all)\n", reasons.size() - most);
   return text;
 }
 

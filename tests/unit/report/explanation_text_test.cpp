@@ -169,7 +169,7 @@ TEST(ExplanationText, CountsTheLayersThatHaveACauseBehindASurerOne) {
   main.layer = "d";
   explanation.causes.push_back(main);
   const std::string text = explanation_section(with(explanation), {});
-  EXPECT_NE(text.find("other: main cause of 1 layer, also in 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("other: main cause of 1 layer, secondary in 1"), std::string::npos) << text;
 }
 
 TEST(ExplanationText, LeavesOutLessSureCausesOfALayer) {
