@@ -35,7 +35,8 @@ void Progress::step(const JobStep& step) {
   announce_ = heartbeat_;
 }
 
-std::optional<seconds> Progress::left(double share, Time now) const {
+std::optional<seconds> Progress::left(double share, Time now) {
+  late_ = false;
   const double behind = step_->behind + share * step_->share;
   const auto spent = duration_cast<milliseconds>(now - start_);
   if (behind < kKnownShare || spent < kBeforeEstimate) return std::nullopt;
@@ -45,7 +46,8 @@ std::optional<seconds> Progress::left(double share, Time now) const {
     const double all_ms = static_cast<double>(before.count()) / step_->behind;
     const auto within = duration_cast<milliseconds>(now - *step_start_);
     const double left_of_step = all_ms * step_->share - static_cast<double>(within.count());
-    if (left_of_step < 0) return std::nullopt;  // it takes longer than expected: nobody knows how long
+    late_ = left_of_step < 0;
+    if (late_) return std::nullopt;  // nobody knows how much longer
     left_ms = left_of_step + all_ms * (1 - step_->behind - step_->share);
   }
   return seconds(static_cast<long long>(left_ms / 1000) + 1);
@@ -81,8 +83,9 @@ std::optional<std::string> Progress::line(const std::string& phase, std::size_t 
     // How many trials a search takes nobody knows; it is half way after those that it takes as a rule.
     const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total)
                                    : static_cast<double>(done) / (static_cast<double>(done) + kUsualTrials);
-    if (const auto rest = left(share, now)) text += fmt::format("  about {} left", duration_text(*rest));
-    return text;
+    const auto rest = left(share, now);
+    if (rest) text += fmt::format("  about {} left", duration_text(*rest));
+    return late_ ? text + "  longer than usual" : text;
   }
   const auto spent = duration_cast<milliseconds>(now - phase_start_);
   if (done > done_at_start_ && done < total && spent >= kBeforeEstimate) {

@@ -37,7 +37,7 @@ class Progress {
  private:
   /// What is left of the job at a share of its step; nullopt when too little is behind to tell. Within a step of
   /// several phases, whose number nobody knows, the clock says it.
-  std::optional<std::chrono::seconds> left(double share, Time now) const;
+  std::optional<std::chrono::seconds> left(double share, Time now);
 
   bool redraws_;
   bool heartbeat_ = false;
@@ -53,6 +53,7 @@ class Progress {
   std::optional<JobStep> step_;
   std::optional<Time> step_start_;  // about: when its first item was told
   int phases_of_step_ = 0;
+  bool late_ = false;  // the step takes longer than its share
 };
 
 /// "8 s", "3 min 20 s", "2 h 5 min".

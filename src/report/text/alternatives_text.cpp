@@ -69,6 +69,12 @@ std::string worse_text(const WorseFigure& worse) {
                      printable(worse.output), text(worse.before), text(worse.now));
 }
 
+/// A repair that changed nothing.
+bool only_repeats(const Alternative& row, const Alternative* answer) {
+  return row.change == "fix" && row.repairs == 0 && answer != nullptr && &row != answer && row.end == answer->end &&
+         row.kept == answer->kept && row.kept_macs == answer->kept_macs;
+}
+
 }  // namespace
 
 std::string alternative_text(const DiagnoseReport& report, const Alternative& alternative) {
@@ -160,8 +166,8 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     words.answer = &row == answer_of_alternatives(report);
     words.why = row.worse ? worse_text(*row.worse) : told(row.why);
     words.measured = row.end != AlternativeEnd::NotMeasured;
-    if (row.change == "fix" && row.repairs == 0 && words.measured && !row.adopted) {
-      words.measured = false;  // it keeps what this answer keeps
+    if (only_repeats(row, answer_of_alternatives(report))) {
+      words.measured = false;
       words.why = "no repair gains on these samples";
     }
     if (words.measured) {

@@ -136,6 +136,10 @@ std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
   constexpr double kLittle = 0.1;  // of the damage: something else is why
   std::vector<CauseGroup> groups = cause_groups(report);
   if (harmless(report, groups)) return {};
+  const auto is_mended = [](const CauseGroup& group) { return group.mended != nullptr; };
+  // What the repairs have solved needs no other advice.
+  const bool solved = report.repaired && outcome_of(report) == Outcome::NothingNeeded;
+  if (solved && std::ranges::any_of(groups, is_mended)) std::erase_if(groups, std::not_fn(is_mended));
   const bool shared = std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.share.has_value(); });
   std::erase_if(groups, [&](const CauseGroup& group) {
     if (group.layers.empty()) return false;

@@ -150,6 +150,7 @@ constexpr NoteTemplate kNotes[] = {
      "lowering {layers:quoted 6} alone makes an output infinite or NaN. Keep {layers:?it|them} in {format:format}, or "
      "repair {layers:?it|them}: scale the values down, or use a format with more range such as BF16"},
     {"last-run-compared", "{file} holds {runs:#run}. The last one, {run}, is compared ({option:text} chooses another)"},
+    {"layer-not-compared", "{layer}: {why}"},
     {"layer-not-lowered",
      "layer '{layer}'[ ({operator})] cannot run in {format:format}: {reason:text}. It stays in FP32"},
     {"layer-precision-ignored", "‹layer-precisions› {layer}:{asked} is ignored (‹precision-constraints› none)"},
@@ -213,7 +214,6 @@ constexpr NoteTemplate kNotes[] = {
     {"nonfinite-inside",
      "{layers:#layer} of the low precision network {layers:?returns|return} infinite or NaN values, first '{first}' "
      "({operator}). Later layers turn these into finite values; other engines may not"},
-    {"layer-not-compared", "{layer}: {why}"},
     {"not-compared-without-weights", "not compared on these samples: the model has no weights"},
     {"not-monotone", "keeping more layers once gave a worse result ({kept} kept), so a cheaper set may exist"},
     {"not-proven-by-running", "not proven by running both: {error:text}"},

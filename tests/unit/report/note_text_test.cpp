@@ -24,8 +24,8 @@ TEST(NoteText, PutsFieldsInPlace) {
             "tensor 'x': 1 of 2 values are infinite or NaN and were left out of its range");
   EXPECT_EQ(note_text({"if-inlined", {{"node", "i"}, {"condition", "c"}, {"taken", false}, {"samples", 3}}}),
             "If 'i': 'c' is false for all 3 samples, so its else branch was inlined");
-  EXPECT_EQ(note_text({"ranking-poor", {{"tests", 7}, {"ratio", 12.3456}}}).substr(0, 76),
-            "the ranking is poor: after 7 guided tests the measured damage is 12.3 times ");
+  EXPECT_EQ(note_text({"ranking-poor", {{"tests", 7}, {"ratio", 12.3456}}}).substr(0, 80),
+            "the ranking of layers is poor: after 7 guided tests a set did 12 times the predi");
 }
 
 TEST(NoteText, WritesLargeCountsLikeTables) {
