@@ -87,7 +87,9 @@ function copyButton(label, text, shownAs) {
   return button;
 }
 function command(text) {
-  const code = h("pre", {tabindex: "0"}, shown(text));
+  // A line never ends inside an option.
+  const words = text.split(/( +)/).map(word => word.startsWith("-") && word.length < 30 ? h("span", {class: "unbroken"}, shown(word)) : shown(word));
+  const code = h("pre", {tabindex: "0"}, words);
   return h("div", {class: "command"}, code, copyButton("Copy", text, code));
 }
 

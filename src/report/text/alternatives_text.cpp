@@ -162,11 +162,12 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     AlternativeWords words;
     words.option = alternative_text(report, row);
     words.best = &row == best;
-    words.end = end_text(row) + (words.best ? ", the least work" : "");
+    words.end = end_text(row) + (words.best ? ", the least work of these" : "");
     words.answer = &row == answer_of_alternatives(report);
     words.why = row.worse ? worse_text(*row.worse) : told(row.why);
     words.measured = row.end != AlternativeEnd::NotMeasured;
-    if (only_repeats(row, answer_of_alternatives(report))) {
+    words.repeats = only_repeats(row, answer_of_alternatives(report));
+    if (words.repeats) {
       words.measured = false;
       words.why = "no repair gains on these samples";
     }
@@ -189,7 +190,7 @@ std::vector<std::string> alternative_remarks(const std::vector<AlternativeWords>
   std::vector<std::string> remarks;
   std::vector<std::pair<std::string, std::vector<std::string>>> left_out;  // by reason
   for (const AlternativeWords& row : all) {
-    if (row.measured) {
+    if (row.measured || row.repeats) {
       if (!row.why.empty()) remarks.push_back(fmt::format("{}: {}", row.option, row.why));
       continue;
     }

@@ -29,6 +29,7 @@ struct AlternativeWords {
   std::string option, kept, work, result, same_top1, ms, end;
   std::string why;  // not measured, or not adopted: why
   bool measured = true;
+  bool repeats = false;  // it changed nothing, and needs no row
   bool best = false;
   bool answer = false;  // what the report answers with
 };
