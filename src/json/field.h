@@ -11,9 +11,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "vernier/format.h"
 #include "vernier/note.h"
 
 namespace vernier {
@@ -62,6 +65,12 @@ Remarks(const char*, const char*, std::vector<Note> Owner::*, std::vector<std::s
 template <class Owner>
 Remarks(const char*, const char*, std::vector<Note> Owner::*, std::vector<std::string> (*)(const std::vector<Note>&),
         bool (*)(const Owner&)) -> Remarks<Owner>;
+
+/// A format of which only some are taken, in the schema; whoever reads the document refuses the others.
+template <class Owner>
+struct SomeFormats : Field<Owner, std::optional<Format>> {
+  std::span<const Format> formats;
+};
 
 /// For Field::present: written always, and yet not wanted where it is read.
 template <class Owner>

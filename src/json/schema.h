@@ -101,6 +101,12 @@ class SchemaWriter {
     properties.add(field.key, schema_of<typename Of<Value>::Type>());
     if (std::same_as<typename Of<Value>::Type, Value> && field.present == nullptr) required.add(field.key);
   }
+  template <class Struct, class Owner>
+  void add(Json& properties, Json& /*required*/, const SomeFormats<Owner>& field) {
+    std::vector<std::string_view> names;
+    for (const Format format : field.formats) names.push_back(format_name(format));
+    properties.add(field.key, words(names));
+  }
   template <class Struct, class Owner, class Value>
   void add(Json& properties, Json& required, const Nullable<Owner, Value>& field) {
     Json schema = Json::object();

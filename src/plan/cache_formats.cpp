@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "base/format_definition.h"
@@ -23,8 +22,7 @@ std::vector<Format> cache_formats(Format own, const std::vector<Format>& low, bo
 void check_caches(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
   if (!precision.rules.kv_cache) return;
   const Format format = *precision.rules.kv_cache;
-  constexpr std::array kFormats = {Format::Float16, Format::BFloat16, Format::Float8E4M3FN, Format::Int8};
-  if (std::ranges::find(kFormats, format) == kFormats.end()) {
+  if (std::ranges::find(kCacheFormats, format) == kCacheFormats.end()) {
     throw Error(ErrorCode::BadValue, fmt::format("‹kv-cache› {}: no cache is stored in it", format_name(format)),
                 "‹kv-cache› float16, bfloat16, float8e4m3fn or int8");
   }

@@ -1,6 +1,7 @@
 // The formats that KV caches are stored in.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "model/layers.h"
@@ -8,6 +9,9 @@
 #include "vernier/precision.h"
 
 namespace vernier {
+
+/// Those that a KV cache may be stored in.
+inline constexpr std::array kCacheFormats = {Format::Float16, Format::BFloat16, Format::Float8E4M3FN, Format::Int8};
 
 /// The formats of a KV cache with one of its own, lowest first: that, and the rungs above it that hold floats.
 std::vector<Format> cache_formats(Format own, const std::vector<Format>& low, bool ladder);

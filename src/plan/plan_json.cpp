@@ -21,6 +21,7 @@
 #include "model/model.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
+#include "plan/cache_formats.h"
 #include "plan/plan.h"
 #include "vernier/arithmetic.h"
 #include "vernier/error.h"
@@ -90,7 +91,7 @@ struct Fields<QuantizationRules> {
                                           Field{"paired_weights", &R::paired_weights},
                                           Field{"reduce_range", &R::reduce_range, reduced},
                                           Field{"weight_bits", &R::weight_bits, narrow},
-                                          Field{"kv_cache", &R::kv_cache, caches},
+                                          SomeFormats<R>{{"kv_cache", &R::kv_cache, caches}, kCacheFormats},
                                           Field{"symmetric_activations", &R::symmetric_activations},
                                           Field{"integer_bias", &R::integer_bias}};
 };
@@ -362,6 +363,9 @@ Plan plan_from_json(const std::string& text, const std::string& where, const Mod
     require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));
     if (file.rules->weight_bits != 8 && file.rules->weight_bits != 4)
       rules.at("weight_bits").refuse("is neither 8 nor 4");
+    const std::optional<Format>& cache = file.rules->kv_cache;
+    if (cache && std::ranges::find(kCacheFormats, *cache) == kCacheFormats.end())
+      rules.at("kv_cache").refuse(fmt::format("is {}, in which no cache is stored", format_name(*cache)));
   }
   if (file.arithmetic && *file.arithmetic != Arithmetic{} && file.target != Target::TensorRt) {
     top.at("arithmetic").refuse(fmt::format("was measured with TensorRT, the target is {}", word_of(file.target)));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/model.h"
+#include "plan/cache_formats.h"
 #include "plan/plan.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
@@ -73,6 +74,19 @@ TEST(PlanJson, KeepsScalesOfBlocksAndThoseOfRuns) {
   data.block = 16;
   EXPECT_EQ(message_of(plan_to_json(plan)),
             "p.json: tensors.x.dynamic does not fit mxfp8 with 1 scales in blocks of 16");
+}
+
+TEST(PlanJson, ACacheTakesTheFormatsOfTheirTableAlone) {
+  Plan plan = example();
+  for (const Format format : kCacheFormats) {
+    plan.rules.kv_cache = format;
+    EXPECT_EQ(plan_from_json(plan_to_json(plan), "p.json"), plan);
+  }
+  plan.rules.kv_cache = Format::NvFp4;
+  EXPECT_EQ(message_of(plan_to_json(plan)), "p.json: rules.kv_cache is nvfp4, in which no cache is stored");
+  std::string schema = plan_schema();
+  std::erase_if(schema, [](char c) { return c == ' ' || c == '\n'; });
+  EXPECT_NE(schema.find(R"("kv_cache":{"enum":["float16","bfloat16","float8e4m3fn","int8"]})"), std::string::npos);
 }
 
 TEST(PlanJson, SaysTheArithmeticWhereItIsNotTheUsualOne) {
