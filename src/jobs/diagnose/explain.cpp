@@ -174,14 +174,19 @@ struct Offer {
 /// here they may well propose in fix().
 bool needs_more(std::string_view repair) {
   return repair == "scale-square" || repair == "clip-cube" || repair == "stable-form" || repair == "scale-attention" ||
-         repair == "smooth" || repair == "split-channels" || repair == "range" || repair == "centre-stream" ||
-         repair == "scale-stream";
+         repair == "smooth" || repair == "split-channels" || repair == "range" || repair == "scale-stream";
 }
 
 class Offers {
  public:
   Offers(const Experiment& experiment, const Evidence& evidence, const MeasuredFacts& found)
-      : experiment_(experiment), histograms_(found.histograms) {
+      : experiment_(experiment), histograms_(found.histograms), ranges_(experiment.reference().ranges) {
+    // Of tensors that no product reads nothing else is known.
+    for (const auto& [tensor, halves] : histograms_) {
+      RangeStats range = halves[0].range();
+      range += halves[1].range();
+      ranges_.try_emplace(tensor, range);
+    }
     for (const auto& [layer, error] : evidence.own) noise_[layer] = noise_to_signal(error.error);
     for (const LayerFacts& layer : found.network.layers) {
       for (const TensorFacts& input : layer.inputs) {
@@ -206,17 +211,10 @@ class Offers {
           return LayerProducts();
         };
     const Subject& subject = experiment_.subject();
-    const Network network{subject.model,
-                          subject.layers,
-                          experiment_.all_low_plan(),
-                          experiment_.reference().ranges,
-                          histograms_,
-                          channels_,
-                          mean_error_,
-                          weight_share_,
-                          noise_,
-                          products,
-                          subject.threads};
+    const Network network{subject.model, subject.layers, experiment_.all_low_plan(),
+                          ranges_,       histograms_,    channels_,
+                          mean_error_,   weight_share_,  noise_,
+                          products,      subject.threads};
     for (int round = 0; round < repair.rounds; ++round) {
       for (const Proposal& proposal : repair.propose(network, round)) {
         auto& layers = proposal.why_not.empty() ? offer.changes : offer.refuses;
@@ -229,6 +227,7 @@ class Offers {
  private:
   const Experiment& experiment_;
   std::map<std::string, HalvedHistogram> histograms_;
+  std::map<std::string, RangeStats> ranges_;
   std::map<std::string, std::vector<float>> channels_;
   std::map<std::string, ChannelMeans> mean_error_;
   std::map<std::string, double> weight_share_, noise_;

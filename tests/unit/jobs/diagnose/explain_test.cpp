@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,36 @@ TEST(Explain, WhatMakesAStreamTooLargeLeadsWhatReadsIt) {
   const auto reads = std::ranges::find(causes, "overflow-read", &Cause::id);
   ASSERT_NE(reads, causes.end()) << "named as well";
   EXPECT_FALSE(names(named_at(files, "x2", Format::Float16), "overflow-read")) << "a part of the stream";
+}
+
+/// The repairs that are offered for a large mean in front of a LayerNorm. `end`: another reader of the stream.
+std::set<std::string> offered_for_a_mean(const std::string& end) {
+  const NetFiles files(
+      network("net (float[1,4,16] x) => (float[1,4,16] y, float[1,4,16] z) {\n [embed] e = MatMul(x, t)\n"
+              " [shift] s = Add(e, c)\n [norm] y = LayerNormalization(s, g, h)\n [end] " +
+                  end + " }",
+              {{"t", bell({16, 16}, 1, 0.25F)},
+               {"c", filled({16}, [](int) { return 400.0F; })},
+               {"g", bell({16}, 2)},
+               {"h", bell({16}, 3)}}),
+      {1, 4, 16});
+  DiagnoseOptions options = files.diagnose_options({Format::Float16});
+  options.measure.requirement = at_least_db(70);
+  std::set<std::string> repairs;
+  bool named = false;
+  const DiagnoseReport report = diagnose(options);
+  for (const Cause& cause : report.explanation.value().causes) {
+    if (cause.id != "large-mean") continue;
+    named = true;
+    repairs.insert(cause.repairs.begin(), cause.repairs.end());
+  }
+  EXPECT_TRUE(named) << end;
+  return repairs;
+}
+
+TEST(Explain, AMeanIsTakenOffWhereNormsAloneReadIt) {
+  EXPECT_EQ(offered_for_a_mean("z = Sigmoid(y)"), std::set<std::string>{"centre-stream"});
+  EXPECT_EQ(offered_for_a_mean("z = Sigmoid(s)"), std::set<std::string>{}) << "a Sigmoid needs the mean";
 }
 
 /// The root of an epsilon that FP16 does not have: two readers lose digits of what it makes.
