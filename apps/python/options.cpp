@@ -228,7 +228,8 @@ void add_job_options(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("allow", &RepairOptions::allow)
       .def_rw("forbid", &RepairOptions::forbid)
-      .def_rw("own", &RepairOptions::own);
+      .def_rw("own", &RepairOptions::own)
+      .def_rw("qat", &RepairOptions::qat);
   nb::class_<FixOptions, DiagnoseOptions>(module, "FixOptions").def(nb::init<>()).def_rw("repair", &FixOptions::repair);
   nb::class_<VerifyOptions>(module, "VerifyOptions")
       .def(nb::init<>())

@@ -1,6 +1,7 @@
 // `vernier fix`: repairs before layers are kept in high precision.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@ struct RepairOptions {
   std::vector<std::string> allow;   // ids; empty: all
   std::vector<std::string> forbid;  // wins over `allow`
   std::vector<RepairMethod> own{};  // of the caller's, beside the library's
+  /// Folder for qat.py: formats, ranges and excluded layers by torch module, for quantization-aware training with
+  /// ModelOpt. Empty: none. Errors of fix(): Usage, for formats that ModelOpt cannot train, and for a file that does
+  /// not name its modules.
+  std::filesystem::path qat{};
   /// Most multiply-adds that `round-weights` may take. Layers with the most `damage` per multiply-add come first,
   /// without `damage` the cheapest; the others keep their nearest values. Counted, never timed: the answer is
   /// the same on every machine. 0: no limit.

@@ -374,6 +374,7 @@ def fix(
     allow: Iterable[str] = (),
     forbid: Iterable[str] = (),
     repairs: Repairs = (),
+    qat: str | os.PathLike[str] | None = None,
     low: str | Iterable[str] = "int8",
     high: str = "float32",
     target: str = "tensorrt",
@@ -399,6 +400,8 @@ def fix(
             of the low side, or "model": a model that computes the same in exact arithmetic. A proposal that does not
             work has "why_not" instead. ``network`` has ``model``, ``layers``, ``values``, ``ranges`` and
             ``channel_absmax``.
+        qat: a folder for qat.py, which ModelOpt's ``quantize`` takes for training: formats, ranges and excluded layers by
+            torch module. None: it is not written.
 
     Other arguments, the result and the errors: as ``diagnose``.
     """

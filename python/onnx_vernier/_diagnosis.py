@@ -1,6 +1,7 @@
 """The main jobs: which layers break, why, what to keep or to repair. `_calls.py` has them with all arguments."""
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -84,6 +85,7 @@ def fix(
     allow: Iterable[str] = (),
     forbid: Iterable[str] = (),
     repairs: Repairs = (),
+    qat: str | os.PathLike[str] | None = None,
     progress: bool | Progress | None = None,
     **given: Any,
 ) -> DiagnoseReport:
@@ -97,6 +99,8 @@ def fix(
             of the low side, or "model": a model that computes the same in exact arithmetic. A proposal that does not
             work has "why_not" instead. ``network`` has ``model``, ``layers``, ``values``, ``ranges`` and
             ``channel_absmax``.
+        qat: a folder for qat.py, which ModelOpt's ``quantize`` takes for training: formats, ranges and excluded layers by
+            torch module. None: it is not written.
 
     Other arguments, the result and the errors: as ``diagnose``.
     """
@@ -110,5 +114,7 @@ def fix(
                 raise UsageError(f"{argument}: {each!r} is not a repair", "one of " + ", ".join(known))
         setattr(options.repair, argument, ids)
     options.command = "onnx_vernier.fix"
+    if qat is not None:
+        options.repair.qat = os.fspath(qat)
     _read(options, model, samples, given)
     return DiagnoseReport(call(_core.fix, options, progress))

@@ -1,9 +1,11 @@
 """torch modules. Where torch is in no Python of the tests, but $VERNIER_TORCH names one, or scripts/bootstrap --with torch
 made one, that one runs them."""
+import copy
 import importlib.util
 import os
 import pathlib
 import re
+import runpy
 import subprocess
 
 import numpy as np
@@ -169,6 +171,31 @@ def test_layers_and_tensors_have_the_names_of_the_module(exporter):
     assert [each.name for each in model.graph.output] == ["output"]
     assert "0/Conv" in [node.name.lstrip("/") for node in model.graph.node]
     assert str(pathlib.Path(torch.__file__).parent) not in str(model), "the model tells where it was made"
+
+
+@needs_torch
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("low", ["int8", "float8e4m3fn"])
+def test_modelopt_takes_the_configuration_for_training(low, exporter, tmp_path):
+    """Its quantizers are those of the plan, and what it computes with them is as far from float as Vernier says."""
+    mtq = pytest.importorskip("modelopt.torch.quantization", reason="nvidia-modelopt is not installed: it did not take qat.py")
+    module, samples = classifier().eval(), numbers(1, 3, 8, 8)
+    model = vernier.Model(module, example_inputs=torch.randn(1, 3, 8, 8), exporter=exporter)
+    reference = [module(*sample).detach() for sample in samples]
+    excluded = []
+    for expected in (["0", "4"], ["0"]):
+        report = vernier.fix(model, samples, low=low, excluded_nodes=excluded, allow=["range"], qat=tmp_path)
+        excluded = [layer.name for layer in report.layers if layer.op_type == "Gemm"]
+        quantized = copy.deepcopy(module)
+        mtq.quantize(quantized, runpy.run_path(str(tmp_path / "qat.py"))["CONFIG"], lambda net: [net(*each) for each in samples])
+        on = {name for name, part in quantized.named_modules() if name.endswith("_quantizer") and part.is_enabled}
+        assert on == {f"{name}.{kind}_quantizer" for name in expected for kind in ("weight", "input")}
+        signal = sum(float((each ** 2).sum()) for each in reference)
+        noise = sum(float(((quantized(*sample).detach() - each) ** 2).sum()) for sample, each in zip(samples, reference))
+        figures = getattr(report, "repaired", report.all_low)
+        assert abs(10 * np.log10(signal / noise) - figures.outputs[0].sqnr_db) < 1, figures
+        quantized(*samples[0]).sum().backward()
+        assert quantized[0].weight.grad is not None
 
 
 @needs_torch

@@ -19,6 +19,7 @@ constexpr const char* kRepairs = "Repairs";
 
 struct FixLine : AnswerLine {
   std::vector<std::string> allow, forbid;
+  std::string qat;
   bool latency = false, no_latency = false;
 };
 
@@ -40,6 +41,7 @@ FixOptions options_of(const FixLine& line, const std::string& command) {
   check_ids("--allow", line.allow);
   check_ids("--forbid", line.forbid);
   FixOptions options{line.values(command, "no low format: nothing to fix", /*journals=*/{}), {line.allow, line.forbid}};
+  options.repair.qat = line.qat;
   options.latency = line.latency;
   return options;
 }
@@ -56,6 +58,10 @@ Command add_fix(CLI::App& root, const std::string& command) {
   for (const RepairName& repair : repair_names()) names += (names.empty() ? "" : ", ") + repair.id;
   add_values(app, "--allow", line->allow, "REPAIR", "Try these repairs only (default: all): " + names).group(kRepairs);
   add_values(app, "--forbid", line->forbid, "REPAIR", "Do not try these repairs (default: none)").group(kRepairs);
+  add_value(app, "--qat", line->qat, "DIR",
+            "Also write DIR/qat.py: formats, ranges and excluded layers by torch module, for training with ModelOpt "
+            "(default: not written)")
+      .group(kRepairs);
   line->add_question(app);
   add_flag(app, "--latency", line->latency,
            "Time the models, on ONNX Runtime or the engine of --confirm-on (default: do not)")

@@ -109,7 +109,7 @@ struct DiagnoseReport {
   std::vector<PhaseTime> phases;
   std::vector<Note> warnings;
   std::vector<Note> notes;                   // preparation, layers inside bodies, ...
-  std::map<std::string, std::string> files;  // "model", "plan", "report", "page", "deploy" -> path
+  std::map<std::string, std::string> files;  // "model", "plan", "report", "page", "deploy", "qat" -> path
 };
 
 /// Layers that everything low lowers: the count that kept layers are a part of.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -285,6 +286,7 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
     if (better && !run.interrupted()) verified = adopt(run, network, std::move(*better), found.trials);
   }
   look_closer(run, *network, low, verified, compiler);
+  write_qat(run, *network, report.repaired && repaired.accepted.rewritten);
   sign_and_record(run, *network);
   DiagnosisAnswer result{std::move(report), std::nullopt, std::move(repaired.accepted)};
   if (run.option && changed) result.repaired = variant_of(std::move(*network));
@@ -311,7 +313,12 @@ std::optional<DiagnosisAnswer> run_diagnosis(DiagnosisRun& run) {
   const auto model = first ? first->model
                            : or_record(
                                  run, [&] { return run.step("load", [&] { return load_model(run); }); }, [] {});
+  require_qat(run, *model);
   const OutputFolder folder(options.output);
+  std::optional<OutputFolder> for_training;
+  const auto folder_name = [](const std::filesystem::path& path) { return (path / "").lexically_normal(); };
+  if (run.repairs != nullptr && folder_name(run.repairs->qat) != folder_name(options.output))
+    for_training.emplace(run.repairs->qat);
   const auto note_source = [&](const std::string& taken) {
     run.report.reference_from_file = model->typed_source.quantized;
     note_of_records(run, model->loaded, taken);

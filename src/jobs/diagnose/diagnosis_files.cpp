@@ -16,6 +16,8 @@
 #include "jobs/diagnose/measured_network.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/external_files.h"
+#include "plan/qat_config.h"
+#include "plan/torch_modules.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
@@ -28,6 +30,8 @@
 
 namespace vernier {
 namespace {
+
+constexpr const char* kQatFile = "qat.py";
 
 /// Whether a report that was cut short has figures of the low formats: they are worth a file.
 bool measured_anything(const DiagnoseReport& report) {
@@ -46,15 +50,20 @@ std::optional<Note> older_files(const DiagnoseReport& report, const std::filesys
   return Note{"older-files", {{"folder", folder.string()}, {"files", older}}};
 }
 
-}  // namespace
-
-void keep_inputs_safe(const DiagnoseOptions& options) {
-  if (options.output.empty()) return;
+std::vector<std::filesystem::path> inputs_of(const DiagnoseOptions& options) {
   std::vector<std::filesystem::path> inputs = source_files(options.measure);
   inputs.push_back(options.model.file());
   if (options.from) inputs.push_back(options.from->file());
   for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
   if (!options.measure.calibration_cache.empty()) inputs.push_back(options.measure.calibration_cache);
+  return inputs;
+}
+
+}  // namespace
+
+void keep_inputs_safe(const DiagnoseOptions& options) {
+  if (options.output.empty()) return;
+  const std::vector<std::filesystem::path> inputs = inputs_of(options);
   for (const char* file : {"model.onnx", "model.onnx.data", "float.onnx", "float.onnx.data", "plan.json", "report.json",
                            "report.html", "deploy.md"}) {
     refuse_to_overwrite(options.output / file, inputs);
@@ -125,6 +134,33 @@ void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
     }
   }
   if (first) throw *first;
+}
+
+void require_qat(const DiagnosisRun& run, const LoadedModel& model) {
+  if (run.repairs == nullptr || run.repairs->qat.empty()) return;
+  refuse_to_overwrite(run.repairs->qat / kQatFile, inputs_of(run.options));
+  require_qat(model.precision, torch_modules(*model.loaded.original, model.loaded.subject.layers));
+}
+
+void write_qat(DiagnosisRun& run, const MeasuredNetwork& network, bool rewritten) {
+  if (run.repairs == nullptr || run.repairs->qat.empty()) return;
+  DiagnoseReport& report = run.report;
+  const bool leaves_low = report.kept && report.kept->end != SearchEnd::Impossible && !keeps_everything(report);
+  Plan plan = leaves_low ? network.plan_of(report.kept) : network.all_low_plan();
+  if (rewritten) {
+    plan.tensors = network.from->plan.tensors;
+    plan.other_grids = network.from->plan.other_grids;
+  }
+  const std::vector<Layer>& layers = network.loaded().subject.layers;
+  const QatConfig config = qat_config(plan, layers, torch_modules(*network.loaded().original, layers));
+  const std::filesystem::path file = run.repairs->qat / kQatFile;
+  run.writing([&] { replace_file(file, config.text); });
+  report.files["qat"] = file.string();
+  run.note({{"qat-written",
+             {{"quantized", config.quantized},
+              {"kept", config.kept},
+              {"left_out", config.left_out},
+              {"without_repairs", rewritten}}}});
 }
 
 void note_of_records(DiagnosisRun& run, const Loaded& loaded, const std::string& taken) {

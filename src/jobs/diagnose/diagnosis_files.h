@@ -8,6 +8,8 @@
 
 #include "jobs/common/load.h"
 #include "jobs/diagnose/diagnosis_run.h"
+#include "jobs/diagnose/loaded_model.h"
+#include "jobs/diagnose/measured_network.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
@@ -24,6 +26,13 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 /// report.json, report.html and, where a typed model was written, deploy.md; named in report.files, unless they cannot
 /// be written. Empty: none. Errors: Input.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);
+
+/// Of RepairOptions::qat, where that is given: that the network can be trained with what is to be written. Errors: as
+/// require_qat(); Usage when qat.py is one of the inputs.
+void require_qat(const DiagnosisRun& run, const LoadedModel& model);
+/// Writes it, of the answer: layers that a search keeps stay float, unless it leaves none low. With `rewritten` ranges
+/// are those of the network without repairs, which is the one that is trained. Errors: Input.
+void write_qat(DiagnosisRun& run, const MeasuredNetwork& network, bool rewritten);
 
 /// What was taken from records of earlier jobs, in words, and what kept this one from leaving its own.
 void note_of_records(DiagnosisRun& run, const Loaded& loaded, const std::string& taken);

@@ -333,6 +333,7 @@ Answer searched(const DiagnoseReport& report) {
             : fmt::format("Every layer is needed in high precision, so low precision gains nothing. Require "
                           "less ({}), or try another format.",
                           measures));
+    say_how_to_train(report, answer);
     return answer;
   }
   say_how_to_deploy(report, answer);

@@ -350,6 +350,7 @@ std::string file_meaning(const std::string& what) {
   if (what == "report") return "report with every figure";
   if (what == "page") return "report as a page for browsers";
   if (what == "deploy") return "commands for each engine";
+  if (what == "qat") return "configuration for training with ModelOpt";
   return printable(what);
 }
 

@@ -90,11 +90,21 @@ Answer file_misses(const DiagnoseReport& report) {
                     : fmt::format("Nothing is left in low precision, and {} is not enough. Try -p float32 for the kept "
                                   "layers.",
                                   format_title(report.high)));
+    say_how_to_train(report, answer);
     return answer;
   }
   answer.then("The search passed in simulation, but the output model does not. " + more_room(report) +
               "See the notes for layers that do not support their format.");
   return answer;
+}
+
+void say_how_to_train(const DiagnoseReport& report, Answer& answer) {
+  if (std::ranges::none_of(report.low, needs_scale)) return;
+  if (const auto file = report.files.find("qat"); file != report.files.end()) {
+    answer.then(fmt::format("Train the network in ModelOpt with {}.", printable(file->second)));
+  } else {
+    answer.then("To train the network for it in ModelOpt: vernier fix --qat DIR writes the configuration.");
+  }
 }
 
 Answer refused_by_runtime(const DiagnoseReport& report) {

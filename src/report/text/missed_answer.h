@@ -16,6 +16,9 @@ Answer impossible(const DiagnoseReport& report);
 /// The search passed, and the written model does not.
 Answer file_misses(const DiagnoseReport& report);
 
+/// Where nothing is left in a low format that has a scale: how to train the network for it.
+void say_how_to_train(const DiagnoseReport& report, Answer& answer);
+
 /// ONNX Runtime, the target, does not run the file.
 Answer refused_by_runtime(const DiagnoseReport& report);
 

@@ -303,6 +303,9 @@ constexpr NoteTemplate kNotes[] = {
     {"products-parted",
      "{count:#product} of small matrices {count:?reads|read} a Transpose, because OpenVINO 2026.4 can return wrong "
      "results for two products in one kernel"},
+    {"qat-written",
+     "qat.py quantizes {quantized:#module} and leaves {kept} in float[. {left_out:#layer} in a low format "
+     "{left_out:?is|are} float in it: {left_out:3}]{without_repairs:?. Its ranges are those without repairs|}"},
     {"quantizers-clamp",
      "the quantizers of {clamps:#tensor} also clamp like activations, and the FP32 network keeps these clamps: "
      "{clamps}. Only the float model can tell a clamp from a range that is too narrow"},

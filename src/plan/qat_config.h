@@ -1,0 +1,28 @@
+// A plan as a configuration of ModelOpt's PyTorch side, for quantization-aware training: formats and ranges by module.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/torch_modules.h"
+#include "vernier/precision.h"
+
+namespace vernier {
+
+struct QatConfig {
+  std::string text;  // of qat.py
+  std::size_t quantized = 0, kept = 0;
+  std::vector<std::string> left_out;  // layers in a low format: "fc: the reason"
+};
+
+/// Before anything is measured. Errors: Usage for formats that ModelOpt cannot train, Input for a network in which no
+/// layer with a weight is a module's.
+void require_qat(const PrecisionOptions& precision, const TorchModules& modules);
+
+/// `plan`: the formats of layers and the grids of their tensors. A module that several layers share has the widest of
+/// their formats and the largest of their ranges.
+QatConfig qat_config(const Plan& plan, const std::vector<Layer>& layers, const TorchModules& modules);
+
+}  // namespace vernier
