@@ -135,6 +135,31 @@ def rows_and_positions(b):
     return b.of_tokens("logits", WORDS)
 
 
+@case(layers=13, opset=18)
+def grouped_queries(b):
+    """Llama's, as ONNX Runtime's builder writes it: GroupQueryAttention with its caches, and norms in pieces."""
+    heads, groups, size = 4, 2, 8
+    lengths = [b.constant(name, np.array(value, np.int32)) for name, value in (("lengths", [TOKENS - 1]), ("total", TOKENS))]
+    x = b.add("Gather", [b.table("embed", WORDS, WIDTH), "ids"], "x")
+    caches = []
+    for i in range(2):
+        read = b.rms(x, f"a{i}.norm")
+        q, k, v = (b.matmul(read, f"a{i}.{part}", WIDTH, width * size) for part, width in zip("qkv", (heads, groups, groups)))
+        past = [f"past.{i}.key", f"past.{i}.value"]
+        present = [f"present.{i}.key", f"present.{i}.value"]
+        b.add("GroupQueryAttention", [q, k, v, *past, *lengths], [f"a{i}.mixed", *present], domain="com.microsoft",
+              num_heads=heads, kv_num_heads=groups)
+        caches += zip(past, present)
+        x = b.block(b.add("Add", [x, b.matmul(f"a{i}.mixed", f"a{i}.o", heads * size, WIDTH)], f"a{i}.out"), f"b{i}", b.rms, b.matmul)
+    b.matmul(b.rms(x, "final"), "logits", WIDTH, WORDS)
+    shape = [1, groups, TOKENS, size]
+    empty = [1, groups, 0, size]
+    model = b.model([("ids", INT64, [1, TOKENS]), *((past, FLOAT, empty) for past, _ in caches)],
+                    [("logits", FLOAT, [1, TOKENS, WORDS]), *((present, FLOAT, shape) for _, present in caches)],
+                    domains=["com.microsoft"])
+    return model, {**b.tokens(), **{past: np.zeros((6, *empty), np.float32) for past, _ in caches}}
+
+
 @case(layers=5)
 def norms_in_pieces(b):
     x = b.add("Gather", [b.table("embed", WORDS, WIDTH), "ids"], "x")

@@ -15,6 +15,7 @@
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/outcome.h"
+#include "vernier/target.h"
 
 namespace vernier {
 namespace {
@@ -99,7 +100,8 @@ Answer file_misses(const DiagnoseReport& report) {
 }
 
 void say_how_to_train(const DiagnoseReport& report, Answer& answer) {
-  if (std::ranges::none_of(report.low, needs_scale)) return;
+  // Elsewhere activations have zero points, which ModelOpt cannot train.
+  if (report.target != Target::TensorRt || std::ranges::none_of(report.low, needs_scale)) return;
   if (const auto file = report.files.find("qat"); file != report.files.end()) {
     answer.then(fmt::format("Train the network in ModelOpt with {}.", printable(file->second)));
   } else {
