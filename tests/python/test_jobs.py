@@ -4,12 +4,14 @@ import json
 import os
 import pathlib
 import pickle
+import runpy
 import subprocess
 
 import numpy as np
 import onnx
 import onnx_vernier as vernier
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 VERNIER = os.environ.get("VERNIER_PROGRAM", "vernier")
 
@@ -258,3 +260,37 @@ def test_reports_do_not_speak_of_options(model, images):
     for report in told:
         assert "--" not in str(report).replace("---", ""), str(report)
         assert not any("--" in text for text in report.get("warnings", []))
+
+
+def test_fix_writes_a_configuration_for_training(tmp_path):
+    weight = numpy_helper.from_array(np.eye(8, dtype=np.float32), "fc.weight")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "fc.weight"], ["y"], name="product")], "one",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8])], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    samples = {"x": np.linspace(-2, 2, 12 * 8, dtype=np.float32).reshape(12, 1, 8)}
+    report = vernier.fix(model, samples, qat=tmp_path / "qat")
+    assert report.files["qat"] == str(tmp_path / "qat/qat.py")
+    entries = {entry["quantizer_name"]: entry for entry in runpy.run_path(report.files["qat"])["CONFIG"]["quant_cfg"]}
+    assert entries["fc.input_quantizer"]["cfg"]["constant_amax"] == pytest.approx(2)
+    with pytest.raises(vernier.UsageError, match="qat: no low format has a scale"):
+        vernier.fix(model, samples, low="float16", qat=tmp_path / "qat")
+
+
+def test_a_configuration_for_training_has_the_ranges_of_the_network_as_it_is(tmp_path):
+    """Of a channel that `equalize` or `smooth` makes smaller in the repaired network, training still meets the large one."""
+    random = np.random.default_rng(0)
+    first, second = (random.normal(0, 0.2, (8, channels, 3, 3)).astype(np.float32) for channels in (3, 8))
+    first[3] *= 1000
+    second[:, 3] /= 1000
+    nodes = [helper.make_node("Conv", ["x", "0.weight"], ["a"], name="first", pads=[1] * 4), helper.make_node("Relu", ["a"], ["b"], name="relu"),
+             helper.make_node("Conv", ["b", "2.weight"], ["y"], name="second", pads=[1] * 4)]
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8, 8, 8])],
+                              [numpy_helper.from_array(first, "0.weight"), numpy_helper.from_array(second, "2.weight")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    report = vernier.fix(model, {"x": random.normal(0, 1, (12, 1, 3, 8, 8)).astype(np.float32)}, min_sqnr=25, qat=tmp_path)
+    assert report.passed and any(row.accepted for row in report.explanation.repairs), report.explanation.repairs
+    assert any("Its ranges are those without repairs" in note for note in report.notes), report.notes
+    entries = {entry["quantizer_name"]: entry for entry in runpy.run_path(report.files["qat"])["CONFIG"]["quant_cfg"]}
+    assert entries["2.input_quantizer"]["cfg"]["constant_amax"] > 500
