@@ -110,6 +110,7 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
       if (!exceeded.sqnr_db) break;
       const double more = std::pow(10.0, (sqnr_db(stats.pooled) - *exceeded.sqnr_db) / 10);
       if (!(more > 1)) break;
+      figure.on_samples = figure.value;
       figure.damage *= more;
       figure.value = requirement.metric == Metric::MinSqnrDb ? *exceeded.sqnr_db
                      : requirement.metric == Metric::MaxMse  ? figure.value * more
@@ -119,6 +120,7 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
     case Metric::MinTop1Agreement:
       if (!exceeded.top1 || !can_show(limit, distinct_samples, requirement.confidence)) break;
       figure.damage = std::max(figure.damage, limit < 1 ? (1 - *exceeded.top1) / (1 - limit) : 0);
+      if (*exceeded.top1 < figure.value) figure.on_samples = figure.value;
       figure.value = std::min(figure.value, *exceeded.top1);
       break;
     case Metric::MaxAbsError:

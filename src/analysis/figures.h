@@ -23,8 +23,9 @@ bool can_show(double share, std::size_t samples, double confidence);
 /// What decides a requirement: of all outputs with a limit the one that uses most of its allowance.
 struct DecidingFigure {
   std::string output;
-  double value = 0;   // of the metric
-  double damage = 0;  // as damage_of()
+  double value = 0;                    // of the metric
+  double damage = 0;                   // as damage_of()
+  std::optional<double> on_samples{};  // the metric of these samples, where `value` is a bound on new ones
 };
 
 /// Everything low, on the same samples as a network that keeps some layers; null: it is not known, or that network.

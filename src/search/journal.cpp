@@ -65,6 +65,7 @@ struct Fields<TrialLine> {
   using R = TrialLine;
   static constexpr bool open = true;
   static constexpr bool (*counted)(const Trial&) = [](const Trial& trial) { return trial.samples > 0; };
+  static constexpr bool (*bounded)(const Trial&) = [](const Trial& trial) { return trial.on_samples.has_value(); };
   static constexpr bool (*uncertain)(const Trial&) = [](const Trial& trial) { return trial.confidence < 1; };
   static constexpr bool (*explained)(const Trial&) = [](const Trial& trial) { return !trial.why.empty(); };
   static constexpr auto list = std::tuple{Field{"kept", &R::kept},
@@ -72,6 +73,7 @@ struct Fields<TrialLine> {
                                           Field{"metric", &Trial::metric},
                                           Field{"damage", &Trial::damage},
                                           Field{"stopped_early", &Trial::stopped_early},
+                                          Field{"on_samples", &Trial::on_samples, bounded},
                                           Field{"samples", &Trial::samples, counted},
                                           Field{"confidence", &Trial::confidence, uncertain},
                                           Prose{"why", &Trial::why, explained},

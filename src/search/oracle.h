@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,8 @@ struct Trial {
   std::size_t samples = 0;  // that were run; 0: not counted (an outside check)
   double confidence = 1;    // that the verdict is that of all samples; 1: certain
   std::string why = {};
-  std::string output = {};  // that the metric is of; empty: there is one
+  std::string output = {};                // that the metric is of; empty: there is one
+  std::optional<double> on_samples = {};  // the metric of these samples, where `metric` is a bound on new ones
 };
 
 /// Judges "these items high, all others low" on the full sample set. Error{Interrupted} ends the search with the best

@@ -25,6 +25,7 @@ struct CertificateRow {
   double confidence = 1;               // of the failure; 1: certain
   std::string output{};                // that the metric is of; empty: there is one, or it is not known
   std::optional<Format> lowered_to{};  // of a ladder: one rung down, in this format
+  std::optional<double> on_samples{};  // the metric of these samples, where `metric` is a bound on new ones
 };
 
 struct RungReport {  // one format of a ladder
@@ -55,6 +56,7 @@ struct TestRow {                    // one trial of a search
   double confidence = 1;                       // of the verdict; 1: certain
   std::optional<SamplingInterval> interval{};  // of the metric, where it is a share of samples with the right label
   std::optional<double> reference{}, limit{};  // that share of the float model on the same samples; what was asked
+  std::optional<double> on_samples{};          // the metric of these samples, where `metric` is a bound on new ones
 };
 
 struct LayerGroup {                 // layers that should switch together

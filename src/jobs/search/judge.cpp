@@ -30,6 +30,7 @@ Trial trial_of(const Subject& subject, const std::map<std::string, OutputStats>&
   Trial trial;
   trial.damage = decides.damage;
   trial.metric = decides.value;
+  trial.on_samples = decides.on_samples;
   if (subject.judged.size() > 1) trial.output = decides.output;
   trial.why = needs_text(requirement, decides.output, decides.value, /*bound=*/false);
   trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;

@@ -177,6 +177,7 @@ TestRow row_of(const std::vector<std::string>& layers, const Trial& trial) {
   row.needs = trial.why;
   row.samples = trial.samples;
   row.confidence = trial.confidence;
+  row.on_samples = trial.on_samples;
   return row;
 }
 
@@ -188,6 +189,7 @@ Trial trial_of(const TestRow& row) {
   trial.stopped_early = row.lower_bound;
   trial.samples = row.samples;
   trial.confidence = row.confidence;
+  trial.on_samples = row.on_samples;
   return trial;
 }
 
@@ -207,8 +209,15 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
   for (const Certificate::Needed& needed : result.certificate.needed) {
     const Trial& trial = needed.trial;
-    kept.certificate.push_back({context.units.name(needed.item), trial.metric, trial.damage, trial.stopped_early,
-                                trial.samples, trial.confidence, trial.output});
+    kept.certificate.push_back({context.units.name(needed.item),
+                                trial.metric,
+                                trial.damage,
+                                trial.stopped_early,
+                                trial.samples,
+                                trial.confidence,
+                                trial.output,
+                                {},
+                                trial.on_samples});
     if (!context.experiment.has_ladder()) continue;
     const std::size_t step = context.units.members(needed.item).front();
     kept.certificate.back().layer = context.experiment.candidates()[context.experiment.steps()[step].candidate]->name;

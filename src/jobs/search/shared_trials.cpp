@@ -14,6 +14,8 @@ void pack(const Trial& trial, Packer& packer) {
   packer.put(trial.samples);
   packer.put(trial.confidence);
   packer.put(trial.why);
+  packer.put(trial.on_samples.has_value());
+  packer.put(trial.on_samples.value_or(0));
 }
 
 Trial unpack_trial(Unpacker& unpacker) {
@@ -25,6 +27,9 @@ Trial unpack_trial(Unpacker& unpacker) {
   trial.samples = unpacker.get<std::size_t>();
   trial.confidence = unpacker.get<double>();
   trial.why = unpacker.get_text();
+  const bool bounded = unpacker.get<bool>();
+  const auto on_samples = unpacker.get<double>();
+  if (bounded) trial.on_samples = on_samples;
   return trial;
 }
 

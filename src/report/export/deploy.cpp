@@ -369,7 +369,8 @@ std::string record(const DiagnoseReport& report) {
   line("formats", fmt::format("{} low, {} kept", low_text(report), format_title(report.high)));
   if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
   if (report.final_figures) {
-    const std::string figure = figure_text(*report.final_figures, report.requirement);
+    const std::string figure = figure_text(*report.final_figures, report.requirement) +
+                               bound_clause(*report.final_figures, report.requirement);
     line("verify of the output model",
          markdown_text(report.in_sample ? fmt::format("on these samples: {}; on new samples: {}",
                                                       figure_text(*report.in_sample, report.requirement), figure)

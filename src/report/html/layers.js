@@ -30,7 +30,7 @@ function layerBody(row) {
       fact("share of the damage", percent(row.share)), fact("local error", decibels(row.own_sqnr_db)), fact("propagated error", decibels(row.inherited_sqnr_db)),
       fact("output with only this layer low", decibels(row.sensitivity_db)), fact("format", formatTitle(formatOf(row)) + (row.kept ? ", kept" : "")), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
-      certificate ? fact("kept set without it", `${without(certificate).result}: fails`) : ""),
+      certificate ? fact("kept set without it", `${without(certificate).on_samples ? `${without(certificate).on_samples}, ${page.words.certified_figure} ` : ""}${without(certificate).result}: fails`) : ""),
     causes.map(causeBox),
     !causes.length && (explanation.examined || []).includes(row.name) ? h("p", {class: "small"}, (explanation.ordinary || []).includes(row.name) ? "Examined: it has only the rounding error of its format." : "Examined: no cause found.") : "",
     blame ? [h("h3", {}, "Sources of its error"), blameBars(blame)] : "",

@@ -11,8 +11,9 @@ const ENDS = {
 };
 
 function certificateTable(rows) {
-  const outputs = rows.some(row => row.output);
+  const outputs = rows.some(row => row.output), bounds = rows.some(row => has(row.on_samples));
   return tableOf("Certificate", [{title: report.kept.ladder ? "with" : "without", cell: row => h("span", {}, layerLink(row.layer), row.lowered_to ? " in " + formatTitle(row.lowered_to) : "")}, ...(outputs ? [{title: "output", cell: row => row.output}] : []),
+    ...(bounds ? [{title: "on these samples", kind: "num", cell: row => without(row).on_samples}] : []),
     {title: page.words.certified_figure, kind: "num", cell: row => without(row).result},
     {title: "of the allowed error", kind: "num", cell: row => without(row).used}], rows, {atFirst: 12});
 }
@@ -34,7 +35,7 @@ function sentence(text) { return shown(text) + (text.endsWith(".") ? "" : "."); 
   if (page.words.cost && (k.cost_unit !== "layers" || k.ladder)) children.push(h("p", {class: "small"}, `Cost: ${page.words.cost}.`));
   if (has(k.lower_bound)) children.push(h("p", {class: "small"}, `No set that passes costs less than ${plain(number(k.lower_bound) + number((k.ladder || {}).cost_of_lowest || 0))}, if the network is monotone.`));
   if (k.pareto && k.pareto.length > 3) { // two or three dots say less than the numbers above
-    const front = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
+    const front = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, (page.curve || {}).on_new ? `${page.words.metric}, ${page.words.certified_figure}` : page.words.metric);
     if (front) children.push(h("h3", {}, "Accuracy against cost"), front);
   }
   children.push(h("p", {class: "small"}, [`${many(k.evaluations, "evaluation")} of all samples.`, ENDS[k.end] || shown(k.end) + ".", k.mode && k.mode !== "minimal" ? `Search: ${shown(k.mode)}.` : "", ...(k.assumed || []).map(sentence)].filter(Boolean).join(" ")));

@@ -168,6 +168,7 @@ Json page_words(const DiagnoseReport& report) {
                                      {"kept", row.kept},
                                      {"work", row.work},
                                      {"result", row.result},
+                                     {"bound", row.bound},
                                      {"same_top1", row.same_top1},
                                      {"ms", row.ms},
                                      {"end", row.end},
@@ -180,7 +181,7 @@ Json page_words(const DiagnoseReport& report) {
     Json without;
     for (const CertificateRow& row : report.kept->certificate) {
       const CertificateWords text = certificate_words(report, row);
-      without[row.layer] = Json::Object{{"result", text.result}, {"used", text.used}};
+      without[row.layer] = Json::Object{{"result", text.result}, {"on_samples", text.on_samples}, {"used", text.used}};
     }
     words["without"] = std::move(without);
     words["certified_figure"] = certified_figure(report);

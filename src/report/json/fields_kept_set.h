@@ -20,6 +20,9 @@ struct Fields<CertificateRow> {
   static constexpr bool (*names_output)(const CertificateRow&) = [](const CertificateRow& row) {
     return !row.output.empty();
   };
+  static constexpr bool (*bounded)(const CertificateRow&) = [](const CertificateRow& row) {
+    return row.on_samples.has_value();
+  };
   static constexpr bool (*on_ladder)(const CertificateRow&) = [](const CertificateRow& row) {
     return row.lowered_to.has_value();
   };
@@ -31,7 +34,8 @@ struct Fields<CertificateRow> {
                  Field{"samples", &CertificateRow::samples, counts_samples<CertificateRow>},
                  Field{"confidence", &CertificateRow::confidence, counts_samples<CertificateRow>},
                  Field{"output", &CertificateRow::output, names_output},
-                 Field{"lowered_to", &CertificateRow::lowered_to, on_ladder}};
+                 Field{"lowered_to", &CertificateRow::lowered_to, on_ladder},
+                 Field{"on_samples", &CertificateRow::on_samples, bounded}};
 };
 
 template <>
@@ -70,6 +74,7 @@ struct Fields<RankingReport> {
 template <>
 struct Fields<TestRow> {
   using R = TestRow;
+  static constexpr bool (*bounded)(const R&) = [](const R& row) { return row.on_samples.has_value(); };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
                                           Field{"verdict", &R::verdict},
                                           Field{"metric", &R::metric},
@@ -80,7 +85,8 @@ struct Fields<TestRow> {
                                           Field{"confidence", &R::confidence, counts_samples<R>},
                                           Field{"metric_95_percent", &R::interval},
                                           Field{"reference_metric", &R::reference},
-                                          Field{"limit", &R::limit}};
+                                          Field{"limit", &R::limit},
+                                          Field{"on_samples", &R::on_samples, bounded}};
 };
 
 template <>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -60,6 +61,15 @@ std::string figure_cell(const DiagnoseReport& report, const Alternative& row) {
   const std::optional<double> limit = report.requirement ? report.requirement->limit_for(figure->name) : std::nullopt;
   const std::string text = metric_text(metric, metric_value(metric, *figure).value_or(0), limit);
   return row.figures->outputs.size() > 1 ? printable(figure->name) + " " + text : text;
+}
+
+/// What decides beside the figure.
+std::string bound_cell(const DiagnoseReport& report, const Alternative& row) {
+  if (!report.requirement || (report.kept && !report.kept->by_requirement())) return "";
+  const OutputFigure* figure = row.figures ? deciding_output(*row.figures, report.requirement) : nullptr;
+  const auto bound = figure == nullptr ? std::nullopt : bound_on_new_samples(*figure, report.requirement);
+  if (!bound || !std::isfinite(*bound)) return "";
+  return metric_text(report.requirement->metric, *bound, report.requirement->limit_for(figure->name));
 }
 
 /// Why the option with the least work is not the answer.
@@ -173,6 +183,7 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     }
     if (words.measured) {
       words.result = figure_cell(report, row);
+      words.bound = bound_cell(report, row);
       const std::optional<double> share = row.figures ? same_top1(*row.figures) : std::nullopt;
       if (share && !by_top1) words.same_top1 = percent_text(share);
     }
@@ -215,13 +226,15 @@ std::string alternatives_section(const DiagnoseReport& report, const TextOptions
   table.column("of the work", Align::Right, "work");
   table.column("result", Align::Right);
   table.stays();
+  table.column("on new samples", Align::Right, "on new");
+  table.stays();
   table.column("top-1 agreement", Align::Right, "top-1");
   table.column("ms", Align::Right);
   table.column("", Align::Left);
   const std::vector<AlternativeWords> all = alternative_words(report);
   for (const AlternativeWords& row : all) {
     if (!row.measured) continue;
-    table.row({row.option, row.kept, row.work, row.result, row.same_top1, row.ms, row.end});
+    table.row({row.option, row.kept, row.work, row.result, row.bound, row.same_top1, row.ms, row.end});
   }
   std::string whys;
   for (const std::string& remark : alternative_remarks(all)) whys += wrap(remark, options.width, "  ");

@@ -26,7 +26,7 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer);
 
 /// A row of the table, as people read it; cells that were not measured are empty.
 struct AlternativeWords {
-  std::string option, kept, work, result, same_top1, ms, end;
+  std::string option, kept, work, result, bound, same_top1, ms, end;
   std::string why;  // not measured, or not adopted: why
   bool measured = true;
   bool repeats = false;  // it changed nothing, and needs no row

@@ -196,6 +196,8 @@ std::string minimal_section(const DiagnoseReport& report, const TextOptions& opt
   return "\n" + text + "\n";
 }
 
+bool judged_by_bound(const TestRow& test) { return test.on_samples.has_value(); }
+
 std::string iterations_section(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
   if (kept.tests.empty()) return {};
@@ -206,7 +208,10 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   const bool counted =
       std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.samples > 0; });
   if (counted) table.column("samples", Align::Right);
-  table.flexible_column(kept.by_outside_check() ? "the check" : "would pass with");
+  table.column("on these samples", Align::Right);
+  table.flexible_column(kept.by_outside_check()                            ? "the check"
+                        : std::ranges::any_of(kept.tests, judged_by_bound) ? "would pass on new samples with"
+                                                                           : "would pass with");
   table.flexible_column("layers that ran high");
   // Of a long search the last ones lead to the answer.
   const std::size_t rows = options.top == 0 ? kept.tests.size() : std::min(kept.tests.size(), options.top);
@@ -224,6 +229,8 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
       const std::string sure = test.confidence < 1 ? fmt::format(" ({:g} %)", 100 * test.confidence) : "";
       cells.push_back(test.samples == 0 ? "" : fmt::format("{}{}", test.samples, sure));
     }
+    cells.push_back(
+        test.on_samples && report.requirement ? metric_text(report.requirement->metric, *test.on_samples, {}) : "");
     cells.push_back(told(test.needs));
     cells.push_back(names.empty() ? "none" : all ? "all" : list_some(names, 6));
     table.row(cells);

@@ -178,14 +178,17 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   Table table;
   table.flexible_column(report.kept->ladder ? "with" : "without");
   table.column("output", Align::Left);  // of several the one that decides
-  table.column(certified_figure(report), Align::Right, on_new_samples(report) ? "at least" : "result");
+  table.column("on these samples", Align::Right, "here");
+  table.column(certified_figure(report), Align::Right, on_new_samples(report) ? "bound" : "result");
+  table.stays();
   table.column("of the allowed error", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const CertificateRow& row = certificate[i];
     const std::string lower = row.lowered_to ? fmt::format(" in {}", format_title(*row.lowered_to)) : "";
     CertificateWords words = certificate_words(report, row);
-    table.row({printable(row.layer) + lower, printable(row.output), std::move(words.result), std::move(words.used)});
+    table.row({printable(row.layer) + lower, printable(row.output), std::move(words.on_samples),
+               std::move(words.result), std::move(words.used)});
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width, options.whole_names);
   if (rows < certificate.size()) {

@@ -83,7 +83,7 @@ const RunFigures& low_figures(const DiagnoseReport& report) {
 bool on_new_samples(const DiagnoseReport& report) {
   const OutputFigure* const decides =
       deciding_output(report.final_figures ? *report.final_figures : report.all_low, report.requirement);
-  return report.kept->by_requirement() && decides != nullptr && (decides->sqnr_above || decides->top1_above);
+  return report.kept->by_requirement() && decides != nullptr && bound_on_new_samples(*decides, report.requirement);
 }
 
 std::string certified_figure(const DiagnoseReport& report) {
@@ -97,11 +97,12 @@ CertificateWords certificate_words(const DiagnoseReport& report, const Certifica
   // One limit for all outputs: a result just beyond it gets the digits that say so.
   std::optional<double> limit;
   if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
-  CertificateWords words{"not finite", ""};
+  CertificateWords words{"not finite", "", ""};
   if (std::isfinite(row.metric)) {
     words.result = (row.lower_bound ? "at best " : "") +
                    (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit));
   }
+  if (row.on_samples) words.on_samples = metric_text(metric, *row.on_samples, limit);
   if (std::isfinite(row.damage)) {
     // Of a search with less allowance each row is a share of that.
     const double used = by_task ? row.damage : allowance_used(metric, row.damage * report.kept->room);

@@ -44,12 +44,13 @@ std::string kept_text(const DiagnoseReport& report);
 
 /// What a row of the certificate says: "at best 23.4 dB" and "at least 1.07x" of a test that was stopped early.
 struct CertificateWords {
-  std::string result;
-  std::string used;  // of the allowed error; empty if there is none
+  std::string result;      // what decides
+  std::string on_samples;  // the figure of these samples, where a bound on new ones decides
+  std::string used;        // of the allowed error; empty if there is none
 };
 CertificateWords certificate_words(const DiagnoseReport& report, const CertificateRow& row);
 
-/// The heading of those results: "at least, on new samples (90 %)", or "result".
+/// The heading of those results: "bound on new samples (90 %)", or "result".
 std::string certified_figure(const DiagnoseReport& report);
 
 /// Whether figures of sets that a search tried are those that hold on new samples.

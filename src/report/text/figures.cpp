@@ -63,6 +63,29 @@ std::optional<double> metric_value(Metric metric, const OutputFigure& figure) {
   return std::nullopt;
 }
 
+std::optional<double> bound_on_new_samples(const OutputFigure& figure, const std::optional<Requirement>& requirement) {
+  if (!requirement || requirement->confidence <= 0.5) return std::nullopt;
+  const std::optional<double> value = metric_value(requirement->metric, figure);
+  if (!value) return std::nullopt;
+  if (requirement->metric == Metric::MinTop1Agreement) {
+    return figure.top1_above ? std::optional(std::min(*value, *figure.top1_above)) : std::nullopt;
+  }
+  if (!figure.sqnr_above || requirement->metric == Metric::MaxAbsError) return std::nullopt;
+  const double more = std::pow(10.0, std::max(0.0, figure.sqnr_db - *figure.sqnr_above) / 10);
+  if (requirement->metric == Metric::MaxMse) return *value * more;
+  if (requirement->metric == Metric::MinCosine) return 1 - (1 - *value) * more;
+  return std::min(*value, *figure.sqnr_above);
+}
+
+std::string bound_clause(const RunFigures& run, const std::optional<Requirement>& requirement) {
+  const OutputFigure* figure = deciding_output(run, requirement);
+  const auto bound = figure == nullptr ? std::nullopt : bound_on_new_samples(*figure, requirement);
+  if (!bound || !std::isfinite(*bound)) return {};
+  const Metric metric = requirement->metric;
+  return fmt::format(", {} {} on new samples ({:g} % sure)", metric == Metric::MaxMse ? "below" : "above",
+                     metric_text(metric, *bound, requirement->limit_for(figure->name)), 100 * requirement->confidence);
+}
+
 const OutputFigure* deciding_output(const RunFigures& run, const std::optional<Requirement>& requirement) {
   const OutputFigure* worst = nullptr;
   double most = -kInfinity;
@@ -72,7 +95,7 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
       const std::optional<double> limit = requirement->limit_for(figure.name);
       const std::optional<double> value = metric_value(requirement->metric, figure);
       if (!limit || !value) continue;
-      used = strain(requirement->metric, *value, *limit);
+      used = strain(requirement->metric, bound_on_new_samples(figure, requirement).value_or(*value), *limit);
     }
     if (std::isnan(used)) used = kInfinity;
     if (worst == nullptr || used > most) {

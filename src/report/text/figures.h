@@ -21,6 +21,11 @@ struct VerifyReport;
 /// The metric's value in a figure; nullopt when it was not measured (top-1 of an output that has no rows).
 std::optional<double> metric_value(Metric metric, const OutputFigure& figure);
 
+/// What new samples reach with the requirement's confidence, where that decides in the place of metric_value().
+std::optional<double> bound_on_new_samples(const OutputFigure& figure, const std::optional<Requirement>& requirement);
+/// ", above 18.7 dB on new samples (90 % sure)": the bound that decides about `run`; empty: its figure does.
+std::string bound_clause(const RunFigures& run, const std::optional<Requirement>& requirement);
+
 /// The output with the least room: by requirement when there is one, else the lowest SQNR. nullptr when the run has
 /// none.
 const OutputFigure* deciding_output(const RunFigures& run, const std::optional<Requirement>& requirement);

@@ -13,6 +13,7 @@
 #include "report/text/diagnosis_words.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
+#include "report/text/missed_answer.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "report/told.h"
@@ -54,8 +55,10 @@ std::string figure_before(const DiagnoseReport& report, const TextOptions& optio
   const bool changed = report.repaired || (report.kept && !report.kept->layers.empty());
   const bool by_task = report.kept && !report.kept->by_requirement();
   if (!changed || by_task || report.all_low.outputs.empty()) return {};
+  const bool by_bound = report.requirement && misses_on_new_samples_alone(report.all_low, *report.requirement);
   return labelled("Before",
-                  fmt::format("{}, all in {}{}", named_figure(report.all_low, report.requirement), all_low_text(report),
+                  fmt::format("{}{}, all in {}{}", named_figure(report.all_low, report.requirement),
+                              by_bound ? bound_clause(report.all_low, report.requirement) : "", all_low_text(report),
                               report.repaired ? " without repairs" : ""),
                   options.width);
 }

@@ -191,6 +191,43 @@ TEST(DiagnoseText, ALongCertificateIsFoldedUnlessItIsAskedFor) {
   EXPECT_NE(report_to_text(report, {.verbose = true}).find("  without "), std::string::npos);
 }
 
+/// 25 dB where 24 are asked, and 21 on new samples.
+DiagnoseReport judged_by_bounds() {
+  DiagnoseReport report = requirement_met();
+  report.requirement->confidence = 0.9;
+  for (RunFigures* run : {&report.all_low, &*report.final_figures}) run->outputs[0].sqnr_above = 21;
+  report.all_low.outputs[0].sqnr_db = 25;
+  report.all_low.passed = false;
+  report.kept->certificate.front().metric = 22.5;
+  report.kept->certificate.front().lower_bound = false;
+  report.kept->certificate.front().on_samples = 25.1;
+  return report;
+}
+
+TEST(DiagnoseText, NamesTheBoundBesideEachFigureThatItDecides) {
+  const DiagnoseReport report = judged_by_bounds();
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("SQNR 25.0 dB, above 21.0 dB on new samples (90 % sure), all in INT8"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("on these samples bound on new samples (90 %) of the allowed error"), std::string::npos) << text;
+  EXPECT_NE(text.find("25.1 dB 22.5 dB"), std::string::npos) << text;
+  EXPECT_NE(deploy_markdown(report).find(", above 21.0 dB on new samples (90 % sure)"), std::string::npos);
+  const DiagnoseReport again = diagnose_report_from_json(report_to_json(report), "report.json");
+  EXPECT_EQ(again.kept->certificate.front().on_samples, 25.1);
+}
+
+TEST(DiagnoseText, HasABoundForEachOption) {
+  DiagnoseReport report = judged_by_bounds();
+  Alternative row;
+  row.change = "keep";
+  row.end = AlternativeEnd::Met;
+  row.figures = report.final_figures;
+  report.alternatives = {row};
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("result on new samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("24.3 dB 21.0 dB"), std::string::npos) << text;
+}
+
 TEST(DiagnoseText, WarnsWhereSqnrAndTaskDisagree) {
   DiagnoseReport report = requirement_met();
   EXPECT_EQ(report_to_text(report, {}).find("disagree"), std::string::npos);
