@@ -81,11 +81,12 @@ struct MeanTakenOff {
   double factor = 1;            // root of the mean of (mean^2 + variance) / variance over its groups
 };
 
-/// A sum of two results behind a layer that nearly cancel: what is left is as wrong as they are.
+/// A sum behind a layer whose operands nearly cancel: what is left is as wrong as they are.
 struct CancelledBehind {
   std::string node;
   double operand_rms = 0, result_rms = 0;
-  double factor = 1;  // of the operands by the result
+  double factor = 1;      // of the operands by the result
+  std::string distances;  // as LayerFacts::distances, of that sum
 };
 
 struct LayerFacts {
@@ -127,11 +128,12 @@ struct LayerFacts {
   double norm_spread = 0;  // largest by smallest factor of a BatchNormalization that reads the result; 0: none
   std::optional<MaskedRows> masked_rows;     // of the Softmax that it is, or that reads its result
   std::optional<MeanTakenOff> mean;          // by the norm that it is, or that reads its result
-  std::optional<CancelledBehind> cancelled;  // the worst, behind products and means of the result
-  bool adds_branch = false;                  // an Add of what a block reads and what it makes: a residual stream
-  bool reads_stream = false;                 // what it reads comes from such an Add, without a weighted layer between
-  std::size_t alike_outliers = 0;            // other tensors that layers read, with the same outlier channels
-  std::optional<float> epsilon;  // smallest constant above 0 that is added before a root, a division, a logarithm
+  std::optional<CancelledBehind> cancelled;  // the worst, behind sums, products and means of the result
+  std::string distances;           // the x of a sum that is |x|^2 + |c|^2 - 2 x.c; empty: the layer is no such sum
+  bool adds_branch = false;        // an Add of what a block reads and what it makes: a residual stream
+  bool reads_stream = false;       // what it reads comes from such an Add, without a weighted layer between
+  std::size_t alike_outliers = 0;  // other tensors that layers read, with the same outlier channels
+  std::optional<float> epsilon;    // smallest constant above 0 that is added before a root, a division, a logarithm
 };
 
 /// A node that picks places of what it reads (ArgMax, ArgMin, TopK): however near that is to float32, a pick is the

@@ -68,9 +68,18 @@ namespace {
 constexpr double kCancels = 1e-5;  // of the noise: 50 dB
 constexpr double kGrows = 10, kGrowsMuch = 30;
 
+/// What to do about distances that are computed as a difference of squares.
+std::string centring_text(const std::string& distances) {
+  if (distances.empty()) return {};
+  return fmt::format(
+      " These are distances, written as |x|^2 + |c|^2 - 2 x.c with x = '{}'. Subtract the mean of x from "
+      "x and from c first: the distances stay the same, and the operands become small.",
+      printable(distances));
+}
+
 /// Of a layer whose result a sum behind it cancels: its own rounding is small, and not beside what is left.
 Finding cancelled_behind(const LayerFacts& layer) {
-  if (!is_narrow_float(layer) || layer.mean || !layer.cancelled || overflows(layer)) return {};
+  if (layer.mean || !layer.cancelled || overflows(layer)) return {};
   const CancelledBehind& sum = *layer.cancelled;
   if (sum.factor < kGrows || layer.effect_noise.value_or(0) < std::max(kCancels, kGrows * layer.own_noise)) return {};
   return of(layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name,
@@ -79,8 +88,8 @@ Finding cancelled_behind(const LayerFacts& layer) {
              {"typical magnitude of the result", sum.result_rms, ""},
              {"error grows", sum.factor, "x"}},
             fmt::format("'{}' after it subtracts nearly equal values near {:.4g}. The result is near {:.3g}, so the "
-                        "rounding error of the operands grows {:.0f} times relative to it.",
-                        printable(sum.node), sum.operand_rms, sum.result_rms, sum.factor),
+                        "rounding error of the operands grows {:.0f} times relative to it.{}",
+                        printable(sum.node), sum.operand_rms, sum.result_rms, sum.factor, centring_text(sum.distances)),
             {});
 }
 
@@ -101,8 +110,8 @@ Finding cancellation(const LayerFacts& layer) {
              {"typical magnitude of the result", layer.output_rms, ""},
              {"error grows", factor, "x"}},
             fmt::format("subtracts nearly equal values near {:.4g}. The result is near {:.3g}, so the rounding error "
-                        "of the operands grows {:.0f} times relative to it.",
-                        operands->large_rms, layer.output_rms, factor),
+                        "of the operands grows {:.0f} times relative to it.{}",
+                        operands->large_rms, layer.output_rms, factor, centring_text(layer.distances)),
             in_gelu ? std::vector<std::string>{"fuse-gelu"} : std::vector<std::string>{});
 }
 

@@ -335,3 +335,45 @@ def test_operands_of_a_difference_have_its_cause(tmp_path):
     found, order, report = causes(model, {"x": b.normal(16, 8, 16)}, tmp_path, "--fp16", "--min-sqnr", "40")
     assert order[0] == "cancellation" and "cancellation" in found["square_of_mean"], found
     assert sum(cause.get("share", 0) for cause in report["explanation"]["causes"] if cause["id"] == "cancellation") > 0.5
+
+
+def distances(form, centred=False):
+    """|x|^2 + |c|^2 - 2 x.c of points and ten centres around 8, in another order and with other factors each."""
+    b = Builder(301)
+    centres = b.random.normal(0, 1, (10, 32)) + (0 if centred else 8)
+    half = form in ("gemm", "twice")
+    weight = b.constant("weight", (centres.T * (1 if half else 2 if form in ("rbf", "sub") else -2)).astype(np.float32))
+    norms = b.constant("norms", (centres ** 2).sum(1).astype(np.float32))
+    b.add("ReduceSum", [b.add("Mul", ["x", "x"], "square"), b.constant("axis", np.array([1], np.int64))], "lengths")
+    if form == "gemm":
+        b.add("Gemm", ["x", weight, norms], "cross", alpha=-2.0)
+        b.add("Add", ["lengths", "cross"], "y")
+    elif form == "added":
+        b.add("MatMul", ["x", weight], "cross")
+        b.add("Add", [b.add("Add", ["cross", "lengths"], "half"), norms], "y")
+    elif form == "twice":
+        b.add("Mul", [b.add("MatMul", ["x", weight], "cross"), b.constant("two", np.float32(2))], "doubled")
+        b.add("Sub", [b.add("Add", [norms, "lengths"], "both"), "doubled"], "y")
+    elif form == "sub":
+        b.add("MatMul", ["x", weight], "cross")
+        b.add("Sub", ["lengths", b.add("Sub", ["cross", norms], "half")], "y")
+    else:
+        b.add("MatMul", ["x", weight], "cross")
+        b.add("Sub", [b.add("Add", ["lengths", norms], "both"), "cross"], "distance")
+        b.add("Exp", [b.add("Mul", ["distance", b.constant("width", np.float32(-0.02))], "narrowed")], "y")
+    points = b.normal(24, 6, 32) + np.float32(0 if centred else 8)
+    return b.model([("x", FLOAT, [6, 32])], [("y", FLOAT, [6, 10])]), {"x": points}
+
+
+@pytest.mark.parametrize("format", ["--int8", "--fp16"])
+@pytest.mark.parametrize("form", ["gemm", "added", "twice", "sub", "rbf"])
+def test_distances_written_as_a_sum_cancel(form, format, tmp_path):
+    limit = "60" if format == "--fp16" else "45"
+    found, order, report = causes(*distances(form), tmp_path, format, "--min-sqnr", limit)
+    assert order[0] == "cancellation" and found["cross"][0] == "cancellation", found
+    sentence = next(cause["sentence"] for cause in report["explanation"]["causes"] if cause["layer"] == "cross")
+    assert "Subtract the mean of x from x and from c" in sentence, sentence
+    before = float(report["all_low"]["outputs"][0]["sqnr_db"])
+    _, order, report = causes(*distances(form, centred=True), tmp_path, format, "--min-sqnr", limit)
+    assert "cancellation" not in order, order
+    assert float(report["all_low"]["outputs"][0]["sqnr_db"]) > before + 8, "what the sentence advises helps"

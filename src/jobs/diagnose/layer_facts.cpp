@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "analysis/some_samples.h"
 #include "base/parallel.h"
 #include "causes/cause.h"
+#include "jobs/diagnose/cancelled_sums.h"
 #include "jobs/diagnose/constant_facts.h"
 #include "jobs/diagnose/row_facts.h"
 #include "model/graph_edit.h"
@@ -92,11 +94,10 @@ class FactFinder {
       wanted.insert(layer.outputs.begin(), layer.outputs.end());
       read_or_made.insert(layer.inputs.begin(), layer.inputs.end());
       read_or_made.insert(layer.outputs.begin(), layer.outputs.end());
-      if (is_half(row->format)) {
-        for (const onnx::NodeProto* sum : sums_behind(layer.outputs.front())) {
-          wanted.insert(sum->input().begin(), sum->input().end());
-          wanted.insert(sum->output(0));
-        }
+      for (const onnx::NodeProto* sum : sums_behind(walk_, layer.outputs.front())) {
+        std::ranges::copy_if(sum->input(), std::inserter(wanted, wanted.end()),
+                             [&](const std::string& operand) { return !is_initializer(subject_.model, operand); });
+        wanted.insert(sum->output(0));
       }
       if (needs_scale(row->format)) {
         quantized.insert(layer.inputs.begin(), layer.inputs.end());
@@ -332,37 +333,6 @@ class FactFinder {
     return std::nullopt;
   }
 
-  /// Sums of two results behind `tensor`, and behind products and means of it, which keep its relative error.
-  std::vector<const onnx::NodeProto*> sums_behind(const std::string& tensor, int steps = 2) const {
-    std::vector<const onnx::NodeProto*> found;
-    for (const auto& [user, read] : walk_.uses(tensor)) {
-      if (is_onnx(*user, "Sub") || is_onnx(*user, "Add")) {
-        const bool results =
-            std::ranges::all_of(user->input(), [&](const std::string& input) { return walk_.maker(input) != nullptr; });
-        if (results) found.push_back(user);
-        continue;
-      }
-      static constexpr std::array<std::string_view, 5> kProducts{"Mul", "Div", "Neg", "ReduceMean", "ReduceSum"};
-      const bool keeps = user->domain().empty() && std::ranges::find(kProducts, user->op_type()) != kProducts.end();
-      if (steps == 0 || !keeps) continue;
-      const auto behind = sums_behind(user->output(0), steps - 1);
-      found.insert(found.end(), behind.begin(), behind.end());
-    }
-    return found;
-  }
-
-  /// Of those sums the one that cancels most.
-  std::optional<CancelledBehind> cancelled_behind(const std::string& tensor) const {
-    std::optional<CancelledBehind> worst;
-    for (const onnx::NodeProto* sum : sums_behind(tensor)) {
-      const auto left = rms_of(sum->input(0)), right = rms_of(sum->input(1)), result = rms_of(sum->output(0));
-      if (!left || !right || !result || *result <= 0) continue;
-      const double factor = (*left + *right) / *result;
-      if (!worst || factor > worst->factor) worst = {sum->name(), std::max(*left, *right), *result, factor};
-    }
-    return worst;
-  }
-
   /// Root mean square of a tensor that was counted, without a mask.
   std::optional<double> rms_of(const std::optional<std::string>& tensor) const {
     if (!tensor || !reference_.histograms.contains(*tensor)) return std::nullopt;
@@ -392,7 +362,9 @@ class FactFinder {
       facts.reads_stream = facts.reads_stream || (!input.constant && comes_from_stream(input.name, seen));
     }
     facts.angle_of = angle_of(layer.outputs.front());
-    if (is_half(facts.format)) facts.cancelled = cancelled_behind(layer.outputs.front());
+    facts.cancelled = cancelled_behind(subject_.model, walk_, layer.outputs.front(),
+                                       [this](const std::string& tensor) { return rms_of(tensor); });
+    facts.distances = distances_of(subject_.model, walk_, node);
     if (needs_scale(facts.format)) {
       facts.angle_rms = rms_of(angles_behind(layer.outputs.front()));
       if (multiplies_activations(layer)) facts.scores_rms = rms_of(scores_behind(layer.outputs.front()));

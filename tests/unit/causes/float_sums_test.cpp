@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "made_up_facts.h"
@@ -83,6 +84,21 @@ TEST(FloatSums, CancellationIsWhereLargeOperandsNearlyAgree) {
   EXPECT_EQ(first_cause(facts), "cancellation") << "19 times, and the network's output suffers";
   facts.output_rms = 300;
   EXPECT_EQ(first_cause(facts), "") << "6 times: another layer's doing";
+}
+
+TEST(FloatSums, CancellationBehindAQuantizedProduct) {
+  LayerFacts facts = layer("MatMul", Format::Int8);
+  facts.cancelled = CancelledBehind{"distance", 4000, 60, 130, "x"};
+  facts.own_noise = 1e-6;
+  facts.effect_noise = 1e-3;
+  ASSERT_EQ(first_cause(facts), "cancellation");
+  EXPECT_NE(causes_of(facts).front().sentence.find("Subtract the mean of x from x and from c first"),
+            std::string::npos);
+  facts.effect_noise = 5e-6;
+  EXPECT_EQ(first_cause(facts), "") << "what is left is hardly worse than the product";
+  facts.effect_noise = 1e-3;
+  facts.cancelled->factor = 5;
+  EXPECT_EQ(first_cause(facts), "");
 }
 
 TEST(FloatSums, SumsOfManyProductsInFloat16) {
