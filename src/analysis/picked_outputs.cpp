@@ -28,6 +28,18 @@ std::vector<int> conditions_of(const onnx::NodeProto& node) {
   return {};
 }
 
+/// The output that says which places of computed values the node chose, however many these are; -1: it chooses none.
+int choice_of(const onnx::NodeProto& node) {
+  if (is_onnx(node, {"ArgMax", "ArgMin", "NonMaxSuppression"})) return 0;
+  return is_onnx(node, "TopK") && node.output_size() > 1 ? 1 : -1;
+}
+
+/// Whether what is at a place of the result hangs on what is at one place of the inputs.
+bool keeps_places(const onnx::NodeProto& node) {
+  return has(node, Trait::Moves | Trait::Fills | Trait::Joins | Trait::Elementwise | Trait::ChangesType) ||
+         is_onnx(node, {"Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot", "Where"});
+}
+
 /// A step of such a function is a decision as well.
 bool makes_steps(const onnx::NodeProto& node) { return is_onnx(node, {"Round", "Floor", "Ceil", "Sign"}); }
 
@@ -38,10 +50,13 @@ class Search {
   }
 
   PickedOutputs find(const std::set<std::string>& wanted) {
-    if (picking_.empty()) return {};
+    if (picking_.empty() && chosen_.empty()) return {};
     for (const onnx::ValueInfoProto& output : model_.proto.graph().output()) {
       const std::string& name = output.name();
-      if (!wanted.contains(name) || !picked_.contains(name) || has_one_shape(output.type().tensor_type())) continue;
+      const onnx::TypeProto_Tensor& type = output.type().tensor_type();
+      const bool any_number = picked_.contains(name) && !has_one_shape(type);
+      const bool chosen = chosen_.contains(name) && is_float(static_cast<Dtype>(type.elem_type()));
+      if (!wanted.contains(name) || !(any_number || chosen)) continue;
       output_ = name;
       seen_.clear();
       reached_front_ = layered_ = false;
@@ -76,6 +91,13 @@ class Search {
     if (picks) picking_.insert(&node);
     if (picks || any(picked_)) add_to(picked_);
     if (any(ordered_)) add_to(ordered_);
+    if (any(chosen_) && keeps_places(node)) add_to(chosen_);
+    const bool by_scores = is_onnx(node, "NonMaxSuppression") && is_one_of(computed_, node.input(1));
+    const int choice = choice_of(node);
+    if (choice >= 0 && (by_scores || is_one_of(computed_, node.input(0)))) {
+      choosing_.insert(&node);
+      chosen_.insert(node.output(choice));
+    }
     if (is_onnx(node, "TopK") && node.output_size() > 1) ordered_.insert(node.output(1));
     const bool computes = has(node, kHasWeights) || any(computed_);
     if (computes && !(has(node, Trait::ReadsShape) && !any(picked_))) add_to(computed_);
@@ -94,6 +116,8 @@ class Search {
     return tensor;
   }
 
+  bool hangs_on_picks(const std::string& tensor) const { return picked_.contains(tensor) || chosen_.contains(tensor); }
+
   /// The operator of the last node in front of `output` that picks.
   std::string picking_before(const std::string& output) const {
     std::vector<std::string> next{output};
@@ -101,9 +125,9 @@ class Search {
     for (std::size_t i = 0; i < next.size(); ++i) {
       const onnx::NodeProto* node = walk_.maker(next[i]);
       if (node == nullptr) continue;
-      if (picking_.contains(node)) return node->op_type();
+      if (picking_.contains(node) || choosing_.contains(node)) return node->op_type();
       for (const std::string& read : node->input()) {
-        if (picked_.contains(read) && seen.insert(read).second) next.push_back(read);
+        if (hangs_on_picks(read) && seen.insert(read).second) next.push_back(read);
       }
     }
     return {};
@@ -133,14 +157,18 @@ class Search {
     const onnx::NodeProto* node = walk_.maker(base);
     if (node == nullptr) return;
     const bool weighted = has(*node, kHasWeights);
-    const bool decided = picked_.contains(base) || makes_steps(*node);
+    const bool decided = hangs_on_picks(base) || makes_steps(*node) || choosing_.contains(node);
     if (!decided && is_float(type_of(base)) && (weighted || !ordered_.contains(base))) {
       reached_front_ = true;
       add(found_.fronts, base, steps, base + "[before " + operator_ + "]");
       return;
     }
     if (weighted) layered_ = true;
-    if (picking_.contains(node)) add_picks(*node, steps);
+    if (picking_.contains(node)) {
+      add_picks(*node, steps);
+    } else if (choosing_.contains(node) && chosen_.contains(base)) {
+      add(found_.picks, base, steps, (node->name().empty() ? base : node->name()) + "[picks]");
+    }
     for (int i = 0; i < node->input_size(); ++i) {
       if (node->input(i).empty()) continue;
       std::vector<Step> way = steps;
@@ -155,7 +183,8 @@ class Search {
   std::set<std::string> computed_;  // of weighted layers, but for their shapes
   std::set<std::string> picked_;    // behind what picks as many as the data want
   std::set<std::string> ordered_;   // behind the places of a TopK
-  std::set<const onnx::NodeProto*> picking_;
+  std::set<std::string> chosen_;    // chosen places, and what they place: another choice moves or changes elements
+  std::set<const onnx::NodeProto*> picking_, choosing_;
   std::set<std::string> seen_;
   std::string output_, operator_;
   bool reached_front_ = false, layered_ = false;  // on the way from output_

@@ -1,5 +1,6 @@
-// Outputs whose shape depends on the scores of a sample: what NonMaxSuppression, NonZero, Compress, Unique, or a TopK,
-// Slice or Range with a computed size leaves. Two forms of a network pick other elements as soon as scores differ a
+// Outputs whose elements the scores of a sample pick: as many as NonMaxSuppression, NonZero, Compress, Unique, or a
+// TopK, Slice or Range with a computed size leaves, or a fixed number that the places of a TopK, ArgMax or
+// NonMaxSuppression say. Two forms of a network pick other elements, or in another order, as soon as scores differ a
 // little, so that no element of such an output has a partner. They are judged by the float tensors in front of what
 // picks, which are given out beside them, and the picks are counted.
 #pragma once
@@ -32,8 +33,8 @@ struct PickedOutputs {
   std::set<std::string> layered;     // those with weighted layers behind the picks, which are judged themselves, too
 };
 
-/// Of outputs in `wanted` whose shape is open. None where the picks depend on inputs and constants alone: all forms of
-/// the network pick the same.
+/// Of outputs in `wanted` whose shape is open, and of float ones of any shape without layers behind chosen places. None
+/// where the picks depend on inputs and constants alone: all forms of the network pick the same.
 PickedOutputs find_picked_outputs(const Model& model, const std::set<std::string>& wanted);
 
 /// The tensor of `model`, another form of the network, that `behind` names; empty: it has no such way.

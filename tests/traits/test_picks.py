@@ -1,5 +1,5 @@
-"""Outputs of as many elements as the scores of a sample decide, behind each operator that picks. Two forms of a network pick
-other elements as soon as scores differ a little."""
+"""Outputs whose elements the scores of a sample pick, behind each operator that picks, as many as they decide or a fixed number.
+Two forms of a network pick other elements as soon as scores differ a little."""
 import json
 
 import numpy as np
@@ -79,7 +79,45 @@ def counted_slice(b):
     return [1, 1, "n"]
 
 
-PICKS = [nms, non_zero, compress, top_k, unique, counted_slice]
+def fixed_top_k(b):
+    """Twelve boxes, best first, with their scores and classes, as DETR gives them."""
+    b.add("TopK", ["scores", b.constant("k", np.array([12], np.int64))], ["best", "order"], axis=2)
+    b.add("Reshape", ["order", b.constant("flat", np.array([12], np.int64))], "places")
+    b.add("Gather", ["boxes", "places"], "picked", axis=1)
+    b.add("Mod", ["order", b.constant("classes", np.array([4], np.int64))], "labels")
+    b.add("Transpose", ["best"], "column", perm=[0, 2, 1])
+    b.add("Transpose", [b.add("Cast", ["labels"], "numbers", to=FLOAT)], "names", perm=[0, 2, 1])
+    b.add("Concat", ["picked", "column", "names"], "y", axis=2)
+    return [1, 12, 6]
+
+
+def gathered_elements(b):
+    b.add("TopK", ["scores", b.constant("k", np.array([12], np.int64))], ["best", "order"], axis=2)
+    b.add("Transpose", ["order"], "rows", perm=[0, 2, 1])
+    b.add("Expand", ["rows", b.constant("wide", np.array([1, 12, 4], np.int64))], "places")
+    b.add("GatherElements", ["boxes", "places"], "picked", axis=1)
+    b.add("Mul", ["picked", b.constant("stride", np.float32(8))], "y")
+    return [1, 12, 4]
+
+
+def best_box(b):
+    b.add("ArgMax", ["scores"], "best", axis=2, keepdims=0)
+    b.add("Squeeze", ["best", b.constant("axis", np.array([0], np.int64))], "place")
+    b.add("Gather", ["boxes", "place"], "y", axis=1)
+    return [1, 1, 4]
+
+
+def padded_nms(b):
+    nms(b)
+    b.nodes[-1].output[0] = "found"
+    b.add("Concat", ["found", b.constant("nothing", np.zeros((1, 20, 4), np.float32))], "padded", axis=1)
+    b.add("Slice", ["padded", b.constant("begin", np.array([0], np.int64)), b.constant("end", np.array([20], np.int64)),
+                    b.constant("along", np.array([1], np.int64))], "y")
+    return [1, 20, 4]
+
+
+FIXED = [fixed_top_k, gathered_elements, best_box, padded_nms]
+PICKS = [*FIXED, nms, non_zero, compress, top_k, unique, counted_slice]
 
 
 def network(picks, step=None):
@@ -115,6 +153,24 @@ def test_samples_with_other_picks_are_counted(picks, tmp_path):
     write(tmp_path, picks, BAD)
     rows = verify(tmp_path)["exact_outputs"]
     assert len(rows) == 1 and rows[0]["samples"] == SAMPLES and rows[0]["equal"] < SAMPLES / 2
+
+
+@pytest.mark.parametrize("picks", FIXED)
+def test_other_picks_of_a_fixed_number_are_counted(picks, tmp_path):
+    write(tmp_path, picks, BAD)
+    rows = verify(tmp_path)["exact_outputs"]
+    assert len(rows) == 1 and rows[0]["samples"] == SAMPLES and 0 < SAMPLES - rows[0]["equal"], rows
+
+
+def test_layers_behind_a_fixed_number_of_picks_are_compared(tmp_path):
+    """The neighbours of a point: what layers make of them has the same shape, and its values have partners."""
+    def neighbours(b):
+        fixed_top_k(b)
+        b.nodes[-1].output[0] = "rows"
+        b.linear("rows", "y", 6, 8)
+        return [1, 12, 8]
+    write(tmp_path, neighbours, BAD)
+    assert [output["name"] for output in verify(tmp_path)["figures"]["outputs"]] == ["y"]
 
 
 @pytest.mark.parametrize("picks", PICKS)

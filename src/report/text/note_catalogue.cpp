@@ -271,7 +271,7 @@ constexpr NoteTemplate kNotes[] = {
      "as in the script. An output has the format of its layer, which layer.precision sets"},
     {"output-without-classes", "output '{output}' has one value per row: top-1 agreement does not apply"},
     {"outputs-measured-before-picks",
-     "the scores decide how many elements {outputs:8} {outputs:?has|have}, so the tensors in front of what picks are "
+     "the scores decide which elements {outputs:8} {outputs:?has|have}, so the tensors in front of what picks are "
      "measured: {fronts:8}"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
