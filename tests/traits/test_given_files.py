@@ -615,3 +615,48 @@ def test_a_range_of_the_file_that_clips_is_replaced(tensor, tmp_path):
     rows = [row for row in report["explanation"]["repairs"] if row["id"] == "range" and row["accepted"]]
     assert any(f"'{tensor}'" in row["why"] for row in rows), report["explanation"]["repairs"]
     assert report["kept"]["layers"] == [], report["kept"]
+
+
+def tiny_scores(b):
+    """Boxes of some tens, and scores near 4e-8: the Sigmoid of ONNX Runtime has steps of 3e-8 there."""
+    b.add("MatMul", ["x", b.constant("box.weight", b.normal(16, 4) * np.float32(20))], "boxes")
+    b.add("Gemm", ["x", b.constant("score.weight", b.normal(16, 6) * np.float32(0.3)), b.constant("low", np.full(6, -17, np.float32))],
+          "logits")
+    b.add("Concat", ["boxes", b.add("Sigmoid", ["logits"], "scores")], "y", axis=1)
+    return b.model([("x", networks.FLOAT, [1, 16])], [("y", networks.FLOAT, [1, 10])])
+
+
+@pytest.mark.parametrize("format", ["--fp16", "--bf16"])
+def test_scores_at_the_noise_of_the_float_model_are_no_damage(format, tmp_path):
+    onnx.save(tiny_scores(networks.Builder(311)), tmp_path / "float.onnx")
+    np.savez(tmp_path / "net.npz", x=networks.Builder(312).normal(24, 1, 16))
+    high = ["scores:float32", "logits:float32"]
+    vernier("convert", "float.onnx", format, "--layer-precisions", *high, "-o", "half.onnx", folder=tmp_path)
+    done = vernier("verify", "float.onnx", "half.onnx", "--data", "net.npz", "--min-sqnr", "30", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["outcome"] == "met" and report["other_sums"]["figures"]["passed"], report["other_sums"]
+    warnings = " ".join(report["warnings"])
+    assert "TF32" not in warnings and "do not count: the float model itself changes as much" in warnings, warnings
+    done = vernier("diagnose", "float.onnx", format, "--data", "net.npz", "--min-sqnr", "30", "--no-latency", "--no-cache", "--json",
+                   folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["kept"]["layers"] in ([], ["scores"]), report["kept"]["layers"]
+
+
+def test_scores_that_are_lost_are_damage_beside_noise_of_the_float_model(tmp_path):
+    """Scores of ten times the steps, all halved: more than the float model makes itself."""
+    for name, factor in (("float", 1.0), ("half", 0.5)):
+        b = networks.Builder(313)
+        b.add("MatMul", ["x", b.constant("box.weight", b.normal(16, 4) * np.float32(20))], "boxes")
+        b.add("Gemm", ["x", b.constant("score.weight", b.normal(16, 6) * np.float32(0.3)),
+                       b.constant("low", np.full(6, -14, np.float32))], "logits")
+        b.add("Sigmoid", ["logits"], "scores")
+        b.add("Mul", ["scores", b.constant("factor", np.float32(factor))], "scaled")
+        b.add("Concat", ["boxes", "scaled"], "y", axis=1)
+        model = b.model([("x", networks.FLOAT, [1, 16])], [("y", networks.FLOAT, [1, 10])])
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    vernier("convert", "half.onnx", "--fp16", "--layer-precisions", "scores:float32", "logits:float32", "scaled:float32", "-o",
+            "low.onnx", folder=tmp_path)
+    np.savez(tmp_path / "net.npz", x=networks.Builder(312).normal(24, 1, 16))
+    done = vernier("verify", "float.onnx", "low.onnx", "--data", "net.npz", "--min-sqnr", "20", "--json", folder=tmp_path, codes=(1,))
+    assert json.loads(done.stdout)["outcome"] == "missed"
