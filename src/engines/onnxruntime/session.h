@@ -40,6 +40,8 @@ struct SessionOptions {
   bool any_outputs = false;
   /// In the place of `optimize`; absent: as that says.
   std::optional<GraphOptimization> level = {};
+  /// Optimizers of the runtime that are left out, by their names with ';' between.
+  std::string left_out = {};
   /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.
   std::string profile = {};
   /// Where the runtime writes the graph as it optimized it, for this machine: not for a session that runs, as weights

@@ -97,8 +97,10 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
     runtime.check(api.DisableCpuMemArena(raw));
   }
   const bool optimizes = level_of(options) != ORT_DISABLE_ALL;
-  if (const std::string faulty = optimizes ? faulty_optimizers(graph) : ""; !faulty.empty()) {
-    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableSpecifiedOptimizers, faulty.c_str()));
+  std::string left_out = optimizes ? faulty_optimizers(graph) : "";
+  if (!options.left_out.empty()) left_out += (left_out.empty() ? "" : ";") + options.left_out;
+  if (!left_out.empty()) {
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableSpecifiedOptimizers, left_out.c_str()));
   }
   // Spinning threads steal the core from the samples that run beside this one.
   runtime.check(

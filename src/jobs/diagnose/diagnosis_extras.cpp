@@ -36,6 +36,7 @@ std::optional<Note> what_onnxruntime_loses(const DiagnosisRun& run, MeasuredNetw
   std::optional<Note> note = lost_by_default(*there, simulated, report.saturated_pairs, report.requirement,
                                              network.subject().runtime->version());
   if (!note) return note;
+  add_lost_fusion(*note, network.typed.fed_with_floats(network.typed.model()), network.loaded(), network.typed.place());
   if (report.in_sample) note->fields.emplace_back("in_sample", true);
   if (run.options.precision.target != Target::OnnxRuntime) note->fields.emplace_back("better_target", "onnxruntime");
   return note;

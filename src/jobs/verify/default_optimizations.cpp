@@ -17,6 +17,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/runtime_check.h"
+#include "jobs/verify/lost_fusion.h"
 #include "jobs/verify/on_engine.h"
 #include "model/contents.h"
 #include "model/operator_traits.h"
@@ -29,9 +30,6 @@
 
 namespace vernier {
 
-namespace {
-
-/// With the inputs and the judged outputs of the float model, and behind these the states.
 Model marked_beside(const Model& typed, const Loaded& loaded) {
   Model marked = typed;
   fit_beside(marked, loaded);
@@ -45,6 +43,8 @@ Model marked_beside(const Model& typed, const Loaded& loaded) {
   set_outputs(marked, outputs);
   return marked;
 }
+
+namespace {
 
 std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const Loaded& loaded,
                                                       const OutputStore& known, DefaultPlace place) {
@@ -118,6 +118,15 @@ std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& s
                {"simulated", figure_text(simulated, requirement)}}};
 }
 
+void add_lost_fusion(Note& note, const Model& typed, const Loaded& loaded, DefaultPlace place) {
+  const LostFusion lost = find_lost_fusion(typed, loaded, place);
+  if (!lost.layer.empty()) {
+    note.fields.emplace_back("layer", lost.layer);
+    note.fields.emplace_back("operator", lost.op_type);
+  }
+  if (!lost.option.empty()) note.fields.emplace_back("option", lost.option);
+}
+
 std::optional<EngineFigures> deciding_by_default(const RunFigures& there, const RunFigures& simulated,
                                                  const std::optional<SaturatedPairs>& saturated,
                                                  const std::string& version) {
@@ -147,8 +156,9 @@ UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigur
   const std::optional<RunFigures> there =
       figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, nullptr, &why);
   if (there) {
-    return {lost_by_default(*there, simulated, saturated, requirement, version),
-            deciding_by_default(*there, simulated, saturated, version)};
+    std::optional<Note> note = lost_by_default(*there, simulated, saturated, requirement, version);
+    if (note) add_lost_fusion(*note, typed, loaded, DefaultPlace::Cpu);
+    return {std::move(note), deciding_by_default(*there, simulated, saturated, version)};
   }
   if (!holds_quantized_values(typed)) return {};
   const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);

@@ -15,6 +15,9 @@
 
 namespace vernier {
 
+/// With the inputs and the judged outputs of the float model, and behind these the states.
+Model marked_beside(const Model& typed, const Loaded& loaded);
+
 /// Figures of `typed` over all samples. Absent: nothing in it is quantized, its weights take more than 1 GiB, or ONNX
 /// Runtime does not run it. `loaded`: of the float model. `known`: its judged outputs on these samples, where the job
 /// has run it already. Cost: a session, and a run of `typed` a sample; of the float model too where nothing is known.
@@ -27,6 +30,9 @@ std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& l
 std::optional<Note> lost_by_default(const RunFigures& there, const RunFigures& simulated,
                                     const std::optional<SaturatedPairs>& saturated,
                                     const std::optional<Requirement>& requirement, const std::string& version);
+
+/// Adds the layer and the session option to such a note: "layer", "operator", "option", as far as they are found.
+void add_lost_fusion(Note& note, const Model& typed, const Loaded& loaded, DefaultPlace place);
 
 /// `there` as the engine that decides about a file for ONNX Runtime: where lost_by_default() has a note, or `there`
 /// misses the limit that `simulated` meets, however little it loses. Pairs that saturate have a clause of their own.

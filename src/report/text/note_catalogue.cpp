@@ -171,7 +171,8 @@ constexpr NoteTemplate kNotes[] = {
     {"less-allowance", "{certified:?certified|searched} for a limit {percent:.1f} % stricter than the requirement"},
     {"lost-by-default-optimizations",
      "with its default optimizations, ONNX Runtime {version} on this machine gets {there:text}, not {simulated:text} "
-     "(measured)[, on {in_sample:?the calibration samples|others}][. ‹target› {better_target} places pairs that its "
+     "(measured)[, on {in_sample:?the calibration samples|others}][. It differs first at '{layer}' ({operator})][. The "
+     "session option {option:text} avoids it][. ‹target› {better_target} places pairs that its "
      "kernels can fuse]"},
     {"lost-limits",
      "TensorRT-RTX 1.6.1 loses a limit of {layers:#Clip} ({layers:3}). ‹accumulate› float16 simulates this; ‹vernier "
