@@ -62,8 +62,21 @@ def permuted(weights, biases):
     return [weights[0][order], weights[1][:, order]], [biases[0][order], biases[1]]
 
 
-def defects(folder, code, layers, change, outputs=8, **wrong):
+def balanced(weights, biases):
+    """The ranges of each channel made alike in the layers around it, as cross-layer equalization does."""
+    weights, biases = [w.copy() for w in weights], [b.copy() for b in biases]
+    for _ in range(200):
+        for i in range(len(weights) - 1):
+            factors = np.sqrt(np.abs(weights[i + 1]).max(0) / np.abs(weights[i]).max(1))
+            weights[i], biases[i] = weights[i] * factors[:, None], biases[i] * factors
+            weights[i + 1] = weights[i + 1] / factors
+    return weights, biases
+
+
+def defects(folder, code, layers, change, outputs=8, without_biases=False, **wrong):
     weights, biases = chain(layers, outputs)
+    if without_biases:
+        biases = [bias * 0 for bias in biases]
     samples = np.random.default_rng(2).standard_normal((40, 1, CHANNELS)).astype(np.float32)
     files.write(folder, float_network(weights, biases), {"x": samples}, "float.onnx")
     names, report = found(folder, quantized(*change(weights, biases), samples[:, 0], **wrong), code)
@@ -91,3 +104,18 @@ def test_a_wrong_scale_is_named_alone_among_equalized_weights(tmp_path, layers, 
     assert names == [("weight-scale", "w1.values")], names
     said = float(re.search(r"are ([\d.]+) times", report["defects"][0]["text"])[1])
     assert said == pytest.approx(factor, rel=0.03), report["defects"]
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.5])
+@pytest.mark.parametrize("layers, wrong", [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2), (5, 1), (5, 3)])
+def test_ranges_tell_which_of_equalized_layers_without_biases_is_wrong(tmp_path, layers, wrong, factor):
+    """Any of them could have the factor: the outputs are the same. Equalized ranges are alike on both sides of a channel."""
+    names, report = defects(tmp_path, 1, layers, balanced, without_biases=True, scaled=(wrong, factor))
+    assert names == [("weight-scale", f"w{wrong}.values")], names
+
+
+def test_layers_that_nothing_tells_apart_are_named_together(tmp_path):
+    names, report = defects(tmp_path, 1, 3, equalized, without_biases=True, scaled=(1, 0.5))
+    assert len(names) == 1 and names[0][0] == "weight-scale", names
+    text = report["defects"][0]["text"]
+    assert "w1.values" in names[0] or "The outputs are the same with this factor at" in text, text

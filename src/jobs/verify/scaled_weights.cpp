@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <limits>
@@ -13,6 +14,7 @@
 
 #include "base/text.h"
 #include "jobs/verify/exact_network.h"
+#include "jobs/verify/layer_balance.h"
 #include "jobs/verify/output_noise.h"
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
@@ -91,6 +93,8 @@ class WeightTrials {
       : subject_(subject), samples_(samples) {
     start_from(without_pairs(subject, simulated, matches));
   }
+
+  const Model& model() const { return base_; }
 
   /// Whether more than a tenth of the outputs' energy is noise.
   bool are_lost() const { return lost_; }
@@ -194,25 +198,47 @@ std::map<std::string, Tensor> float_values_of(const InDoubt& layer, const Decode
   return values;
 }
 
+/// A weight with a factor that takes most of the noise away.
+struct OffWeight {
+  FoundDefect* defect = nullptr;
+  const InDoubt* layer = nullptr;
+  CommonFactor by;
+};
+
+/// The one that leaves the least noise, and all that leave as little with the same factor: of layers without biases
+/// between them any may have it. The first is the one that the ranges of its neighbours speak for.
+std::vector<OffWeight> off_weights(std::map<std::string, InDoubt>& layers, const Decoded& decoded,
+                                   WeightTrials& trials) {
+  constexpr double kAsLittle = 1.05, kSlack = 1e-3, kSameFactor = 0.02;
+  std::vector<OffWeight> found;
+  for (const auto& [layer, defects] : layers) {
+    for (FoundDefect* defect : defects) {
+      if (!defect->scaled || defect->kind != "weight-scale") continue;
+      if (const auto factor = trials.factor_of(decoded.constants.at(defect->node)))
+        found.push_back({defect, &defects, *factor});
+    }
+  }
+  std::ranges::sort(found, {}, [](const OffWeight& one) { return one.by.left; });
+  std::erase_if(found, [&, best = found.empty() ? CommonFactor{} : found.front().by](const OffWeight& one) {
+    return one.by.left > kAsLittle * best.left + kSlack ||
+           std::abs(std::log(one.by.factor / best.factor)) > kSameFactor;
+  });
+  std::vector<FactorSuspect> suspects;
+  for (const OffWeight& one : found) suspects.push_back({decoded.constants.at(one.defect->node), one.by.factor});
+  const auto likely = found.size() > 1 ? most_balanced(trials.model(), suspects) : std::nullopt;
+  if (likely) found = {found[*likely]};
+  return found;
+}
+
 /// The weight whose values have one factor that no other layer undoes, beside those of each channel, so that the float
 /// model's values do not help: it becomes a defect that is not in doubt, and `trials` goes on without the factor.
 void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& decoded, const FloatWeights& weights,
                         WeightTrials& trials) {
   constexpr double kMuchBetter = 0.5;
-  FoundDefect* off = nullptr;
-  const InDoubt* of = nullptr;
-  CommonFactor by;
-  for (const auto& [layer, found] : layers) {
-    for (FoundDefect* defect : found) {
-      if (!defect->scaled || defect->kind != "weight-scale") continue;
-      const auto factor = trials.factor_of(decoded.constants.at(defect->node));
-      if (!factor || factor->left >= by.left) continue;
-      by = *factor;
-      off = defect;
-      of = &found;
-    }
-  }
-  if (off == nullptr || !(by.left < kMuchBetter * trials.with(float_values_of(*of, decoded, weights)))) return;
+  const std::vector<OffWeight> found = off_weights(layers, decoded, trials);
+  if (found.empty()) return;
+  const auto& [off, of, by] = found.front();
+  if (!(by.left < kMuchBetter * trials.with(float_values_of(*of, decoded, weights)))) return;
   const std::string& constant = decoded.constants.at(off->node);
   trials.take(constant, by.factor);
   off->common = true;
@@ -221,6 +247,9 @@ void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& d
       "other "
       "layers, but not this one",
       printable(weights.found.at(constant).name), decoded.layers.at(off->node), 1 / by.factor);
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < found.size(); ++i) others.push_back(decoded.layers.at(found[i].defect->node));
+  if (!others.empty()) off->text += fmt::format(". The outputs are the same with this factor at {} instead", list_some(others, 4));
 }
 
 }  // namespace
