@@ -1,6 +1,7 @@
 """The cause that leads is the one that was built in: networks of a few layers, one fault each, in several operators and
 formats, and clean ones beside them."""
 import json
+import re
 
 import numpy as np
 import onnx
@@ -377,3 +378,24 @@ def test_distances_written_as_a_sum_cancel(form, format, tmp_path):
     _, order, report = causes(*distances(form, centred=True), tmp_path, format, "--min-sqnr", limit)
     assert "cancellation" not in order, order
     assert float(report["all_low"]["outputs"][0]["sqnr_db"]) > before + 8, "what the sentence advises helps"
+
+
+def test_what_a_bound_decides_is_said_beside_the_figure(tmp_path):
+    """INT8 meets the limit on these samples, and twelve of them cannot show it of others: layers are kept."""
+    b = Builder(321)
+    b.add("Relu", [b.linear("x", "first", 16, 32)], "relu")
+    b.linear("relu", "y", 32, 8)
+    samples = b.normal(12, 4, 16) * np.geomspace(0.3, 3, 12, dtype=np.float32)[:, None, None]
+    model = b.model([("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 8])])
+    _, _, report = causes(model, {"x": samples}, tmp_path, "--int8")
+    limit = float(report["all_low"]["outputs"][0]["sqnr_db"]) - 0.3
+    _, _, report = causes(model, {"x": samples}, tmp_path, "--int8", "--min-sqnr", f"{limit:.2f}")
+    rows = [row for row in report["kept"]["certificate"] if "on_samples" in row]
+    assert rows and all(float(row["on_samples"]) > float(row["metric"]) for row in rows), report["kept"]["certificate"]
+    done = vernier("diagnose", "net.onnx", "--data", "net.npz", "--no-latency", "--no-cache", "--no-split", "--int8", "--min-sqnr",
+                   f"{limit:.2f}", "-o", "out", folder=tmp_path, codes=(0, 1, 5))
+    text = " ".join(done.stdout.split())
+    assert re.search(r"Before SQNR [0-9.]+ dB, above [0-9.]+ dB on new samples \(90 % sure\), all in INT8", text), text
+    assert "on these samples bound on new samples (90 %)" in text, text
+    if (tmp_path / "out/deploy.md").exists():
+        assert "on new samples (90 % sure)" in (tmp_path / "out/deploy.md").read_text()
