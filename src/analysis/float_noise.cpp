@@ -1,6 +1,7 @@
 #include "analysis/float_noise.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,12 +26,17 @@ class MovedSamples final : public SampleSource {
   Sample at(std::size_t index) const override {
     Sample sample = all_.at(index);
     for (auto& [name, values] : sample) {
-      if (values.dtype() == Dtype::Float32) values = moved(values);
+      if (values.dtype() == Dtype::Float32 && !all_whole(values)) values = moved(values);
     }
     return sample;
   }
 
  private:
+  /// Positions, pixels: they are exact.
+  static bool all_whole(const Tensor& values) {
+    return std::ranges::all_of(values.floats(), [](float value) { return value == std::floor(value); });
+  }
+
   static Tensor moved(const Tensor& values) {
     constexpr float kBy = 0x1p-20F;
     Tensor result(Dtype::Float32, values.shape());

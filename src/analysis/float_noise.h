@@ -13,8 +13,8 @@
 namespace vernier {
 
 /// Noise over signal of judged outputs between the float model and itself with every float32 input value moved by 2^-20
-/// of itself, on at most 8 samples. Those above 50 dB are left out: sums in another order move values as little. Cost:
-/// two plain runs of these samples.
+/// of itself, on at most 8 samples. Inputs of whole numbers stay: positions are exact. Those above 50 dB are left out:
+/// sums in another order move values as little. Cost: two plain runs of these samples.
 std::map<std::string, double> float_noise(const Subject& subject);
 
 /// That the errors of outputs of `run` are no damage; nothing: there are none such.
