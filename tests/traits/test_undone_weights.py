@@ -119,3 +119,35 @@ def test_layers_that_nothing_tells_apart_are_named_together(tmp_path):
     assert len(names) == 1 and names[0][0] == "weight-scale", names
     text = report["defects"][0]["text"]
     assert "w1.values" in names[0] or "The outputs are the same with this factor at" in text, text
+
+
+@pytest.mark.parametrize("factors", [{0: 0.5, 2: 2}, {0: 2, 2: 0.5}, {0: 0.5, 1: 3}, {0: 2, 1: 2, 2: 0.4}])
+def test_several_wrong_scales_behind_shared_weights_are_named(tmp_path, factors):
+    """Two layers read each of the first two weights. The factors undo each other in part."""
+    random = np.random.default_rng(5)
+    shared = [(0.35 * random.standard_normal((rows, CHANNELS))).astype(np.float32) for rows in (CHANNELS, CHANNELS, 8)]
+    layers = [0, 0, 1, 1, 2]
+    biases = [(0.2 * random.standard_normal(len(shared[i]))).astype(np.float32) for i in layers]
+    samples = np.random.default_rng(2).standard_normal((40, 1, CHANNELS)).astype(np.float32)
+
+    def network(b, weights, pairs):
+        source, values = "x", samples[:, 0]
+        for i, which in enumerate(layers):
+            most = np.abs(values).max()
+            data = b.pair(source, -most * 128 / 127, most, np.int8) if pairs else source
+            source = b.add("Gemm", [data, weights[which], b.constant(f"b{i}", biases[i])], f"k{i}" if i < 4 else "y", transB=1)
+            values = values @ shared[which].T + biases[i]
+            if i < 4:
+                source, values = b.add("Relu", [source], f"r{i}"), np.maximum(values, 0)
+        return b.model([("x", FLOAT, [1, CHANNELS])], [("y", FLOAT, [1, 8])])
+
+    b = files.Quantizer(72)
+    model = network(b, [b.constant(f"w{i}", weight) for i, weight in enumerate(shared)], False)
+    files.write(tmp_path, model, {"x": samples}, "float.onnx")
+    b = files.Quantizer(72)
+    stored = []
+    for i, weight in enumerate(shared):
+        steps = np.abs(weight).max(1) / 127
+        stored.append(b.stored(f"w{i}", np.round(weight / steps[:, None]).astype(np.int8), steps * factors.get(i, 1), axis=0))
+    names, _ = found(tmp_path, network(b, stored, True), 1)
+    assert sorted(node for kind, node in names if kind == "weight-scale") == [f"w{i}.values" for i in factors], names

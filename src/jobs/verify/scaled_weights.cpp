@@ -249,7 +249,51 @@ void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& d
       printable(weights.found.at(constant).name), decoded.layers.at(off->node), 1 / by.factor);
   std::vector<std::string> others;
   for (std::size_t i = 1; i < found.size(); ++i) others.push_back(decoded.layers.at(found[i].defect->node));
-  if (!others.empty()) off->text += fmt::format(". The outputs are the same with this factor at {} instead", list_some(others, 4));
+  if (!others.empty())
+    off->text += fmt::format(". The outputs are the same with this factor at {} instead", list_some(others, 4));
+}
+
+/// Whether `values` are those of the float model times one factor that is not 1.
+bool has_one_factor(const Tensor& values, const Tensor& wanted) {
+  constexpr double kLeast = 1.05, kRounding = 0.01;  // of the energy
+  if (values.dtype() != Dtype::Float32 || values.shape() != wanted.shape()) return false;
+  double both = 0, own = 0, other = 0;
+  for (std::size_t i = 0; i < values.floats().size(); ++i) {
+    const double a = values.floats()[i], b = wanted.floats()[i];
+    both += a * b;
+    own += a * a;
+    other += b * b;
+  }
+  if (!(both > 0)) return false;
+  const double factor = both / other;
+  return own - factor * both < kRounding * own && std::max(factor, 1 / factor) > kLeast;
+}
+
+/// Of several weights with one factor each, where the float model's values of all together take the noise of a lost
+/// file away, those without which they do not: none is in doubt, although the factors undo each other in part.
+bool find_several_factors(const std::map<std::string, InDoubt>& layers, const Decoded& decoded,
+                          const FloatWeights& weights, WeightTrials& trials) {
+  constexpr double kHealed = 0.1, kWorse = 4;
+  if (!trials.are_lost()) return false;
+  InDoubt off;
+  for (const auto& [layer, found] : layers) {
+    std::ranges::copy_if(found, std::back_inserter(off), [&](const FoundDefect* defect) {
+      const std::string& constant = decoded.constants.at(defect->node);
+      const auto held = initializer(trials.model(), constant);
+      return defect->kind == "weight-scale" && defect->scaled && held &&
+             has_one_factor(*held, weights.found.at(constant).values);
+    });
+  }
+  const auto left_without = [&](const FoundDefect* one) {
+    InDoubt others;
+    std::ranges::copy_if(off, std::back_inserter(others), [&](const auto* defect) { return defect != one; });
+    return trials.with(float_values_of(others, decoded, weights));
+  };
+  if (off.size() < 2) return false;
+  const double left = left_without(nullptr);
+  if (!(left < kHealed)) return false;
+  for (FoundDefect* defect : off) defect->common = left_without(defect) > kWorse * left;
+  return true;
 }
 
 }  // namespace
@@ -279,7 +323,7 @@ void doubt_weights(std::vector<FoundDefect>& defects, const Model& file, const S
   }
   const std::size_t samples = std::clamp<std::size_t>(2 * kMostLayers / layers.size(), 1, OutputNoise::kSamples);
   WeightTrials trials(subject, simulated, matches, samples);
-  find_common_factor(layers, decoded, weights, trials);
+  if (!find_several_factors(layers, decoded, weights, trials)) find_common_factor(layers, decoded, weights, trials);
   // Of little noise two roundings may cancel each other; of much there is no twice as much.
   const double worse = trials.are_lost() ? 1 : kTwice;
   for (const auto& [layer, found] : layers) {
