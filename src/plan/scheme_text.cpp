@@ -68,7 +68,7 @@ std::string scheme_text(const PrecisionOptions& precision, const std::string& ra
     if (!text.empty()) text += "; ";
     text += needs_scale(format)
                 ? scaled_text(format, precision, ranges_from)
-                : fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, {}",
+                : fmt::format("{}: every layer that supports it, with inputs, weights and outputs rounded, {}",
                               format_name(format),
                               precision.arithmetic.accumulate == Accumulate::Float16
                                   ? "sums of Conv rounded as TensorRT-RTX was measured to"

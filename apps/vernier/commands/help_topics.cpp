@@ -189,7 +189,7 @@ constexpr std::array kWords{
                  "Vernier dropped every kept layer alone, and each time the requirement was missed. "
                  "No single kept layer can be dropped"},
     ReportColumn{"ladder,rung",
-                 "Formats among which each layer may take any, lowest first: --ladder int8,float16. A rung is one of "
+                 "The formats that a layer may use, lowest first: --ladder int8,float16. A rung is one of "
                  "them"},
     ReportColumn{"trt-sim,sim-onnxruntime,sim-openvino",
                  "The simulation of an engine on the CPU, by its documented rules. The engine itself did not run"},

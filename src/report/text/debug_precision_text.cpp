@@ -321,7 +321,7 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   std::string text = answer(report, options) + more + (more.empty() ? "" : "\n");
   text += labelled("Model", printable(report.model_file), options.width);
   text += labelled("Data", printable(report.data), options.width);
-  text += labelled("Wanted", wanted_text(report), options.width);
+  text += labelled("Requirement", wanted_text(report), options.width);
   text += labelled("Scheme", scheme_words(report.scheme), options.width);
   text += labelled("Runner",
                    report.engine ? printable(report.engine->engine) + ", which ran every trial"
