@@ -178,7 +178,9 @@ QatConfig qat_config(const Plan& plan, const std::vector<Layer>& layers, const T
     Format format = formats.of(layer.name);
     const auto path = modules.paths.find(layer.name);
     const auto no_path = modules.why_not.find(layer.name);
-    std::string why_not = no_path == modules.why_not.end() ? std::string() : no_path->second;
+    std::string why_not = no_path != modules.why_not.end() ? no_path->second
+                          : path == modules.paths.end()    ? fmt::format("qat.py has no entries for {}", layer.op_type)
+                                                           : "";
     Module module{format, {printable(layer.name)}, {}, {}};
     if (needs_scale(format) && path != modules.paths.end()) module = module_of(plan, layer, format, why_not);
     if (needs_scale(format) && !why_not.empty()) {

@@ -657,6 +657,31 @@ def operators_of_microsoft():
                     domains=["com.microsoft"]), samples)
 
 
+@network
+def grouped_queries():
+    """One step of a decoder as ONNX Runtime's builder writes it: GroupQueryAttention of com.microsoft with caches."""
+    b = Builder(43)
+    width, heads, groups, size, past, new = 32, 4, 2, 8, 5, 3
+    def product(source, output, width_in, width_out):
+        return b.add("MatMul", [source, b.constant(f"{output}.weight", b.normal(width_in, width_out) / np.float32(np.sqrt(width_in)))], output)
+    def norm(source, output):
+        scale = [b.constant(f"{output}.scale", np.full(width, 1.2, np.float32)), b.weight(f"{output}.shift", width)]
+        return b.add("LayerNormalization", [source, *scale], output, axis=-1)
+    read = norm("x", "first")
+    parts = [product(read, part, width, count * size) for part, count in (("q", heads), ("k", groups), ("v", groups))]
+    lengths = [b.constant("lengths", np.array([past + new - 1], np.int32)), b.constant("total", np.array(past + new, np.int32))]
+    b.add("GroupQueryAttention", [*parts, "past.key", "past.value", *lengths], ["mixed", "present.key", "present.value"],
+          domain="com.microsoft", num_heads=heads, kv_num_heads=groups)
+    b.add("Add", ["x", product("mixed", "o", width, width)], "middle")
+    b.add("Tanh", [product(norm("middle", "second"), "up", width, 2 * width)], "hidden")
+    b.add("Add", ["middle", product("hidden", "down", 2 * width, width)], "out")
+    product("out", "logits", width, 16)
+    old, whole = [1, groups, past, size], [1, groups, past + new, size]
+    return (b.model([("x", FLOAT, [1, new, width]), ("past.key", FLOAT, old), ("past.value", FLOAT, old)],
+                    [("logits", FLOAT, [1, new, 16]), ("present.key", FLOAT, whole), ("present.value", FLOAT, whole)],
+                    domains=["com.microsoft"]),
+            {"x": b.normal(6, 1, new, width), "past.key": b.normal(6, *old), "past.value": b.normal(6, *old)})
+
 
 def write(name, folder):
     """Writes NAME.onnx and NAME.npz; returns both paths and the samples."""

@@ -56,7 +56,8 @@ Model exported() {
     [turn] t = Transpose ("head.weight")
     [head] c = MatMul (b, t)
     [own] d = MatMul (c, "mix.matrix")
-    [square] y = MatMul (d, d)
+    [square] e = MatMul (d, d)
+    [act] y = Tanh (e)
   })",
       {{"conv.weight", {2, 2, 3, 3}}, {"val_7", {2, 2}}, {"head.weight", {2, 2}}, {"mix.matrix", {2, 2}}},
       {{0, "['', 'bn', 'batch_norm']"},
@@ -120,7 +121,8 @@ TEST(QatConfig, FormatsRangesAndKeptLayers) {
                        {"fc", Format::Float8E4M3FN},
                        {"head", Format::Float32},
                        {"own", Format::Int8},
-                       {"square", Format::Int8}},
+                       {"square", Format::Int8},
+                       {"act", Format::Int8}},
                       {{"x", params_of(Format::Int8, {0.25F})},
                        {"conv.weight", weight(Format::Int8, 0)},
                        {"a", params_of(Format::Float8E4M3FN, {0.5F})},
@@ -151,6 +153,7 @@ CONFIG = {
 # In a low format in Vernier, and float in ModelOpt:
 #   own: its weight 'mix.matrix' is not the weight of a module
 #   square: it has no weight
+#   act: qat.py has no entries for Tanh
 )");
   EXPECT_EQ(config.quantized, 2U);
   EXPECT_EQ(config.kept, 1U);
