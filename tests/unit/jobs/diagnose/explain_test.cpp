@@ -159,7 +159,7 @@ std::set<std::string> offered_for_a_mean(const std::string& end) {
               " [shift] s = Add(e, c)\n [norm] y = LayerNormalization(s, g, h)\n [end] " +
                   end + " }",
               {{"t", bell({16, 16}, 1, 0.25F)},
-               {"c", filled({16}, [](int) { return 400.0F; })},
+               {"c", Tensor::of(Shape{16}, std::vector<float>(16, 400.0F))},
                {"g", bell({16}, 2)},
                {"h", bell({16}, 3)}}),
       {1, 4, 16});
