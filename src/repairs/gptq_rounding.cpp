@@ -35,8 +35,12 @@ constexpr std::size_t kAtOnce = std::size_t{64} << 20U;  // products measured in
 /// Of the mean of the diagonal. The source has 0.01, enough where many positions of many samples teach. Weights that
 /// few rows teach follow their chance: in a transformer's layers of 48 inputs, 15 samples leave less error with 1.
 constexpr std::array<double, 3> kDampings{0.01, 0.1, 1};
-/// Inputs that the damping is chosen by, evenly spread over those of a larger layer: a factor takes their cube.
+/// Inputs that the damping is chosen by, evenly spread over those of a larger layer, as a factor takes their cube; and
+/// a quarter as many results, each of which takes their square.
 constexpr std::size_t kMostToFold = 256;
+/// Of its error power, that rounding would take away as the halves say: half of what would be accepted, as both
+/// together teach more.
+constexpr double kWorthRounding = 0.1;
 constexpr const char* kNoInputs = "its inputs are all zero, or not finite";
 constexpr const char* kTooMuch = "rounding it costs more than an option may. Run ‹vernier fix› to round it";
 
@@ -47,15 +51,24 @@ struct Candidate {
   double work = 0;         // multiply-adds, all dampings tried
 };
 
+/// `count` of `of` places, evenly.
+std::size_t place(std::size_t k, std::size_t count, std::size_t of) { return k * of / count; }
+
+/// `of` results in all: as many of each group.
+std::size_t results_to_fold(std::size_t of, std::size_t groups) {
+  return groups * std::min(of / groups, std::max<std::size_t>(kMostToFold / 4 / groups, 1));
+}
+
 /// Each damping takes a factor and rounds all results on each half, and measures both; the one that is chosen does so
 /// once more, with all inputs.
 double work_of(std::size_t groups, std::size_t inputs, std::size_t results) {
-  const auto once = [&](std::size_t of) {
+  const auto once = [&](std::size_t of, std::size_t rounded) {
     const auto square = static_cast<double>(of) * static_cast<double>(of);
     const double factor = static_cast<double>(groups) * square * static_cast<double>(of) / 3;
-    return factor + 1.5 * static_cast<double>(results) * square;
+    return factor + 1.5 * static_cast<double>(rounded) * square;
   };
-  return 2 * static_cast<double>(kDampings.size()) * once(std::min(inputs, kMostToFold)) + once(inputs);
+  const double folds = 2 * static_cast<double>(kDampings.size());
+  return folds * once(std::min(inputs, kMostToFold), results_to_fold(results, groups)) + once(inputs, results);
 }
 
 /// [results, K] as the operator reads its weight; why not where it does not.
@@ -94,7 +107,7 @@ std::string why_not(const Network& network, const std::map<std::string, int>& re
                      100 * std::max(0.0, share->second));
 }
 
-/// A layer with some of its inputs.
+/// A layer with some of its inputs and results.
 struct Excerpt {
   Tensor weight;
   WeightLayout layout;
@@ -105,29 +118,38 @@ struct Excerpt {
 /// nullopt: its weights have scales that differ between inputs.
 std::optional<Excerpt> excerpt_of(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
                                   const std::vector<InputProducts>& parts) {
-  const std::size_t inputs = parts.front().inputs, groups = parts.front().groups;
+  const std::size_t all = parts.front().inputs, groups = parts.front().groups;
   const bool by_result = grid.block == 0 && (grid.scale.size() == 1 || grid.scale.size() == layout.results);
   if (!by_result) return std::nullopt;
-  const auto input = [&](std::size_t k) { return k * inputs / kMostToFold; };
+  const std::size_t inputs = std::min(all, kMostToFold), results = results_to_fold(layout.results, groups);
+  const auto input = [&](std::size_t k) { return place(k, inputs, all); };
+  const auto result = [&](std::size_t m) { return place(m, results, layout.results); };
   Excerpt some;
-  some.weight = Tensor(Dtype::Float32, {static_cast<std::int64_t>(layout.results), std::int64_t{kMostToFold}});
-  some.layout = {layout.results, kMostToFold, 1};
+  some.weight = Tensor(Dtype::Float32, {static_cast<std::int64_t>(results), static_cast<std::int64_t>(inputs)});
+  some.layout = {results, inputs, 1};
   some.grid = grid;
   some.grid.axis = grid.scale.size() == 1 ? -1 : 0;
-  for (std::size_t m = 0; m < layout.results; ++m) {
-    for (std::size_t k = 0; k < kMostToFold; ++k) {
-      some.weight.mutable_floats()[m * kMostToFold + k] =
-          weight.floats()[m * layout.of_result + input(k) * layout.of_input];
+  if (some.grid.axis == 0) {
+    some.grid.scale.clear();
+    for (std::size_t m = 0; m < results; ++m) some.grid.scale.push_back(grid.scale[result(m)]);
+    for (std::size_t m = 0; m < results && !grid.zero_point.empty(); ++m) {
+      some.grid.zero_point[m] = grid.zero_point[result(m)];
+    }
+    if (!grid.zero_point.empty()) some.grid.zero_point.resize(results);
+  }
+  for (std::size_t m = 0; m < results; ++m) {
+    for (std::size_t k = 0; k < inputs; ++k) {
+      some.weight.mutable_floats()[m * inputs + k] =
+          weight.floats()[result(m) * layout.of_result + input(k) * layout.of_input];
     }
   }
   for (const InputProducts& part : parts) {
     InputProducts& products = some.parts.emplace_back();
-    products = {groups, kMostToFold, std::vector<float>(groups * kMostToFold * kMostToFold)};
+    products = {groups, inputs, std::vector<float>(groups * inputs * inputs)};
     for (std::size_t group = 0; group < groups; ++group) {
-      for (std::size_t i = 0; i < kMostToFold; ++i) {
-        for (std::size_t j = 0; j < kMostToFold; ++j) {
-          products.sums[(group * kMostToFold + i) * kMostToFold + j] =
-              part.sums[(group * inputs + input(i)) * inputs + input(j)];
+      for (std::size_t i = 0; i < inputs; ++i) {
+        for (std::size_t j = 0; j < inputs; ++j) {
+          products.sums[(group * inputs + i) * inputs + j] = part.sums[(group * all + input(i)) * all + input(j)];
         }
       }
     }
@@ -135,12 +157,18 @@ std::optional<Excerpt> excerpt_of(const Tensor& weight, const WeightLayout& layo
   return some;
 }
 
+struct Validated {
+  double damping = 0;
+  double gain = 0;  // how much of the error that weights make is gone
+};
+
 /// The damping with which the weights that one half of the samples rounds leave the least error on the other half.
 /// nullopt: the nearest codes leave less.
-std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
-                                      const std::vector<float>& nearest, const std::vector<InputProducts>& parts,
-                                      std::size_t threads) {
-  if (parts.front().inputs > kMostToFold) {
+std::optional<Validated> cross_validated(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
+                                         const std::vector<float>& nearest, const std::vector<InputProducts>& parts,
+                                         std::size_t threads) {
+  const std::size_t groups = parts.front().groups;
+  if (parts.front().inputs > kMostToFold || layout.results > results_to_fold(layout.results, groups)) {
     if (const auto some = excerpt_of(weight, layout, grid, parts)) {
       std::vector<float> of_some(static_cast<std::size_t>(some->weight.count()));
       round_tensor(some->grid, some->weight.shape(), some->weight.floats(), of_some);
@@ -149,11 +177,12 @@ std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& 
   }
   const std::size_t folds = parts.size();
   const auto judge = [&](std::size_t fold) -> const InputProducts& { return parts[(fold + 1) % parts.size()]; };
-  double least = 0;
+  double before = 0;
   for (std::size_t fold = 0; fold < folds; ++fold) {
-    least += output_energy(weight, layout, nearest, judge(fold), threads);
+    before += output_energy(weight, layout, nearest, judge(fold), threads);
   }
-  std::optional<double> chosen;
+  double least = before;
+  std::optional<Validated> chosen;
   for (const double damping : kDampings) {
     double energy = 0;
     for (std::size_t fold = 0; fold < folds; ++fold) {
@@ -162,7 +191,7 @@ std::optional<double> cross_validated(const Tensor& weight, const WeightLayout& 
     }
     if (energy < least) {
       least = energy;
-      chosen = damping;
+      chosen = {damping, 1 - energy / before};
     } else if (chosen) {
       break;  // still more takes the gain away
     }
@@ -224,7 +253,7 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
   if (network.damping != nullptr) {
     proposal.damping = network.damping->at(proposal.layers.front());
   } else if (parts.size() > 1) {
-    const std::optional<double> chosen =
+    const std::optional<Validated> chosen =
         cross_validated(weight, candidate.layout, grid, nearest, parts, network.threads);
     if (!chosen) {
       proposal.why_not =
@@ -233,7 +262,13 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
               : "weights rounded on one half of the samples are not better than nearest rounding on the other half";
       return proposal;
     }
-    proposal.damping = *chosen;
+    proposal.damping = chosen->damping;
+    const double gain = network.weight_share.at(proposal.layers.front()) * chosen->gain;
+    if (gain < kWorthRounding) {
+      proposal.why_not = fmt::format(
+          "rounding its weights would take about {:.0f} % off its error, and 20 % are required", 100 * gain);
+      return proposal;
+    }
   }
   InputProducts& all = parts.front();
   for (std::size_t part = 1; part < parts.size(); ++part) {

@@ -28,8 +28,9 @@ namespace {
 // keep, and its certificate takes less. A certificate of few layers takes as many trials in a short search.
 constexpr double kTrialsForRepairs = 2, kTrialsForOthers = 1;
 constexpr std::size_t kLeast = 30;
-// Of the multiply-accumulates of one pass over the samples, and never less than what a second is enough for.
-constexpr double kRoundingPasses = 2, kLeastRounding = 2e10;
+// Of the multiply-accumulates of one pass over the samples, and never less than what a quarter of a second is enough
+// for.
+constexpr double kRoundingPasses = 0.5, kLeastRounding = 5e9;
 
 struct Candidate {
   std::string change;

@@ -26,7 +26,7 @@ using DiagnoseAgain =
 /// has to be kept, and where each trial is dear or somebody else's: an outside check, an engine, several processes.
 /// Cost: counted, never timed, so that the answer is the same on every machine. The search behind the repairs ends
 /// after twice the evaluations of `found`, those of the others together after as many as `found` has; never before 30.
-/// GPTQ rounds what fits into two inferences of all samples, by multiply-adds, or 2e10 of them, of the most damaging
+/// GPTQ rounds what fits into half an inference of all samples, by multiply-adds, or 5e9 of them, of the most damaging
 /// layers first.
 /// Errors: Interrupted; an error of one way is its `why`.
 std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,

@@ -68,6 +68,7 @@ void measure_sensitivities(DiagnosisRun& run, MeasuredNetwork& network) {
     return;
   // Without a search the ranking is the answer. Of a repaired network little is left to keep, by layers that are alike.
   const bool all = !run.searches() || run.options.rank || run.repairs != nullptr;
+  if (run.option) evidence.presumed.clear();  // it led astray
   all ? network.sensitivities.measure() : network.sensitivities.measure_worst();
   note_left_out(run, network);
 }

@@ -151,6 +151,8 @@ class RepairLadder {
   /// Of `layers`; null: of all.
   std::map<std::string, double> own_noise(const RepairState& state, const std::vector<std::string>* layers = nullptr,
                                           bool exact_weights = false);
+  /// Of a rewrite for a scaled format, which changes the grids of the layers that it names, and of no others.
+  std::map<std::string, double> noise_of_named(const RepairState& trial, const std::vector<Proposal>& proposals);
   Network network();
   Subject subject_of(const RepairState& state) const;  // with the samples that layers are measured on
 

@@ -62,6 +62,15 @@ double RepairLadder::output_noise_without(RepairState& state, const std::set<std
   return noise;
 }
 
+std::map<std::string, double> RepairLadder::noise_of_named(const RepairState& trial,
+                                                           const std::vector<Proposal>& proposals) {
+  std::vector<std::string> named;
+  for (const Proposal& proposal : proposals) named.insert(named.end(), proposal.layers.begin(), proposal.layers.end());
+  std::map<std::string, double> noise = now_.noise;
+  for (const auto& [layer, share] : own_noise(trial, &named)) noise[layer] = share;
+  return noise;
+}
+
 std::optional<Model> RepairLadder::raised_for(const std::vector<const Proposal*>& proposals) const {
   int opset = 0;
   for (const Proposal* proposal : proposals) opset = std::max(opset, proposal->opset);
@@ -112,17 +121,17 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
   }
   RepairState trial;
   rewrite(raised, chosen, trial);
-  std::map<std::string, double> noise = own_noise(trial);
+  const bool by_layers = repair.scaled && std::ranges::none_of(proposals, [](const Proposal& proposal) {
+                           return proposal.by_output || proposal.or_by_output;
+                         });
+  std::map<std::string, double> noise = by_layers ? noise_of_named(trial, proposals) : own_noise(trial);
   std::vector<RepairTried> rows;
   std::vector<const Proposal*> accepted;
   for (const Proposal& proposal : proposals) {
     rows.push_back(row_of(repair, proposal, sum_over(now_.noise, proposal.layers), sum_over(noise, proposal.layers)));
     if (rows.back().accepted) accepted.push_back(&proposal);
   }
-  const bool by_output = !repair.scaled || std::ranges::any_of(proposals, [](const Proposal& proposal) {
-    return proposal.by_output || proposal.or_by_output;
-  });
-  if (by_output && accepted.size() < chosen.size()) {
+  if (!by_layers && accepted.size() < chosen.size()) {
     double before = output_error().telling;
     const OutputError error = measure_output_(trial);
     double after = error.telling;

@@ -104,7 +104,9 @@ void SingleSensitivities::measure_worst() {
   const std::vector<std::string> all = names();
   const std::size_t samples = few_samples(experiment_);
   if (all.size() < kMany || samples < 2 || !experiment_.subject().carries.empty()) return measure();
-  measure_on(1, all);
+  const bool told =
+      std::ranges::all_of(all, [&](const std::string& name) { return evidence_.presumed.contains(name); });
+  if (!told) measure_on(1, all);
   std::vector<std::pair<double, std::string>> damages;
   for (const std::string& name : all) {
     damages.emplace_back(predicted_damage(evidence_, name, experiment_.requirement()), name);
@@ -126,6 +128,7 @@ void SingleSensitivities::measure_worst() {
 
 bool SingleSensitivities::measure_more() {
   if (evidence_.alone.empty()) {
+    evidence_.presumed.clear();  // it led astray
     measure_worst();
     return true;
   }

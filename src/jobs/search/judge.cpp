@@ -10,8 +10,10 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/known_trials.h"
 #include "base/text.h"
 #include "vernier/error.h"
 #include "vernier/requirement.h"
@@ -19,6 +21,60 @@
 
 namespace vernier {
 namespace {
+
+/// `result` as it is, where it ended early a bound.
+Trial trial_of(const Subject& subject, const TrialResult& result, const Requirement& requirement, const LowStats* low) {
+  Trial trial;
+  if (!result.stopped_early) {
+    trial = trial_of(subject, result.outputs, requirement, low);
+  } else {
+    trial.verdict = Verdict::Bad;
+    trial.damage = result.damage;
+    trial.metric = result.metric;
+    trial.stopped_early = true;
+    trial.confidence = result.confidence;
+    if (subject.judged.size() > 1) trial.output = result.output;
+    trial.why = needs_text(requirement, result.output, result.metric, /*bound=*/true);
+  }
+  trial.samples = result.samples_run;
+  return trial;
+}
+
+/// Of the network that all samples taught.
+std::optional<KnownPlan> known_of_own(Experiment& experiment, const Plan& plan) {
+  const std::optional<KnownPlan> known = experiment.known(plan);
+  return known ? std::optional(KnownPlan{known->trials, experiment.plan_digest(plan)}) : std::nullopt;
+}
+
+/// What is known of a plan: of each network that may judge it.
+std::vector<KnownPlan> known_of_all(Experiment& experiment, const Plan& plan) {
+  std::vector<KnownPlan> all;
+  if (const auto known = experiment.known(plan)) all.push_back(*known);
+  if (experiment.unseen() == nullptr) return all;
+  if (const auto own = known_of_own(experiment, plan)) all.push_back(*own);
+  return all;
+}
+
+/// `trial` as it is, or that of the network that all samples taught: the written file is that one, and the worse of
+/// both decides. `subject`: the experiment's, with the threads of a job.
+Trial worse_with_own_samples(Experiment& experiment, const Subject& subject, const KeptSet& set, Trial trial,
+                             bool early_stop) {
+  const Requirement& requirement = *experiment.requirement();
+  Trial own;
+  if (set.empty()) {
+    own = trial_of(experiment.subject(), experiment.all_low().outputs, requirement);
+  } else {
+    const Plan plan = experiment.plan_of(set);
+    const std::optional<KnownPlan> before = known_of_own(experiment, plan);
+    const TrialResult result = run_trial(
+        subject, plan, experiment.judged_against(), experiment.weights, &requirement, experiment.hardest_first(),
+        early_stop, nullptr, [&] { return experiment.switched(); }, before ? &*before : nullptr);
+    own = trial_of(experiment.subject(), result, requirement, nullptr);
+    trial.samples += own.samples;
+  }
+  own.samples = trial.samples;
+  return own.damage > trial.damage ? own : trial;
+}
 
 bool higher_is_better(Metric metric) { return metric != Metric::MaxAbsError && metric != Metric::MaxMse; }
 
@@ -81,22 +137,11 @@ Trial Judge::by_requirement(const KeptSet& set) {
   const TrialResult result =
       run(set, &requirement, by_chance ? experiment_.hard_then_drawn() : experiment_.hardest_first(), early,
           by_chance ? &paired : nullptr);
-  if (!result.stopped_early) {
-    Trial trial =
-        trial_of(experiment_.subject(), result.outputs, requirement, set.empty() ? nullptr : experiment_.low_outputs());
-    trial.samples = result.samples_run;
-    return trial;
-  }
-  Trial trial;
-  trial.verdict = Verdict::Bad;
-  trial.damage = result.damage;
-  trial.metric = result.metric;
-  trial.stopped_early = true;
-  trial.samples = result.samples_run;
-  trial.confidence = result.confidence;
-  if (experiment_.subject().judged.size() > 1) trial.output = result.output;
-  trial.why = needs_text(requirement, result.output, result.metric, /*bound=*/true);
-  return trial;
+  const LowStats* const low = set.empty() || result.stopped_early ? nullptr : experiment_.low_outputs();
+  Trial trial = trial_of(experiment_.subject(), result, requirement, low);
+  const bool judged_apart = experiment_.unseen() != nullptr && !experiment_.golden() && !all;
+  if (!judged_apart || trial.verdict != Verdict::Good) return trial;
+  return worse_with_own_samples(experiment_, subject(), set, std::move(trial), early);
 }
 
 void Judge::run_with(const Subject& subject) {
@@ -119,22 +164,23 @@ double Judge::estimate(const KeptSet& set) {
 }
 
 void Judge::pack_known(const KeptSet& set, Packer& packer) {
-  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_of(set));
-  const KnownTrials::BySample samples = known ? known->trials.of(known->plan) : KnownTrials::BySample();
-  packer.put(samples.size());
-  for (const auto& [sample, outcomes] : samples) {
-    packer.put(sample);
-    packer.put(outcomes);
+  for (const KnownPlan& known : known_of_all(experiment_, experiment_.plan_of(set))) {
+    const KnownTrials::BySample samples = known.trials.of(known.plan);
+    packer.put(samples.size());
+    for (const auto& [sample, outcomes] : samples) {
+      packer.put(sample);
+      packer.put(outcomes);
+    }
   }
 }
 
 void Judge::unpack_known(const KeptSet& set, Unpacker& unpacker) {
-  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_of(set));
-  const auto count = unpacker.get<std::size_t>();
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto sample = unpacker.get<std::size_t>();
-    auto outcomes = unpacker.get_vector<SampleOutcome>();
-    if (known) known->trials.add(known->plan, sample, std::move(outcomes));
+  for (const KnownPlan& known : known_of_all(experiment_, experiment_.plan_of(set))) {
+    const auto count = unpacker.get<std::size_t>();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto sample = unpacker.get<std::size_t>();
+      known.trials.add(known.plan, sample, unpacker.get_vector<SampleOutcome>());
+    }
   }
 }
 

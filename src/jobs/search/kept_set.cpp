@@ -95,7 +95,7 @@ class KeptSetSearch {
                                {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
                                {"objective", request.decides.key}};
     if (experiment.unseen() != nullptr)
-      identity["unseen"] = experiment.unseen()->plan_digest(experiment.all_low_plan());
+      identity["unseen"] = experiment.unseen()->plan_digest(experiment.all_low_plan()) + ", and all samples";
     if (experiment.golden()) identity["golden_sha256"] = experiment.golden()->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
     if (experiment.has_ladder()) identity["cost"] = word_of(request.options.cost);

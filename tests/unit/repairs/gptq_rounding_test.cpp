@@ -131,6 +131,34 @@ TEST(GptqRounding, KeepsTheNearestCodesWhereTheOtherHalfGainsNothing) {
             "weights rounded on one half of the samples are not better than nearest rounding on the other half");
 }
 
+TEST(GptqRounding, LeavesWhatWouldNotBeAccepted) {
+  Bench bench(one_matmul(waves()), Format::Int4);
+  bench.measured["mm"] = {correlated(16), correlated(16)};
+  bench.weight_share["mm"] = 0.9;
+  EXPECT_EQ(gptq_rounding(bench.network(), 0).at(0).why_not, "");
+  bench.measured["mm"] = {few_rows(16, 40, 1), few_rows(16, 40, 2)};
+  EXPECT_EQ(gptq_rounding(bench.network(), 0).at(0).why_not, "");
+  bench.weight_share["mm"] = 0.2;
+  const std::string why = gptq_rounding(bench.network(), 0).at(0).why_not;
+  EXPECT_TRUE(why.starts_with("rounding its weights would take about ")) << why;
+}
+
+TEST(GptqRounding, ChoosesTheDampingBySomeOfManyResults) {
+  const Tensor weight = filled({16, 640}, [](int i) { return std::sin(1.7F * static_cast<float>(i)); });
+  Bench bench(parsed("g (float[1,16] x) => (float[1,640] y) { [mm] y = MatMul(x, w) }", {{"w", weight}}), Format::Int4);
+  bench.weight_share["mm"] = 0.9;
+  bench.measured["mm"] = {correlated(16), correlated(16)};
+  const Proposal proposal = gptq_rounding(bench.network(), 0).at(0);
+  ASSERT_EQ(proposal.why_not, "");
+  EXPECT_EQ(proposal.constants.at("w").values.size(), 16U * 640) << "all results are rounded";
+  // Of 64 results six times 16^3 / 3 + 1.5 * 64 * 16^2, of all once 16^3 / 3 + 1.5 * 640 * 16^2.
+  Network network = bench.network();
+  network.rounding_work = 402000;
+  EXPECT_TRUE(gptq_rounding(network, 0).at(0).why_not.starts_with("rounding it costs more"));
+  network.rounding_work = 403000;
+  EXPECT_EQ(gptq_rounding(network, 0).at(0).why_not, "");
+}
+
 TEST(GptqRounding, RoundsWhatTakesTheLeastWorkFirst) {
   const auto refused = [](double limit) {
     Bench bench(parsed("g (float[1,16] x) => (float[1,8] z) { [wide] y = MatMul(x, w)\n [narrow] z = MatMul(y, v) }",
