@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,6 +15,8 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/options.h"
+#include "options/parse_values.h"
+#include "vernier/engine.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/quantize.h"
@@ -95,9 +98,63 @@ Command add_script(CLI::App& root, const std::string& name, const std::string& d
           }};
 }
 
+constexpr const char* kTrtGroup = "TensorRT";
+
+void add_settings(CLI::App& app, const std::vector<TrtSetting>& known, EngineSettings& settings) {
+  for (const TrtSetting& setting : known) {
+    const std::string name = setting.name;
+    if (setting.value == nullptr) {
+      add_flag(app, "--" + name, [&settings, name] { settings[name] = {}; }, setting.help).group(kTrtGroup);
+      continue;
+    }
+    // None is fine too: --tactic-sources alone allows no library.
+    add_values(
+        app, "--" + name, [&settings, name](const std::vector<std::string>& values) { settings[name] = values; },
+        setting.value, setting.help)
+        .values(name == "tactic-sources" ? 0 : 1, setting.many ? kMostValues : 1)
+        .group(kTrtGroup);
+  }
+}
+
+struct NetworkTemplateLine {
+  std::string model, output;
+  EngineSettings settings;
+  MessageGroup messages;
+};
+
+Command add_trt_network(CLI::App& root) {
+  auto line = std::make_shared<NetworkTemplateLine>();
+  CLI::App& app = group_member(root, "trt-network", "A Python script that builds a TensorRT network");
+  add_argument(app, "MODEL", line->model, "ONNX file that the script parses; not read now").required(false);
+  add_settings(app, trt_network_settings(), line->settings);
+  add_output(app, line->output);
+  add_message_options(app, line->messages);
+  add_footer(app,
+             "Example: vernier template trt-network model.onnx -o network.py\nExit code: 0 done; 2 usage; 3 input; 70 "
+             "internal error");
+  return {&app, &line->messages, [line](Console& console) {
+            const std::string text = trt_network_template(line->model, line->settings);
+            if (!line->output.empty()) require_writable_file(line->output);
+            return hand_over(console, line->output, text);
+          }};
+}
+
+struct ShapesRow {
+  const char* name;
+  const char* help;
+  Shape ShapeRange::*end;
+};
+constexpr std::array kShapes{
+    ShapesRow{"--trt-min-shapes", "Smallest shapes of an optimization profile", &ShapeRange::min},
+    ShapesRow{"--trt-opt-shapes", "Its usual shapes, such as x:[8,3,224,224]", &ShapeRange::opt},
+    ShapesRow{"--trt-max-shapes", "Its largest shapes", &ShapeRange::max},
+};
+
 struct ConfigTemplateLine {
   std::string model, output;
   std::array<bool, 4> chosen{};
+  EngineSettings settings;
+  std::array<std::vector<std::string>, 3> shapes;  // of kShapes
   MessageGroup messages;
 };
 
@@ -112,6 +169,10 @@ Command add_trt_config(CLI::App& root) {
              fmt::format("Set the builder's flag for {}", format_name(kFlags[i].second)))
         .group("Precision");
   }
+  add_settings(app, trt_config_settings(), line->settings);
+  for (std::size_t i = 0; i < kShapes.size(); ++i) {
+    add_values(app, kShapes[i].name, line->shapes[i], "NAME:SHAPE", kShapes[i].help).group(kTrtGroup);
+  }
   add_output(app, line->output);
   add_message_options(app, line->messages);
   add_footer(app,
@@ -122,8 +183,15 @@ Command add_trt_config(CLI::App& root) {
             for (std::size_t i = 0; i < kFlags.size(); ++i) {
               if (line->chosen[i]) formats.insert(kFlags[i].second);
             }
+            std::map<std::string, ShapeRange> profile;
+            for (std::size_t i = 0; i < kShapes.size(); ++i) {
+              for (auto& [name, shape] : parse_input_shapes(kShapes[i].name, line->shapes[i])) {
+                profile[name].*kShapes[i].end = std::move(shape);
+              }
+            }
+            const std::string text = trt_config_template(formats, line->settings, profile);
             if (!line->output.empty()) require_writable_file(line->output);
-            return hand_over(console, line->output, trt_config_template(formats));
+            return hand_over(console, line->output, text);
           }};
 }
 
@@ -142,9 +210,7 @@ std::vector<Command> add_templates(CLI::App& root) {
                  postprocess_script_template),
       add_script(root, "onnx-gs", "A Python script that edits the model with ONNX GraphSurgeon",
                  "vernier template onnx-gs model.onnx -o edit.py", kReadsModel, onnx_gs_template),
-      add_script(root, "trt-network", "A Python script that builds a TensorRT network",
-                 "vernier template trt-network model.onnx -o network.py",
-                 "ONNX file that the script parses; not read now", trt_network_template),
+      add_trt_network(root),
       add_trt_config(root),
   };
 }

@@ -78,8 +78,13 @@ std::vector<PluginMatches> match_plugins(const MatchPluginsOptions& options, con
 }
 std::string plugin_config(const std::vector<PluginMatches>&) { return ""; }
 PluginReplacements replace_by_plugins(const ReplaceByPluginsOptions&, const JobSinks&) { return {}; }
-std::string trt_network_template(const std::string& model) { return model; }
-std::string trt_config_template(const std::set<Format>& formats) { return std::to_string(formats.size()); }
+std::vector<TrtSetting> trt_network_settings() { return {}; }
+std::vector<TrtSetting> trt_config_settings() { return {}; }
+std::string trt_network_template(const std::string& model, const EngineSettings&) { return model; }
+std::string trt_config_template(const std::set<Format>& formats, const EngineSettings&,
+                                const std::map<std::string, ShapeRange>&) {
+  return std::to_string(formats.size());
+}
 std::string plan_template(const QuantizeOptions& options, const JobSinks&) { return options.model.name(); }
 std::string data_loader_template(const OnnxModel& model) { return model.name(); }
 std::string metric_script_template() { return "metric"; }
