@@ -43,14 +43,14 @@ VERNIER_API std::vector<TrtSetting> trt_network_settings();
 VERNIER_API std::vector<TrtSetting> trt_config_settings();
 
 /// A script whose load_network() builds a TensorRT network, from the model if there is one. The model is not read.
-/// `settings`: of trt_network_settings(). Errors: Usage for a value that cannot be one; for settings of a parsed network
-/// without a model.
+/// `settings`: of trt_network_settings(). Errors: Usage for a value that cannot be one; for settings of a parsed
+/// network without a model.
 VERNIER_API std::string trt_network_template(const std::string& model, const EngineSettings& settings = {});
 
 /// A script whose load_config(builder, network) makes a TensorRT builder configuration with these low formats: of
-/// float16, bfloat16, int8, float8e4m3fn. `settings`: of trt_config_settings(). `profile`: an optimization profile; an end that is empty is
-/// as another, the usual shape first.
-/// Errors: Usage for another format, and for a value that cannot be one.
+/// float16, bfloat16, int8, float8e4m3fn. `settings`: of trt_config_settings(). `profile`: an optimization profile; an
+/// end that is empty is as another, the usual shape first. Errors: Usage for another format, and for a value that
+/// cannot be one.
 VERNIER_API std::string trt_config_template(const std::set<Format>& formats, const EngineSettings& settings = {},
                                             const std::map<std::string, ShapeRange>& profile = {});
 

@@ -104,7 +104,9 @@ void add_settings(CLI::App& app, const std::vector<TrtSetting>& known, EngineSet
   for (const TrtSetting& setting : known) {
     const std::string name = setting.name;
     if (setting.value == nullptr) {
-      add_flag(app, "--" + name, [&settings, name] { settings[name] = {}; }, setting.help).group(kTrtGroup);
+      add_flag(
+          app, "--" + name, [&settings, name] { settings[name] = {}; }, setting.help)
+          .group(kTrtGroup);
       continue;
     }
     // None is fine too: --tactic-sources alone allows no library.

@@ -1,5 +1,5 @@
-// Scripts for TensorRT's builder. Values come from command lines and untrusted files: they appear as Python literals, or
-// as names of an enum.
+// Scripts for TensorRT's builder. Values come from command lines and untrusted files: they appear as Python literals,
+// or as names of an enum.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "json/json.h"
@@ -71,8 +72,8 @@ std::pair<std::string, std::string> pair_of(std::string_view option, const std::
 
 std::string type_of(std::string_view option, const std::string& text) {
   static const std::map<std::string_view, std::string_view> kTypes{
-      {"float32", "float32"}, {"fp32", "float32"}, {"float16", "float16"},   {"fp16", "float16"},
-      {"half", "float16"},    {"int32", "int32"},  {"int8", "int8"},         {"bool", "bool"},
+      {"float32", "float32"}, {"fp32", "float32"},  {"float16", "float16"},   {"fp16", "float16"},
+      {"half", "float16"},    {"int32", "int32"},   {"int8", "int8"},         {"bool", "bool"},
       {"int64", "int64"},     {"bf16", "bfloat16"}, {"bfloat16", "bfloat16"}, {"fp8", "fp8"}};
   const auto found = kTypes.find(text);
   if (found == kTypes.end()) refuse(option, text, "a type of TensorRT's");
@@ -259,7 +260,7 @@ std::vector<TrtSetting> trt_config_settings() {
           {"version-compatible", nullptr, "Build an engine that newer releases can load"},
           {"exclude-lean-runtime", nullptr, "Leave the lean runtime out of such an engine"},
           {"trt-safety-restricted", nullptr, "Allow only layers of the safety scope"},
-          {"refittable", nullptr, "Build an engine whose weights can be replaced"},
+          {"refittable", nullptr, "Build an engine with weights that can be replaced"},
           {"strip-plan", nullptr, "Leave the weights that can be replaced out of the engine"},
           {"weight-streaming", nullptr, "Let the engine stream its weights"},
           {"direct-io", nullptr, "Forbid reformatting at inputs and outputs"},
@@ -269,12 +270,12 @@ std::vector<TrtSetting> trt_config_settings() {
           {"tactic-sources", "NAME", "Libraries to take kernels from; none: no library", true},
           {"preview-features", "NAME", "Features to turn on", true},
           {"builder-optimization-level", "N", "0 to 5: how long the builder looks for kernels"},
-          {"max-aux-streams", "N", "Streams besides the main one"},
+          {"max-aux-streams", "N", "Streams next to the main one"},
           {"hardware-compatibility-level", "LEVEL", "GPUs that the engine runs on, such as ampere_plus"},
           {"tiling-optimization-level", "LEVEL", "How long the builder looks for tilings, such as fast"},
           {"runtime-platform", "NAME", "Platform that the engine runs on, such as windows_amd64"},
           {"engine-capability", "NAME", "standard, safety or dla_standalone"},
-          {"profiling-verbosity", "NAME", "What an engine tells of its layers, such as detailed"},
+          {"profiling-verbosity", "NAME", "Details of layers in the engine, such as detailed"},
           {"load-timing-cache", "FILE", "Read kernel times of an earlier build"},
           {"error-on-timing-cache-miss", nullptr, "Refuse to time kernels that the cache lacks"},
           {"disable-compilation-cache", nullptr, "Compile all kernels again"}};
@@ -290,24 +291,25 @@ std::string trt_network_template(const std::string& model, const EngineSettings&
   }
   const auto plugins = settings.find("plugins");
   if (plugins != settings.end()) {
-    load = fmt::format("    for library in {}:\n        ctypes.CDLL(library)\n    trt.init_libnvinfer_plugins(logger, \"\")\n",
-                       list_of(plugins->second));
+    load = fmt::format(
+        "    for library in {}:\n        ctypes.CDLL(library)\n    trt.init_libnvinfer_plugins(logger, \"\")\n",
+        list_of(plugins->second));
   }
   const char* const flags = settings.contains("strongly-typed")
                                 ? "    flags |= 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)\n"
                                 : "";
   const bool names = edits.find("tensors_of(") != std::string::npos;
-  const std::string begin =
-      fmt::format("# Builds a TensorRT network: load_network() is the function that Polygraphy and vernier run call.\n"
-                  "{}import tensorrt as trt\n{}\n\n"
-                  "def load_network():\n"
-                  "    logger = trt.Logger(trt.Logger.WARNING)\n{}"
-                  "    builder = trt.Builder(logger)\n"
-                  "    # From TensorRT 10 on, every network has an explicit batch dimension.\n"
-                  "    explicit = getattr(trt.NetworkDefinitionCreationFlag, \"EXPLICIT_BATCH\", None)\n"
-                  "    flags = 0 if explicit is None else 1 << int(explicit)\n{}"
-                  "    network = builder.create_network(flags)\n",
-                  load.empty() ? "" : "import ctypes\n\n", names ? kTensorsOf : "", load, flags);
+  const std::string begin = fmt::format(
+      "# Builds a TensorRT network: load_network() is the function that Polygraphy and vernier run call.\n"
+      "{}import tensorrt as trt\n{}\n\n"
+      "def load_network():\n"
+      "    logger = trt.Logger(trt.Logger.WARNING)\n{}"
+      "    builder = trt.Builder(logger)\n"
+      "    # From TensorRT 10 on, every network has an explicit batch dimension.\n"
+      "    explicit = getattr(trt.NetworkDefinitionCreationFlag, \"EXPLICIT_BATCH\", None)\n"
+      "    flags = 0 if explicit is None else 1 << int(explicit)\n{}"
+      "    network = builder.create_network(flags)\n",
+      load.empty() ? "" : "import ctypes\n\n", names ? kTensorsOf : "", load, flags);
   if (model.empty()) {
     return begin +
            "    # Add layers, for example:\n"
@@ -355,8 +357,8 @@ std::string trt_config_template(const std::set<Format>& formats, const EngineSet
     // As in Polygraphy: what is not given is as what is, the usual shape first.
     const Shape& usual = !range.opt.empty() ? range.opt : !range.max.empty() ? range.max : range.min;
     const auto end = [&](const Shape& shape) { return tuple(shape.empty() ? usual : shape); };
-    lines.push_back(fmt::format("profile.set_shape({}, {}, {}, {})", json_quoted(name), end(range.min),
-                                end(range.opt), end(range.max)));
+    lines.push_back(fmt::format("profile.set_shape({}, {}, {}, {})", json_quoted(name), end(range.min), end(range.opt),
+                                end(range.max)));
   }
   if (!profile.empty()) lines.emplace_back("config.add_optimization_profile(profile)");
   return "# Configures a TensorRT builder: load_config() is the function that Polygraphy calls.\n"
