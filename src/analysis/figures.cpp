@@ -222,7 +222,6 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
       figure.heavy_tail = heavy_tail(distinct);
       figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());
     }
-    if (within_float_noise(s)) figure.float_noise_db = -10 * std::log10(s.float_noise);
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;
     figure.lost_infinities = s.lost_infinities;

@@ -157,15 +157,8 @@ double metric_value(Metric metric, const OutputStats& stats) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-bool within_float_noise(const OutputSums& sums) {
-  constexpr double kAsLarge = 2;  // two draws of one noise are alike within 3 dB
-  return sums.finite() && sums.float_noise > 0 &&
-         sums.pooled.error_energy <= kAsLarge * sums.float_noise * sums.pooled.ref_energy;
-}
-
 double damage_of(Metric metric, double limit, const OutputStats& stats) {
   if (!stats.pooled.finite()) return kInfinity;
-  if (metric != Metric::MinTop1Agreement && within_float_noise(stats)) return 0;
   if (metric == Metric::MinTop1Agreement) return share(1 - top1(stats), 1 - limit);
   if (stats.lost_infinities > 0) return kInfinity;
   // Equal tensors first: their cosine may come out as 1 - 1e-16, which a limit of 1 would not forgive.
@@ -208,9 +201,6 @@ std::optional<double> damage_share(Metric metric, double limit, const ErrorStats
 bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const OutputStats& all) {
   if (!so_far.pooled.finite()) return true;
   if (so_far.lost_infinities > 0 && metric != Metric::MinTop1Agreement) return true;
-  OutputSums completed = so_far;
-  completed.pooled.ref_energy = all.pooled.ref_energy;
-  if (metric != Metric::MinTop1Agreement && within_float_noise(completed)) return false;
   // A sliver above the limit, so that rounding of the sums cannot turn a pass into a failure.
   constexpr double kSlack = 1 + 1e-9;
   switch (metric) {

@@ -55,7 +55,6 @@ struct OutputSums {
   std::optional<int> class_axis = {};
   bool along_last = true;  // rows lie along the last axis longer than 1, said or not
   Picked picked = Picked::No;
-  double float_noise = 0;  // Subject::float_noise of the output; 0: the float model is steady
 
   /// got is what ref is wherever one of them is not finite; NaN of ref aside.
   bool finite() const noexcept { return pooled.finite() && lost_infinities == 0; }
@@ -69,9 +68,6 @@ struct OutputStats : OutputSums {
   void add(std::size_t index, const SampleOutcome& sample);
 };
 
-/// Whether the error is one that the float model makes itself once its inputs move by one rounding: it is no damage.
-bool within_float_noise(const OutputSums& sums);
-
 /// The metric's value of one output.
 double metric_value(Metric metric, const OutputStats& stats);
 
@@ -80,8 +76,8 @@ double metric_value(Metric metric, const OutputStats& stats);
 ///   sqnr: 10^((limit - sqnr)/10) · mse: mse/limit · max abs error: (error/limit)^2 · cosine: (1-c)/(1-limit)
 ///   top-1: (1-agreement)/(1-limit)
 /// Edges: +inf when got is not finite where ref is, when an infinity of ref is lost (but for top-1), or when the limit
-/// allows nothing and something is wrong; 0 when equal or within_float_noise(). A row with a NaN of got agrees where
-/// ref has its first NaN there.
+/// allows nothing and something is wrong; 0 when equal. A row with a NaN of got agrees where ref has its first NaN
+/// there.
 double damage_of(Metric metric, double limit, const OutputStats& stats);
 
 /// What one sample adds to damage_of() of all samples, whose totals are `all`: for metrics whose damage is a sum over

@@ -202,8 +202,6 @@ OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& s
   if (added) {
     entry->second.class_axis = class_axis_of(subject, output);
     entry->second.picked = picked_of(subject, output);
-    const auto noise = subject.float_noise.find(output);
-    if (noise != subject.float_noise.end()) entry->second.float_noise = noise->second;
   }
   return entry->second;
 }

@@ -45,12 +45,10 @@ struct Subject {
   std::vector<OutputPart> parts;                // of outputs, which are judged too and stand behind these in `judged`
   std::map<std::string, Picked> picked;         // of judged outputs, those with as many elements as scores decide
   std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
-  /// Of judged outputs whose float values change when inputs move by one rounding: noise over signal (float_noise.h).
-  std::map<std::string, double> float_noise;
-  bool labelled = false;          // the user has labels: what is judged is class scores
-  std::size_t threads = 1;        // samples that run side by side
-  std::size_t cpu_threads = 1;    // the same of sessions that stay on the CPU beside a GPU
-  SpareThreads* spare = nullptr;  // all but the first of these only while it has one; null: always
+  bool labelled = false;                        // the user has labels: what is judged is class scores
+  std::size_t threads = 1;                      // samples that run side by side
+  std::size_t cpu_threads = 1;                  // the same of sessions that stay on the CPU beside a GPU
+  SpareThreads* spare = nullptr;                // all but the first of these only while it has one; null: always
   /// Samples that run as one where the network allows it (batches.h); `one_by_one` takes a warning where it does not.
   std::size_t batch = 1;
   /// That so many run as one was tried for the float network (choose_batch()): no session is tried again, and a group

@@ -51,8 +51,7 @@ OpenTrial::OpenTrial(const Subject& subject, const Reference& reference, const R
   for (const std::size_t sample : order) pairs.push_back(paired->noise.empty() ? 1 : paired->noise.at(sample));
   // One mistake in any output is one of the trial.
   const double each = 1 - (1 - confidence_) / static_cast<double>(limits_.size());
-  for (const auto& [name, limit] : limits_)
-    if (!subject.float_noise.contains(name)) failures_.emplace(name, EarlyFailure(pairs, paired->chosen, each));
+  for (const auto& [name, limit] : limits_) failures_.emplace(name, EarlyFailure(pairs, paired->chosen, each));
 }
 
 bool OpenTrial::add(std::size_t sample, const std::vector<SampleOutcome>& outcomes) {

@@ -77,9 +77,6 @@ struct OutputFigure {
   /// Elements where the reference is infinite and the other is not that infinity. The error has no bound; rows of
   /// top-1 can agree all the same.
   std::int64_t lost_infinities = 0;
-  /// The SQNR of the float model with itself once its inputs move by a few roundings, where the error is hardly
-  /// larger than that: such an error is no damage. Absent: it is larger, or the float model is steady.
-  std::optional<double> float_noise_db{};
   /// Lowest first, at most eight; none of a single sample, and of sequences, whose samples hang together.
   std::vector<SampleFigure> worst_samples;
 };

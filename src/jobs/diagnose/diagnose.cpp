@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "analysis/figures.h"
-#include "analysis/float_noise.h"
 #include "analysis/lost_agreement.h"
 #include "distributed/ranks.h"
 #include "jobs/common/output_files.h"
@@ -266,7 +265,6 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
     std::erase_if(report.notes, [](const Note& note) { return note.code == "no-repair-needed"; });
   }
   if (const auto worse = worse_high_note(report)) run.note({*worse});
-  if (const auto noise = float_noise_note(report.final_figures.value_or(report.all_low))) run.note_once(*noise);
   network->experiment.forget_switched();
   Verification verified = std::move(found.verified);
   if (!report.final_figures && !report.typed) verified = write_and_verify(run, *network, found.trials);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analysis/figures.h"
-#include "analysis/float_noise.h"
 #include "analysis/judged_views.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
@@ -160,9 +159,6 @@ std::shared_ptr<const LoadedModel> load_model(DiagnosisRun& run) {
   run.sources.forget_prepared();  // repairs change it: the old weights are not to stay
   report_input(run, *model);
   lower_layers(run, *model);
-  const bool narrow_floats = std::ranges::all_of(
-      run.report.low, [](Format format) { return format == Format::Float16 || format == Format::BFloat16; });
-  if (narrow_floats) loaded.subject.float_noise = float_noise(loaded.subject);
   model->objective = chosen_objective(options, run.sources, *loaded.original, loaded.views);
   refuse_wrong_journal(run, source, model->plan);
   run.report.reference = prove_prepared(loaded);

@@ -34,9 +34,7 @@ constexpr double kExact = 2048;     // TF32 has eleven significant bits: it know
 
 double noise_of(const RunFigures& run) {
   double worst = 0;
-  for (const OutputFigure& output : run.outputs) {
-    if (!output.float_noise_db) worst = std::max(worst, noise_of_db(output.sqnr_db));
-  }
+  for (const OutputFigure& output : run.outputs) worst = std::max(worst, noise_of_db(output.sqnr_db));
   return worst;
 }
 

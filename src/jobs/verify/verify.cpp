@@ -17,7 +17,6 @@
 
 #include "analysis/beside_known.h"
 #include "analysis/figures.h"
-#include "analysis/float_noise.h"
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
 #include "analysis/output_store.h"
@@ -201,15 +200,11 @@ std::optional<Note> disagreement(const VerifyReport& report) {
   return Note{"engine-disagrees", {{"engine", report.engine->engine}, {"there", there}, {"simulated", simulated}}};
 }
 
-bool lowers_to_floats(const SimulatedFile& file) {
-  return std::ranges::any_of(file.layers, [](const PlannedLayer& layer) {
-    return layer.format == Format::Float16 || layer.format == Format::BFloat16;
-  });
-}
-
 /// For TensorRT, which is measured to sum otherwise than simulations assume.
 bool sums_may_differ(const SimulatedFile& file, Target target) {
-  return target == Target::TensorRt && lowers_to_floats(file);
+  return target == Target::TensorRt && std::ranges::any_of(file.layers, [](const PlannedLayer& layer) {
+           return layer.format == Format::Float16 || layer.format == Format::BFloat16;
+         });
 }
 
 OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Arithmetic& arithmetic,
@@ -352,7 +347,6 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     add_constant_twins(*loaded.original, simulated, weights);
     report.defects = find_wrong_constants(normalized, subject, simulated, weights, matches);
   }
-  if (lowers_to_floats(simulated) && !stores_codes) loaded.subject.float_noise = float_noise(subject);
   std::optional<OutputStore> typed_outputs;
   const Lockstep measured = compare(subject, simulated.model, matches, known, typed_outputs);
   watch.stop();
@@ -397,9 +391,6 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     }
   }
 
-  std::optional<Note> at_noise = float_noise_note(report.figures);
-  if (!at_noise && report.other_sums) at_noise = float_noise_note(report.other_sums->figures);
-  if (at_noise) warn(*at_noise);
   if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.push_back(sums_evidence());
 
   // A job's own file for TensorRT is run there.

@@ -69,9 +69,6 @@ struct Fields<OutputFigure> {
   static constexpr bool (*loses)(const OutputFigure&) = [](const OutputFigure& figure) {
     return figure.lost_infinities > 0;
   };
-  static constexpr bool (*in_noise)(const OutputFigure&) = [](const OutputFigure& figure) {
-    return figure.float_noise_db.has_value();
-  };
   static constexpr auto list = std::tuple{Field{"name", &OutputFigure::name},
                                           Field{"sqnr_db", &OutputFigure::sqnr_db},
                                           Field{"worst_sqnr_db", &OutputFigure::worst_sqnr_db},
@@ -91,7 +88,6 @@ struct Fields<OutputFigure> {
                                           Field{"nonfinite", &OutputFigure::nonfinite},
                                           Field{"reference_nonfinite", &OutputFigure::reference_nonfinite},
                                           Field{"lost_infinities", &OutputFigure::lost_infinities, loses},
-                                          Field{"float_noise_db", &OutputFigure::float_noise_db, in_noise},
                                           Field{"worst_samples", &OutputFigure::worst_samples, has_samples}};
 };
 

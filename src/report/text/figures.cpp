@@ -98,7 +98,6 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
       used = strain(requirement->metric, bound_on_new_samples(figure, requirement).value_or(*value), *limit);
     }
     if (std::isnan(used)) used = kInfinity;
-    if (figure.float_noise_db) used = -kInfinity;  // no damage
     if (worst == nullptr || used > most) {
       worst = &figure;
       most = used;

@@ -71,9 +71,6 @@ constexpr NoteTemplate kNotes[] = {
      "{engine} runs {layers:#layer} in {runs_in:format}, not in {asked:format} as in the file: {layers}"},
     {"engine-without-marks", "{engine}: {changes:text}"},
     {"equal-nodes-merged", "{count:#duplicate node} merged"},
-    {"errors-at-float-noise",
-     "errors of {outputs:8} do not count: the float model itself changes as much, to {noise:.1f} dB, when its inputs "
-     "move by 2^-20 of their values"},
     {"everything-costs-no-more",
      "keeping everything costs no more than the set that was found: {cost:.4g}, not {found:.4g}"},
     {"exact-edits-differ", "the outputs differ although all edits were exact. Look at the figures"},

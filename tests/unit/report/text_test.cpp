@@ -228,15 +228,6 @@ TEST(DiagnoseText, HasABoundForEachOption) {
   EXPECT_NE(text.find("24.3 dB 21.0 dB"), std::string::npos) << text;
 }
 
-TEST(DiagnoseText, AnOutputAtTheNoiseOfTheFloatModelDoesNotDecide) {
-  DiagnoseReport report = requirement_met();
-  report.final_figures->outputs.push_back(report.final_figures->outputs[0]);
-  report.final_figures->outputs.back().name = "tiny";
-  report.final_figures->outputs.back().sqnr_db = 11;
-  report.final_figures->outputs.back().float_noise_db = 12;
-  EXPECT_EQ(deciding_output(*report.final_figures, report.requirement)->name, report.final_figures->outputs[0].name);
-}
-
 TEST(DiagnoseText, WarnsWhereSqnrAndTaskDisagree) {
   DiagnoseReport report = requirement_met();
   EXPECT_EQ(report_to_text(report, {}).find("disagree"), std::string::npos);
