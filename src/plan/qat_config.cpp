@@ -142,7 +142,7 @@ void require_qat(const PrecisionOptions& precision, const TorchModules& modules)
   const auto untrained =
       std::ranges::find_if(precision.low, [](Format format) { return needs_scale(format) && !trains(format); });
   if (untrained != precision.low.end()) {
-    throw Error(ErrorCode::NotSupported, fmt::format("‹qat›: ModelOpt cannot train in {}", format_title(*untrained)),
+    throw Error(ErrorCode::BadValue, fmt::format("‹qat›: ModelOpt cannot train in {}", format_title(*untrained)),
                 kFormats);
   }
   if (std::ranges::none_of(precision.low, trains)) {
@@ -156,7 +156,7 @@ void require_qat(const PrecisionOptions& precision, const TorchModules& modules)
            (definition.integers.highest > 0 && definition.bits >= 8 && !rules.weights_only && !symmetric);
   };
   if (std::ranges::any_of(precision.low, has_zero_points)) {
-    throw Error(ErrorCode::NotSupported, "‹qat›: ModelOpt's quantizers have no zero points",
+    throw Error(ErrorCode::BadValue, "‹qat›: ModelOpt's quantizers have no zero points",
                 "‹target› tensorrt, or ‹low› int4 in the place of uint4");
   }
   if (!modules.paths.empty()) return;
@@ -165,7 +165,7 @@ void require_qat(const PrecisionOptions& precision, const TorchModules& modules)
     const auto& [layer, reason] = *modules.why_not.begin();
     why = fmt::format("of layer '{}', {}", printable(layer), reason);
   }
-  throw Error(ErrorCode::NotSupported, fmt::format("‹qat›: the file does not name the torch modules: {}", why),
+  throw Error(ErrorCode::BadValue, fmt::format("‹qat›: the file does not name the torch modules: {}", why),
               "torch.onnx.export(..., dynamo=True) writes their paths");
 }
 

@@ -17,7 +17,7 @@ struct QatConfig {
   std::vector<std::string> left_out;  // layers in a low format: "fc: the reason"
 };
 
-/// Before anything is measured. Errors: Usage for formats that ModelOpt cannot train, Input for a network in which no
+/// Before anything is measured. Errors: Usage for formats that ModelOpt cannot train, and for a network in which no
 /// layer with a weight is a module's.
 void require_qat(const PrecisionOptions& precision, const TorchModules& modules);
 

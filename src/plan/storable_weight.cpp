@@ -39,7 +39,7 @@ bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format fo
     const bool one_block = target == Target::TensorRt && element_count(weight->shape()) == block;
     return !one_block || refuse(reason, std::string(kOneBlockOfWeight));
   }
-  return refuse(reason, fmt::format("it sums over {} values, which is not a multiple of {}", length,
+  return refuse(reason, fmt::format("it sums over {} values, not a multiple of {}", length,
                                     definition.block > 0 ? definition.block : 32));
 }
 

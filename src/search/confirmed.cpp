@@ -89,10 +89,15 @@ std::vector<SearchItem> ranked_after_all(std::vector<SearchItem> items, const Mi
   return items;
 }
 
-/// Each round finds the same again with other figures: what the last one says is enough.
+/// Adds notes of earlier rounds. Each round says of its ranking what the last one says best.
 void add_new(std::vector<Note>& notes, const std::vector<Note>& more) {
+  const auto said = [&](const Note& note) {
+    const bool of_ranking = note.code == "ranking-mended" || note.code == "ranking-poor";
+    return std::ranges::any_of(
+        notes, [&](const Note& known) { return known == note || (of_ranking && known.code == note.code); });
+  };
   for (const Note& note : more) {
-    if (std::ranges::find(notes, note.code, &Note::code) == notes.end()) notes.push_back(note);
+    if (!said(note)) notes.push_back(note);
   }
 }
 

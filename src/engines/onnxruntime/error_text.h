@@ -7,7 +7,7 @@
 namespace vernier {
 
 struct PlainError {
-  std::string node, op;  // that runs or is inferred; empty: the message names none
+  std::string node, op;  // that a run or the inference of shapes refuses; else empty
   std::string reason;
 
   /// "node 'a' (MatMul): reason"

@@ -316,7 +316,9 @@ std::optional<DiagnosisAnswer> run_diagnosis(DiagnosisRun& run) {
   require_qat(run, *model);
   const OutputFolder folder(options.output);
   std::optional<OutputFolder> for_training;
-  const auto folder_name = [](const std::filesystem::path& path) { return (path / "").lexically_normal(); };
+  const auto folder_name = [](const std::filesystem::path& path) {
+    return (std::filesystem::weakly_canonical(path) / "").lexically_normal();
+  };
   if (run.repairs != nullptr && folder_name(run.repairs->qat) != folder_name(options.output))
     for_training.emplace(run.repairs->qat);
   const auto note_source = [&](const std::string& taken) {

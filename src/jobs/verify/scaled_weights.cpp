@@ -206,7 +206,7 @@ struct OffWeight {
 };
 
 /// The one that leaves the least noise, and all that leave as little with the same factor: of layers without biases
-/// between them any may have it. The first is the one that the ranges of its neighbours speak for.
+/// between them any may have it. If the ranges of neighbours tell which, that one alone.
 std::vector<OffWeight> off_weights(std::map<std::string, InDoubt>& layers, const Decoded& decoded,
                                    WeightTrials& trials) {
   constexpr double kAsLittle = 1.05, kSlack = 1e-3, kSameFactor = 0.02;
@@ -244,8 +244,7 @@ void find_common_factor(std::map<std::string, InDoubt>& layers, const Decoded& d
   off->common = true;
   off->text = fmt::format(
       "all values of '{}' of {} are {:.3g} times what the layer needs. Factors of single channels may be undone by "
-      "other "
-      "layers, but not this one",
+      "other layers, but not this one",
       printable(weights.found.at(constant).name), decoded.layers.at(off->node), 1 / by.factor);
   std::vector<std::string> others;
   for (std::size_t i = 1; i < found.size(); ++i) others.push_back(decoded.layers.at(found[i].defect->node));

@@ -80,20 +80,6 @@ void say_heavy_tail(const DiagnoseReport& report, const OutputFigure& figure, An
                   std::isfinite(input.sqnr_db) ? "has " + db_text(input.sqnr_db) + " dB" : "is exact", above));
 }
 
-/// The bound on new samples with the least to spare, which may be another output's than the figure with the least.
-const OutputFigure* least_bound(const RunFigures& run, const Requirement& requirement,
-                                std::optional<double> OutputFigure::*bound) {
-  const auto spare = [&](const OutputFigure& figure) {
-    return *(figure.*bound) - requirement.limit_for(figure.name).value_or(0);
-  };
-  const OutputFigure* least = nullptr;
-  for (const OutputFigure& figure : run.outputs) {
-    if (!(figure.*bound) || !requirement.limit_for(figure.name)) continue;
-    if (least == nullptr || spare(figure) < spare(*least)) least = &figure;
-  }
-  return least;
-}
-
 }  // namespace
 
 void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
@@ -105,12 +91,8 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
   const Requirement& requirement = *report.requirement;
   const bool of_top1 = requirement.metric == Metric::MinTop1Agreement;
   if (!(of_top1 || requirement.metric == Metric::MinSqnrDb)) return;
-  const auto bound = of_top1 ? &OutputFigure::top1_above : &OutputFigure::sqnr_above;
-  const OutputFigure* const least = least_bound(run, requirement, bound);
-  const bool elsewhere = least != nullptr && least != figure;
-  if (elsewhere) figure = least;
   const double limit = requirement.limit_for(figure->name).value_or(0);
-  const std::optional<double>& above = figure->*bound;
+  const std::optional<double>& above = of_top1 ? figure->top1_above : figure->sqnr_above;
   const double value = of_top1 ? figure->top1_agreement.value_or(0) : figure->sqnr_db;
   if (!std::isfinite(value)) return;
   const std::string samples = plural(report.samples, "sample");
@@ -121,10 +103,8 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
   }
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
   constexpr std::size_t kFewSamples = 30;
-  const std::string where =
-      elsewhere ? fmt::format(" at output '{}'", shorten_middle(printable(figure->name), 40)) : std::string();
-  answer.sentence += fmt::format(" On {}new samples: above {}{}, {:g} % sure", of_top1 ? "" : "as many ", text(*above),
-                                 where, 100 * requirement.confidence);
+  answer.sentence += fmt::format(" On {}new samples: above {}, {:g} % sure", of_top1 ? "" : "as many ", text(*above),
+                                 100 * requirement.confidence);
   const bool few = report.samples < kFewSamples && !of_top1;
   answer.sentence += few ? fmt::format("; {}.", unlike_text(report.samples, requirement.confidence)) : ".";
   if (value < limit || *above >= limit) return;

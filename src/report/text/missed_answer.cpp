@@ -118,10 +118,11 @@ Answer refused_by_runtime(const DiagnoseReport& report) {
         fmt::format(" Simulated, it measures {}.", figure_in_sentence(*report.final_figures, report.requirement));
   }
   answer.then("ONNX Runtime's message: " + printable(check.refused));
-  const std::string keep =
-      fmt::format("eep {} in FP32 with --layer-precisions {}.",
-                  check.node.empty() ? "the layer that it names" : fmt::format("'{}'", printable(check.node)),
-                  check.node.empty() ? "NAME:float32" : shell_quote(check.node + ":float32"));
+  // It may name a Cast that Vernier added.
+  const bool known = std::ranges::find(report.layers, check.node, &LayerRow::name) != report.layers.end();
+  const std::string keep = fmt::format("eep {} in FP32 with --layer-precisions {}.",
+                                       known ? fmt::format("'{}'", printable(check.node)) : "the layer that it names",
+                                       known ? shell_quote(check.node + ":float32") : "NAME:float32");
   answer.then(check.runs_unoptimized
                   ? "It runs without optimizations: set graph_optimization_level to ORT_DISABLE_ALL, or k" + keep
                   : "K" + keep);

@@ -212,8 +212,9 @@ TEST_F(Script, AWrongSampleIsNamedWhileTheScriptStillRuns) {
   };
   EXPECT_STARTS(with("{'x': np.zeros((1, 3), np.float32)}"),
                 "loader.py:load_data: sample 1: input 'x' wants shape 1x2, the array has shape 1x3");
-  EXPECT_STARTS(with("{'y': np.zeros((1, 2), np.float32)}"),
-                "loader.py:load_data: sample 1: no array for input 'x': the inputs of the network are x, the arrays y");
+  EXPECT_STARTS(
+      with("{'y': np.zeros((1, 2), np.float32)}"),
+      "loader.py:load_data: sample 1: no array for input 'x': the network has inputs x, the file has arrays y");
   EXPECT_STARTS(with("{'x': np.zeros((1, 2), np.float32), 'xx': 1}"),
                 "loader.py:load_data: sample 1: no input is called 'xx'");
   EXPECT_STARTS(with("{'x': np.zeros((1, 2), np.int32)}"),

@@ -97,7 +97,7 @@ TEST(WeightsOnly, ASumThatNoBlockDividesStaysHighAndIsSaid) {
   const AssignedFormats assigned = assign_formats(model, find_layers(model), int4());
   EXPECT_EQ(assigned.plan.format_of("fc"), Format::Float32);
   ASSERT_EQ(assigned.skipped.size(), 1U);
-  EXPECT_EQ(assigned.skipped[0].reason, "it sums over 50 values, which is not a multiple of 32");
+  EXPECT_EQ(assigned.skipped[0].reason, "it sums over 50 values, not a multiple of 32");
 }
 
 TEST(WeightsOnly, TheNextLowFormatTakesWhatInt4Cannot) {
