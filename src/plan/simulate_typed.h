@@ -45,6 +45,9 @@ struct SimulatedFile {
 SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {},
                              std::size_t most_decoded = kOneCopyAbove);
 
+/// Whether any layer of the file computes in less than float32.
+bool any_low(const SimulatedFile& file);
+
 /// The ends of a pair's grid that bound values of the network itself, as a converter leaves a ReLU6 to the quantizer.
 struct Clamp {
   bool low = false, high = false;

@@ -1,9 +1,12 @@
 """What only the runtime knows of a file (it refuses it, or computes something else), quantized values that are stored in other
 places than Q/DQ pairs, outputs whose figure hides them, and layers behind operators of which little is known."""
 import json
+import subprocess
+import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -424,3 +427,82 @@ def test_a_tensor_is_read_in_a_body_and_around_it(tmp_path, kind, options):
     for one, other in zip(report["all_low"]["outputs"], written["figures"]["outputs"]):
         assert one["sqnr_db"] == pytest.approx(other["sqnr_db"], abs=1 if "--accumulate" in options else 0.3)
     vernier("debug", "precision", name, *options, "--min-sqnr", "20", folder=tmp_path)
+
+
+def messages(given_destinations):
+    """Sums of messages by node: in float16, ONNX Runtime's CPU has no kernel for that reduction."""
+    b = Builder(311, 17)
+    constants = {"sources": b.random.integers(0, 12, 30), "destinations": np.repeat(b.random.integers(0, 12, (30, 1)), 8, 1)}
+    names = {name: name if given_destinations and name == "destinations" else b.constant(name, value.astype(np.int64))
+             for name, value in constants.items()}
+    b.add("Gather", ["x", names["sources"]], "message", axis=0)
+    product(b, "sent", "message", 8, 8)
+    zeros = b.constant("zeros", np.zeros((12, 8), np.float32))
+    b.add("ScatterElements", [zeros, names["destinations"], "sent"], "sums", axis=0, reduction="add")
+    b.add("Concat", ["x", "sums"], "both", axis=1)
+    product(b, "y", "both", 16, 4)
+    inputs = [("x", FLOAT, [12, 8])] + ([("destinations", TensorProto.INT64, [30, 8])] if given_destinations else [])
+    return b.model(inputs, [("y", FLOAT, [12, 4])]), constants["destinations"]
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_file_of_casts_that_the_runtime_refuses_is_not_met_there(given, tmp_path):
+    model, destinations = messages(given)
+    save(model, "float.onnx", tmp_path)
+    more = {"destinations": np.stack([destinations] * 4)} if given else {}
+    np.savez(tmp_path / "net.npz", x=Builder(312).normal(4, 12, 8), **more)
+    vernier("convert", "float.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
+    limit = ["--min-sqnr", "40"]
+    report, done = verdict(tmp_path, "float.onnx", "half.onnx", *limit, "--target", "onnxruntime")
+    assert done.returncode == 1 and report["outcome"] == "refused"
+    assert [defect["kind"] for defect in report["defects"]] == ["refused-run"]
+    report, done = verdict(tmp_path, "float.onnx", "half.onnx", *limit)
+    assert done.returncode == 0 and report["outcome"] == "met"
+    assert "does not run" in str(report["warnings"])
+    # Random indices and shapes fit the network in float32, so that the format is what is refused.
+    lint = vernier("check", "lint", "half.onnx", folder=tmp_path, codes=(1,))
+    assert "ScatterElements" in lint.stdout
+
+
+def mask():
+    """As in a speech enhancer: in float16, the optimizer moves the Transpose behind Casts of its own, and crashes."""
+    b = Builder(313, 17)
+    b.add("Tanh", ["x"], "state")
+    b.add("Squeeze", ["state", b.constant("axes", np.array([1]))], "squeezed")
+    b.add("Transpose", ["squeezed"], "turned", perm=[1, 0, 2])
+    product(b, "mapped", "turned", 64, 65)
+    b.add("Add", ["mapped", b.constant("bias", b.normal(65))], "shifted")
+    b.add("Sigmoid", ["shifted"], "mask")
+    b.add("Mul", ["spectrum", "mask"], "y")
+    return b.model([("x", FLOAT, [16, 1, "n", 64]), ("spectrum", FLOAT, ["n", 16, 65])], [("y", FLOAT, ["n", 16, 65])])
+
+
+def loading_crashes(path):
+    program = "import onnxruntime, sys; onnxruntime.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])"
+    return subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, check=False).returncode < 0
+
+
+def test_a_file_whose_load_crashes_the_runtime_is_named(tmp_path):
+    save(mask(), "float.onnx", tmp_path)
+    b = Builder(314)
+    np.savez(tmp_path / "net.npz", x=b.normal(4, 16, 1, 1, 64), spectrum=np.abs(b.normal(4, 1, 16, 65)))
+    diagnose = ["diagnose", "float.onnx", "--data", "net.npz", "--fp16", "--min-sqnr", "40", "--no-latency", "--no-options", "-o", "out"]
+    done = vernier(*diagnose, folder=tmp_path)
+    if not loading_crashes(tmp_path / "out/model.onnx"):
+        pytest.skip("this ONNX Runtime loads the file")
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    check = report["typed"]["onnxruntime"]
+    assert not check["runs"] and check["crashing_optimizers"] == ["NchwcTransformer"]
+    assert "crashes when it loads" in done.stderr
+    assert 'disabled_optimizers=["NchwcTransformer"]' in (tmp_path / "out/deploy.md").read_text()
+    lint = vernier("check", "lint", "out/model.onnx", folder=tmp_path)
+    assert "NchwcTransformer" in lint.stdout
+    files = ["float.onnx", "out/model.onnx", "--min-sqnr", "40"]
+    report, _ = verdict(tmp_path, *files)
+    assert report["outcome"] == "met" and "NchwcTransformer" in str(report["warnings"])
+    for there in (["--target", "onnxruntime"], ["--on", "onnxruntime"]):
+        report, done = verdict(tmp_path, *files, *there)
+        assert done.returncode == 1 and report["outcome"] == "refused"
+        assert "NchwcTransformer" in report["defects"][0]["text"]
+    done = vernier(*diagnose, "--target", "onnxruntime", folder=tmp_path, codes=(4,))
+    assert "crashes when it loads" in done.stdout

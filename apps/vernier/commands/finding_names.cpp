@@ -22,7 +22,9 @@ constexpr std::array kDefects{
     FindingName{"negative-scale",
                 "scales of stored values are negative: ONNX Runtime computes with them, TensorRT refuses them "
                 "(--target tensorrt)"},
-    FindingName{"refused-run", "ONNX Runtime does not run the file (verify --target onnxruntime)"},
+    FindingName{"refused-run",
+                "ONNX Runtime does not run the file, or crashes when it loads it (verify --target onnxruntime "
+                "or --on onnxruntime)"},
     FindingName{"clipped-bias",
                 "an INT32 bias does not fit: it is more than 2^31 times input scale times weight scale"},
     FindingName{"bias-scale",

@@ -20,6 +20,8 @@ struct RuntimeCheck {
   /// means.
   std::optional<double> changed_db{};
   std::string node{};  // that refuses; empty: the runtime names none
+  /// Optimizers of ONNX Runtime that end the process that loads the file, which runs without them. Empty: none does.
+  std::vector<std::string> crashing_optimizers{};
 };
 
 /// A weight that is stored in a float type and holds a tenth of the file's weights or more.

@@ -83,7 +83,7 @@ bool adds_convolved_output(const onnx::GraphProto& graph) {
   });
 }
 
-std::string faulty_optimizers(const onnx::GraphProto& graph) {
+std::vector<std::string> faulty_optimizers(const onnx::GraphProto& graph) {
   bool layout = false;
   bool output = false;
   bool half = false;  // a body may read what another graph holds
@@ -93,8 +93,9 @@ std::string faulty_optimizers(const onnx::GraphProto& graph) {
     layout = layout || casts_transposed(one) || (half && std::ranges::any_of(one.node(), transposes));
     output = output || adds_convolved_output(one);
   });
-  std::string names = layout ? "NchwcTransformer" : "";
-  if (output) names += names.empty() ? "ConvAddActivationFusion" : ";ConvAddActivationFusion";
+  std::vector<std::string> names;
+  if (layout) names.emplace_back("NchwcTransformer");
+  if (output) names.emplace_back("ConvAddActivationFusion");
   return names;
 }
 

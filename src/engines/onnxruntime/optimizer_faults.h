@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace onnx {
 class GraphProto;
@@ -24,7 +25,7 @@ bool holds_float16(const onnx::GraphProto& graph);
 /// tensor. Whether an output is such an addend; scales and shifts by constants are folded into convolutions first.
 bool adds_convolved_output(const onnx::GraphProto& graph);
 
-/// Names of the optimizers that must not touch the graph, separated as ONNX Runtime wants them; empty: all may.
-std::string faulty_optimizers(const onnx::GraphProto& graph);
+/// Names of the optimizers that must not touch the graph; empty: all may.
+std::vector<std::string> faulty_optimizers(const onnx::GraphProto& graph);
 
 }  // namespace vernier

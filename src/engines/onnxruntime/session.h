@@ -36,6 +36,8 @@ struct SessionOptions {
   bool keeps_no_memory = false;
   /// With the IR version of the model, which the runtime may be too old for; else one that its opset asks for.
   bool ir_as_given = false;
+  /// With the optimizers that have known faults (optimizer_faults.h), as users run it: it may end this process.
+  bool faulty_optimizers = false;
   /// An output of strings, a sequence or a map comes back as an empty tensor of strings; else it is an error.
   bool any_outputs = false;
   /// In the place of `optimize`; absent: as that says.

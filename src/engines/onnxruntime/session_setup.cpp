@@ -1,5 +1,7 @@
 #include "engines/onnxruntime/session_setup.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
@@ -96,11 +98,12 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
     runtime.check(api.DisableMemPattern(raw));
     runtime.check(api.DisableCpuMemArena(raw));
   }
-  const bool optimizes = level_of(options) != ORT_DISABLE_ALL;
-  std::string left_out = optimizes ? faulty_optimizers(graph) : "";
-  if (!options.left_out.empty()) left_out += (left_out.empty() ? "" : ";") + options.left_out;
+  const bool optimizes = level_of(options) != ORT_DISABLE_ALL && !options.faulty_optimizers;
+  std::vector<std::string> left_out = optimizes ? faulty_optimizers(graph) : std::vector<std::string>();
+  if (!options.left_out.empty()) left_out.push_back(options.left_out);
   if (!left_out.empty()) {
-    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableSpecifiedOptimizers, left_out.c_str()));
+    const std::string names = fmt::format("{}", fmt::join(left_out, ";"));
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableSpecifiedOptimizers, names.c_str()));
   }
   // Spinning threads steal the core from the samples that run beside this one.
   runtime.check(

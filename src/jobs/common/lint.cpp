@@ -246,10 +246,9 @@ class Linter {
     if (!samples) return;
     const std::optional<RuntimeCheck> check = try_on_runtime(runtime, *model_, *samples);
     if (!check) return look_for_fixed_refusal(runtime, session, samples->at(0));
-    // Random inputs are not what it was made for: what it refuses of them without optimizations, too, tells nothing.
-    if (!check->changed_db && !check->runs_unoptimized) return;
     const std::optional<Note> note = refusal_note(*check, runtime->version());
-    if (note) log_.add(false, kRuntime, note_text(*note), nodes_in(check->node, check->refused));
+    const bool error = !check->changed_db && !check->runs_unoptimized;
+    if (note) log_.add(error, kRuntime, note_text(*note), nodes_in(check->node, check->refused));
   }
 
   /// Whether it runs on random inputs. If not, that is a fault of the node that refuses them only if it would refuse

@@ -7,10 +7,14 @@
 #include <limits>
 #include <vector>
 
+#include "base/process.h"
+#include "base/process_copy.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -24,27 +28,73 @@ struct Attempt {
   std::vector<Tensor> outputs;
 };
 
-Attempt attempt(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample, bool optimize,
-                std::size_t threads, DefaultPlace place) {
-  Attempt result;
-  try {
-    const Session session(runtime, model,
-                          {.optimize = optimize,
-                           .threads = static_cast<int>(threads),
-                           .integer_kernels = true,
-                           .keeps_no_memory = true,
-                           .ir_as_given = true,
-                           .any_outputs = true,
-                           .providers = providers_at(place, *runtime)});
-    result.loaded = true;
-    result.outputs = session.run(sample);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Backend) throw;
-    result.node = error.node();
-    result.refused = printable_text(first_line(reason_with_node(error)));
+/// One file, tried on one sample in several ways.
+class Trials {
+ public:
+  Trials(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample, std::size_t threads,
+         DefaultPlace place)
+      : runtime_(runtime), model_(model), sample_(sample) {
+    options_.threads = static_cast<int>(threads);
+    options_.integer_kernels = true;
+    options_.keeps_no_memory = true;
+    options_.ir_as_given = true;
+    options_.any_outputs = true;
+    options_.providers = providers_at(place, *runtime);
   }
-  return result;
-}
+
+  Attempt plain() const { return attempt(model_, without_optimizations()); }
+
+  /// In float32, with the roundings of its formats: whether the refusal is of a format. Nothing in it may be low.
+  bool runs_in_float32() const {
+    const SimulatedFile simulated = simulate_typed(model_);
+    return any_low(simulated) && attempt(simulated.model, without_optimizations()).refused.empty();
+  }
+
+  /// As users run it. What may crash is tried in a copy of this process first; then `optimizers` are those to avoid.
+  Attempt optimized(std::vector<std::string>& optimizers) const {
+    SessionOptions options = options_;
+    const std::vector<std::string> faulty = faulty_optimizers(model_.proto.graph());
+    if (faulty.empty() || !options.providers.empty()) return attempt(model_, options);
+    options.faulty_optimizers = true;
+    constexpr unsigned kMostSeconds = 60;
+    std::string words;
+    const ProcessEnd end = run_in_copy([&] { attempt(model_, options); }, kMostSeconds, words);
+    if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (end.succeeded()) return attempt(model_, options);
+    options.faulty_optimizers = false;
+    Attempt result = attempt(model_, options);
+    if (end.timed_out) return result;
+    if (result.refused.empty()) optimizers = faulty;
+    result.refused = "a process that loads it " + end_text(end);
+    return result;
+  }
+
+ private:
+  SessionOptions without_optimizations() const {
+    SessionOptions options = options_;
+    options.optimize = false;
+    return options;
+  }
+
+  Attempt attempt(const Model& model, const SessionOptions& options) const {
+    Attempt result;
+    try {
+      const Session session(runtime_, model, options);
+      result.loaded = true;
+      result.outputs = session.run(sample_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      result.node = error.node();
+      result.refused = printable_text(first_line(reason_with_node(error)));
+    }
+    return result;
+  }
+
+  const std::shared_ptr<const Runtime>& runtime_;
+  const Model& model_;
+  const Sample& sample_;
+  SessionOptions options_;
+};
 
 /// Of all float outputs together; infinite where there are none.
 double agreement_db(const std::vector<Tensor>& plain, const std::vector<Tensor>& optimized) {
@@ -79,8 +129,10 @@ std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>&
                                            const SampleSource& samples, std::size_t threads, DefaultPlace place) {
   if (too_large_to_try(model)) return std::nullopt;
   const Sample sample = samples.at(0);
-  const Attempt optimized = attempt(runtime, model, sample, /*optimize=*/true, threads, place);
-  const Attempt plain = attempt(runtime, model, sample, /*optimize=*/false, threads, place);
+  const Trials trials(runtime, model, sample, threads, place);
+  std::vector<std::string> crashing;
+  const Attempt optimized = trials.optimized(crashing);
+  const Attempt plain = trials.plain();
   if (optimized.refused.empty()) {
     constexpr double kAnother = 10;  // integer sums that saturate on some CPUs are above it, a lost Relu below
     RuntimeCheck check;
@@ -88,13 +140,18 @@ std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>&
     if (agreement < kAnother) check.changed_db = agreement;
     return check;
   }
-  if (samples.is_random() && plain.loaded && !plain.refused.empty()) return std::nullopt;
-  return RuntimeCheck{optimized.refused, plain.refused.empty(), {}, optimized.node};
+  const bool runs_unoptimized = plain.refused.empty();
+  if (samples.is_random() && plain.loaded && !runs_unoptimized && !trials.runs_in_float32()) return std::nullopt;
+  return RuntimeCheck{optimized.refused, runs_unoptimized, {}, optimized.node, crashing};
 }
 
 std::optional<Note> refusal_note(const RuntimeCheck& check, const std::string& version) {
   if (check.changed_db) return Note{"changed-by-optimizations", {{"version", version}, {"db", *check.changed_db}}};
   if (check.refused.empty()) return std::nullopt;
+  if (!check.crashing_optimizers.empty()) {
+    return Note{"onnxruntime-crashes",
+                {{"version", version}, {"why", check.refused}, {"optimizers", check.crashing_optimizers}}};
+  }
   return Note{"onnxruntime-refuses",
               {{"version", version}, {"runs_unoptimized", check.runs_unoptimized}, {"why", check.refused}}};
 }

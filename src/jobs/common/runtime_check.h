@@ -27,9 +27,9 @@ enum class DefaultPlace { Cpu, Device };
 std::vector<std::string> providers_at(DefaultPlace place, const Runtime& runtime);
 
 /// Loads `model` in ONNX Runtime with default optimizations and runs the first sample, then again without
-/// optimizations. Absent, because nothing can be said: the model is too large to try, or random samples
-/// do not fit it either way. Cost: two sessions and two runs, each on that many `threads`. Errors: those of the
-/// samples.
+/// optimizations. A graph that meets a known fault of the optimizer is tried in a copy of this process first: it may
+/// crash. Absent, because nothing can be said: the model is too large to try, or random samples do not fit it either
+/// way, nor in float32. Cost: two sessions and two runs, each on that many `threads`. Errors: those of the samples.
 std::optional<RuntimeCheck> try_on_runtime(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                            const SampleSource& samples, std::size_t threads = 1,
                                            DefaultPlace place = DefaultPlace::Cpu);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/runtime_check.h"
 #include "jobs/common/typed_file.h"
@@ -72,7 +73,8 @@ void try_on_onnxruntime(DiagnosisRun& run, MeasuredNetwork& network) {
     const bool all_outputs = std::ranges::all_of(model_outputs(typed.model()), [&](const InputInfo& output) {
       return std::ranges::find(subject.judged, output.name) != subject.judged.end();
     });
-    if (all_outputs && typed.by_default(network.measured) && !lost && !run.report.saturated_pairs) {
+    const bool may_crash = !faulty_optimizers(typed.model().proto.graph()).empty();
+    if (all_outputs && !may_crash && typed.by_default(network.measured) && !lost && !run.report.saturated_pairs) {
       report.onnxruntime = RuntimeCheck();
       return;
     }

@@ -192,7 +192,8 @@ DefaultPlace TypedResult::place() const {
 const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
   if (by_default_) return *by_default_;
   const std::optional<Requirement> limit = verify_options().measure.requirement;
-  const auto measure = [&] {
+  const auto measure = [&]() -> std::optional<RunFigures> {
+    if (!holds_quantized_values(typed_)) return std::nullopt;
     return figures_by_default(fed_with_floats(typed_), loaded_, limit ? &*limit : nullptr,
                               &experiment_.reference().outputs, nullptr, place());
   };

@@ -57,7 +57,7 @@ class TypedResult {
   /// that is to confirm the file; of a file for ONNX Runtime else that of deciding_by_default().
   Verification verify(Measured& measured);
   /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run, measured once;
-  /// absent as figures_by_default().
+  /// absent as figures_by_default(), and where nothing in it is quantized.
   const std::optional<RunFigures>& by_default(Measured& measured);
   /// Says in the file that was written last what it was made for and what came out, as `claims` has them: key of the
   /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.

@@ -14,12 +14,12 @@
 #include "analysis/subject.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
+#include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/runtime_check.h"
 #include "jobs/verify/lost_fusion.h"
 #include "jobs/verify/on_engine.h"
-#include "model/contents.h"
 #include "model/operator_traits.h"
 #include "plan/one_copy.h"
 #include "report/text/figures.h"
@@ -78,7 +78,7 @@ std::map<std::string, OutputStats> outputs_by_default(const Model& typed, const 
 
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
                                              const OutputStore* known, std::string* why, DefaultPlace place) {
-  if (!holds_quantized_values(typed) || bytes_beside(typed) > kLargeWeights) return std::nullopt;
+  if (bytes_beside(typed) > kLargeWeights) return std::nullopt;
   std::optional<OutputStore> own;
   try {
     if (known == nullptr) known = &own.emplace(outputs_of_float(loaded.subject));
@@ -150,23 +150,27 @@ bool is_for_onnxruntime(const Model& typed) {
 }
 
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement) {
-  const std::string& version = loaded.subject.runtime->version();
+                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement,
+                        bool all_samples) {
+  const Subject& subject = loaded.subject;
+  const std::string& version = subject.runtime->version();
   std::string why;
-  const std::optional<RunFigures> there =
-      figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, nullptr, &why);
-  if (there) {
+  std::optional<RunFigures> there;
+  if (all_samples) there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, nullptr, &why);
+  std::optional<RuntimeCheck> check;
+  if (!there || !faulty_optimizers(typed.proto.graph()).empty()) {
+    check = try_on_runtime(subject.runtime, typed, *loaded.samples);
+  }
+  const bool refused = check && !check->refused.empty();
+  if (there && !refused) {
     std::optional<Note> note = lost_by_default(*there, simulated, saturated, requirement, version);
     if (note) add_lost_fusion(*note, typed, loaded, DefaultPlace::Cpu);
     return {std::move(note), deciding_by_default(*there, simulated, saturated, version)};
   }
-  if (!holds_quantized_values(typed)) return {};
-  const std::optional<RuntimeCheck> check = try_on_runtime(loaded.subject.runtime, typed, *loaded.samples);
-  if (check && check->refused.empty() && !check->changed_db && !why.empty()) {  // it runs the first sample alone
+  if (check && !refused && !check->changed_db && !why.empty()) {  // it runs the first sample alone
     return {refusal_note(RuntimeCheck{why, false, {}}, version), {}, /*refused=*/true};
   }
-  const bool refused = check && !check->refused.empty();
-  return {check ? refusal_note(*check, version) : std::nullopt, {}, refused, refused && check->runs_unoptimized};
+  return {check ? refusal_note(*check, version) : std::nullopt, {}, refused};
 }
 
 }  // namespace vernier

@@ -18,8 +18,8 @@ namespace vernier {
 /// With the inputs and the judged outputs of the float model, and behind these the states.
 Model marked_beside(const Model& typed, const Loaded& loaded);
 
-/// Figures of `typed` over all samples. Absent: nothing in it is quantized, its weights take more than 1 GiB, or ONNX
-/// Runtime does not run it. `loaded`: of the float model. `known`: its judged outputs on these samples, where the job
+/// Figures of `typed` over all samples. Absent: its weights take more than 1 GiB, or ONNX Runtime does not run it.
+/// `loaded`: of the float model. `known`: its judged outputs on these samples, where the job
 /// has run it already. Cost: a session, and a run of `typed` a sample; of the float model too where nothing is known.
 std::optional<RunFigures> figures_by_default(const Model& typed, const Loaded& loaded, const Requirement* requirement,
                                              const OutputStore* known = nullptr, std::string* why = nullptr,
@@ -48,10 +48,10 @@ struct UsersGet {
   std::optional<Note> note;             // of lost_by_default(), or that ONNX Runtime refuses the file
   std::optional<EngineFigures> decide;  // deciding_by_default()
   bool refused = false;                 // at a later sample, too
-  bool runs_unoptimized = false;        // what is refused
 };
-/// Of a file that was given. Cost: as figures_by_default().
+/// Of a file that was given. `all_samples`: by figures_by_default(), and at its cost; else the first sample alone.
 UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigures& simulated,
-                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement);
+                        const std::optional<SaturatedPairs>& saturated, const std::optional<Requirement>& requirement,
+                        bool all_samples);
 
 }  // namespace vernier

@@ -146,14 +146,6 @@ void bring_beside(const Loaded& loaded, const Model& typed, Model& simulated) {
   fit_beside(simulated, loaded);
 }
 
-namespace {
-
-bool any_low(const SimulatedFile& file) {
-  return std::ranges::any_of(file.layers, [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
-}
-
-}  // namespace
-
 std::optional<Model> pairs_of_operators(const Model& typed, const Model& float_model) {
   if (!lacks_pairs(typed) || computes_on_codes(float_model)) return std::nullopt;
   return normalized_pairs(typed);
@@ -402,16 +394,18 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     watch.stop();
   }
 
-  if (as_users_run_it && !options.on) {
+  const bool on_it = options.on == MeasureOn::OnnxRuntime;
+  if (as_users_run_it && (!options.on || on_it)) {
     watch.phase("ONNX Runtime");
-    auto [note, decide, refused, runs_unoptimized] =
-        what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement);
+    const bool for_it = on_it || options.target == Target::OnnxRuntime || is_for_onnxruntime(typed);
+    const bool all_samples = !on_it && (for_it || holds_quantized_values(typed));
+    auto [note, decide, refused] =
+        what_users_get(typed, loaded, report.figures, report.saturated_pairs, options.measure.requirement, all_samples);
     watch.stop();
-    const bool for_it = options.target == Target::OnnxRuntime || is_for_onnxruntime(typed);
     if (for_it) report.engine = std::move(decide);
     if (refused && for_it) {
       report.defects.push_back({"refused-run", options.typed_model.name(), note_text(*note), "", /*refused=*/true});
-    } else if (note && (for_it || runs_unoptimized)) {
+    } else if (note && (for_it || refused)) {
       warn(*note);
     } else if (note) {
       report.notes.push_back(*note);

@@ -231,14 +231,17 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
                                   "options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC\n"
                                 : "",
                             fp8 ? "options, " : ""));
+  bool crashes = false;
   if (report.typed && report.typed->onnxruntime && !report.typed->onnxruntime->refused.empty()) {
+    const RuntimeCheck& check = *report.typed->onnxruntime;
+    crashes = !check.crashing_optimizers.empty();
+    const std::string cure = crashes
+                                 ? inline_code(session_that_runs(check))
+                                 : "`options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL`";
     text += fmt::format("\nONNX Runtime {} on this machine's CPU does not run the file{}:\n\n{}\n",
                         markdown_text(report.onnxruntime_version),
-                        report.typed->onnxruntime->runs_unoptimized
-                            ? " with its default optimizations. It does with `options.graph_optimization_level = "
-                              "ort.GraphOptimizationLevel.ORT_DISABLE_ALL`"
-                            : "",
-                        code_block("", printable(report.typed->onnxruntime->refused)));
+                        check.runs_unoptimized ? " with its default optimizations. It does with " + cure : "",
+                        code_block("", printable(check.refused)));
   }
   if (report.typed && report.typed->onnxruntime && report.typed->onnxruntime->changed_db) {
     text += fmt::format(
@@ -265,9 +268,12 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
     text +=
         "\nIts CPU provider computes most FP16 layers in FP32 without rounding in between, so its figures say little "
         "about an accelerator. It refuses files with BF16 layers without a kernel, such as convolutions "
-        "(`NOT_IMPLEMENTED`). Use `CUDAExecutionProvider` or `TensorrtExecutionProvider`.\n\nSome versions, such as "
-        "1.31.1, crash on x86 CPUs while they load a graph with casts after a Transpose (its issue 28392). Pass "
-        "`InferenceSession(..., disabled_optimizers=[\"NchwcTransformer\"])`.\n";
+        "(`NOT_IMPLEMENTED`). Use `CUDAExecutionProvider` or `TensorrtExecutionProvider`.\n";
+  }
+  if (casts && !crashes) {
+    text +=
+        "\nSome versions, such as 1.31.1, crash on x86 CPUs while they load a graph with casts after a Transpose (its "
+        "issue 28392). Pass `InferenceSession(..., disabled_optimizers=[\"NchwcTransformer\"])`.\n";
   }
   return text;
 }

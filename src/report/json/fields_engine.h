@@ -23,10 +23,13 @@ struct Fields<RuntimeCheck> {
   using R = RuntimeCheck;
   static constexpr bool (*refused)(const R&) = [](const R& check) { return !check.refused.empty(); };
   static constexpr bool (*named)(const R&) = [](const R& check) { return !check.node.empty(); };
-  static constexpr auto list =
-      std::tuple{Derived{"runs", [](const R& check) { return check.refused.empty(); }},
-                 Field{"refused", &R::refused, refused}, Field{"runs_unoptimized", &R::runs_unoptimized, refused},
-                 Field{"changed_db", &R::changed_db}, Field{"node", &R::node, named}};
+  static constexpr bool (*crashes)(const R&) = [](const R& check) { return !check.crashing_optimizers.empty(); };
+  static constexpr auto list = std::tuple{Derived{"runs", [](const R& check) { return check.refused.empty(); }},
+                                          Field{"refused", &R::refused, refused},
+                                          Field{"runs_unoptimized", &R::runs_unoptimized, refused},
+                                          Field{"changed_db", &R::changed_db},
+                                          Field{"node", &R::node, named},
+                                          Field{"crashing_optimizers", &R::crashing_optimizers, crashes}};
 };
 
 template <>

@@ -1,13 +1,16 @@
 #include "report/text/diagnosis_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
@@ -154,6 +157,12 @@ std::string kept_text(const DiagnoseReport& report) {
   if (kept.ladder) return raised_text(kept, " raised");
   return fmt::format("{} of {} in {}{}", kept.layers.size(), plural(lowered_layers(report), "layer"),
                      format_title(report.high), share_of_work(kept));
+}
+
+std::string session_that_runs(const RuntimeCheck& check) {
+  std::vector<std::string> names;
+  for (const std::string& name : check.crashing_optimizers) names.push_back(python_quote(name));
+  return fmt::format("InferenceSession(..., disabled_optimizers=[{}])", fmt::join(names, ", "));
 }
 
 }  // namespace vernier

@@ -7,6 +7,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/typed.h"
 
 namespace vernier {
 
@@ -59,5 +60,8 @@ bool on_new_samples(const DiagnoseReport& report);
 /// The stricter limit of a search with margin: "20.3 dB", or "93 % of the allowed error" if that is not one number.
 /// `report.kept` must be there.
 std::string searched_limit_text(const DiagnoseReport& report);
+
+/// Python that loads a file despite `crashing_optimizers`.
+std::string session_that_runs(const RuntimeCheck& check);
 
 }  // namespace vernier

@@ -112,10 +112,17 @@ void say_how_to_train(const DiagnoseReport& report, Answer& answer) {
 Answer refused_by_runtime(const DiagnoseReport& report) {
   const RuntimeCheck& check = *report.typed->onnxruntime;
   Answer answer;
-  answer.sentence = fmt::format("ONNX Runtime {} refuses {}.", report.onnxruntime_version, kOutputModel);
+  const bool crashes = !check.crashing_optimizers.empty();
+  answer.sentence = fmt::format("ONNX Runtime {} {} {}.", report.onnxruntime_version,
+                                crashes ? "crashes when it loads" : "refuses", kOutputModel);
   if (report.final_figures) {
     answer.sentence +=
         fmt::format(" Simulated, it measures {}.", figure_in_sentence(*report.final_figures, report.requirement));
+  }
+  if (crashes) {
+    answer.then(fmt::format("With default optimizations, {}. The file runs with {}.", printable(check.refused),
+                            session_that_runs(check)));
+    return answer;
   }
   answer.then("ONNX Runtime's message: " + printable(check.refused));
   // It may name a Cast that Vernier added.

@@ -229,6 +229,10 @@ constexpr NoteTemplate kNotes[] = {
     {"nothing-reads-it", "no output of the model depends on it: no layer reads {tensors:quoted 5}"},
     {"nothing-to-resume", "{file}: nothing to resume, so the search starts from the beginning"},
     {"older-files", "{folder}: {files} in this folder {files:?is|are} from an earlier run"},
+    {"onnxruntime-crashes",
+     "ONNX Runtime {version} crashes when it loads the output model with default optimizations: {why:text}. It "
+     "runs without {optimizers}: list {optimizers:?it|them} in the session option "
+     "optimization.disable_specified_optimizers, in Python in disabled_optimizers"},
     {"onnxruntime-refuses",
      "ONNX Runtime {version} does not run the output model on its CPU provider{runs_unoptimized:? with default "
      "optimizations (without them it does)|}: {why:text}"},
