@@ -506,3 +506,55 @@ def test_a_file_whose_load_crashes_the_runtime_is_named(tmp_path):
         assert "NchwcTransformer" in report["defects"][0]["text"]
     done = vernier(*diagnose, "--target", "onnxruntime", folder=tmp_path, codes=(4,))
     assert "crashes when it loads" in done.stdout
+
+
+def between_convolutions(middle):
+    """`middle` adds nodes from "first" to "inner", between two convolutions that have a kernel on codes."""
+    b = Builder(315, 17)
+    b.conv("x", "first", 8, 16)
+    middle(b)
+    b.conv("inner", "last", 16, 8)
+    return b.model([("x", FLOAT, [1, 8, 24, 24])], [("last", FLOAT, [1, 8, 24, 24])])
+
+
+def squeezed(b):
+    b.add("HardSigmoid", ["first"], "gate")
+    b.add("Mul", ["first", "gate"], "inner")
+
+
+def kept(b):
+    b.conv("first", "kept", 16, 16)
+    b.add("Relu", ["kept"], "inner")
+
+
+def joined(b):
+    b.add("ConvTranspose", ["first", b.weight("up", 16, 8, 1, 1)], "wide")
+    b.conv("first", "narrow", 16, 8)
+    b.add("Concat", ["wide", "narrow"], "inner", axis=1)
+
+
+MIDDLES = {"PRelu": lambda b: b.add("PRelu", ["first", b.constant("slope", np.full((16, 1, 1), 0.2, np.float32))], "inner"),
+           "HardSigmoid": squeezed, "kept": kept, "Concat": joined}
+
+
+@pytest.mark.parametrize("middle", MIDDLES)
+def test_placement_agrees_with_what_is_written(middle, tmp_path):
+    save(between_convolutions(MIDDLES[middle]), "float.onnx", tmp_path)
+    np.savez(tmp_path / "net.npz", x=Builder(316).normal(4, 1, 8, 24, 24))
+    vernier("quantize", "float.onnx", "--data", "net.npz", "--target", "onnxruntime", "--even-if-slower",
+            "--layer-precisions", "kept:float32", "-o", "out.onnx", folder=tmp_path)
+    done = vernier("check", "placement", "out.onnx", "--target", "onnxruntime", "--json", folder=tmp_path)
+    findings = json.loads(done.stdout)["findings"]
+    assert all(finding["costs_nothing"] for finding in findings), findings
+    text = vernier("check", "placement", "out.onnx", "--target", "onnxruntime", folder=tmp_path).stdout
+    assert "does not know" not in text
+
+
+def test_placement_still_finds_pairs_that_nothing_needs(tmp_path):
+    """Alone, an operator without a kernel only pays for its pairs."""
+    b = Builder(317, 17)
+    b.add("HardSigmoid", [pair(b, "x", 4 / 127)], "gate")
+    b.add("Neg", [pair(b, "gate", 1 / 127)], "y")
+    save(b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 24])]), "alone.onnx", tmp_path)
+    done = vernier("check", "placement", "alone.onnx", "--target", "onnxruntime", folder=tmp_path, codes=(1,))
+    assert "remove the pairs around it" in done.stdout

@@ -97,8 +97,10 @@ void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Mode
         return std::ranges::any_of(graph.readers(output),
                                    [](const auto* reader) { return QdqGraph::quantizes(*reader); });
       });
-      // Float behind the last dequantizer is how a quantized network ends.
-      if (on_purpose && !has_weight(node)) continue;
+      // Float behind the last dequantizer is how a quantized network ends, and a weight in float makes a float layer.
+      const bool float_weight =
+          has_weight(node) && node.input_size() > 1 && graph.dequantizer(node.input(1)) == nullptr;
+      if (float_weight || (on_purpose && !has_weight(node))) continue;
       report.findings.push_back(
           {"left-in-float", node.name(),
            fmt::format(
@@ -139,19 +141,12 @@ void run_once(const std::shared_ptr<const Runtime>& runtime, const Model& file, 
     if (error.kind() == ErrorKind::Interrupted) throw;
     return;  // inputs that nobody can make up
   }
-  // Of random inputs only what the optimizations change tells something.
-  if (!check || (!check->changed_db && !check->runs_unoptimized)) return;
+  if (!check) return;
   const std::optional<Note> note = refusal_note(*check, runtime->version());
   if (!note) return;
-  PlacementFinding finding{check->changed_db ? "changed-result" : std::string(kRefusedToRun),
-                           {},
-                           note_text(*note),
-                           "fewer optimizations, or another form of these pairs"};
+  PlacementFinding finding{check->changed_db ? "changed-result" : std::string(kRefusedToRun), check->node,
+                           note_text(*note), "fewer optimizations, or another form of these pairs"};
   finding.computes_otherwise = check->changed_db.has_value();
-  for (const onnx::NodeProto& node : file.proto.graph().node()) {
-    const bool named = !node.name().empty() && check->refused.find("Name:'" + node.name() + "'") != std::string::npos;
-    if (named) finding.node = node.name();
-  }
   report.findings.push_back(std::move(finding));
 }
 

@@ -36,19 +36,79 @@ bool quantizes_data(const QdqGraph& graph, const Node& node) {
          !graph.of_constant(*graph.dequantizer(node.input(0)));
 }
 
-/// Its data come from codes and its result goes to codes: someone meant it to run on codes.
-bool meant_for_codes(const QdqGraph& graph, const Node& node) {
-  if (node.output_size() == 0 || QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) return false;
-  const auto& readers = graph.readers(node.output(0));
-  return quantizes_data(graph, node) &&
-         std::ranges::any_of(readers, [](const Node* r) { return QdqGraph::quantizes(*r); });
-}
-
 /// A Relu or Clip behind, which a QuantizeLinear makes superfluous, belongs to the operator.
 const std::string& result_of(const QdqGraph& graph, const Node& node) {
   const auto& readers = graph.readers(node.output(0));
   const bool clipped = readers.size() == 1 && !graph.is_output(node.output(0)) && has(*readers.front(), Trait::Clips);
   return clipped ? readers.front()->output(0) : node.output(0);
+}
+
+/// Codes go through it as they are. A Resize that interpolates does so on codes, too.
+bool moves_codes(const Node& node) {
+  // Movers of values that it moves as floats (checked: tests/diff/test_quantized_files.py).
+  static constexpr std::array<std::string_view, 6> kMovedInFloat = {"Compress",        "GatherND",     "GlobalMaxPool",
+                                                                    "ReverseSequence", "SpaceToDepth", "TopK"};
+  if (is_onnx(node, "Resize")) return true;
+  return has(node, Trait::Moves | Trait::Selects) &&
+         std::ranges::find(kMovedInFloat, node.op_type()) == kMovedInFloat.end();
+}
+
+/// A kernel on codes as the file has it: all that is weighed or summed comes from codes.
+bool runs_on_codes(const QdqGraph& graph, const Node& node) {
+  if (!in_table(node) && !moves_codes(node) && !has(node, Trait::Joins)) return false;
+  if (!quantizes_data(graph, node)) return false;
+  return !has_weight(node) || (node.input_size() > 1 && graph.dequantizer(node.input(1)) != nullptr);
+}
+
+/// Of a tensor: what makes it, in front of a Relu or Clip, runs on codes.
+bool made_on_codes(const QdqGraph& graph, const std::string& tensor) {
+  const Node* maker = graph.maker(tensor);
+  if (maker != nullptr && has(*maker, Trait::Clips)) maker = graph.maker(maker->input(0));
+  return maker != nullptr && runs_on_codes(graph, *maker);
+}
+
+/// Whether a node other than `node` reads the codes that `quantizer` makes, and runs on them.
+bool read_on_codes(const QdqGraph& graph, const Node& quantizer, const Node& node) {
+  for (const Node* dequantizer : graph.readers(quantizer.output(0))) {
+    if (!QdqGraph::dequantizes(*dequantizer)) continue;
+    for (const Node* reader : graph.readers(dequantizer->output(0))) {
+      if (reader != &node && runs_on_codes(graph, *reader)) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether what lies around a node in float runs on codes and needs the pairs: the file is then as good as the target
+/// allows. An input in float is made in float, so that a pair in front of it would only move the work.
+bool pairs_of_neighbours(const QdqGraph& graph, const Node& node) {
+  for (const std::string& input : node.input()) {
+    if (input.empty() || graph.constant(input)) continue;
+    const Node* const dequantizer = graph.dequantizer(input);
+    const Node* const maker = graph.maker(dequantizer == nullptr ? input : dequantizer->input(0));
+    if (maker == nullptr) return false;
+    if (dequantizer == nullptr) {
+      if (made_on_codes(graph, input)) return false;
+    } else if (!graph.of_constant(*dequantizer) && QdqGraph::quantizes(*maker) &&
+               !made_on_codes(graph, maker->input(0)) && !read_on_codes(graph, *maker, node)) {
+      return false;
+    }
+  }
+  const auto& readers = graph.readers(result_of(graph, node));
+  return std::ranges::all_of(readers, [&](const Node* reader) {
+    return !QdqGraph::quantizes(*reader) || read_on_codes(graph, *reader, node);
+  });
+}
+
+constexpr const char* kNeighbours = "none needed: its neighbours need the pairs";
+
+bool gives_codes(const QdqGraph& graph, const Node& node) {
+  if (node.output_size() == 0 || QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) return false;
+  return std::ranges::any_of(graph.readers(node.output(0)), [](const Node* r) { return QdqGraph::quantizes(*r); });
+}
+
+/// Its data come from codes and its result goes to codes: someone meant it to run on codes.
+bool meant_for_codes(const QdqGraph& graph, const Node& node) {
+  return gives_codes(graph, node) && quantizes_data(graph, node);
 }
 
 void without_quantizer_behind(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -72,12 +132,15 @@ void one_input_in_float_for_onnxruntime(const QdqGraph& graph, const Node& node,
   const auto inputs = graph.inputs(node, node.op_type() == "Concat" ? node.input_size() : 2);
   if (inputs.dequantized == 0 || inputs.plain.empty()) return;
   const bool weight_alone = has_weight(node) && !quantizes_data(graph, node);
-  if (weight_alone || (!has_weight(node) && !meant_for_codes(graph, node))) return;
-  findings.push_back(
-      {{},
-       {},
-       fmt::format("its input '{}' is not quantized, but another one is", printable(inputs.plain.front())),
-       "add a pair before that input, or leave the others in float too"});
+  if (weight_alone || (!has_weight(node) && !gives_codes(graph, node))) return;
+  const std::string why =
+      fmt::format("its input '{}' is not quantized, but another one is", printable(inputs.plain.front()));
+  if (pairs_of_neighbours(graph, node)) {
+    findings.push_back({{}, {}, why + ": it runs in float between layers that run on quantized values", kNeighbours});
+    findings.back().costs_nothing = true;
+    return;
+  }
+  findings.push_back({{}, {}, why, "add a pair before that input, or leave the others in float too"});
 }
 
 /// Biases are made integers only where codes come out.
@@ -136,17 +199,6 @@ void along_an_axis(const QdqGraph& graph, const Node& node, Findings& findings) 
                       "give each activation one scale"});
 }
 
-// Movers of values that it moves as floats (checked: tests/diff/test_quantized_files.py).
-constexpr std::array<std::string_view, 6> kMovedInFloat = {"Compress",        "GatherND",     "GlobalMaxPool",
-                                                           "ReverseSequence", "SpaceToDepth", "TopK"};
-
-/// Codes go through it as they are. A Resize that interpolates does so on codes, too.
-bool moves_codes(const Node& node) {
-  if (is_onnx(node, "Resize")) return true;
-  return has(node, Trait::Moves | Trait::Selects) &&
-         std::ranges::find(kMovedInFloat, node.op_type()) == kMovedInFloat.end();
-}
-
 void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!moves_codes(node) || !meant_for_codes(graph, node)) return;
   const Node* quantizer = graph.only_quantizer(node.output(0));
@@ -165,11 +217,13 @@ void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
   // value.
   const bool passes = moves_codes(node) || has(node, Trait::Joins | Trait::Clips) || is_onnx(node, "ArgMax");
   if (in_table(node) || passes || !meant_for_codes(graph, node)) return;
+  const bool needed = pairs_of_neighbours(graph, node);
   findings.push_back({{},
                       {},
                       fmt::format("{} has no integer kernel, so its data are dequantized and quantized again",
                                   printable(node.op_type())),
-                      "remove the pairs around it, or accept that it runs in float"});
+                      needed ? kNeighbours : "remove the pairs around it, or accept that it runs in float"});
+  findings.back().costs_nothing = needed;
 }
 
 void batched_weight_refused(const QdqGraph& graph, const Node& node, Findings& findings) {

@@ -30,7 +30,7 @@ std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target) 
       for (std::size_t i = before; i < findings.size(); ++i) {
         findings[i].rule = rule.name;
         findings[i].compiled = rule.compiled;
-        findings[i].costs_nothing = rule.costs_nothing;
+        findings[i].costs_nothing = findings[i].costs_nothing || rule.costs_nothing;
         if (findings[i].node.empty()) findings[i].node = node.name();
       }
     }

@@ -51,6 +51,10 @@ std::string answer_of(const CheckPlacementReport& report) {
   if (!answer.empty()) return answer;
   if (report.quantizers + report.dequantizers > 0) {
     if (harmless == 0) return fmt::format("{} can fuse every Q/DQ pair.", word_of(report.target));
+    if (report.target == Target::OnnxRuntime) {
+      return fmt::format("{} can fuse every Q/DQ pair, except at {} in float between quantized ones.",
+                         word_of(report.target), plural(harmless, "layer"));
+    }
     return fmt::format("{} {} from what TensorRT documents, and {} no kernel in TensorRT-RTX.",
                        plural(harmless, "place"), harmless == 1 ? "differs" : "differ",
                        harmless == 1 ? "costs" : "cost");

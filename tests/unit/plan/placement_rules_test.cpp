@@ -317,5 +317,24 @@ TEST(OnnxRuntimeRules, AnOperatorWithoutAKernelOnCodes) {
             (Found{{"no-kernel-on-codes", "t"}}));
 }
 
+TEST(OnnxRuntimeRules, PairsThatNeighboursNeedCostNothing) {
+  const auto costs = [](const std::string& nodes) {
+    const Model model = normalized_file(
+        parse_model("g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, float t = {0.25}, int8 z = {0}, "
+                    "int8[2,2,1,1] w = {1, 2, 3, 4}, float[2,2,1,1] wf = {1, 2, 3, 4}> {" +
+                    nodes + "}"));
+    const std::vector<PlacementFinding> findings = apply_rules(QdqGraph(model), Target::OnnxRuntime);
+    EXPECT_EQ(findings.size(), 1U);
+    return findings.empty() || !findings.front().costs_nothing;
+  };
+  const std::string before = std::string(kData) + kWeight + "[c] a = Conv(xd, wd)" + pair("a", "b");
+  const std::string behind = pair("e", "f") + "[c2] g = Conv(f, wd)" + pair("g", "y");
+  EXPECT_FALSE(costs(before + "[t] e = Tanh(b)" + behind));
+  EXPECT_TRUE(costs(before + "[t] e = Tanh(b)" + pair("e", "f") + "[n] y = Neg(f)")) << "no kernel behind it";
+  EXPECT_FALSE(costs(before + "[kept] e = Conv(b, wf)" + behind));
+  EXPECT_FALSE(costs(before + "[n] m = Neg(x) [add] e = Add(m, b)" + behind)) << "made in float";
+  EXPECT_TRUE(costs(before + "[add] e = Add(x, b)" + behind)) << "an input of the network";
+}
+
 }  // namespace
 }  // namespace vernier
