@@ -152,7 +152,14 @@ def test_onnxruntime_quantizes_what_gains_time(tmp_path):
     assert "would make no layer of this network faster" in done.stderr
     kinds = {node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node}
     assert "QuantizeLinear" not in kinds
-    assert "would make no layer of it faster" in vernier("diagnose", model, *int8, folder=tmp_path, codes=(3,)).stderr
+    # Nothing is quantized, and what was asked for decides about the exit code.
+    for command in ("diagnose", "fix"):
+        for limit, outcome, code in (([], "no-requirement", 0), (["--min-sqnr", "20"], "nothing-left", 5)):
+            done = vernier(command, model, *int8, *limit, "--json", "-o", f"{command}{code}", folder=tmp_path, codes=(code,))
+            assert "would make no layer of this network faster" in done.stderr
+            assert json.loads(done.stdout)["outcome"] == outcome
+            kinds = {node.op_type for node in onnx.load(tmp_path / f"{command}{code}/model.onnx").graph.node}
+            assert "QuantizeLinear" not in kinds
     vernier("convert", model, *int8, "--even-if-slower", "-o", "all.onnx", folder=tmp_path)
     vernier("quantize", model, "--target", "onnxruntime", "--data", data, "--op-types-to-quantize", "MatMul", "-o", "some.onnx",
             folder=tmp_path)

@@ -79,15 +79,10 @@ std::string lowering_hint(const LoadedModel& model, const std::vector<SkippedLay
 void lower_layers(DiagnosisRun& run, LoadedModel& model) {
   const Loaded& loaded = model.loaded;
   AssignedFormats assigned = assign_formats(loaded.subject.model, loaded.subject.layers, model.precision);
-  if (assigned.nothing_gains) {
-    throw Error(
-        ErrorCode::NothingToLower,
-        fmt::format("{}: ONNX Runtime's INT8 kernels would make no layer of it faster", run.options.model.name()),
-        "stay in FP32; ‹even-if-slower› quantizes them anyway");
-  }
   for (const Note& note : assigned.warnings) run.warn(note);
   run.note(assigned.notes);
-  if (assigned.candidates.empty()) {
+  // That nothing would be faster is an answer: the network stays as it is.
+  if (assigned.candidates.empty() && !assigned.nothing_gains) {
     throw Error(ErrorCode::NothingToLower,
                 fmt::format("{}: no layer can run in the requested formats", run.options.model.name()),
                 lowering_hint(model, assigned.skipped));

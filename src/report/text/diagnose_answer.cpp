@@ -232,8 +232,8 @@ Answer by_task(const DiagnoseReport& report) {
 /// No layer that was to be lowered could be.
 Answer nothing_low(const DiagnoseReport& report) {
   Answer answer;
-  answer.sentence = fmt::format("Nothing is in {}: no layer supports it, and {} is entirely in {}.", low_text(report),
-                                kOutputModel, format_title(Format::Float32));
+  answer.sentence = fmt::format("Nothing is in {}: no layer supports it or gains speed, and {} is entirely in {}.",
+                                low_text(report), kOutputModel, format_title(Format::Float32));
   answer.then("See the notes for the reason of each layer, or try another format.");
   return answer;
 }
