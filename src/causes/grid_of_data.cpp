@@ -189,11 +189,17 @@ Finding unused_levels(const LayerFacts& layer) {
   if (data == nullptr || !is_integer(data->grid->format) || !activations_to_blame(layer)) return {};
   const auto [used, given] = levels_of(*data);
   if (used >= kFew || given < 4 * used) return {};
-  return of(
-      layer, data->name, used < kFew / 4 ? 0.94 : 0.75, {{"levels used", used, ""}, {"levels in the range", given, ""}},
-      fmt::format("the values of '{}' use {:.0f} of the {:.0f} levels of its range, which is {:.0f} times too wide.",
-                  printable(data->name), used, given, given / std::max(used, 1.0)),
-      {"range"});
+  const auto scale = static_cast<double>(data->grid->scale.front());
+  const double fitting = scale * used / given;
+  return of(layer, data->name, used < kFew / 4 ? 0.94 : 0.75,
+            {{"levels used", used, ""},
+             {"levels in the range", given, ""},
+             {"scale", scale, ""},
+             {"scale that fits the samples", fitting, ""}},
+            fmt::format("the values of '{}' use {:.0f} of the {:.0f} levels of its range, which is {:.0f} times too "
+                        "wide. Its scale is {:.4g}, and {:.4g} fits the samples.",
+                        printable(data->name), used, given, given / std::max(used, 1.0), scale, fitting),
+            {"range"});
 }
 
 Finding one_sided_data(const LayerFacts& layer) {

@@ -558,3 +558,25 @@ def test_placement_still_finds_pairs_that_nothing_needs(tmp_path):
     save(b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 24])]), "alone.onnx", tmp_path)
     done = vernier("check", "placement", "alone.onnx", "--target", "onnxruntime", folder=tmp_path, codes=(1,))
     assert "remove the pairs around it" in done.stdout
+
+
+def test_a_scale_far_too_large_is_named_with_the_one_that_fits(tmp_path):
+    def network(step):
+        b = Builder(318, 17)
+        product(b, "inner", "x", 24, 32)
+        product(b, "y", pair(b, "inner", step) if step else "inner", 32, 16)
+        return b.model([("x", FLOAT, [4, 24])], [("y", FLOAT, [4, 16])])
+    np.savez(tmp_path / "net.npz", x=Builder(319).normal(8, 4, 24))
+    save(network(None), "float.onnx", tmp_path)
+    save(network(0.9), "coarse.onnx", tmp_path)
+    done = vernier("debug", "loss", "float.onnx", "coarse.onnx", "--data", "net.npz", "--json", folder=tmp_path, codes=(1,))
+    defect, = [row for row in json.loads(done.stdout)["defects"] if row["kind"] == "unused-levels"]
+    session = onnxruntime.InferenceSession(network_to(network(None), "inner").SerializeToString(), providers=["CPUExecutionProvider"])
+    largest = max(np.abs(session.run(None, {"x": x})[0]).max() for x in np.load(tmp_path / "net.npz")["x"])
+    assert "scale 0.9" in defect["text"] and f"{largest / 127:.4f}"[:6] in defect["cure"], defect
+    assert "fix FLOAT_MODEL --from" in defect["cure"]
+
+
+def network_to(model, name):
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info(name, FLOAT, None))
+    return model

@@ -128,10 +128,22 @@ std::string unmeasured_pair(const QuantizedTensor& quantized) {
   return "no sample ran it, or it lies inside a body of If, Loop or Scan";
 }
 
+/// The scale that fits `range`: for a zero point of 0 by the larger end, else by both.
+std::string fitting_scale(int zero_point, const QuantParams& params, const RangeStats& range) {
+  const auto [low, high] = ends_of(params);
+  const float step = params.scale.front();
+  const bool symmetric = zero_point == 0 && low < 0;
+  const float fitting = symmetric ? step * std::max(range.max / high, range.min / low)
+                                  : step * (std::max(range.max, 0.0F) - std::min(range.min, 0.0F)) / (high - low);
+  return fmt::format(
+      "the scale {:.6g} fits these samples: ‹vernier fix FLOAT_MODEL --from FILE --data DATA› measures and sets it",
+      fitting);
+}
+
 /// A scale that cannot be meant for what goes through it: nearly all codes stay unused. Values that are nearly one
 /// value need few codes and lose little: no defect. Nor is a range far beyond the grid: masks (-1e9) are left out on
 /// purpose.
-std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
+std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row, const QuantParams& params, const RangeStats& range) {
   constexpr double kFew = 17.0 / 256;  // four of eight bits are lost, a zero point apart
   constexpr double kBadDb = 20;
   constexpr std::int64_t kFewestValues = 64;
@@ -144,7 +156,8 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
     const auto codes = static_cast<double>(codes_in(row.format));
     return FoundDefect{"unused-levels", node,
                        fmt::format("'{}' uses {:.0f} of {:.0f} levels: {}, too coarse for its values",
-                                   printable(row.tensor), *row.used_codes * codes, codes, scale)};
+                                   printable(row.tensor), *row.used_codes * codes, codes, scale),
+                       row.scales == 1 ? fitting_scale(row.zero_point, params, range) : ""};
   }
   return {};
 }
@@ -303,7 +316,8 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     }
     losses[i] = with_loss(losses[i], quantized[i].params, grids[i]);
     if (other.behind.contains(quantized[i].tensor)) continue;
-    if (std::optional<FoundDefect> defect = absurd_scale(losses[i])) merge_defects(report.defects, {*defect});
+    const std::optional<FoundDefect> defect = absurd_scale(losses[i], quantized[i].params, grids[i].range);
+    if (defect) merge_defects(report.defects, {*defect});
   }
   merge_defects(report.defects, find_overflowing_pairs(subject, file.normalized, simulated.model));
   std::vector<FoundDefect> pairs = find_lost_pairs(subject, simulated, values, grids, losses, other.behind);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -150,8 +151,9 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
 struct RepairSum {
   std::size_t accepted = 0, tried = 0, refused = 0;
   std::vector<double> before, after;
-  std::string example;  // the first accepted one, else the first
+  std::string example;  // the accepted one that gains most, else the first
   bool example_tried = false;
+  std::optional<double> example_gain;  // in dB
 };
 
 /// What a repair did to the layers where it was accepted.
@@ -178,10 +180,13 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
         sum.after.push_back(*row.after_db);
       }
     }
+    std::optional<double> gain;
+    if (row.accepted && row.before_db && row.after_db) gain = *row.after_db - *row.before_db;
     const bool first = row.accepted ? sum.accepted == 1 : sum.accepted == 0 && sum.example.empty();
-    if (first && !row.layers.empty()) {
+    if ((first || (gain && !(sum.example_gain >= gain))) && !row.layers.empty()) {
       sum.example = short_layer(row.layers.front()) + ": " + told(row.why);
       sum.example_tried = row.before_db || row.accepted;
+      sum.example_gain = gain;
     }
   }
   std::string text = heading("Repairs", options);

@@ -206,8 +206,8 @@ TEST(ExplanationText, SaysHowManyCausesTopLeavesOut) {
 TEST(ExplanationText, ShowsAnAcceptedRepairWhereThereIsOne) {
   Explanation explanation;
   double after_db = 30;
-  for (const auto& [layer, accepted, why] :
-       {std::tuple{"a", false, "fell by 0 percent"}, std::tuple{"b", true, "moved"}, std::tuple{"c", true, "later"}}) {
+  for (const auto& [layer, accepted, why] : {std::tuple{"a", false, "fell by 0 percent"},
+                                             std::tuple{"b", true, "moved"}, std::tuple{"c", true, "gains most"}}) {
     RepairTried row;
     row.id = "smooth";
     row.layers = {layer};
@@ -219,7 +219,7 @@ TEST(ExplanationText, ShowsAnAcceptedRepairWhereThereIsOne) {
   }
   const std::string text = explanation_section(with(explanation), {});
   EXPECT_NE(text.find("accepted 2 of 3 tried, median SQNR of these 20.0 dB to 35.0 dB"), std::string::npos) << text;
-  EXPECT_NE(text.find("(b: moved)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(c: gains most)"), std::string::npos) << text;
   for (RepairTried& row : explanation.repairs) row.before_db = row.after_db = {};
   EXPECT_NE(explanation_section(with(explanation), {}).find("accepted 2 of 2 tried (b: moved); not applicable to 1\n"),
             std::string::npos);
