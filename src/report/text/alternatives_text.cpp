@@ -172,7 +172,7 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     AlternativeWords words;
     words.option = alternative_text(report, row);
     words.best = &row == best;
-    words.end = end_text(row) + (words.best ? ", the least work of these" : "");
+    words.end = end_text(row) + (words.best ? ", least work" : "");
     words.answer = &row == answer_of_alternatives(report);
     words.why = row.worse ? worse_text(*row.worse) : told(row.why);
     words.measured = row.end != AlternativeEnd::NotMeasured;
