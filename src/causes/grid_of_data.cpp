@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "causes/cause.h"
+#include "numerics/fitting_scale.h"
 #include "numerics/grid.h"
 #include "numerics/range_methods.h"
 #include "vernier/format.h"
@@ -190,7 +191,7 @@ Finding unused_levels(const LayerFacts& layer) {
   const auto [used, given] = levels_of(*data);
   if (used >= kFew || given < 4 * used) return {};
   const auto scale = static_cast<double>(data->grid->scale.front());
-  const double fitting = scale * used / given;
+  const double fitting = fitting_scale(*data->grid, data->values.min, data->values.max);
   return of(layer, data->name, used < kFew / 4 ? 0.94 : 0.75,
             {{"levels used", used, ""},
              {"levels in the range", given, ""},

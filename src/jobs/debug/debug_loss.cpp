@@ -58,6 +58,7 @@
 #include "jobs/verify/wrong_constants.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
+#include "numerics/fitting_scale.h"
 #include "numerics/grid.h"
 #include "numerics/metrics.h"
 #include "numerics/tensor_grid.h"
@@ -128,18 +129,6 @@ std::string unmeasured_pair(const QuantizedTensor& quantized) {
   return "no sample ran it, or it lies inside a body of If, Loop or Scan";
 }
 
-/// The scale that fits `range`: for a zero point of 0 by the larger end, else by both.
-std::string fitting_scale(int zero_point, const QuantParams& params, const RangeStats& range) {
-  const auto [low, high] = ends_of(params);
-  const float step = params.scale.front();
-  const bool symmetric = zero_point == 0 && low < 0;
-  const float fitting = symmetric ? step * std::max(range.max / high, range.min / low)
-                                  : step * (std::max(range.max, 0.0F) - std::min(range.min, 0.0F)) / (high - low);
-  return fmt::format(
-      "the scale {:.6g} fits these samples: ‹vernier fix FLOAT_MODEL --from FILE --data DATA› measures and sets it",
-      fitting);
-}
-
 /// A scale that cannot be meant for what goes through it: nearly all codes stay unused. Values that are nearly one
 /// value need few codes and lose little: no defect. Nor is a range far beyond the grid: masks (-1e9) are left out on
 /// purpose.
@@ -157,7 +146,10 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row, const QuantPar
     return FoundDefect{"unused-levels", node,
                        fmt::format("'{}' uses {:.0f} of {:.0f} levels: {}, too coarse for its values",
                                    printable(row.tensor), *row.used_codes * codes, codes, scale),
-                       row.scales == 1 ? fitting_scale(row.zero_point, params, range) : ""};
+                       row.scales == 1 ? fmt::format("the scale {:.6g} fits these samples: ‹vernier fix FLOAT_MODEL "
+                                                     "--from FILE --data DATA› measures and sets it",
+                                                     fitting_scale(params, range.min, range.max))
+                                       : ""};
   }
   return {};
 }
