@@ -30,8 +30,9 @@ struct Trial {
   double damage = std::numeric_limits<double>::quiet_NaN();
   /// The verdict was certain before all samples were run (the noise so far exceeds the whole allowance).
   bool stopped_early = false;
-  std::size_t samples = 0;  // that were run; 0: not counted (an outside check)
-  double confidence = 1;    // that the verdict is that of all samples; 1: certain
+  std::size_t samples = 0;   // that decided; 0: not counted (an outside check)
+  std::size_t also_run = 0;  // the same, by a second network that had to pass too
+  double confidence = 1;     // that the verdict is that of all samples; 1: certain
   std::string why = {};
   std::string output = {};                // that the metric is of; empty: there is one
   std::optional<double> on_samples = {};  // the metric of these samples, where `metric` is a bound on new ones

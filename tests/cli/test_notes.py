@@ -15,7 +15,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits"
-SENTENCES = {"warnings", "notes", "typed_notes"}
+SENTENCES = {"warnings", "notes", "typed_notes", "not_compared"}
 # Times, and what hangs on them; the doubt of verify is its warning once more.
 DIFFERS = {"phases", "seconds", "ms", "wall_ms", "machine", "doubt"}
 

@@ -70,9 +70,10 @@ Trial worse_with_own_samples(Experiment& experiment, const Subject& subject, con
         subject, plan, experiment.judged_against(), experiment.weights, &requirement, experiment.hardest_first(),
         early_stop, nullptr, [&] { return experiment.switched(); }, before ? &*before : nullptr);
     own = trial_of(experiment.subject(), result, requirement, nullptr);
-    trial.samples += own.samples;
+    trial.also_run = own.samples;
   }
   own.samples = trial.samples;
+  own.also_run = trial.also_run;
   return own.damage > trial.damage ? own : trial;
 }
 

@@ -160,7 +160,7 @@ class KeptSetSearch {
 
   Trial counted(Judge& judge, const KeptSet& set) {
     const Trial trial = judge(units_.steps(set));
-    sample_inferences_ += trial.samples;
+    sample_inferences_ += trial.samples + trial.also_run;
     return trial;
   }
 

@@ -12,6 +12,7 @@ void pack(const Trial& trial, Packer& packer) {
   packer.put(trial.damage);
   packer.put(trial.stopped_early);
   packer.put(trial.samples);
+  packer.put(trial.also_run);
   packer.put(trial.confidence);
   packer.put(trial.why);
   packer.put(trial.on_samples.has_value());
@@ -25,6 +26,7 @@ Trial unpack_trial(Unpacker& unpacker) {
   trial.damage = unpacker.get<double>();
   trial.stopped_early = unpacker.get<bool>();
   trial.samples = unpacker.get<std::size_t>();
+  trial.also_run = unpacker.get<std::size_t>();
   trial.confidence = unpacker.get<double>();
   trial.why = unpacker.get_text();
   const bool bounded = unpacker.get<bool>();

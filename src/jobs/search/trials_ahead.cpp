@@ -21,7 +21,7 @@ TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candid
                 judge.unpack_known(candidates(set), unpacker);
                 return trial;
               },
-              [ran](const Trial& trial) { ran(trial.samples); }}),
+              [ran](const Trial& trial) { ran(trial.samples + trial.also_run); }}),
       estimates(job_ranks(), experiment.subject().threads,
                 {[&judge, candidates](const KeptSet& set) { return judge.estimate(candidates(set)); },
                  side_by_side ? [this, candidates](const KeptSet& set) { return lone_judge_.estimate(candidates(set)); }

@@ -174,7 +174,7 @@ TEST(Options, TakeAtMostThreeTimesTheEvaluationsOfTheSearch) {
   const Asked many = asked_of(300, {});
   EXPECT_EQ(many.repairs, std::vector<std::size_t>{600});
   EXPECT_EQ(many.others, (std::vector<std::size_t>{100, 100, 100}));
-  EXPECT_EQ(many.rounding_work, 160e9) << "two passes over four samples";
+  EXPECT_EQ(many.rounding_work, 40e9) << "half a pass over four samples";
   EXPECT_EQ(many.damage, (std::map<std::string, double>{{"conv", 0.75}})) << "what it begins with";
   const Asked few = asked_of(3, {});
   EXPECT_EQ(few.repairs, std::vector<std::size_t>{30}) << "a certificate of few layers takes as many";

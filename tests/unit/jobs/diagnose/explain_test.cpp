@@ -79,7 +79,7 @@ std::vector<std::string> named_where_a_row_is_picked(const std::string& pick, fl
   }
   const NetFiles files(network("net (float[8,16] x) => (float[1,16] y) <int64[1] one = {1}, int64[1] eight = {8}> {"
                                " [features] f = MatMul(x, w)\n [scores] s = MatMul(f, v)\n" +
-                                   pick + "\n [look] y = Gather <axis = 0> (f, i) }",
+                                   pick + "\n [look] r = Gather <axis = 0> (f, i)\n [fc] y = MatMul(r, w) }",
                                {{"w", eye}, {"v", first}}),
                        {8, 16});
   std::vector<Sample> samples;
