@@ -34,6 +34,19 @@ def test_public_headers_compile_in_any_order(tmp_path):
         run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", tmp_path / name)
 
 
+def test_each_kind_of_defect_has_an_entry_in_help_and_reference():
+    kinds = set()
+    for folder in "src/plan", "src/jobs/debug", "src/jobs/verify":
+        for path in (ROOT / folder).glob("*.cpp"):
+            text = path.read_text(encoding="utf-8")
+            if re.search(r"FoundDefect|QdqDefect", text):  # a note has values in braces behind its name
+                kinds.update(re.findall(r'(?:\{|\badd\w*\()\s*"([a-z]+(?:-[a-z]+)+)",\s*[^{}\s"]', text))
+    assert len(kinds) > 15 and {"other-scale", "hidden-part", "wrong-axis", "lost-pair"} <= kinds, kinds
+    for page in "apps/vernier/commands/finding_names.cpp", "docs/reference/defects.md":
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert not {kind for kind in kinds if f'"{kind}"' not in text}, page
+
+
 def test_the_architecture_has_a_line_for_each_folder():
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     table = text.split("| folder | does |", 1)[1].split("\n\n", 1)[0]

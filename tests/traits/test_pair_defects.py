@@ -480,6 +480,101 @@ def test_a_range_that_cuts_off_more_than_rounding_would_lose_is_named(tmp_path, 
     assert names == ([("lost-pair", "x.codes")] if named else []), report["quantizers"]
 
 
+@pytest.mark.parametrize("kind", [np.int16, np.int8])
+@pytest.mark.parametrize("size, tail, named", [(0.97, 0, True), (1, 0, False), (0.25, 12, False)])
+def test_a_range_is_judged_by_what_its_format_can_give(tmp_path, kind, size, tail, named):
+    """At 37 dB, beyond what counts as lost: 16 bits give 90, and the outputs gain if this range alone is mended."""
+    random = np.random.default_rng(124)
+    weight = random.normal(0, 0.3, (16, 8)).astype(np.float32)
+    x = np.clip(random.normal(0, 1, (16, 32, 16)), -2, 2).astype(np.float32)
+    if tail:
+        x[3, 5, 7] = tail
+    def model(quantized):
+        b = files.Quantizer(125, 21)
+        end = size * float(np.abs(x).max())
+        source = b.pair("x", -end, end, kind) if quantized else "x"
+        b.add("MatMul", [source, b.constant("weight", weight)], "product")
+        last = b.pair("product", -6.0, 6.0, np.int16) if quantized else "product"
+        b.add("Identity", [last], "y")
+        return b.model([("x", FLOAT, [32, 16])], [("y", FLOAT, [32, 8])])
+    files.write(tmp_path, model(False), {"x": x}, "float.onnx")
+    names, report = found(tmp_path, model(True), code=int(named))
+    assert names == ([("lost-pair", "x.codes")] if named else []), report["quantizers"]
+
+
+@pytest.mark.parametrize("low, named", [(-1, True), (0, False)])
+def test_a_zero_point_that_is_off_where_a_pair_does_the_work_of_a_relu(tmp_path, low, named):
+    """Negative values become -1 step in place of 0."""
+    random = np.random.default_rng(126)
+    weights = [random.normal(0, 0.3, shape).astype(np.float32) for shape in ((16, 32), (32, 8))]
+    x = random.normal(0, 1, (8, 32, 16)).astype(np.float32)
+    end = float((x @ weights[0]).max())
+    def model(quantized):
+        b = files.Quantizer(127)
+        b.add("MatMul", ["x", b.constant("first", weights[0])], "hidden")
+        if quantized:
+            values = b.pair("hidden", low * end / 255, end + low * end / 255, np.int8, "relu")
+        else:
+            values = b.add("Relu", ["hidden"], "relu")
+        b.add("MatMul", [values, b.constant("second", weights[1])], "y")
+        return b.model([("x", FLOAT, [32, 16])], [("y", FLOAT, [32, 8])])
+    files.write(tmp_path, model(False), {"x": x}, "float.onnx")
+    names, report = found(tmp_path, model(True), code=int(named))
+    assert names == ([("lost-pair", "relu.codes")] if named else []), report["quantizers"]
+
+
+@pytest.mark.parametrize("size, named", [(0, False), (0.002, True)])
+def test_filters_that_are_zero_in_the_float_model_starve_nothing(tmp_path, size, named):
+    """Their scale is shared; another weight has one that makes the outputs bad. Small filters that a layer evens out are lost."""
+    random = np.random.default_rng(130)
+    weights = [random.normal(0, 0.3, (16, 16)).astype(np.float32) for _ in range(2)]
+    weights[1][:, :4] *= size
+    x = random.normal(0, 1, (8, 32, 16)).astype(np.float32)
+    gain = np.where(np.arange(16) < 4, 500, 1).astype(np.float32)
+    def model(quantized):
+        b = files.Quantizer(131)
+        source = "x"
+        for i, weight in enumerate(weights):
+            source = b.pair(source, -6.0, 6.0, np.int8, f"data{i}") if quantized else source
+            held = b.constant(f"weight{i}", weight)
+            if quantized:
+                step = np.float32(np.abs(weight).max() / (7 if i == 0 else 127))
+                held = b.stored(f"weight{i}", np.rint(weight / step).astype(np.int8), step)
+            source = b.add("MatMul", [source, held], f"product{i}")
+        b.add("Mul", [source, b.constant("gain", gain)], "y")
+        return b.model([("x", FLOAT, [32, 16])], [("y", FLOAT, [32, 16])])
+    files.write(tmp_path, model(False), {"x": x}, "float.onnx")
+    names, report = found(tmp_path, model(True), code=(0, 1))
+    blamed = [node for name, node in names if name == "starved-channels"]
+    assert ("weight1.values" in blamed) is named, report["defects"]
+
+
+@pytest.mark.parametrize("wrong, kind", [("turned", "other-values"), ("axis", "wrong-axis")])
+def test_one_wrong_weight_is_one_defect(tmp_path, wrong, kind):
+    """A float weight behind a pair, whose values or axis are wrong: not too few levels as well, and no other scale."""
+    random = np.random.default_rng(128)
+    weight = (random.normal(0, 0.3, (16, 16)) * np.exp(random.normal(0, 0.5, 16))).astype(np.float32)
+    x = random.normal(0, 1, (8, 32, 16)).astype(np.float32)
+    def model(quantized):
+        b = files.Quantizer(129)
+        source, held = "x", b.constant("weight", weight.T.copy() if quantized and wrong == "turned" else weight)
+        if quantized:
+            source = b.pair("x", -4.0, 4.0, np.int8)
+            step = b.constant("step", (np.abs(weight).max(0) / 127).astype(np.float32))
+            zero = b.constant("zero", np.zeros(16, np.int8))
+            b.add("QuantizeLinear", [held, step, zero], "codes", axis=1)
+            codes = "codes"
+            if wrong == "axis":
+                low, high = b.constant("low", np.int8(-127)), b.constant("high", np.int8(127))
+                codes = b.add("Clip", ["codes", low, high], "limited")
+            held = b.add("DequantizeLinear", [codes, step, zero], "values", axis=0 if wrong == "axis" else 1)
+        b.add("MatMul", [source, held], "y")
+        return b.model([("x", FLOAT, [32, 16])], [("y", FLOAT, [32, 16])])
+    files.write(tmp_path, model(False), {"x": x}, "float.onnx")
+    names, report = found(tmp_path, model(True))
+    assert [name for name, _ in names] == [kind], report["defects"]
+
+
 @pytest.mark.parametrize("overflows", [True, False])
 def test_a_constant_that_the_format_itself_rounds_is_no_other_one(overflows, tmp_path):
     """-3.4e38 becomes -inf in FP16, which hides the same scores; what overflows are the squares of a norm."""

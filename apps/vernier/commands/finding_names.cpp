@@ -31,6 +31,8 @@ constexpr std::array kDefects{
                 "the scale of an INT32 bias is not input scale times weight scale (verify names it if the values "
                 "are wrong for that). If the values are right, verify and debug loss name the pair of the input: "
                 "its scale was changed later"},
+    FindingName{"other-scale",
+                "a DequantizeLinear has another scale or zero point than the QuantizeLinear in front of it"},
     FindingName{"other-values",
                 "stored values differ from the float model (verify and debug loss). A bias may differ a little, "
                 "as after bias correction, unless it makes most of the error of a layer below 25 dB. Values that "
@@ -50,11 +52,12 @@ constexpr std::array kDefects{
                 "a layer differs from the float model: an operator, a bias, an attribute or a constant, also of a node "
                 "that moves values. A constant or an attribute counts for a layer with a high SQNR, too, if it makes "
                 "most of the outputs' error. The layer may also read other tensors, or a pair that replaces a Relu or "
-                "Clip may have another range (debug loss, and verify where it explains a file)"},
+                "Clip may have another range (debug loss, and verify if it explains a file)"},
     FindingName{"lost-pair",
                 "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider range "
-                "would. A range 3.5 times as wide as its values counts too, and a weight's scale that is so much too "
-                "large. An output shows it (verify and debug loss)"},
+                "would. Three times counts too, if other pairs do not lose that and an output gains 1.5 dB with a "
+                "wider range. So does a range 3.5 times as wide as its values, or a weight's scale that is 3.5 times "
+                "too large. An output shows it (verify and debug loss)"},
     FindingName{"overflowing-pair",
                 "an FP8 pair with saturate=0 reads values beyond its range, which become NaN or infinite (verify "
                 "and debug loss)"},
@@ -78,6 +81,9 @@ constexpr std::array kDefects{
     FindingName{"starved-channels",
                 "an output has an SQNR below 20 dB, and one scale leaves many channels of a weight few levels "
                 "(verify and debug loss)"},
+    FindingName{"hidden-part",
+                "the one scale of an output fits its large values and hides a part of it, such as the boxes or the "
+                "scores of a detector (verify and debug loss)"},
 };
 
 constexpr std::array kPlacements{

@@ -52,6 +52,7 @@
 #include "jobs/verify/output_noise.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/scaled_weights.h"
+#include "jobs/verify/second_findings.h"
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/unsaturated_pairs.h"
 #include "jobs/verify/verify.h"
@@ -254,6 +255,7 @@ std::vector<std::size_t> telling_samples(const RunFigures& figures) {
 /// do not explain it. `stored`: what is wrong with constants.
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
                        std::vector<FoundDefect>& stored, DebugLossReport& report) {
+  constexpr double kStarvesNothing = 0.98;
   constexpr double kNoCause = 0.5;  // of the outputs' noise is left: the rounding of such a pair makes some of it
   const SimulatedFile& simulated = file.simulated;
   OutputNoise noise(whole, simulated.model, affordable_samples(whole, simulated.quantized.size()),
@@ -329,6 +331,11 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   std::erase_if(layers, [&](const FoundDefect& layer) {
     // Too few values for a factor to show, or a weight whose factors nobody looks for.
     const auto constant = constants.find(layer.node);
+    if (layer.kind == "starved-channels" && constant != constants.end()) {
+      // Filters that are zero in the float model too, or that nothing needs.
+      const auto left = noise.left_with(constant->second, file.weights.found.at(constant->second).values);
+      if (left && *left > kStarvesNothing) return true;
+    }
     if (!file.equalized.empty() && constant != constants.end()) {
       const auto left = noise.left_with(constant->second, file.weights.found.at(constant->second).values);
       if (left && *left > 1) return true;
@@ -444,6 +451,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
     const auto found = first_not_finite(matches, measured.errors, simulated.model);
     if (found && !is_explained(*found, report.defects, normalized, simulated)) report.defects.push_back(found->defect);
   }
+  drop_second_findings(report.defects, normalized);
 }
 
 }  // namespace

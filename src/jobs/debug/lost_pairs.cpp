@@ -18,6 +18,7 @@
 #include "analysis/simulated_graph.h"
 #include "base/text.h"
 #include "jobs/debug/lost_layers.h"
+#include "jobs/debug/narrow_pairs.h"
 #include "jobs/debug/pair_reasons.h"
 #include "jobs/debug/wide_pairs.h"
 #include "model/operator_traits.h"
@@ -37,6 +38,9 @@ constexpr double kDamagedByWidthDb = 40, kGainDb = 6;
 constexpr double kShareOfNoise = 0.25;
 // Of a range that is too narrow: a right one would lose that much less, and the pair is that near to what is lost.
 constexpr double kGain = 10, kWithinDb = 5;
+// Of a file, if one narrow range is mended.
+constexpr double kMendedDb = 1.5;
+constexpr double kLostSample = 0.25;  // of its energy
 
 /// What well chosen scales leave of ordinary values, less 10 dB.
 double lost_below(Format format) {
@@ -47,12 +51,7 @@ double lost_below(Format format) {
 /// What a pair loses to its narrow range is more than a range that holds all values would lose to rounding, by far.
 bool cuts_off_for_nothing(const QuantizerLoss& pair, const QuantParams& params, const GridLoss& loss) {
   if (!pair.sqnr_db || *pair.sqnr_db >= lost_below(pair.format) + kWithinDb) return false;
-  if (params.scale.size() != 1 || !is_integer(params.format) || loss.range.empty()) return false;
-  const auto [low, high] = ends_of(params);
-  if (low == 0 ? loss.range.min < 0 : high == 0 && loss.range.max > 0) return false;  // a Relu, perhaps
-  const float wider = std::max({1.0F, high > 0 ? loss.range.max / high : 0.0F, low < 0 ? loss.range.min / low : 0.0F});
-  const double then = loss.round_energy * static_cast<double>(wider) * static_cast<double>(wider);
-  return loss.round_energy > 0 && loss.clip_energy + loss.round_energy > kGain * then;
+  return times_of_fitting_range(params, loss).value_or(0) > kGain;
 }
 
 /// Channels of an activation, with a scale for each, that are cut off.
@@ -158,10 +157,35 @@ const std::pair<const std::string, OutputStats>* damaged(const Outputs& alone, c
   return worst;
 }
 
+/// What `output` gains in `mended`, without the sample that loses most: some ranges leave out rare values on purpose.
+double gain_in(const OutputStats& output, const OutputStats& mended) {
+  double before = 0, after = 0;
+  std::size_t worst = 0;
+  for (std::size_t i = 0; i < output.each.size(); ++i) {
+    before += output.each[i].error_energy;
+    after += mended.each[i].error_energy;
+    if (output.each[i].error_energy > output.each[worst].error_energy) worst = i;
+  }
+  const double pooled = before / after;
+  if (output.each.size() < 2 || output.each[worst].error_energy >= kLostSample * output.each[worst].ref_energy)
+    return db_of(1 / pooled);
+  const double others = (before - output.each[worst].error_energy) / (after - mended.each[worst].error_energy);
+  return db_of(1 / std::min(pooled, others));
+}
+
+/// The output that gains most in `mended`, and what it gains.
+std::pair<std::string, double> best_gain(const Outputs& all, const Outputs& mended) {
+  std::pair<std::string, double> best;
+  for (const auto& [name, output] : all) {
+    const double gain = gain_in(output, mended.at(name));
+    if (gain > best.second) best = {name, gain};
+  }
+  return best;
+}
+
 /// Whether an output loses that much without the sample that loses most, or that one a quarter of its energy: some
 /// ranges leave out rare values on purpose.
 bool loses_more_than_rare_values(const OutputStats& output) {
-  constexpr double kLostSample = 0.25;
   SampleSums all, most;
   for (const SampleSums& sample : output.each) {
     all += sample;
@@ -228,6 +252,9 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
   for (std::size_t i = 0; i < losses.size(); ++i) {
     own_losses.push_back(rows[i].weight ? rows[i] : with_loss(rows[i], file.quantized[i].params, losses[i]));
   }
+  const std::set<std::size_t> open_pairs = open_below(file, values.activations, losses);
+  std::set<std::size_t> narrow_pairs = narrow_beside_others(file, losses);
+  narrow_pairs.insert(open_pairs.begin(), open_pairs.end());
   std::set<std::size_t> weights;  // of which all values are known
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const bool few_levels = is_integer(rows[i].format) && bits_of(rows[i].format) <= 8;
@@ -240,7 +267,7 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     const QuantizerLoss& own = own_losses[i];
     const bool narrow = cuts_off_for_nothing(own, file.quantized[i].params, losses[i]);
     const bool wide = is_integer(own.format) && has_far_too_large_scale(own);
-    const bool unfit = narrow || wide || cut.contains(i);
+    const bool unfit = narrow || wide || cut.contains(i) || narrow_pairs.contains(i);
     if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !unfit)) continue;
     lossy.emplace_back(*own.sqnr_db, i);
     if (wide) wide_pairs.push_back(i);
@@ -266,9 +293,13 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
       const double gain = sqnr_db(fitting.at(output->first).pooled) - sqnr_db(output->second.pooled);
       if (!(gain >= kGainDb)) continue;
     }
-    if (output == nullptr) continue;
     const QuantizerLoss& own = own_losses[pair];
-    if (own.clip_share && *own.clip_share >= kMostlyCut && !loses_more_than_rare_values(output->second)) continue;
+    const bool shown = output != nullptr &&
+                       (!own.clip_share || *own.clip_share < kMostlyCut || loses_more_than_rare_values(output->second));
+    std::pair<std::string, double> gain;
+    if (!shown && narrow_pairs.contains(pair))
+      gain = best_gain(all, outputs(with_fitting_ranges(file, pair, narrow_pairs, losses)));
+    if (!shown && gain.second < kMendedDb) continue;
     PairReason reason = reason_of_loss(own);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;
@@ -276,15 +307,19 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
           "{} of {} channels are clipped: the range of channel {} ends at {:.4g}, but its values reach {:.4g}",
           some.lost, some.all, some.first, some.end, some.largest);
     }
-    found.emplace(
-        pair,
-        FoundDefect{
-            "lost-pair", node_of_pair(own),
-            fmt::format(
-                "'{}' has an SQNR of {:.1f} dB: {}. With only this pair quantized, output '{}' has {:.1f} dB on {}",
-                printable(own.tensor), db, reason.why, printable(output->first), sqnr_db(output->second.pooled),
-                plural(subject.samples->size(), "sample")),
-            reason.cure});
+    if (!shown && open_pairs.contains(pair))
+      reason = {fmt::format("it does the work of an activation, but its range goes on to {:.4g}",
+                            ends_of(file.quantized[pair].params).first),
+                "store the zero point again: the range begins where the activation does"};
+    const std::string effect =
+        shown ? fmt::format("With only this pair quantized, output '{}' has {:.1f} dB on {}", printable(output->first),
+                            sqnr_db(output->second.pooled), plural(subject.samples->size(), "sample"))
+              : fmt::format("With a range that fits, output '{}' gains {:.1f} dB on {}", printable(gain.first),
+                            gain.second, plural(subject.samples->size(), "sample"));
+    found.emplace(pair, FoundDefect{"lost-pair", node_of_pair(own),
+                                    fmt::format("'{}' has an SQNR of {:.1f} dB: {}. {}", printable(own.tensor), db,
+                                                reason.why, effect),
+                                    reason.cure});
   }
   return without_followers(file, std::move(found));
 }

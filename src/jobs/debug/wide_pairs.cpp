@@ -1,6 +1,7 @@
 #include "jobs/debug/wide_pairs.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "numerics/metrics.h"
 #include "numerics/range_methods.h"
 #include "plan/round_node.h"
+#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -83,10 +85,19 @@ std::set<std::size_t> unexplained_widths(const Subject& subject, const Simulated
   return found;
 }
 
+bool has_zero_point(const QuantParams& params) {
+  return std::ranges::any_of(params.zero_point, [](std::int32_t zero) { return zero != 0; });
+}
+
 Model with_range_of(Model model, const QuantizedTensor& pair, const GridLoss& loss) {
   for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
     if (node.domain() != kDomain || node.op_type() != "Round" || node.output(0) != pair.output) continue;
-    const QuantParams params = activation_params(pair.params.format, {loss.range.min, loss.range.max});
+    // A signed grid with a zero point is an unsigned one that is moved.
+    const Format format = !has_zero_point(pair.params)        ? pair.params.format
+                          : bits_of(pair.params.format) == 16 ? Format::UInt16
+                          : bits_of(pair.params.format) == 8  ? Format::UInt8
+                                                              : pair.params.format;
+    const QuantParams params = activation_params(format, {loss.range.min, loss.range.max});
     const std::string x = node.input(0), y = node.output(0), name = node.name();
     node = round_node(x, y, params);
     node.set_name(name);

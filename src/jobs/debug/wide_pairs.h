@@ -22,6 +22,8 @@ std::set<std::size_t> unexplained_widths(const Subject& subject, const Simulated
                                          const std::vector<QuantizerLoss>& losses,
                                          const std::vector<std::size_t>& pairs);
 
+bool has_zero_point(const QuantParams& params);
+
 /// `model`, made of `file`'s, in which that pair has the range of `loss`, its values.
 Model with_range_of(Model model, const QuantizedTensor& pair, const GridLoss& loss);
 

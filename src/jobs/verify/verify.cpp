@@ -45,6 +45,7 @@
 #include "jobs/verify/output_values.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/scaled_weights.h"
+#include "jobs/verify/second_findings.h"
 #include "jobs/verify/stored_values.h"
 #include "jobs/verify/tf32_reads.h"
 #include "jobs/verify/wrong_constants.h"
@@ -274,6 +275,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   report.notes.insert(report.notes.begin(), interface.begin(), interface.end());
   if (holds_quantized_values(*reference) && !options.task.labels) not_judged(report);
   merge_defects(defects, std::move(report.defects));
+  drop_second_findings(defects, normalized_pairs(typed));
   report.defects = std::move(defects);
   excuse_weights(report.defects, report.figures, report.notes);
   for (const FoundDefect& defect : report.defects) {
