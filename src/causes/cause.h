@@ -142,5 +142,6 @@ std::vector<std::size_t> large_channels(std::span<const float> channels);
 
 // decisions.cpp: of the network
 std::vector<Cause> close_decisions(const NetworkFacts&);
+std::vector<Cause> amplified_values(const NetworkFacts&);
 
 }  // namespace vernier::causes

@@ -92,6 +92,8 @@ constexpr Row kCauses[] = {
 constexpr CauseName kOfNetwork[] = {
     {"close-decision", "all",
      "an ArgMax, ArgMin or TopK inside the network picks another place, although its input is close"},
+    {"amplified-values", "INT8, UINT8, FP8",
+     "a norm or logarithm makes small values count, for which the scale in front of it is too coarse"},
     {"lost-limit", "FP16, BF16", "TensorRT-RTX drops a limit of a Clip after a convolution"},
     {"diffuse", "all", "no single layer is bad: the usual errors of many layers add up"},
     {"decision-boundary", "all", "the output is close, but the two largest scores were nearly equal"},
@@ -127,7 +129,7 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
   // As near to equal shares as layers of different size come. Nothing is said where one layer does half of the damage.
   const double spread = facts.depth == 0 ? 0 : std::max(0.2, std::min(0.6, 2.5 / static_cast<double>(facts.depth)));
   const bool even = facts.depth >= 2 && facts.largest_share > 0 && facts.largest_share < spread;
-  if (even && facts.worst_beyond_usual < 1) {
+  if (even && facts.worst_beyond_usual < 1 && amplified_values(facts).empty()) {
     return Cause{"diffuse",
                  {},
                  {},
@@ -163,6 +165,7 @@ std::optional<std::string_view> cause_text(std::string_view id) {
 std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseFinder> own) {
   if (!facts.needed) return {};
   std::vector<Cause> found = causes::close_decisions(facts);
+  std::ranges::move(causes::amplified_values(facts), std::back_inserter(found));
   std::ranges::move(causes::lost_limits(facts), std::back_inserter(found));
   for (const LayerFacts& layer : facts.layers) {
     std::vector<Cause> of_layer;

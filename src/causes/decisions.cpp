@@ -31,4 +31,26 @@ std::vector<Cause> close_decisions(const NetworkFacts& facts) {
   return found;
 }
 
+std::vector<Cause> amplified_values(const NetworkFacts& facts) {
+  constexpr double kAmplified = 4;
+  for (const AmplifierFacts& one : facts.amplifiers) {
+    const bool grows = one.before < kPoorNoise && one.behind > kAmplified * one.before;
+    if (!grows || facts.output_noise < one.behind / kAmplified || facts.output_noise < kAmplified * one.before)
+      continue;
+    // Those behind read what this one makes.
+    return {{"amplified-values",
+             {},
+             one.tensor,
+             0.85,
+             {{"SQNR in front", db_of(one.before), "dB"}, {"SQNR behind", db_of(one.behind), "dB"}},
+             fmt::format("'{}' ({}) makes small values of '{}' count as much as large ones. In front of it the SQNR is "
+                         "{:.1f} dB, behind it {:.1f} dB. Small values need finer scales in the layers that make '{}', "
+                         "or a higher format.",
+                         printable(one.name), one.op_type, printable(one.tensor), db_of(one.before), db_of(one.behind),
+                         printable(one.tensor)),
+             {"keep-high"}}};
+  }
+  return {};
+}
+
 }  // namespace vernier::causes

@@ -145,6 +145,15 @@ struct DecisionFacts {
   double noise = 0;    // over signal of what it reads then
 };
 
+/// A norm or logarithm, which makes small values count as much as large ones: noise over signal with everything low, in
+/// front of it and behind it.
+struct AmplifierFacts {
+  std::string name;
+  std::string op_type;
+  std::string tensor;  // that it reads
+  double before = 0, behind = 0;
+};
+
 /// A Clip of which TensorRT-RTX loses a limit (plan/engine_limits.h).
 struct LostLimitFacts {
   std::string layer;
@@ -154,6 +163,7 @@ struct LostLimitFacts {
 struct NetworkFacts {
   std::vector<LayerFacts> layers;  // those examined, most damaging first
   std::vector<DecisionFacts> decisions;
+  std::vector<AmplifierFacts> amplifiers;  // in graph order
   std::vector<LostLimitFacts> lost_limits;
   double output_noise = 0;               // of the worst output, all low, on samples that calibrated
   double unseen_noise = 0;               // the same on samples that did not; 0: there are none

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "causes/cause.h"
@@ -25,6 +28,22 @@ Levels levels_of(const TensorFacts& tensor) {
   const double low = std::min(static_cast<double>(tensor.values.min), 0.0);
   const double high = std::max(static_cast<double>(tensor.values.max), 0.0);
   return {(high - low) / step, ((high > 0 ? ends.high : 0) - (low < 0 ? ends.low : 0)) / step};
+}
+
+/// Share of a depthwise layer's error that its `drowned` input channels make: each result has one of them, whose
+/// rounding grows by its own weights. nullopt: the layer mixes channels, or their weights are not known.
+std::optional<double> share_of_error(const LayerFacts& layer, const TensorFacts& data, double step,
+                                     const std::vector<bool>& drowned) {
+  const TensorFacts* weight = weight_of(layer);
+  if (!layer.depthwise || weight == nullptr || weight->channels.size() != data.channels.size()) return std::nullopt;
+  double all = 0, of_drowned = 0;
+  for (std::size_t c = 0; c < drowned.size(); ++c) {
+    const auto largest = static_cast<double>(data.channels[c]), factor = static_cast<double>(weight->channels[c]);
+    const double error = std::min(step * step / 12, largest * largest) * factor * factor;
+    all += error;
+    if (drowned[c]) of_drowned += error;
+  }
+  return all > 0 ? std::optional(of_drowned / all) : std::nullopt;
 }
 
 }  // namespace
@@ -118,26 +137,32 @@ Finding channel_spread(const LayerFacts& layer) {
   // A sum over channels is as good as its large ones; where each result has a channel of its own, the small are lost.
   if (!layer.depthwise && (!activations_to_blame(layer) || layer.own_noise < kPoorNoise)) return {};
   const auto step = static_cast<double>(data->grid->scale.front());
-  const auto drowns = [&](float channel) {
+  std::vector<bool> drowned;
+  for (const float channel : data->channels) {
     const double rms = static_cast<double>(channel) / 3;  // of values that reach so far
-    return channel > 0 && step * step / 12 > kPoorNoise * rms * rms;
-  };
-  const auto lost = std::ranges::count_if(data->channels, drowns);
+    drowned.push_back(channel > 0 && step * step / 12 > kPoorNoise * rms * rms);
+  }
+  const auto lost = std::ranges::count(drowned, true);
   const float most = std::ranges::max(data->channels);
   float least = most;
   for (const float channel : data->channels) least = channel > 0 ? std::min(least, channel) : least;
   const auto all = data->channels.size();
-  if (static_cast<double>(lost) < 0.1 * static_cast<double>(all)) return {};
-  return of(layer, data->name, layer.depthwise ? 0.87 : 0.6,
-            {{"channels below 20 dB", static_cast<double>(lost), ""},
-             {"channels", static_cast<double>(all), ""},
-             {"largest channel", static_cast<double>(most), ""},
-             {"smallest channel", static_cast<double>(least), ""},
-             {"scale", step, ""}},
+  const double share = share_of_error(layer, *data, step, drowned).value_or(0);
+  const bool few = static_cast<double>(lost) < 0.1 * static_cast<double>(all);
+  if (few && (share < 0.5 || layer.own_noise < kPoorNoise / 3)) return {};
+  std::vector<CauseFigure> figures{{"channels below 20 dB", static_cast<double>(lost), ""},
+                                   {"channels", static_cast<double>(all), ""},
+                                   {"largest channel", static_cast<double>(most), ""},
+                                   {"smallest channel", static_cast<double>(least), ""},
+                                   {"scale", step, ""}};
+  if (few) figures.push_back({"share of the error in these channels", 100 * share, "%"});
+  const std::string effect = few               ? fmt::format(" and make about {:.0f} % of its error", 100 * share)
+                             : layer.depthwise ? ". A depthwise layer cannot average that out"
+                                               : "";
+  return of(layer, data->name, layer.depthwise ? 0.87 : 0.6, std::move(figures),
             fmt::format("the channels of '{}' reach from {:.3g} to {:.3g}. Their shared scale is {:.2g}, too coarse "
                         "for {} of {}: they fall below 20 dB{}.",
-                        printable(data->name), least, most, step, lost, plural(all, "channel"),
-                        layer.depthwise ? ". A depthwise layer cannot average that out" : ""),
+                        printable(data->name), least, most, step, lost, plural(all, "channel"), effect),
             on_stream(layer, {"equalize", "smooth", "rotate-stream"}));
 }
 
@@ -205,7 +230,7 @@ Finding unused_levels(const LayerFacts& layer) {
 
 Finding one_sided_data(const LayerFacts& layer) {
   const TensorFacts* data = layer.format == Format::Int8 ? quantized(layer) : nullptr;
-  if (data == nullptr || !activations_to_blame(layer)) return {};
+  if (data == nullptr || !activations_to_blame(layer) || channel_spread(layer)) return {};
   const auto low = static_cast<double>(data->values.min);
   const auto high = static_cast<double>(data->values.max);
   const double smaller = std::min(std::abs(std::min(low, 0.0)), std::max(high, 0.0));

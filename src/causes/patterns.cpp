@@ -69,7 +69,7 @@ Finding unfolded_batch_norm(const LayerFacts& layer) {
 }
 
 Finding depthwise(const LayerFacts& layer) {
-  if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kPoorNoise / 3) return {};
+  if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kPoorNoise / 3 || channel_spread(layer)) return {};
   return of(layer, {}, 0.3, {{"terms of a sum", static_cast<double>(layer.terms), ""}},
             fmt::format("each output of this depthwise convolution sums only {}, so errors hardly average out.",
                         plural(static_cast<std::size_t>(layer.terms), "product")),

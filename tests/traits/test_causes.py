@@ -399,3 +399,56 @@ def test_what_a_bound_decides_is_said_beside_the_figure(tmp_path):
     assert "on these samples bound on new samples (90 %)" in text, text
     if (tmp_path / "out/deploy.md").exists():
         assert "on new samples (90 % sure)" in (tmp_path / "out/deploy.md").read_text()
+def test_one_dead_channel_of_a_depthwise_layer_is_named(tmp_path):
+    """0.03 everywhere, below a step, and weights of 30 behind it: a twentieth of the channels, and nearly all of the error."""
+    b = Builder(269)
+    channels, dead = 24, 5
+    kernels = [b.normal(channels, 3, 3, 3) * np.float32(0.3), b.normal(channels, 1, 3, 3) * np.float32(0.5)]
+    biases = [b.normal(channels) * np.float32(0.3) for _ in kernels]
+    kernels[0][dead] *= np.float32(1e-4)
+    kernels[1][dead] = 20 + 10 * np.abs(b.normal(1, 3, 3))
+    biases[0][dead], biases[1][dead] = 0.03, 0.5 - 0.03 * kernels[1][dead].sum()
+    for i, name in enumerate(("expand", "dw")):
+        b.constant(f"{name}.weight", kernels[i])
+        b.constant(f"{name}.bias", biases[i])
+    b.add("Conv", ["x", "expand.weight", "expand.bias"], "expand", pads=[1] * 4)
+    b.add("Relu", ["expand"], "expanded")
+    b.add("Conv", ["expanded", "dw.weight", "dw.bias"], "dw", group=channels)
+    b.add("Relu", ["dw"], "filtered")
+    b.conv("filtered", "y", channels, 8, size=1)
+    model = b.model([("x", FLOAT, [1, 3, 12, 12])], [("y", FLOAT, [1, 8, 10, 10])])
+    found, order, report = causes(model, {"x": b.normal(8, 1, 3, 12, 12)}, tmp_path, "--int8")
+    cause = next(cause for cause in report["explanation"]["causes"] if cause.get("layer") == "dw")
+    assert order[0] == "channel-spread" and "depthwise" not in found["dw"] and "one-sided-data" not in found["dw"], found
+    assert "1 of 24 channels" in cause["sentence"], cause
+
+
+@pytest.mark.parametrize("quiet, named", [(1.7, True), (0.1, False)])
+@pytest.mark.parametrize("norm", ["LayerNormalization", "pieces"])
+def test_a_norm_that_makes_quiet_rows_count_is_named(norm, quiet, named, tmp_path):
+    """Rows differ 50 times in size and share one scale; what reads the norm sees the noise of the quiet ones."""
+    b = Builder(270)
+    source = "x"
+    for i in range(3):
+        product = b.add("MatMul", [source, b.constant(f"w{i}", b.normal(32, 32) / np.float32(4))], f"product{i}")
+        source = b.add("Relu", [product], f"relu{i}")
+    if norm == "pieces":
+        b.add("Div", [source, b.add("ReduceL2", [source], "size", axes=[-1])], "even")
+    else:
+        b.add(norm, [source, b.constant("gain", np.ones(32, np.float32))], "even", axis=-1, epsilon=1e-6)
+    b.add("MatMul", ["even", b.constant("head", b.normal(32, 16))], "y")
+    model = b.model([("x", FLOAT, [64, 32])], [("y", FLOAT, [64, 16])])
+    rows = 10 ** np.random.default_rng(271).uniform(-quiet, 0, (12, 64, 1))
+    found, order, report = causes(model, {"x": (rows * b.normal(12, 64, 32)).astype(np.float32)}, tmp_path, "--int8")
+    assert ("amplified-values" in order) is named and (not named or "diffuse" not in order), order
+    assert not named or next(c for c in report["explanation"]["causes"] if c["id"] == "amplified-values")["tensor"] == "relu2"
+
+
+def test_rows_of_a_right_operand_are_no_places(tmp_path):
+    """A filter bank times data: the rows are channels that are summed over. Some reach far beyond the others."""
+    b = Builder(272)
+    data = np.abs(b.normal(8, 64, 20))
+    data[:, ::8] *= np.float32(100)
+    b.add("MatMul", [b.constant("bank", np.abs(b.normal(16, 64))), "x"], "y")
+    found, order, _ = causes(b.model([("x", FLOAT, [64, 20])], [("y", FLOAT, [16, 20])]), {"x": data}, tmp_path, "--int8", "--min-sqnr", "90")
+    assert "place-outliers" not in order, found

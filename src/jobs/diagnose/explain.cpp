@@ -146,7 +146,8 @@ void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked
     const auto share = shares.find(cause.layer);
     const auto by = explained.find({cause.layer, cause.id});
     // The network as a whole, and what it picks, do all of the damage.
-    kinds[by == explained.end() ? cause.id : by->second].share += share == shares.end() ? 1 : share->second;
+    kinds[by == explained.end() ? cause.id : by->second].share +=
+        cause.share.value_or(share == shares.end() ? 1 : share->second);
   }
   const auto worth = [&](const Cause& cause) {
     const Kind& kind = kinds[cause.id];
@@ -291,7 +292,7 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   order_kinds(explanation.causes, ranked, facts);
   for (Cause& cause : explanation.causes) {
     const auto row = std::ranges::find(ranked, cause.layer, &LayerRow::name);
-    if (row != ranked.end()) cause.share = breaks_output(*row) ? INFINITY : row->share;
+    if (row != ranked.end() && !cause.share) cause.share = breaks_output(*row) ? INFINITY : row->share;
   }
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
   for (const LayerRow* row : rows) {

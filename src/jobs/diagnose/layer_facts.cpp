@@ -77,6 +77,8 @@ class FactFinder {
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
     network.decisions = decision_facts(experiment_.subject(), plan(), hard);
+    const auto scaled = [](const LayerRow* row) { return needs_scale(row->format); };
+    if (std::ranges::any_of(rows_, scaled)) network.amplifiers = amplifier_facts(experiment_.subject(), plan(), hard);
     return network;
   }
 
@@ -134,7 +136,10 @@ class FactFinder {
   std::set<std::string> with_outliers(const Layer& layer) const {
     std::set<std::string> tensors;
     if (layer.traits.any(Trait::Convolves)) return tensors;
+    const onnx::NodeProto& node = *nodes_.at(layer.name);
     for (const std::string& input : layer.inputs) {
+      // The rows of a right operand are channels that are summed over, and no places.
+      if (node.input_size() > 1 && input == node.input(1) && input != node.input(0)) continue;
       const auto seen = found_.tensors.find(input);
       if (seen == found_.tensors.end()) continue;
       if (!causes::large_channels(seen->second.channels).empty() || has_outliers(input)) tensors.insert(input);

@@ -251,6 +251,27 @@ std::vector<Pick> picks_of(const Model& model) {
   return picks;
 }
 
+/// Whether a node brings groups of values to one size: an operator, or a Div by a norm of what it divides.
+bool evens_out(const onnx::NodeProto& node, const GraphWalk& walk) {
+  if (is_onnx(node, {"Log", "LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization",
+                     "LpNormalization", "MeanVarianceNormalization"}))
+    return true;
+  if (!is_onnx(node, "Div")) return false;
+  const onnx::NodeProto* size = walk.maker(node.input(1));
+  while (size != nullptr && is_onnx(*size, {"Clip", "Max", "Add", "Expand"})) size = walk.maker(size->input(0));
+  return size != nullptr && is_onnx(*size, {"Sqrt", "ReduceL2"});
+}
+
+std::vector<Pick> amplifiers_of(const Model& model) {
+  constexpr std::size_t kMost = 16;
+  const GraphWalk walk(model);
+  std::vector<Pick> found;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (found.size() < kMost && evens_out(node, walk)) found.push_back({node.name(), node.op_type(), node.output(0)});
+  }
+  return found;
+}
+
 /// For each pick and sample what it reads, as float32, and its places, as float32 too.
 std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, const std::vector<Pick>& picks,
                                            const std::vector<std::size_t>& order) {
@@ -353,6 +374,30 @@ std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& al
     if (all == 0 || read.ref_energy == 0 || !read.finite()) continue;
     facts.push_back({picks[i].node, picks[i].op_type, static_cast<double>(changed) / static_cast<double>(all),
                      read.error_energy / read.ref_energy});
+  }
+  return facts;
+}
+
+std::vector<AmplifierFacts> amplifier_facts(const Subject& subject, const Plan& all_low,
+                                            const std::vector<std::size_t>& order) {
+  const std::vector<Pick> nodes = amplifiers_of(subject.model);
+  if (nodes.empty()) return {};
+  RoundedWeights weights;
+  const auto exact = values_of(subject, subject.model, nodes, order);
+  const auto low = values_of(subject, lower_simulated(subject.model, subject.layers, all_low, weights), nodes, order);
+  const auto by_name = nodes_by_name(subject.model.proto.graph());
+  std::vector<AmplifierFacts> facts;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    ErrorStats read, made;
+    for (std::size_t sample = 0; sample < exact.size() && sample < low.size(); ++sample) {
+      const std::vector<Tensor>&a = exact[sample], &b = low[sample];
+      if (a[2 * i].shape() != b[2 * i].shape() || a[2 * i + 1].shape() != b[2 * i + 1].shape()) continue;
+      accumulate_error(a[2 * i].floats(), b[2 * i].floats(), read);
+      accumulate_error(a[2 * i + 1].floats(), b[2 * i + 1].floats(), made);
+    }
+    if (read.ref_energy == 0 || made.ref_energy == 0 || !read.finite() || !made.finite()) continue;
+    facts.push_back({nodes[i].node, nodes[i].op_type, by_name.at(nodes[i].node)->input(0), noise_to_signal(read),
+                     noise_to_signal(made)});
   }
   return facts;
 }

@@ -44,4 +44,8 @@ RowFacts row_facts(const Subject& subject, const std::vector<MaskedSoftmax>& sof
 std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low,
                                           const std::vector<std::size_t>& order);
 
+/// The same of the first norms and logarithms of the main graph, 16 at most.
+std::vector<AmplifierFacts> amplifier_facts(const Subject& subject, const Plan& all_low,
+                                            const std::vector<std::size_t>& order);
+
 }  // namespace vernier

@@ -36,5 +36,24 @@ TEST(Decisions, ADecisionInsideTheNetworkThatWasClose) {
   EXPECT_TRUE(find_causes(network).empty()) << "what it picks makes nothing worse";
 }
 
+TEST(Decisions, ANormThatMakesSmallValuesCount) {
+  NetworkFacts network;
+  network.needed = true;
+  network.output_noise = 0.13;
+  network.depth = 6;
+  network.largest_share = 0.2;
+  network.worst_own_noise = 1e-3;
+  network.worst_beyond_usual = 0.5;
+  ASSERT_EQ(find_causes(network).size(), 1U);
+  EXPECT_EQ(find_causes(network).front().id, "diffuse");
+  network.amplifiers = {{"log", "Log", "p", 3e-3, 4e-3}, {"norm", "LayerNormalization", "t", 3e-3, 0.13}};
+  ASSERT_EQ(find_causes(network).size(), 1U);
+  EXPECT_EQ(find_causes(network).front().id, "amplified-values");
+  EXPECT_TRUE(find_causes(network).front().sentence.starts_with("'norm' (LayerNormalization)"));
+  EXPECT_EQ(find_causes(network).front().tensor, "t");
+  network.output_noise = 6e-3;
+  EXPECT_EQ(find_causes(network).front().id, "diffuse") << "the output is as good as what the norm reads";
+}
+
 }  // namespace
 }  // namespace vernier::testing

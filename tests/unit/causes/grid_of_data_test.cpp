@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -156,6 +157,31 @@ TEST(GridOfData, ChannelsOfADepthwiseLayerThatDrown) {
   EXPECT_FALSE(names(facts, "channel-spread"));
   facts.own_noise = 0.05;
   EXPECT_TRUE(names(facts, "channel-spread")) << "not so here";
+}
+
+TEST(GridOfData, OneDrownedChannelThatLargeWeightsMakeTheError) {
+  std::vector<float> values = ramp(7);
+  for (float& value : values) value = std::abs(value);
+  LayerFacts facts = conv(on_grid(tensor("x", values), 7));
+  facts.depthwise = true;
+  facts.own_noise = 0.5;
+  facts.inputs[0].channels.assign(32, 7);
+  facts.inputs[0].channels[5] = 0.03F;  // steps of 0.055
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.constant = weight.weight = true;
+  weight.channels.assign(32, 1);
+  facts.inputs.push_back(weight);
+  EXPECT_TRUE(names(facts, "depthwise"));
+  EXPECT_FALSE(names(facts, "channel-spread")) << "its weights are as small as those of the others";
+  facts.inputs[1].channels[5] = 30;
+  const std::vector<Cause> causes = causes_of(facts);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes.front().id, "channel-spread");
+  EXPECT_NE(std::ranges::find(causes.front().repairs, "smooth"), causes.front().repairs.end());
+  EXPECT_FALSE(names(facts, "depthwise"));
+  EXPECT_FALSE(names(facts, "one-sided-data"));
+  facts.own_noise = 1e-4;
+  EXPECT_FALSE(names(facts, "channel-spread")) << "the layer is fine";
 }
 
 TEST(GridOfData, ABadActivationIsNamedBesideWorseWeights) {
