@@ -114,6 +114,20 @@ std::string causes_heading(const DiagnoseReport& report, const std::vector<Cause
   return text;
 }
 
+/// What makes the error of ordinary layers smaller: repairs that were accepted there, else `wider`.
+std::string what_reduces_rounding(const Explanation& explanation, const char* wider) {
+  const auto is_mended = [&](const std::string& layer) {
+    return std::ranges::any_of(explanation.repairs, [&](const RepairTried& repair) {
+      return repair.accepted && std::ranges::find(repair.layers, layer) != repair.layers.end();
+    });
+  };
+  const std::size_t ordinary = explanation.ordinary.size();
+  const auto mended = static_cast<std::size_t>(std::ranges::count_if(explanation.ordinary, is_mended));
+  if (mended == 0) return wider;
+  if (mended == ordinary) return "Accepted repairs reduce it.";
+  return fmt::format("Accepted repairs reduce it in {} of these {}.", mended, plural(ordinary, "layer"));
+}
+
 std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
   const Explanation& explanation = *report.explanation;
   const std::vector<CauseGroup> groups = cause_groups(report);
@@ -135,10 +149,10 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
   if (const std::string sentence = only_rounding(report); !sentence.empty()) {
     text += wrap(sentence, options.width, "  ");
   } else if (ordinary > 0 && !all) {
-    text +=
-        wrap(fmt::format("{} of {} examined {} only the rounding error of the format. Only a wider format reduces it.",
-                         ordinary, plural(explanation.examined.size(), "layer"), ordinary == 1 ? "has" : "have"),
-             options.width, "  ");
+    text += wrap(fmt::format("{} of {} examined {} only the rounding error of the format. {}", ordinary,
+                             plural(explanation.examined.size(), "layer"), ordinary == 1 ? "has" : "have",
+                             what_reduces_rounding(explanation, "Only a wider format reduces it.")),
+                 options.width, "  ");
   }
   if (without > ordinary && !all) {
     text += wrap(fmt::format("No cause found for {} of {} examined.", without - ordinary,
@@ -261,8 +275,8 @@ std::string only_rounding(const DiagnoseReport& report) {
                                  ? fmt::format("{} of {}", found.ordinary.size(), plural(examined, "layer"))
                              : examined == 1 ? "the one layer"
                                              : fmt::format("all {} layers", examined);
-  return fmt::format("The rounding of {} is the only cause in {} examined. A wider format reduces it.",
-                     low_text(report), layers);
+  return fmt::format("The rounding of {} is the only cause in {} examined. {}", low_text(report), layers,
+                     what_reduces_rounding(found, "A wider format reduces it."));
 }
 
 std::string explanation_section(const DiagnoseReport& report, const TextOptions& options) {

@@ -157,6 +157,18 @@ TEST(ExplanationText, WithoutACauseTheRoundingIsTheAnswer) {
   EXPECT_EQ(only_rounding(with(explanation)), "");
 }
 
+TEST(ExplanationText, ARepairThatWasAcceptedReducesTheRoundingToo) {
+  Explanation explanation;
+  explanation.examined = explanation.ordinary = {"a", "b"};
+  explanation.repairs = {{"bias-correction", {"a"}, 30, 40, {}, true, ""}, {"range", {"b"}, 30, 30, {}, false, ""}};
+  EXPECT_TRUE(only_rounding(with(explanation)).ends_with("Accepted repairs reduce it in 1 of these 2 layers."))
+      << only_rounding(with(explanation));
+  explanation.ordinary = {"a"};
+  explanation.causes = {cause_of("b")};
+  const std::string text = explanation_section(with(explanation), {});
+  EXPECT_EQ(text.find("wider format"), std::string::npos) << text;
+}
+
 TEST(ExplanationText, CountsTheLayersThatHaveACauseBehindASurerOne) {
   Explanation explanation;
   explanation.examined = {"a", "b", "c"};
