@@ -34,12 +34,6 @@ int choice_of(const onnx::NodeProto& node) {
   return is_onnx(node, "TopK") && node.output_size() > 1 ? 1 : -1;
 }
 
-/// Whether what is at a place of the result hangs on what is at one place of the inputs.
-bool keeps_places(const onnx::NodeProto& node) {
-  return has(node, Trait::Moves | Trait::Fills | Trait::Joins | Trait::Elementwise | Trait::ChangesType) ||
-         is_onnx(node, {"Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot", "Where"});
-}
-
 /// A step of such a function is a decision as well.
 bool makes_steps(const onnx::NodeProto& node) { return is_onnx(node, {"Round", "Floor", "Ceil", "Sign"}); }
 
@@ -91,7 +85,7 @@ class Search {
     if (picks) picking_.insert(&node);
     if (picks || any(picked_)) add_to(picked_);
     if (any(ordered_)) add_to(ordered_);
-    if (any(chosen_) && keeps_places(node)) add_to(chosen_);
+    if (any(chosen_) && places_chosen(node)) add_to(chosen_);
     const bool by_scores = is_onnx(node, "NonMaxSuppression") && is_one_of(computed_, node.input(1));
     const int choice = choice_of(node);
     if (choice >= 0 && (by_scores || is_one_of(computed_, node.input(0)))) {
@@ -101,6 +95,16 @@ class Search {
     if (is_onnx(node, "TopK") && node.output_size() > 1) ordered_.insert(node.output(1));
     const bool computes = has(node, kHasWeights) || any(computed_);
     if (computes && !(has(node, Trait::ReadsShape) && !any(picked_))) add_to(computed_);
+  }
+
+  /// Whether what is at a place of the result follows from chosen elements: moved, placed, or computed of them and of
+  /// constants alone. What has another element beside it keeps its place, and its partner.
+  bool places_chosen(const onnx::NodeProto& node) const {
+    if (has(node, Trait::Moves | Trait::Fills | Trait::Joins | Trait::ChangesType)) return true;
+    if (is_onnx(node, {"Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot"})) return true;
+    return has(node, Trait::Elementwise) && std::ranges::all_of(node.input(), [&](const std::string& read) {
+             return read.empty() || chosen_.contains(read) || is_initializer(model_, read);
+           });
   }
 
   Dtype type_of(const std::string& tensor) const {

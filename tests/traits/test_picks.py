@@ -193,6 +193,35 @@ def test_diagnose_and_fix_judge_in_front_of_picks(picks, tmp_path):
     assert json.loads(done.stdout)["figures"]["outputs"]
 
 
+def masked(b):
+    b.add("ArgMax", ["boxes"], "class", axis=2, keepdims=1)
+    b.add("Cast", ["class"], "foreground", to=onnx.TensorProto.BOOL)
+    b.add("Mul", ["boxes", b.add("Cast", ["foreground"], "factors", to=FLOAT)], "y")
+
+
+def chosen_by_where(b):
+    b.add("ArgMax", ["boxes"], "class", axis=2, keepdims=1)
+    b.add("Cast", ["class"], "foreground", to=onnx.TensorProto.BOOL)
+    b.add("Where", ["foreground", "boxes", b.constant("zero", np.float32(0))], "y")
+
+
+def gated(b):
+    """Outputs of experts, the best two of which have gates that are not 0."""
+    b.add("TopK", ["boxes", b.constant("k", np.array([2], np.int64))], ["best", "order"], axis=2)
+    b.add("ScatterElements", [b.constant("none", np.zeros((1, ANCHORS, 4), np.float32)), "order", "best"], "gates", axis=2)
+    b.add("Mul", ["gates", "boxes"], "y")
+
+
+@pytest.mark.parametrize("behind", [masked, chosen_by_where, gated])
+def test_values_beside_a_choice_keep_their_partners(behind, tmp_path):
+    """Another choice changes an element, and moves none."""
+    def picks(b):
+        behind(b)
+        return [1, ANCHORS, 4]
+    write(tmp_path, picks, BAD)
+    assert [output["name"] for output in verify(tmp_path)["figures"]["outputs"]] == ["y"]
+
+
 def test_places_alone_are_judged_by_boxes_and_scores(tmp_path):
     for name, step in (("float", None), ("quantized", BAD)):
         b = Quantizer(901)
