@@ -380,6 +380,32 @@ def test_distances_written_as_a_sum_cancel(form, format, tmp_path):
     assert float(report["all_low"]["outputs"][0]["sqnr_db"]) > before + 8, "what the sentence advises helps"
 
 
+@pytest.mark.parametrize("form", ["lengths", "cubes", "no centres", "weighted"])
+def test_sums_that_are_no_distances_are_not_called_so(form, tmp_path):
+    """|x|, |x|^3, |x|^2 without |c|^2, and squares with a weight each, beside a product of x."""
+    b = Builder(302)
+    centres = b.random.normal(0, 1, (10, 32)) + 8
+    weight = b.constant("weight", (centres.T * (-1.4 if form == "lengths" else -8 if form == "cubes" else -1)).astype(np.float32))
+    axis = b.constant("axis", np.array([1], np.int64))
+    if form == "lengths":
+        weight = b.constant("mean", (centres.T / np.linalg.norm(centres, axis=1) * -1).astype(np.float32))
+        b.add("ReduceL2", ["x"], "sizes", axes=[1])
+    elif form == "weighted":
+        alike = b.random.uniform(0.5, 1.5, (32, 10)) / 8
+        b.add("MatMul", [b.add("Mul", ["x", "x"], "powers"), b.constant("weights", (alike * 8).astype(np.float32))], "sizes")
+    else:
+        b.add("Pow", ["x", b.constant("exponent", np.float32(3 if form == "cubes" else 2))], "powers")
+        b.add("ReduceSum", ["powers", axis], "sizes")
+    b.add("MatMul", ["x", weight], "cross")
+    b.add("Add", ["sizes", "cross"], "sum" if form != "no centres" else "y")
+    if form != "no centres":
+        b.add("Add", ["sum", b.constant("norms", (0.1 * centres[:, 0]).astype(np.float32))], "y")
+    model = b.model([("x", FLOAT, [6, 32])], [("y", FLOAT, [6, 10])])
+    found, _, report = causes(model, {"x": b.normal(24, 6, 32) + np.float32(8)}, tmp_path, "--int8", "--min-sqnr", "45")
+    assert "cancellation" in sum(found.values(), []), found
+    assert "These are distances" not in str(report["explanation"]["causes"]), report["explanation"]["causes"]
+
+
 def test_what_a_bound_decides_is_said_beside_the_figure(tmp_path):
     """INT8 meets the limit on these samples, and twelve of them cannot show it of others: layers are kept."""
     b = Builder(321)

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <set>
 
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
+#include "repairs/norm_in_pieces.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -56,14 +58,23 @@ class Terms {
     return tensor;
   }
 
-  /// The tensor whose squares `node` adds up; empty: it does something else.
+  /// The tensor whose squares `node` adds up, each with the same factor; empty: it does something else.
   std::string squared_by(const onnx::NodeProto& node) const {
-    if (is_onnx(node, {"ReduceSumSquare", "ReduceL2"})) return base_of(node.input(0));
-    const bool adds = is_onnx(node, {"ReduceSum", "ReduceMean", "Einsum"}) || has(node, Trait::Weighted);
+    if (is_onnx(node, "ReduceSumSquare")) return base_of(node.input(0));
+    const bool adds = is_onnx(node, {"ReduceSum", "ReduceMean"}) || weighs_alike(node);
     const onnx::NodeProto* square = adds ? walk_.maker(base_of(node.input(0))) : nullptr;
-    if (square == nullptr || square->input_size() < 2) return {};
-    const bool squares = is_onnx(*square, "Pow") || (is_onnx(*square, "Mul") && square->input(0) == square->input(1));
-    return squares ? base_of(square->input(0)) : std::string();
+    return square != nullptr && squares(model_, *square) ? base_of(square->input(0)) : std::string();
+  }
+
+  /// Whether a constant is among the terms, or the bias of a product.
+  bool adds_constant(const onnx::NodeProto& sum) const {
+    return std::ranges::any_of(sum.input(), [&](const std::string& operand) {
+      const std::string base = base_of(operand);
+      const onnx::NodeProto* node = walk_.maker(base);
+      if (node == nullptr) return is_initializer(model_, base);
+      if (is_sum(*node)) return adds_constant(*node);
+      return has(*node, Trait::Weighted) && node->input_size() > 2 && is_initializer(model_, node->input(2));
+    });
   }
 
  private:
@@ -73,6 +84,14 @@ class Terms {
     if (!is_onnx(node, {"Mul", "Div"})) return nullptr;
     if (is_initializer(model_, node.input(1))) return &node.input(0);
     return is_onnx(node, "Mul") && is_initializer(model_, node.input(0)) ? &node.input(1) : nullptr;
+  }
+
+  /// A sum written as a product with a constant that holds one value only.
+  bool weighs_alike(const onnx::NodeProto& node) const {
+    if (!(has(node, Trait::Weighted) || is_onnx(node, "Einsum")) || node.input_size() < 2) return false;
+    const auto weight = initializer(model_, node.input(1));
+    if (!weight || weight->dtype() != Dtype::Float32 || weight->floats().empty()) return false;
+    return std::ranges::all_of(weight->floats(), [&](float value) { return value == weight->floats()[0]; });
   }
 
   void collect(const std::string& operand, int steps, std::vector<const onnx::NodeProto*>& found) const {
@@ -116,8 +135,9 @@ std::optional<CancelledBehind> cancelled_behind(const Model& model, const GraphW
 }
 
 std::string distances_of(const Model& model, const GraphWalk& walk, const onnx::NodeProto& sum) {
+  if (!is_sum(sum)) return {};
   const Terms terms(model, walk);
-  std::set<std::string> squared, multiplied;
+  std::set<std::string> squared, multiplied, both;
   for (const onnx::NodeProto* term : terms.of(sum)) {
     if (const std::string of = terms.squared_by(*term); !of.empty()) {
       squared.insert(of);
@@ -125,9 +145,9 @@ std::string distances_of(const Model& model, const GraphWalk& walk, const onnx::
       for (const std::string& factor : term->input()) multiplied.insert(terms.base_of(factor));
     }
   }
-  const auto both =
-      std::ranges::find_if(squared, [&](const std::string& tensor) { return multiplied.contains(tensor); });
-  return both == squared.end() ? std::string() : *both;
+  std::ranges::set_intersection(squared, multiplied, std::inserter(both, both.end()));
+  const bool has_other_square = both.size() > 1 || terms.adds_constant(sum);
+  return both.empty() || !has_other_square ? std::string() : *both.begin();
 }
 
 }  // namespace vernier
