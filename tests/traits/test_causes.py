@@ -423,8 +423,9 @@ def test_what_a_bound_decides_is_said_beside_the_figure(tmp_path):
     text = " ".join(done.stdout.split())
     assert re.search(r"Before SQNR [0-9.]+ dB, above [0-9.]+ dB on new samples \(90 % sure\), all in INT8", text), text
     assert "on these samples bound on new samples (90 %)" in text, text
-    if (tmp_path / "out/deploy.md").exists():
-        assert "on new samples (90 % sure)" in (tmp_path / "out/deploy.md").read_text()
+    assert "on new samples (90 % sure)" in (tmp_path / "out/deploy.md").read_text()
+
+
 def test_one_dead_channel_of_a_depthwise_layer_is_named(tmp_path):
     """0.03 everywhere, below a step, and weights of 30 behind it: a twentieth of the channels, and nearly all of the error."""
     b = Builder(269)
