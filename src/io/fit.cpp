@@ -162,7 +162,7 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
     const std::vector<std::string> near = nearest_names(name, candidates);
     throw Error(
         ErrorCode::SampleNames,
-        fmt::format("{}: {} '{}': the network has inputs {}, the file has arrays {}", where, what, printable(name),
+        fmt::format("{}: {} '{}': the network has inputs {}, the data has arrays {}", where, what, printable(name),
                     wanted.empty() ? "no inputs" : list_some(wanted), found.empty() ? "no arrays" : list_some(found)),
         near.empty() ? "" : fmt::format("nearest: {}", list_some(near)));
   };

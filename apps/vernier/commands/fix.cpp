@@ -61,6 +61,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   add_value(app, "--qat", line->qat, "DIR",
             "Also write DIR/qat.py: formats, ranges and excluded layers by torch module, for training with ModelOpt "
             "(default: not written)")
+      .writes()
       .group(kRepairs);
   line->add_question(app);
   add_flag(app, "--latency", line->latency,

@@ -147,6 +147,7 @@ std::vector<std::string> config_lines(const std::string& option, const std::vect
   } else if (option == "tactic-sources") {
     lines.emplace_back("sources = 0");
     for (const std::string& value : values) {
+      if (value.empty()) continue;  // the option alone: no library
       lines.push_back(fmt::format("sources |= 1 << int(trt.TacticSource.{})", enum_name(option, value)));
     }
     lines.emplace_back("config.set_tactic_sources(sources)");

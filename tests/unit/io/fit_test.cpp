@@ -80,7 +80,7 @@ TEST(CheckNames, ListsBothSidesAndTheNearestName) {
   const std::vector<InputInfo> inputs{float_input("image", {1}), float_input("mask", {1})};
   const Error missing = error_of([&] { check_names(inputs, {}, {"image", "msk"}, "f.npz"); });
   EXPECT_STREQ(missing.what(),
-               "f.npz: no array for input 'mask': the network has inputs image, mask, the file has arrays image, msk");
+               "f.npz: no array for input 'mask': the network has inputs image, mask, the data has arrays image, msk");
   EXPECT_EQ(missing.hint(), "nearest: msk");
   const Error extra = error_of([&] { check_names(inputs, {}, {"image", "mask", "label"}, "f.npz"); });
   EXPECT_NE(std::string(extra.what()).find("no input is called 'label'"), std::string::npos);

@@ -95,7 +95,7 @@ TEST(NpzSourceErrors, MissingAndUnknownNames) {
   write_zip(folder / "a.npz", {{"../../x.npy", npy_of({1, 2}, counting(2))}, {"ids.npy", npy_of_int64({}, {7})}},
             false);
   const Error error = error_of([&] { open_samples(from(folder / "a.npz"), kTwo); });
-  EXPECT_NE(std::string(error.what()).find("the network has inputs x, ids, the file has arrays ../../x, ids"),
+  EXPECT_NE(std::string(error.what()).find("the network has inputs x, ids, the data has arrays ../../x, ids"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder.path().parent_path().parent_path() / "x.npy"));
 }

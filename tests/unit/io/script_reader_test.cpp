@@ -214,7 +214,7 @@ TEST_F(Script, AWrongSampleIsNamedWhileTheScriptStillRuns) {
                 "loader.py:load_data: sample 1: input 'x' wants shape 1x2, the array has shape 1x3");
   EXPECT_STARTS(
       with("{'y': np.zeros((1, 2), np.float32)}"),
-      "loader.py:load_data: sample 1: no array for input 'x': the network has inputs x, the file has arrays y");
+      "loader.py:load_data: sample 1: no array for input 'x': the network has inputs x, the data has arrays y");
   EXPECT_STARTS(with("{'x': np.zeros((1, 2), np.float32), 'xx': 1}"),
                 "loader.py:load_data: sample 1: no input is called 'xx'");
   EXPECT_STARTS(with("{'x': np.zeros((1, 2), np.int32)}"),
@@ -353,7 +353,7 @@ TEST_F(Script, NoFile) {
 TEST_F(Script, HostileTextIsPrintable) {
   testing::internal::CaptureStderr();
   EXPECT_HAS(refusal("def load_data(): raise ValueError('\\x1b[2J')\n"), "raised ValueError: \\x1b[2J");
-  EXPECT_HAS(refusal("def load_data(): yield {'\\udc80': 1}\n"), "the data have \\udc80");
+  EXPECT_HAS(refusal("def load_data(): yield {'\\udc80': 1}\n"), "the data has arrays \\udc80");
   testing::internal::GetCapturedStderr();
 }
 
