@@ -151,3 +151,15 @@ def test_several_wrong_scales_behind_shared_weights_are_named(tmp_path, factors)
         stored.append(b.stored(f"w{i}", np.round(weight / steps[:, None]).astype(np.int8), steps * factors.get(i, 1), axis=0))
     names, _ = found(tmp_path, network(b, stored, True), 1)
     assert sorted(node for kind, node in names if kind == "weight-scale") == [f"w{i}.values" for i in factors], names
+
+
+def half_and_twice(weights, biases):
+    """One factor of all values of a layer, which the next one undoes."""
+    return [2 * weights[0], weights[1] / 2, *weights[2:]], [2 * biases[0], *biases[1:]]
+
+
+@pytest.mark.parametrize("factor", [0.4, 3])
+@pytest.mark.parametrize("layers", [3, 4, 10])
+def test_a_wrong_scale_is_named_alone_beside_two_that_undo_each_other(tmp_path, layers, factor):
+    names, _ = defects(tmp_path, 1, layers, half_and_twice, scaled=(2, factor))
+    assert names == [("weight-scale", "w2.values")], names

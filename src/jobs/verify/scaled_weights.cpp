@@ -100,11 +100,10 @@ class WeightTrials {
   bool are_lost() const { return lost_; }
 
   /// What is left of the noise with these values.
-  double with(const std::map<std::string, Tensor>& values) {
-    Model changed = base_;
-    for (const auto& [constant, value] : values) put_float(changed, constant, value);
-    return noise_->left_in(std::move(changed));
-  }
+  double with(const std::map<std::string, Tensor>& values) { return noise_->left_in(with_values(values)); }
+
+  /// Noise over signal of the outputs with these values.
+  double noise_with(const std::map<std::string, Tensor>& values) { return noise_->of(with_values(values)); }
 
   /// The factor that a constant needs. Outputs follow a factor of one layer in a straight line, or nearly, so that
   /// their noise is a parabola of it. nullopt: no factor takes most of it away.
@@ -129,14 +128,17 @@ class WeightTrials {
     return best;
   }
 
-  /// From here on the constant has this factor.
-  void take(const std::string& constant, double factor) {
-    Model changed = base_;
-    put_float(changed, constant, times(constant, factor));
-    start_from(std::move(changed));
-  }
+  /// From here on the file has these values.
+  void take(const std::map<std::string, Tensor>& values) { start_from(with_values(values)); }
+  void take(const std::string& constant, double factor) { take({{constant, times(constant, factor)}}); }
 
  private:
+  Model with_values(const std::map<std::string, Tensor>& values) const {
+    Model changed = base_;
+    for (const auto& [constant, value] : values) put_float(changed, constant, value);
+    return changed;
+  }
+
   void start_from(Model base) {
     constexpr double kLost = 0.1;
     noise_.reset();
@@ -268,11 +270,45 @@ bool has_one_factor(const Tensor& values, const Tensor& wanted) {
   return own - factor * both < kRounding * own && std::max(factor, 1 / factor) > kLeast;
 }
 
+/// The fewest of `off` whose float values leave about as little noise as those of all, or hardly any; of equally
+/// many those that leave the least. Past a number of trials: all but those that heal nothing, dropped one by one.
+InDoubt fewest_that_heal(const InDoubt& off, const Decoded& decoded, const FloatWeights& weights,
+                         WeightTrials& trials) {
+  constexpr double kAsGood = 4, kRounding = 3e-3;  // the roundings of other weights; a factor of 1.05 leaves as much
+  constexpr std::size_t kMostTrials = 128;
+  const auto noise_with = [&](const InDoubt& some) {
+    return trials.noise_with(float_values_of(some, decoded, weights));
+  };
+  const double limit = std::max(kAsGood * noise_with(off), kRounding);
+  std::size_t tried = 0;
+  for (std::size_t size = 1; size < off.size() && tried < kMostTrials; ++size) {
+    std::vector<bool> taken(off.size());
+    std::fill_n(taken.begin(), size, true);
+    std::pair<double, InDoubt> best{limit, {}};
+    do {
+      InDoubt some;
+      for (std::size_t i = 0; i < off.size(); ++i) {
+        if (taken[i]) some.push_back(off[i]);
+      }
+      if (const double noise = noise_with(some); noise <= best.first) best = {noise, std::move(some)};
+    } while (++tried < kMostTrials && std::prev_permutation(taken.begin(), taken.end()));
+    if (!best.second.empty()) return best.second;
+  }
+  InDoubt kept = off;
+  for (FoundDefect* one : off) {
+    InDoubt others;
+    std::ranges::copy_if(kept, std::back_inserter(others), [&](const auto* defect) { return defect != one; });
+    if (noise_with(others) <= limit) kept = std::move(others);
+  }
+  return kept;
+}
+
 /// Of several weights with one factor each, where the float model's values of all together take the noise of a lost
-/// file away, those without which they do not: none is in doubt, although the factors undo each other in part.
+/// file away, the fewest that do: they are not in doubt, and `trials` goes on with these values. Factors of the others
+/// may undo each other. Returns whether there are any.
 bool find_several_factors(const std::map<std::string, InDoubt>& layers, const Decoded& decoded,
                           const FloatWeights& weights, WeightTrials& trials) {
-  constexpr double kHealed = 0.1, kWorse = 4;
+  constexpr double kHealed = 0.1;
   if (!trials.are_lost()) return false;
   InDoubt off;
   for (const auto& [layer, found] : layers) {
@@ -283,15 +319,10 @@ bool find_several_factors(const std::map<std::string, InDoubt>& layers, const De
              has_one_factor(*held, weights.found.at(constant).values);
     });
   }
-  const auto left_without = [&](const FoundDefect* one) {
-    InDoubt others;
-    std::ranges::copy_if(off, std::back_inserter(others), [&](const auto* defect) { return defect != one; });
-    return trials.with(float_values_of(others, decoded, weights));
-  };
-  if (off.size() < 2) return false;
-  const double left = left_without(nullptr);
-  if (!(left < kHealed)) return false;
-  for (FoundDefect* defect : off) defect->common = left_without(defect) > kWorse * left;
+  if (off.size() < 2 || !(trials.with(float_values_of(off, decoded, weights)) < kHealed)) return false;
+  const InDoubt wrong = fewest_that_heal(off, decoded, weights, trials);
+  for (FoundDefect* defect : wrong) defect->common = true;
+  trials.take(float_values_of(wrong, decoded, weights));
   return true;
 }
 

@@ -21,8 +21,9 @@ namespace vernier {
 /// at a time, in a file without the roundings of activations. If the outputs are no worse, nothing undoes a factor:
 /// `scaled` is cleared. If they are worse, the weights belong to the file and are `undone`: equalized, merged, permuted
 /// or rotated. Of those that are `scaled`, the one layer whose values times a common factor take most of the noise away
-/// is a defect after all. `file`, `simulated` and `weights` as for find_other_values(), the simulation brought beside
-/// the subject's model. Cost: where some are in doubt, up to ten runs of eight samples or fewer for each of 128 layers.
+/// is a defect after all; of several with one factor each, the fewest that heal a lost file. `file`, `simulated` and
+/// `weights` as for find_other_values(), the simulation brought beside the subject's model. Cost: where some are in
+/// doubt, up to ten runs of eight samples or fewer for each of 128 layers, and 256 for several factors.
 void doubt_weights(std::vector<FoundDefect>& defects, const Model& file, const Subject& subject,
                    const SimulatedFile& simulated, const FloatWeights& weights, const LayerMatches& matches);
 
