@@ -124,7 +124,9 @@ void add_lost_fusion(Note& note, const Model& typed, const Loaded& loaded, Defau
     note.fields.emplace_back("layer", lost.layer);
     note.fields.emplace_back("operator", lost.op_type);
   }
-  if (!lost.option.empty()) note.fields.emplace_back("option", lost.option);
+  if (lost.option.empty()) return;
+  note.fields.emplace_back("option", lost.option);
+  note.fields.emplace_back("gone", lost.gone);
 }
 
 std::optional<EngineFigures> deciding_by_default(const RunFigures& there, const RunFigures& simulated,

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
+#include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -26,7 +31,9 @@ namespace {
 
 constexpr std::size_t kSamples = 4;
 constexpr std::size_t kMostTensors = 256;
-constexpr double kHealed = 0.25;  // of the noise: 6 dB
+constexpr double kHealed = 0.25;   // of the noise: 6 dB
+constexpr double kMatters = 1e-5;  // 50 dB: above that another order of sums shows
+constexpr double kGone = 1e-4;     // codes of other kernels still round the other way now and then
 
 /// Optimizers that change numbers, those that changed most files first: they quantize float biases, fuse pairs into
 /// kernels on integers, drop or move pairs, and take a Relu for the clamp of a quantizer.
@@ -34,11 +41,25 @@ constexpr std::array<std::string_view, 5> kOptimizers{"WeightBiasQuantization", 
                                                       "DoubleQDQPairsRemover", "QDQPropagationTransformer",
                                                       "ConstantFolding"};
 
-/// Sums over the samples: the difference of two runs, and what they are about their mean.
+/// Sums over the samples: the difference of two runs, and what they are about their mean. Other sizes, and a NaN in one
+/// of them alone, are infinite noise.
 struct Difference {
   double error = 0, sum = 0, squares = 0;
   std::size_t count = 0;
+  void add(std::span<const float> values, std::span<const float> others) {
+    if (values.size() != others.size()) error = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < std::min(values.size(), others.size()); ++k) {
+      const double value = values[k], other = others[k];
+      const bool same = value == other || (std::isnan(value) && std::isnan(other));
+      if (!same) error += (value - other) * (value - other);
+      if (!std::isfinite(value)) continue;
+      sum += value;
+      squares += value * value;
+      ++count;
+    }
+  }
   double noise() const {
+    if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
     const double mean = count == 0 ? 0 : sum / static_cast<double>(count);
     const double spread = squares - mean * sum;
     return spread > 0 ? error / spread : (error > 0 ? 1 : 0);
@@ -48,39 +69,29 @@ struct Difference {
 class FusionSearch {
  public:
   FusionSearch(const Model& typed, const Loaded& loaded, DefaultPlace place)
-      : loaded_(loaded), place_(place), few_(loaded.subject, kSamples), marked_(marked_beside(typed, loaded)) {
-    outputs_ = static_cast<std::size_t>(marked_.proto.graph().output_size());
-    const std::map<std::string, ValueType> types = infer_types(marked_);
-    std::vector<std::pair<std::string, Dtype>> outputs;
-    for (const auto& output : marked_.proto.graph().output()) {
-      outputs.emplace_back(output.name(), static_cast<Dtype>(output.type().tensor_type().elem_type()));
-    }
-    for (const onnx::NodeProto& node : marked_.proto.graph().node()) {
-      const auto type = types.find(node.output_size() > 0 ? node.output(0) : std::string());
-      if (!is_onnx(node, "QuantizeLinear") || type == types.end() || outputs.size() >= kMostTensors) continue;
-      outputs.emplace_back(node.output(0), type->second.dtype);
-    }
-    set_outputs(marked_, outputs);
-    for (std::size_t sample = 0; sample < few_.size(); ++sample) samples_.push_back(few_.at(sample));
-    plain_ = run({.optimize = false});
-  }
+      : loaded_(loaded),
+        place_(place),
+        few_(loaded.subject, kSamples),
+        judged_(marked_beside(typed, loaded)),
+        plain_(session(judged_, {.optimize = false})) {}
 
   LostFusion find() {
     LostFusion found;
-    const std::vector<Difference> lost = differences({});
-    const double noise = worst(lost);
-    if (!(noise > 0)) return found;
-    for (std::size_t i = outputs_; i < lost.size(); ++i) {
-      if (lost[i].noise() < kHealed * noise) continue;
-      name_layer(marked_.proto.graph().output(static_cast<int>(i)).name(), found);
-      break;
-    }
+    const double noise = worst(differences(judged_, plain_, {}));
+    if (!(noise > kMatters)) return found;
+    name_first(noise, found);
+    const auto try_option = [&](const Choice& choice, const std::string& option) {
+      const double left = worst(differences(judged_, plain_, choice));
+      if (!(left < kHealed * noise)) return false;
+      found.option = option;
+      found.gone = left < kGone;
+      return true;
+    };
     for (const std::string_view optimizer : kOptimizers) {
-      if (worst(differences({.left_out = std::string(optimizer)})) > kHealed * noise) continue;
-      found.option = fmt::format("optimization.disable_specified_optimizers={}", optimizer);
-      return found;
+      const std::string option = fmt::format("optimization.disable_specified_optimizers={}", optimizer);
+      if (try_option({.left_out = std::string(optimizer)}, option)) return found;
     }
-    if (worst(differences({.without_pairs = true})) <= kHealed * noise) found.option = "session.disable_quant_qdq=1";
+    try_option({.without_pairs = true}, "session.disable_quant_qdq=1");
     return found;
   }
 
@@ -91,51 +102,75 @@ class FusionSearch {
     std::string left_out = {};
   };
 
-  std::vector<std::vector<Tensor>> run(const Choice& choice) const {
-    const Session session(loaded_.subject.runtime, marked_,
-                          {.optimize = choice.optimize,
-                           .integer_kernels = !choice.without_pairs,
-                           .keeps_no_memory = true,
-                           .ir_as_given = true,
-                           .left_out = choice.left_out,
-                           .providers = providers_at(place_, *loaded_.subject.runtime)});
-    std::vector<std::vector<Tensor>> results;
-    for (const Sample& sample : samples_) {
-      std::vector<Tensor>& values = results.emplace_back();
-      for (const Tensor& output : session.run(sample)) values.push_back(as_float32(output));
-    }
-    return results;
+  Session session(const Model& model, const Choice& choice) const {
+    return {loaded_.subject.runtime,
+            model,
+            {.optimize = choice.optimize,
+             .integer_kernels = !choice.without_pairs,
+             .keeps_no_memory = true,
+             .ir_as_given = true,
+             .left_out = choice.left_out,
+             .providers = providers_at(place_, *loaded_.subject.runtime)}};
   }
 
-  std::vector<Difference> differences(const Choice& choice) const {
-    const std::vector<std::vector<Tensor>> other = run(choice);
-    std::vector<Difference> found(static_cast<std::size_t>(marked_.proto.graph().output_size()));
-    for (std::size_t sample = 0; sample < plain_.size(); ++sample) {
+  /// Of each output of `model`, which `plain` runs without optimizations. A sample at a time: there may be many marks.
+  std::vector<Difference> differences(const Model& model, const Session& plain, const Choice& choice) const {
+    const Session other = session(model, choice);
+    std::vector<Difference> found(static_cast<std::size_t>(model.proto.graph().output_size()));
+    for (std::size_t index = 0; index < few_.size(); ++index) {
+      const Sample sample = few_.at(index);
+      const std::vector<Tensor> values = plain.run(sample), others = other.run(sample);
       for (std::size_t i = 0; i < found.size(); ++i) {
-        const auto &left = plain_[sample][i].floats(), &right = other[sample][i].floats();
-        if (left.size() != right.size()) continue;
-        for (std::size_t k = 0; k < left.size(); ++k) {
-          const double value = left[k], error = value - static_cast<double>(right[k]);
-          found[i].error += error * error;
-          found[i].sum += value;
-          found[i].squares += value * value;
-        }
-        found[i].count += left.size();
+        const Tensor one = as_float32(values[i]), two = as_float32(others[i]);
+        found[i].add(one.floats(), two.floats());
       }
     }
     return found;
   }
 
-  /// Of the outputs.
+  /// Of the judged outputs, which are the first ones.
   double worst(const std::vector<Difference>& found) const {
     double most = 0;
-    for (std::size_t i = 0; i < outputs_; ++i) most = std::max(most, found[i].noise());
+    for (int i = 0; i < judged_.proto.graph().output_size(); ++i) {
+      most = std::max(most, found[static_cast<std::size_t>(i)].noise());
+    }
     return most;
   }
 
+  /// The layer of the first quantized tensor that differs, if the file loses as much with these given out: that may
+  /// keep a fusion away.
+  void name_first(double noise, LostFusion& found) const {
+    constexpr double kAsMuch = 0.5;
+    const Model marked = with_marks();
+    const std::vector<Difference> lost = differences(marked, session(marked, {.optimize = false}), {});
+    if (!(worst(lost) >= kAsMuch * noise)) return;
+    for (std::size_t i = static_cast<std::size_t>(judged_.proto.graph().output_size()); i < lost.size(); ++i) {
+      if (!(lost[i].noise() >= std::max(kMatters, kHealed * noise))) continue;
+      return name_layer(marked, marked.proto.graph().output(static_cast<int>(i)).name(), found);
+    }
+  }
+
+  Model with_marks() const {
+    Model marked = judged_;
+    const std::map<std::string, ValueType> types = infer_types(marked);
+    std::vector<std::pair<std::string, Dtype>> outputs;
+    std::set<std::string> given;
+    for (const auto& output : marked.proto.graph().output()) {
+      outputs.emplace_back(output.name(), static_cast<Dtype>(output.type().tensor_type().elem_type()));
+      given.insert(output.name());
+    }
+    for (const onnx::NodeProto& node : marked.proto.graph().node()) {
+      const auto type = types.find(node.output_size() > 0 ? node.output(0) : std::string());
+      if (!is_onnx(node, "QuantizeLinear") || type == types.end() || outputs.size() >= kMostTensors) continue;
+      if (given.insert(node.output(0)).second) outputs.emplace_back(node.output(0), type->second.dtype);
+    }
+    set_outputs(marked, outputs);
+    return marked;
+  }
+
   /// What makes the values of that quantized tensor, behind what moves, clips or passes them on.
-  void name_layer(const std::string& tensor, LostFusion& found) const {
-    const GraphWalk walk(marked_);
+  static void name_layer(const Model& marked, const std::string& tensor, LostFusion& found) {
+    const GraphWalk walk(marked);
     for (const onnx::NodeProto* node = walk.maker(tensor); node != nullptr; node = walk.maker(node->input(0))) {
       const bool passes =
           is_onnx(*node, {"QuantizeLinear", "DequantizeLinear", "Relu", "Clip"}) || has(*node, Trait::Moves);
@@ -148,10 +183,8 @@ class FusionSearch {
   const Loaded& loaded_;
   const DefaultPlace place_;
   const FewSamples few_;
-  Model marked_;
-  std::size_t outputs_ = 0;  // the first of the marked tensors
-  std::vector<Sample> samples_;
-  std::vector<std::vector<Tensor>> plain_;
+  const Model judged_;   // its outputs are those that are judged
+  const Session plain_;  // of judged_, without optimizations
 };
 
 }  // namespace

@@ -169,7 +169,7 @@ constexpr NoteTemplate kNotes[] = {
     {"lost-by-default-optimizations",
      "with its default optimizations, ONNX Runtime {version} on this machine gets {there:text}, not {simulated:text} "
      "(measured)[, on {in_sample:?the calibration samples|others}][. It differs first at '{layer}' ({operator})][. The "
-     "session option {option:text} avoids it][. ‹target› {better_target} places pairs that its "
+     "session option {option:text} {gone:?avoids|reduces} it][. ‹target› {better_target} places pairs that its "
      "kernels can fuse]"},
     {"lost-limits",
      "TensorRT-RTX 1.6.1 loses a limit of {layers:#Clip} ({layers:3}). ‹accumulate› float16 simulates this; ‹vernier "

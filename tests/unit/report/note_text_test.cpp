@@ -50,6 +50,14 @@ TEST(NoteText, ReduceRangeThatDoesNotHelpIsNoCure) {
       << note_text(note);
 }
 
+TEST(NoteText, SaysHowMuchASessionOptionHelps) {
+  Note note{"lost-by-default-optimizations",
+            {{"version", "1.0"}, {"there", "3 dB"}, {"simulated", "30 dB"}, {"option", "a.b=c"}, {"gone", true}}};
+  EXPECT_TRUE(note_text(note).ends_with("The session option a.b=c avoids it")) << note_text(note);
+  note.fields.back().value = false;
+  EXPECT_TRUE(note_text(note).ends_with("The session option a.b=c reduces it")) << note_text(note);
+}
+
 TEST(NoteText, BearsFieldsOfOtherTypesInAFile) {
   EXPECT_EQ(note_text({"everything-costs-no-more", {{"cost", 12}, {"found", "inf"}}}),
             "keeping everything costs no more than the set that was found: 12, not inf");
