@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
@@ -73,9 +72,14 @@ class Interfaces {
     return weight && weight->dtype() == Dtype::Float32 ? weight : std::nullopt;
   }
 
+  /// A bias. What two layers add to each other has other ranges than either.
+  bool adds_constant(const onnx::NodeProto& node) const {
+    return is_onnx(node, "Add") && (is_initializer(model_, node.input(0)) || is_initializer(model_, node.input(1)));
+  }
+
   void follow(const onnx::NodeProto& maker, const std::vector<double>& ranges, const std::string& tensor) {
     for (const auto& [user, read] : walk_.uses(tensor)) {
-      if (is_onnx(*user, {"Relu", "LeakyRelu", "PRelu", "Clip", "Add"})) {
+      if (is_onnx(*user, {"Relu", "LeakyRelu", "PRelu", "Clip"}) || adds_constant(*user)) {
         follow(maker, ranges, user->output(0));
         continue;
       }
@@ -96,22 +100,31 @@ class Interfaces {
 std::optional<std::size_t> most_balanced(const Model& model, const std::vector<FactorSuspect>& suspects) {
   constexpr double kClearly = 0.2;  // of the factor's logarithm
   const Interfaces interfaces(model);
-  std::vector<std::pair<double, std::size_t>> unlike;  // what is left of all ratios with that suspect's factor
+  struct Unlike {
+    double sum = 0, own = 0;  // what is left of all ratios with the suspect's factor, and of its own the most
+    std::size_t suspect = 0;
+    bool has_own = false;
+  };
+  std::vector<Unlike> unlike;
   for (std::size_t i = 0; i < suspects.size(); ++i) {
     const double log_factor = std::log(suspects[i].factor);
-    double sum = 0;
+    Unlike& with = unlike.emplace_back();
+    with.suspect = i;
     for (const Interface& one : interfaces.found()) {
-      const double makes = one.maker == suspects[i].constant ? log_factor : 0;
-      const double reads = one.reader == suspects[i].constant ? log_factor : 0;
-      sum += std::abs(one.log_ratio + makes - reads);
+      const bool makes = one.maker == suspects[i].constant, reads = one.reader == suspects[i].constant;
+      const double left = std::abs(one.log_ratio + (makes ? log_factor : 0) - (reads ? log_factor : 0));
+      with.sum += left;
+      if (!makes && !reads) continue;
+      with.has_own = true;
+      with.own = std::max(with.own, left);
     }
-    unlike.emplace_back(sum, i);
   }
-  std::ranges::sort(unlike);
-  if (unlike.empty()) return std::nullopt;
-  const double least = kClearly * std::abs(std::log(suspects[unlike.front().second].factor));
-  if (unlike.size() > 1 && unlike[1].first - unlike[0].first < least) return std::nullopt;
-  return unlike.front().second;
+  std::ranges::sort(unlike, {}, &Unlike::sum);
+  if (unlike.empty() || !unlike.front().has_own) return std::nullopt;
+  const Unlike& best = unlike.front();
+  const double clear = kClearly * std::abs(std::log(suspects[best.suspect].factor));
+  if (best.own > clear || (unlike.size() > 1 && unlike[1].sum - best.sum < clear)) return std::nullopt;
+  return best.suspect;
 }
 
 }  // namespace vernier

@@ -18,7 +18,8 @@ struct FactorSuspect {
   double factor = 1;
 };
 
-/// The suspect whose factor leaves ranges of neighbouring layers most alike. nullopt: two of them leave them as much.
+/// The suspect whose factor leaves ranges of neighbouring layers most alike, and its own nearly the same. nullopt:
+/// there is none, or two leave them as much. Ranges that SmoothQuant or AWQ left unequal name no layer.
 std::optional<std::size_t> most_balanced(const Model& model, const std::vector<FactorSuspect>& suspects);
 
 }  // namespace vernier
