@@ -261,7 +261,7 @@ def page(record):
                f"{percent(faces['BF16']['figure'])} %, in INT8 {faces['INT8']['sqnr_db']:.0f} dB and {percent(faces['INT8']['figure'])} %. "
                "INT8 leaves the arithmetic of boxes in FP32, BF16 does not. Corners are parts of the image, and BF16 resolves 1.25 pixels in "
                "its right half."), "",
-        filled("Use `--min-sqnr` to rank layers and to compare files of one network in one format. If you have labels, let the task decide: "
+        filled("Use SQNR to compare layers, and files of one network in one format. If you have labels, let the task decide: "
                "[`vernier eval`](tasks.md), or `--min-top1-agreement` without labels. More dB may go with fewer right answers: "
                f"mobilenetv2-imagenet has {plain['sqnr_db']:.1f} dB and {percent(plain['figure'])} % top-1 in INT8, and "
                f"{repaired['sqnr_db']:.1f} dB and {percent(repaired['figure'])} % repaired. Two images of 100 are chance."), "",

@@ -55,7 +55,7 @@ constexpr std::array kDefects{
                 "Clip may have another range (debug loss, and verify if it explains a file)"},
     FindingName{"lost-pair",
                 "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider range "
-                "would. Three times counts too, if other pairs do not lose that and an output gains 1.5 dB with a "
+                "would. Three times counts too, if other pairs do not lose that and an output gains 2 dB with a "
                 "wider range. So does a range 3.5 times as wide as its values, or a weight's scale that is 3.5 times "
                 "too large. An output shows it (verify and debug loss)"},
     FindingName{"overflowing-pair",

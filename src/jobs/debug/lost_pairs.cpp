@@ -39,7 +39,7 @@ constexpr double kShareOfNoise = 0.25;
 // Of a range that is too narrow: a right one would lose that much less, and the pair is that near to what is lost.
 constexpr double kGain = 10, kWithinDb = 5;
 // Of a file, if one narrow range is mended.
-constexpr double kMendedDb = 1.5;
+constexpr double kMendedDb = 2;
 constexpr double kLostSample = 0.25;  // of its energy
 
 /// What well chosen scales leave of ordinary values, less 10 dB.

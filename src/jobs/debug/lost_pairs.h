@@ -26,7 +26,7 @@ inline constexpr std::size_t kMostLostPairs = 32;
 /// and the range of the samples gains 6 dB. One for each weight in 8 bits or fewer whose scales are 3.5 times as large
 /// as its values need, with the same share, if it leaves an output less than 40 dB. One for each that is narrow beside
 /// the others (narrow_beside_others()) or open below (open_below()), in any format, if an output of the file gains
-/// 1.5 dB once it fits. `losses`: by measure_grids() on
+/// 2 dB once it fits. `losses`: by measure_grids() on
 /// exact values, in the order of `file.quantized`, as are `rows`. `skipped`: tensors of the file whose values are not
 /// those of the float model. Cost: a plain run of the subject's samples for each pair that loses that much, two for
 /// each that is too wide or too narrow, and four more.
