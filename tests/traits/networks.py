@@ -671,7 +671,7 @@ def grouped_queries():
     parts = [product(read, part, width, count * size) for part, count in (("q", heads), ("k", groups), ("v", groups))]
     lengths = [b.constant("lengths", np.array([past + new - 1], np.int32)), b.constant("total", np.array(past + new, np.int32))]
     b.add("GroupQueryAttention", [*parts, "past.key", "past.value", *lengths], ["mixed", "present.key", "present.value"],
-          domain="com.microsoft", num_heads=heads, kv_num_heads=groups)
+          domain="com.microsoft", num_heads=heads, kv_num_heads=groups, scale=size ** -0.5)
     b.add("Add", ["x", product("mixed", "o", width, width)], "middle")
     b.add("Tanh", [product(norm("middle", "second"), "up", width, 2 * width)], "hidden")
     b.add("Add", ["middle", product("hidden", "down", 2 * width, width)], "out")
