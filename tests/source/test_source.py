@@ -145,7 +145,6 @@ def test_the_library_names_arguments_and_not_options():
 # Literals that are no prose of ours, by file: identifiers, other programs' words, and forms of a text, not its meaning.
 NO_PROSE = {
     "src/report/text/sections.cpp": ["trt-sim"],  # a runner's name
-    "src/report/text/verify_text.cpp": [": "],  # "layer: reason", as jobs list what they did not compare
     "src/report/text/doctor_text.cpp": ["TensorRT"],  # an engine's own name
     "src/report/text/bench_text.cpp": [" on "],  # what an engine is called, cut before its device
     # A command line is repeated with another option, which the row of the option has to name.
@@ -154,9 +153,10 @@ NO_PROSE = {
     "src/report/html/page.cpp": ["{{", "}}"],  # the template
     "src/report/export/deploy.cpp": ["```"],  # a block of code in Markdown
     "src/report/html/words.cpp": [". "],  # the first sentence stands apart
-    "src/jobs/common/lint.cpp": ["ai.onnx", "(op_type:", "(", "Name:'", "Inferred shape and existing shape differ"],  # messages of onnx and ONNX Runtime
-    "src/jobs/common/lint_nodes.cpp": [" (code "],  # the same
-    "src/jobs/inspect/check_placement.cpp": ["QuantizeLinear", "Name:'"],
+    "src/jobs/common/lint.cpp": ["ai.onnx", "(op_type:", "(", "Inferred shape and existing shape differ"],  # messages of onnx and ONNX Runtime
+    "src/jobs/inspect/check_placement.cpp": ["QuantizeLinear"],
+    # Names of options, and a function that the written script calls.
+    "src/jobs/scripting/trt_templates.cpp": ["strongly-typed", "onnx-flags", "plugin-instancenorm", "tensors_of("],
     "src/jobs/common/load.cpp": ["present."],  # names of tensors
     "src/jobs/inspect/draw.cpp": ["<svg"],  # what Graphviz writes
     "src/jobs/verify/stored_values.cpp": ["/unrounded"],  # a tensor's name
@@ -175,7 +175,7 @@ def test_nothing_is_decided_by_prose():
     assert found == {(name, text) for name, texts in NO_PROSE.items() for text in texts}
 
 
-NO_NOTES = {"weakly-typed", "calibration-unrepresentative"}  # a setting of an engine's builder, a cause
+NO_NOTES = {"weakly-typed", "calibration-unrepresentative", "amplified-values"}  # a setting of an engine's builder, causes
 
 
 def test_each_note_has_a_sentence():

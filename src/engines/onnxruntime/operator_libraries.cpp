@@ -140,13 +140,12 @@ void refuse_custom_operator(const Runtime& runtime, const onnx::ModelProto& prot
       const std::vector<fs::path>& libraries = runtime.operator_libraries();
       std::vector<std::string> names;
       for (const fs::path& library : libraries) names.push_back(library.filename().string());
-      throw Error(
-          ErrorCode::RuntimeFails,
-          fmt::format("{}: node '{}': ONNX Runtime {} has no operator '{}' of the domain '{}'", path,
-                      printable(node.name()), runtime.version(), printable(node.op_type()), printable(node.domain())),
-          libraries.empty() ? "‹custom-ops› LIB.so loads the library that has it"
-                            : fmt::format("‹custom-ops› LIB.so loads the library that has it; not in {}",
-                                          printable(list_some(names))));
+      refuse(ErrorCode::RuntimeFails, path,
+             fmt::format("node '{}': ONNX Runtime {} has no operator '{}' of the domain '{}'", printable(node.name()),
+                         runtime.version(), printable(node.op_type()), printable(node.domain())),
+             libraries.empty() ? "‹custom-ops› LIB.so loads the library that has it"
+                               : fmt::format("‹custom-ops› LIB.so loads the library that has it; not in {}",
+                                             printable(list_some(names))));
     }
   });
 }

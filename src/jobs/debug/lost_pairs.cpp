@@ -299,7 +299,9 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     std::pair<std::string, double> gain;
     if (!shown && narrow_pairs.contains(pair))
       gain = best_gain(all, outputs(with_fitting_ranges(file, pair, narrow_pairs, losses)));
-    if (!shown && gain.second < kMendedDb) continue;
+    // An output that is fine has to gain much.
+    const bool fine = !shown && gain.second >= kMendedDb && sqnr_db(all.at(gain.first).pooled) >= kDamagedByWidthDb;
+    if (!shown && gain.second < (fine ? kGain : kMendedDb)) continue;
     PairReason reason = reason_of_loss(own);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;
