@@ -84,7 +84,7 @@ def test_products_of_matrices(operator, attributes, zero, terms, tmp_path):
     stored = weight.T.copy() if attributes.get("transB") else weight
     scale = 4 / 255
     codes, steps, _ = quantized_file(operator, stored, scale, zero, [3, terms], [3, 6], tmp_path, **attributes)
-    x = rng.uniform(1, 3, (8, 3, terms)).astype(np.float32)
+    x = rng.uniform(1, min(3, (255 - zero) * scale), (8, 3, terms)).astype(np.float32)
     data = np.clip(np.rint(x / np.float32(scale)) + zero, 0, 255).astype(np.int64).reshape(-1, terms)
     rows = codes.astype(np.int64) if attributes.get("transB") else codes.T.astype(np.int64)
     clipped, _, count = saturating_rows(data, rows)

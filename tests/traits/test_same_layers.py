@@ -146,7 +146,7 @@ def test_a_pair_of_two_scales_may_stand_for_a_relu(tmp_path):
 
 
 @pytest.mark.parametrize(("op_type", "limits", "ends", "said"), [
-    ("Relu", [], (0, 4), None), ("Clip", [0.0, 2.0], (0, 2), None), ("Clip", [-1.0, 1.0], (-1, 1), None),
+    ("Relu", [], (0, 6), None), ("Clip", [0.0, 2.0], (0, 2), None), ("Clip", [-1.0, 1.0], (-1, 1), None),
     ("Relu", [], (-1, 4), "clips to -1 and 4 instead of 0 and more"),
     ("Clip", [0.0, 2.0], (-0.5, 1.5), "instead of 0 and 2"), ("Clip", [0.0, 2.0], (0, 20), "clips to 0 and 20 instead of 0 and 2")])
 def test_a_pair_with_other_limits_than_its_activation_is_named_with_both(op_type, limits, ends, said, tmp_path):
