@@ -36,7 +36,8 @@ CAPABILITIES = ("8.0", "8.9", "12.0")
 # What the compiler refuses, by format and compute capability or by network, and the words that it gives.
 NO_FP8_BEFORE_ADA = "the model contains HW-specific datatypes"
 ASYMMETRIC = "Non-zero zero point is not supported"  # codes off zero are the network's own
-REFUSED_NETWORKS = {"codes_out": ASYMMETRIC, "quantized_to_bytes": ASYMMETRIC, "relu6_in_the_quantizer": ASYMMETRIC,
+REFUSED_NETWORKS = {"grouped_queries": "failed to load GroupQueryAttention plugin",
+                    "codes_out": ASYMMETRIC, "quantized_to_bytes": ASYMMETRIC, "relu6_in_the_quantizer": ASYMMETRIC,
                     "codes_of_microsoft": ASYMMETRIC,
                     # Its parser reads Attention of com.microsoft, with one input for all three, as that of ONNX.
                     "operators_of_microsoft": "Q, K, and V inputs must have the same number of dimensions",
