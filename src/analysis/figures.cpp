@@ -20,6 +20,7 @@
 #include "analysis/class_scores.h"
 #include "analysis/paired_gain.h"
 #include "base/text.h"
+#include "options/bounded_metric.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
 
@@ -112,9 +113,7 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
       if (!(more > 1)) break;
       figure.on_samples = figure.value;
       figure.damage *= more;
-      figure.value = requirement.metric == Metric::MinSqnrDb ? *exceeded.sqnr_db
-                     : requirement.metric == Metric::MaxMse  ? figure.value * more
-                                                             : 1 - (1 - figure.value) * more;
+      figure.value = bounded_metric(requirement.metric, figure.value, sqnr_db(stats.pooled), *exceeded.sqnr_db);
       break;
     }
     case Metric::MinTop1Agreement:

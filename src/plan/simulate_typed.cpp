@@ -497,8 +497,4 @@ SimulatedFile without_roundings(const Model& typed, const Clamps& clamps) {
   return TypedSimulation(typed, /*rounds=*/false, {}, kOneCopyAbove, clamps).run();
 }
 
-bool any_low(const SimulatedFile& file) {
-  return std::ranges::any_of(file.layers, [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
-}
-
 }  // namespace vernier

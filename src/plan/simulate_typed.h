@@ -4,6 +4,7 @@
 // Round itself and what engines do within a layer (engine_sums.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -46,7 +47,9 @@ SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = 
                              std::size_t most_decoded = kOneCopyAbove);
 
 /// Whether any layer of the file computes in less than float32.
-bool any_low(const SimulatedFile& file);
+inline bool any_low(const SimulatedFile& file) {
+  return std::ranges::any_of(file.layers, [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+}
 
 /// The ends of a pair's grid that bound values of the network itself, as a converter leaves a ReLU6 to the quantizer.
 struct Clamp {

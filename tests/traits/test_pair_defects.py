@@ -459,14 +459,20 @@ def test_a_cast_that_wraps_is_named_and_not_the_rounding_in_front_of_it(tmp_path
     assert done.stdout.startswith("1 defect. ")
 
 
+def noise_with_tail(random, tail):
+    """16 samples of normal noise between -2 and 2, one value of which is `tail`, unless that is 0."""
+    x = np.clip(random.normal(0, 1, (16, 32, 16)), -2, 2).astype(np.float32)
+    if tail:
+        x[3, 5, 7] = tail
+    return x
+
+
 @pytest.mark.parametrize("size, tail, named", [(0.8, 0, True), (1, 0, False), (0.25, 12, False)])
 def test_a_range_that_cuts_off_more_than_rounding_would_lose_is_named(tmp_path, size, tail, named):
     """At 23 dB, where a range that holds all values would leave 40; ranges that leave out rare large values are meant so."""
     random = np.random.default_rng(122)
     weight = random.normal(0, 0.3, (16, 8)).astype(np.float32)
-    x = np.clip(random.normal(0, 1, (16, 32, 16)), -2, 2).astype(np.float32)
-    if tail:
-        x[3, 5, 7] = tail
+    x = noise_with_tail(random, tail)
     def model(quantized):
         b = files.Quantizer(123)
         end = size * float(np.abs(x).max())
@@ -486,9 +492,7 @@ def test_a_range_is_judged_by_what_its_format_can_give(tmp_path, kind, size, tai
     """At 37 dB, beyond what counts as lost: 16 bits give 90, and the outputs gain if this range alone is mended."""
     random = np.random.default_rng(124)
     weight = random.normal(0, 0.3, (16, 8)).astype(np.float32)
-    x = np.clip(random.normal(0, 1, (16, 32, 16)), -2, 2).astype(np.float32)
-    if tail:
-        x[3, 5, 7] = tail
+    x = noise_with_tail(random, tail)
     def model(quantized):
         b = files.Quantizer(125, 21)
         end = size * float(np.abs(x).max())

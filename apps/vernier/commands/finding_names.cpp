@@ -56,7 +56,8 @@ constexpr std::array kDefects{
     FindingName{"lost-pair",
                 "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider range "
                 "would. Three times counts too, if other pairs do not lose that and an output gains 2 dB with a "
-                "wider range. So does a range 3.5 times as wide as its values, or a weight's scale that is 3.5 times "
+                "wider range, or 10 dB if it has 40. So does a range 3.5 times as wide as its values, or a weight's "
+                "scale that is 3.5 times "
                 "too large. An output shows it (verify and debug loss)"},
     FindingName{"overflowing-pair",
                 "an FP8 pair with saturate=0 reads values beyond its range, which become NaN or infinite (verify "

@@ -167,8 +167,7 @@ class CandidateMaker {
     };
     Model file = as_typed_file(*sources_->model(runner.model));
     const SimulatedFile simulated = simulate_typed(file);
-    const bool typed = std::ranges::any_of(simulated.layers,
-                                           [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+    const bool typed = any_low(simulated);
     if (typed && says_formats(runner.precision)) {
       warn({"formats-in-file", {{"model", options_.runners[index].model.name()}}});
     } else if (says_formats(runner.precision)) {

@@ -331,14 +331,11 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   std::erase_if(layers, [&](const FoundDefect& layer) {
     // Too few values for a factor to show, or a weight whose factors nobody looks for.
     const auto constant = constants.find(layer.node);
-    if (layer.kind == "starved-channels" && constant != constants.end()) {
-      // Filters that are zero in the float model too, or that nothing needs.
+    // Filters that are zero in the float model too, or that nothing needs, starve nothing.
+    const bool starved = layer.kind == "starved-channels";
+    if ((starved || !file.equalized.empty()) && constant != constants.end()) {
       const auto left = noise.left_with(constant->second, file.weights.found.at(constant->second).values);
-      if (left && *left > kStarvesNothing) return true;
-    }
-    if (!file.equalized.empty() && constant != constants.end()) {
-      const auto left = noise.left_with(constant->second, file.weights.found.at(constant->second).values);
-      if (left && *left > 1) return true;
+      if (left && *left > (starved ? kStarvesNothing : 1)) return true;
     }
     const std::optional<std::size_t> pair = pair_that_cuts_mask(simulated, layer.node, grids, values);
     return pair && noise.left_in(without_cut_masks(simulated, values, *pair)) >= kNoCause;

@@ -76,9 +76,10 @@ class FactFinder {
     causes::count_alike_outliers(network.layers);
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
-    network.decisions = decision_facts(experiment_.subject(), plan(), hard);
-    const auto scaled = [](const LayerRow* row) { return needs_scale(row->format); };
-    if (std::ranges::any_of(rows_, scaled)) network.amplifiers = amplifier_facts(experiment_.subject(), plan(), hard);
+    const bool scaled = std::ranges::any_of(rows_, [](const LayerRow* row) { return needs_scale(row->format); });
+    NodeFacts nodes = node_facts(experiment_.subject(), plan(), hard, scaled);
+    network.decisions = std::move(nodes.decisions);
+    network.amplifiers = std::move(nodes.amplifiers);
     return network;
   }
 

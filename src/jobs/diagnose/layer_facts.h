@@ -22,7 +22,7 @@ struct MeasuredFacts {
 
 /// Of the layers of `rows`, in their order, on at most `samples` samples, spread evenly.
 /// Cost: a reference pass with observed tensors, which for formats with a scale is that of probe(). Two more where the
-/// network picks something (decision_facts.h).
+/// network picks something or has norms (row_facts.h).
 MeasuredFacts measure_facts(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
                             std::size_t samples);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -234,19 +235,20 @@ std::vector<std::int64_t> axes_of_mean(const Model& model, const GraphWalk& walk
   return {given->int64s().begin(), given->int64s().end()};
 }
 
-struct Pick {
-  std::string node;
-  std::string op_type;
-  std::string indices;  // its output with the places
+/// A node of which the first input and one output are compared between the float network and everything low.
+struct Watched {
+  std::string node, op_type;
+  std::string read, made;  // of the float network
 };
 
-std::vector<Pick> picks_of(const Model& model) {
-  std::vector<Pick> picks;
+/// What gives places, by the output that has them.
+std::vector<Watched> picks_of(const Model& model) {
+  std::vector<Watched> picks;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
     if (!has(node, Trait::GivesPlaces)) continue;
     const int places = has(node, Trait::Selects) ? 1 : 0;
     if (places >= node.output_size() || node.output(places).empty()) continue;
-    picks.push_back({node.name(), node.op_type(), node.output(places)});
+    picks.push_back({node.name(), node.op_type(), node.input(0), node.output(places)});
   }
   return picks;
 }
@@ -262,18 +264,19 @@ bool evens_out(const onnx::NodeProto& node, const GraphWalk& walk) {
   return size != nullptr && is_onnx(*size, {"Sqrt", "ReduceL2"});
 }
 
-std::vector<Pick> amplifiers_of(const Model& model) {
+std::vector<Watched> amplifiers_of(const Model& model) {
   constexpr std::size_t kMost = 16;
   const GraphWalk walk(model);
-  std::vector<Pick> found;
+  std::vector<Watched> found;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (found.size() < kMost && evens_out(node, walk)) found.push_back({node.name(), node.op_type(), node.output(0)});
+    if (found.size() < kMost && evens_out(node, walk))
+      found.push_back({node.name(), node.op_type(), node.input(0), node.output(0)});
   }
   return found;
 }
 
-/// For each pick and sample what it reads, as float32, and its places, as float32 too.
-std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, const std::vector<Pick>& picks,
+/// For each sample and node what it reads and what it makes, as float32.
+std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, const std::vector<Watched>& watched,
                                            const std::vector<std::size_t>& order) {
   std::vector<std::string> tensors;
   onnx::GraphProto& graph = *model.proto.mutable_graph();
@@ -285,9 +288,9 @@ std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, 
   for (const onnx::NodeProto& node : graph.node()) {
     if (node.input_size() > 0) read_by[node.name()] = node.input(0);
   }
-  for (std::size_t i = 0; i < picks.size(); ++i) {
-    as_float(read_by.at(picks[i].node), fmt::format("picked/{}/from", i));
-    as_float(picks[i].indices, fmt::format("picked/{}", i));
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    as_float(read_by.at(watched[i].node), fmt::format("watched/{}/read", i));
+    as_float(watched[i].made, fmt::format("watched/{}/made", i));
   }
   std::vector<std::vector<Tensor>> values;
   run_tensors(subject, std::move(model), tensors, order, [&](std::size_t, const std::vector<Tensor>& got) {
@@ -349,55 +352,38 @@ RowFacts row_facts(const Subject& subject, const std::vector<MaskedSoftmax>& sof
   return facts;
 }
 
-std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low,
-                                          const std::vector<std::size_t>& order) {
-  const std::vector<Pick> picks = picks_of(subject.model);
-  if (picks.empty()) return {};
+NodeFacts node_facts(const Subject& subject, const Plan& all_low, const std::vector<std::size_t>& order,
+                     bool amplifiers) {
+  std::vector<Watched> watched = picks_of(subject.model);
+  const std::size_t picks = watched.size();
+  if (amplifiers) std::ranges::move(amplifiers_of(subject.model), std::back_inserter(watched));
+  if (watched.empty()) return {};
   RoundedWeights weights;
-  const auto exact = values_of(subject, subject.model, picks, order);
-  const auto low = values_of(subject, lower_simulated(subject.model, subject.layers, all_low, weights), picks, order);
-  std::vector<DecisionFacts> facts;
-  for (std::size_t i = 0; i < picks.size(); ++i) {
-    ErrorStats read;
-    std::int64_t all = 0;
-    std::int64_t changed = 0;
-    for (std::size_t sample = 0; sample < exact.size() && sample < low.size(); ++sample) {
-      const std::vector<Tensor>& a = exact[sample];
-      const std::vector<Tensor>& b = low[sample];
-      if (a[2 * i].shape() != b[2 * i].shape() || a[2 * i + 1].shape() != b[2 * i + 1].shape()) continue;
-      accumulate_error(a[2 * i].floats(), b[2 * i].floats(), read);
-      const auto places = a[2 * i + 1].floats();
-      const auto others = b[2 * i + 1].floats();
-      for (std::size_t k = 0; k < places.size(); ++k) changed += places[k] != others[k] ? 1 : 0;
-      all += static_cast<std::int64_t>(places.size());
-    }
-    if (all == 0 || read.ref_energy == 0 || !read.finite()) continue;
-    facts.push_back({picks[i].node, picks[i].op_type, static_cast<double>(changed) / static_cast<double>(all),
-                     read.error_energy / read.ref_energy});
-  }
-  return facts;
-}
-
-std::vector<AmplifierFacts> amplifier_facts(const Subject& subject, const Plan& all_low,
-                                            const std::vector<std::size_t>& order) {
-  const std::vector<Pick> nodes = amplifiers_of(subject.model);
-  if (nodes.empty()) return {};
-  RoundedWeights weights;
-  const auto exact = values_of(subject, subject.model, nodes, order);
-  const auto low = values_of(subject, lower_simulated(subject.model, subject.layers, all_low, weights), nodes, order);
-  const auto by_name = nodes_by_name(subject.model.proto.graph());
-  std::vector<AmplifierFacts> facts;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
+  const auto exact = values_of(subject, subject.model, watched, order);
+  const auto low = values_of(subject, lower_simulated(subject.model, subject.layers, all_low, weights), watched, order);
+  NodeFacts facts;
+  for (std::size_t i = 0; i < watched.size(); ++i) {
     ErrorStats read, made;
-    for (std::size_t sample = 0; sample < exact.size() && sample < low.size(); ++sample) {
-      const std::vector<Tensor>&a = exact[sample], &b = low[sample];
-      if (a[2 * i].shape() != b[2 * i].shape() || a[2 * i + 1].shape() != b[2 * i + 1].shape()) continue;
-      accumulate_error(a[2 * i].floats(), b[2 * i].floats(), read);
-      accumulate_error(a[2 * i + 1].floats(), b[2 * i + 1].floats(), made);
+    std::size_t values = 0, changed = 0;
+    for (std::size_t sample = 0; sample < std::min(exact.size(), low.size()); ++sample) {
+      const Tensor &read_exact = exact[sample][2 * i], &made_exact = exact[sample][2 * i + 1];
+      const Tensor &read_low = low[sample][2 * i], &made_low = low[sample][2 * i + 1];
+      if (read_exact.shape() != read_low.shape() || made_exact.shape() != made_low.shape()) continue;
+      accumulate_error(read_exact.floats(), read_low.floats(), read);
+      accumulate_error(made_exact.floats(), made_low.floats(), made);
+      for (std::size_t k = 0; k < made_exact.floats().size(); ++k) {
+        changed += made_exact.floats()[k] != made_low.floats()[k] ? 1 : 0;
+      }
+      values += made_exact.floats().size();
     }
-    if (read.ref_energy == 0 || made.ref_energy == 0 || !read.finite() || !made.finite()) continue;
-    facts.push_back({nodes[i].node, nodes[i].op_type, by_name.at(nodes[i].node)->input(0), noise_to_signal(read),
-                     noise_to_signal(made)});
+    const Watched& node = watched[i];
+    if (values == 0 || read.ref_energy == 0 || !read.finite()) continue;
+    if (i < picks) {
+      const double share = static_cast<double>(changed) / static_cast<double>(values);
+      facts.decisions.push_back({node.node, node.op_type, share, read.error_energy / read.ref_energy});
+    } else if (made.ref_energy != 0 && made.finite()) {
+      facts.amplifiers.push_back({node.node, node.op_type, node.read, noise_to_signal(read), noise_to_signal(made)});
+    }
   }
   return facts;
 }

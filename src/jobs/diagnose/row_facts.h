@@ -39,13 +39,15 @@ RowFacts row_facts(const Subject& subject, const std::vector<MaskedSoftmax>& sof
                    const std::vector<std::string>& norms, const std::vector<std::string>& tensors,
                    const std::vector<std::size_t>& order);
 
-/// Of every ArgMax, ArgMin and TopK of the main graph, in graph order, over the samples of `order`. Cost: two runs,
-/// one in simulation, none where there is no such node; holds what the nodes read in both.
-std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low,
-                                          const std::vector<std::size_t>& order);
+/// Of nodes of the main graph, in graph order: every ArgMax, ArgMin and TopK, and the first 16 norms and logarithms.
+struct NodeFacts {
+  std::vector<DecisionFacts> decisions;
+  std::vector<AmplifierFacts> amplifiers;
+};
 
-/// The same of the first norms and logarithms of the main graph, 16 at most.
-std::vector<AmplifierFacts> amplifier_facts(const Subject& subject, const Plan& all_low,
-                                            const std::vector<std::size_t>& order);
+/// Over the samples of `order`; norms and logarithms only with `amplifiers`. Cost: two runs, one in simulation, none if
+/// there is no such node; holds what the nodes read and make in both.
+NodeFacts node_facts(const Subject& subject, const Plan& all_low, const std::vector<std::size_t>& order,
+                     bool amplifiers);
 
 }  // namespace vernier

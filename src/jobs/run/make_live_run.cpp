@@ -118,8 +118,7 @@ class Maker {
     if (runner_.precision.arithmetic != Arithmetic{}) say(note_text(sums_evidence()));
     Model model = as_typed_file(*sources_.model(runner_.model));
     SimulatedFile file = simulate_typed(model, runner_.precision.arithmetic);
-    const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
-                                   [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+    const bool typed = any_low(file);
     if (runner_.weakly_typed && engine_ == nullptr) {
       warn_({"weakly-typed-without-effect", {}});
     }

@@ -17,6 +17,7 @@
 #include "base/counts.h"
 #include "base/layout.h"
 #include "base/text.h"
+#include "options/bounded_metric.h"
 #include "report/text/numbers.h"
 #include "report/told.h"
 #include "vernier/note.h"
@@ -71,10 +72,7 @@ std::optional<double> bound_on_new_samples(const OutputFigure& figure, const std
     return figure.top1_above ? std::optional(std::min(*value, *figure.top1_above)) : std::nullopt;
   }
   if (!figure.sqnr_above || requirement->metric == Metric::MaxAbsError) return std::nullopt;
-  const double more = std::pow(10.0, std::max(0.0, figure.sqnr_db - *figure.sqnr_above) / 10);
-  if (requirement->metric == Metric::MaxMse) return *value * more;
-  if (requirement->metric == Metric::MinCosine) return 1 - (1 - *value) * more;
-  return std::min(*value, *figure.sqnr_above);
+  return bounded_metric(requirement->metric, *value, figure.sqnr_db, *figure.sqnr_above);
 }
 
 std::string bound_clause(const RunFigures& run, const std::optional<Requirement>& requirement) {

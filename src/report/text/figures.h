@@ -21,7 +21,7 @@ struct VerifyReport;
 /// The metric's value in a figure; nullopt when it was not measured (top-1 of an output that has no rows).
 std::optional<double> metric_value(Metric metric, const OutputFigure& figure);
 
-/// What new samples reach with the requirement's confidence, where that decides in the place of metric_value().
+/// The same metric on new samples, at least, at the requirement's confidence. nullopt: the figure itself decides.
 std::optional<double> bound_on_new_samples(const OutputFigure& figure, const std::optional<Requirement>& requirement);
 /// ", above 18.7 dB on new samples (90 % sure)": the bound that decides about `run`; empty: its figure does.
 std::string bound_clause(const RunFigures& run, const std::optional<Requirement>& requirement);
