@@ -1,79 +1,92 @@
 #include "search/confirmed.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "search/cost.h"
 #include "search/trials.h"
-#include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-/// A ratio of damages moves with the set: a little more than it, so that rounds are few.
-constexpr double kSpareRoom = 1.002;
-constexpr double kFarApart = 1.3;
-
-/// The oracle under a smaller allowance, with the answers of earlier rounds.
-class Rounds {
+/// The oracle, with its answers of an earlier search, and from the second search on with the judge.
+class Searches {
  public:
-  Rounds(const Oracle& oracle, const MinimalOptions& options) : oracle_(oracle), options_(options) {}
+  Searches(const Oracle& oracle, const JudgePassing& judge, const MinimalOptions& options)
+      : oracle_(oracle), judge_(judge), options_(options) {}
 
-  MinimalResult search(const std::vector<SearchItem>& items, double room) {
-    earlier_ = answers_;
-    MinimalOptions round = options_;
-    round.max_trials = 0;  // recalled answers are free: the budget is watched here
-    round.stop = [&] { return spent() || (options_.stop && options_.stop()); };
-    round.on_trial = {};
-    const Oracle tightened = [&](const KeptSet& kept) {
-      Trial trial = ask(kept);
-      trial.damage *= room;
-      if (passes(trial) && trial.damage > 1) trial.verdict = Verdict::Bad;
-      return trial;
-    };
-    MinimalResult result = search_minimal(items, tightened, round);
-    if (result.end == SearchEnd::Stopped) take_best_known(result.items, room, result);
-    for (Trial* trial : {&result.all_high, &result.all_low, &result.final_trial}) trial->damage /= room;
-    for (Certificate::Needed& needed : result.certificate.needed) needed.trial.damage /= room;
-    result.trials = calls_;
+  MinimalResult first(const std::vector<SearchItem>& items) {
+    return search(items, [this](const KeptSet& kept) { return ask(kept); });
+  }
+
+  /// Behind first(). `refused` is what the judge said of its result.
+  MinimalResult second(const std::vector<SearchItem>& items, const KeptSet& refused, double damage) {
+    earlier_ = std::exchange(answers_, {});
+    judged_[refused] = earlier_.at(refused);
+    judged_[refused].verdict = Verdict::Bad;
+    judged_[refused].damage = damage;
+    MinimalResult result = search(items, [&](const KeptSet& kept) { return ask_both(kept, items.size()); });
+    if (result.end == SearchEnd::Stopped) take_best_known(result);
     return result;
   }
 
   bool spent() const { return options_.max_trials != 0 && calls_ >= options_.max_trials; }
 
  private:
-  /// A round that was cut short may know a cheaper set from the rounds before.
-  void take_best_known(const std::vector<SearchItem>& items, double room, MinimalResult& result) const {
+  MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle) {
+    MinimalOptions own = options_;
+    own.max_trials = 0;  // recalled answers are free: the budget is watched here
+    own.stop = [&] { return spent() || (options_.stop && options_.stop()); };
+    own.on_trial = {};
+    MinimalResult result = search_minimal(items, oracle, own);
+    result.trials = calls_;
+    return result;
+  }
+
+  Trial ask(const KeptSet& kept) {
+    // Only of the earlier search: within one, a set that is asked again is meant to be run again.
+    const auto known = earlier_.find(kept);
+    return answers_[kept] = known != earlier_.end() ? known->second : told(kept, oracle_(kept));
+  }
+
+  Trial ask_both(const KeptSet& kept, std::size_t all) {
+    const bool is_known = earlier_.contains(kept);
+    const Trial trial = is_known ? earlier_.at(kept) : oracle_(kept);
+    const auto known = judged_.find(kept);
+    if (known != judged_.end()) return answers_[kept] = known->second;
+    const bool asks = passes(trial) && kept.size() < all;
+    if (asks) judged_[kept] = judge_(kept, trial);
+    const Trial& both = asks ? judged_[kept] : trial;
+    return answers_[kept] = is_known && !asks ? both : told(kept, both);
+  }
+
+  const Trial& told(const KeptSet& kept, const Trial& trial) {
+    ++calls_;
+    if (options_.on_trial) options_.on_trial(kept, trial);
+    return trial;
+  }
+
+  /// A search that was cut short may know a cheaper set than it ends with.
+  void take_best_known(MinimalResult& result) const {
     for (const auto& [kept, trial] : answers_) {
-      if (!passes(trial) || trial.damage * room > 1) continue;
-      const double cost = cost_of(items, options_.borders, kept);
+      if (!passes(trial)) continue;
+      const double cost = cost_of(result.items, options_.borders, kept);
       if (passes(result.final_trial) && cost >= result.cost) continue;
       result.kept = kept;
       result.cost = cost;
       result.certificate = {};
       result.final_trial = trial;
-      result.final_trial.damage *= room;
     }
   }
 
-  Trial ask(const KeptSet& kept) {
-    // Only of earlier rounds: within one, a set that is asked again is meant to be run again.
-    if (const auto known = earlier_.find(kept); known != earlier_.end()) return known->second;
-    const Trial trial = oracle_(kept);
-    ++calls_;
-    answers_[kept] = trial;
-    if (options_.on_trial) options_.on_trial(kept, trial);
-    return trial;
-  }
-
   const Oracle& oracle_;
+  const JudgePassing& judge_;
   const MinimalOptions& options_;
-  std::map<KeptSet, Trial> answers_;
-  std::map<KeptSet, Trial> earlier_;
+  std::map<KeptSet, Trial> answers_, earlier_;  // of this search, of the oracle in the one before
+  std::map<KeptSet, Trial> judged_;
   std::size_t calls_ = 0;
 };
 
@@ -89,79 +102,43 @@ std::vector<SearchItem> ranked_after_all(std::vector<SearchItem> items, const Mi
   return items;
 }
 
-/// Adds notes of earlier rounds. Each round says of its ranking what the last one says best.
-void add_new(std::vector<Note>& notes, const std::vector<Note>& more) {
-  const auto said = [&](const Note& note) {
+/// Notes of the first search, in front. Of its ranking the second one says best.
+void add_earlier(const std::vector<Note>& earlier, std::vector<Note>& notes) {
+  std::vector<Note> all;
+  for (const Note& note : earlier) {
     const bool of_ranking = note.code == "ranking-mended" || note.code == "ranking-poor";
-    return std::ranges::any_of(
+    const bool again = std::ranges::any_of(
         notes, [&](const Note& known) { return known == note || (of_ranking && known.code == note.code); });
-  };
-  for (const Note& note : more) {
-    if (!said(note)) notes.push_back(note);
+    if (!again) all.push_back(note);
   }
-}
-
-/// After a confirmed set whose room is far above the last one that was refused: single elements make the two judges
-/// differ by another factor for every set, so the first factor may ask for much more than is needed. Halves the way
-/// between the two, in logarithms, as long as rounds are left.
-void loosen(ConfirmedResult& best, double refused, std::size_t round, const Confirm& confirm,
-            const MinimalOptions& options, Rounds& rounds) {
-  bool last_is_best = true;
-  std::vector<SearchItem> items = best.minimal.items;
-  for (; round < kConfirmRounds && best.room > kFarApart * refused && !rounds.spent(); ++round) {
-    if (options.stop && options.stop()) break;
-    const double room = std::sqrt(best.room * refused);
-    MinimalResult looser = rounds.search(items, room);
-    items = looser.items;
-    best.minimal.trials = looser.trials;
-    const bool cheaper = looser.end == SearchEnd::Certified && looser.cost < best.minimal.cost;
-    last_is_best = last_is_best && !cheaper;
-    if (cheaper && confirm(looser, room) <= 1) {
-      add_new(looser.notes, best.minimal.notes);
-      best = {std::move(looser), room};
-      last_is_best = true;
-    } else {
-      refused = room;
-    }
-  }
-  if (!last_is_best) confirm(best.minimal, best.room);  // who confirms writes what it is asked about
+  notes.insert(notes.begin(), all.begin(), all.end());
 }
 
 }  // namespace
 
-ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
-                                 const MinimalOptions& options) {
-  Rounds rounds(oracle, options);
-  ConfirmedResult best{rounds.search(items, 1), 1};
-  std::vector<Note> notes;
-  double refused = 0;
-  for (std::size_t round = 1; worth_confirming(best.minimal); ++round) {
-    const double claimed = best.minimal.final_trial.damage;
-    const double measured = confirm(best.minimal, best.room);
-    if (refused > 0 && measured <= 1) {
-      loosen(best, refused, round, confirm, options, rounds);
-      break;
-    }
-    const double room = kSpareRoom * measured / claimed;
-    const bool repeatable = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
-    const bool noise = room > best.room && room <= options.most_room;  // false for NaN
-    if (!(measured > 1) || !repeatable || !noise || round == kConfirmRounds || rounds.spent()) break;
-    std::vector<SearchItem> ranked = best.minimal.items;
-    if (best.minimal.end == SearchEnd::NothingNeeded) ranked = ranked_after_all(std::move(ranked), options);
-    MinimalResult tighter = rounds.search(ranked, room);
-    best.minimal.trials = tighter.trials;
-    if (!worth_confirming(tighter)) break;
-    notes.push_back(
-        {"set-not-confirmed", {{"kept", best.minimal.kept.size()}, {"claimed", claimed}, {"measured", measured}}});
-    refused = best.room;
-    best = {std::move(tighter), room};
+MinimalResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
+                               const JudgePassing& judge, const MinimalOptions& options) {
+  Searches searches(oracle, judge, options);
+  MinimalResult first = searches.first(items);
+  if (!worth_confirming(first)) return first;
+  const double claimed = first.final_trial.damage;
+  const double measured = confirm(first);
+  const bool repeatable = first.end == SearchEnd::Certified || first.end == SearchEnd::NothingNeeded;
+  const bool noise = measured <= options.most_apart * claimed;  // false for NaN
+  if (!(measured > 1) || !repeatable || !noise || searches.spent()) return first;
+
+  const bool ranked = first.end != SearchEnd::NothingNeeded;
+  MinimalResult second =
+      searches.second(ranked ? first.items : ranked_after_all(first.items, options), first.kept, measured);
+  if (!worth_confirming(second)) {
+    first.trials = second.trials;
+    return first;
   }
-  if (best.room > 1) {
-    const bool proven = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
-    notes.push_back({"less-allowance", {{"certified", proven}, {"percent", 100 * (1 - 1 / best.room)}}});
-  }
-  add_new(best.minimal.notes, notes);
-  return best;
+  add_earlier(first.notes, second.notes);
+  second.notes.push_back(
+      {"set-not-confirmed", {{"kept", first.kept.size()}, {"claimed", claimed}, {"measured", measured}}});
+  confirm(second);  // who confirms writes what it is asked about
+  return second;
 }
 
 }  // namespace vernier

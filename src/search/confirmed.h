@@ -3,7 +3,6 @@
 // that meets the limit by a hair in one can miss it in the other.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -12,30 +11,22 @@
 namespace vernier {
 
 /// Damage of a finished set by the judge that decides, in the oracle's unit; NaN when it could not be measured, which
-/// ends the search with the set as it is. `room` as in ConfirmedResult.
-using Confirm = std::function<double(const MinimalResult& result, double room)>;
+/// ends the search with the set as it is.
+using Confirm = std::function<double(const MinimalResult& result)>;
 
-struct ConfirmedResult {
-  MinimalResult minimal;  // of the last round; its `trials` are the calls of all rounds
-  /// What the oracle's damages were multiplied with in the last round. Damages in `minimal` are as the oracle gave
-  /// them; above 1 its certificate holds for the limit divided by this, as a note says.
-  double room = 1;
-};
+/// What the judge says of any set that passed: `passed` as it is, or the judge's own trial where that does more damage.
+using JudgePassing = std::function<Trial(const KeptSet& kept, const Trial& passed)>;
 
-/// search_minimal, repeated with less allowance as long as `confirm` refuses a set that the oracle passed. The
-/// allowance shrinks by the ratio of the two damages. Answers of earlier rounds are not asked again, only the limit
-/// moves. Where the set that is confirmed at last has far less allowance than the one that was refused before, the
-/// rounds that are left look for a cheaper one in between.
+/// search_minimal. Where `confirm` refuses a set that the oracle passed, a second search asks `judge` too of each set
+/// that passes, so that both pass what it ends with. Answers of the oracle are not asked again.
 ///
-/// Calls:  of confirm: one a round, for sets that passed; at most kConfirmRounds rounds; once more for the result where
-///         another set was asked about last.
-/// Edges:  the last set confirmed or not is returned: the caller knows what confirm said. No further round when the two
-///         differ by more than a factor of options.most_room (that is a fault, not noise), after a contradiction or an
-///         empty budget, or when nothing passes with less allowance.
-/// Errors: those of search_minimal; what confirm throws passes through.
-ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
-                                 const MinimalOptions& options);
-
-inline constexpr std::size_t kConfirmRounds = 4;
+/// Calls:  of confirm: one, and one more for the result of a second search. Of judge: one for each set that passes in
+///         the second search, but the one with everything kept.
+/// Edges:  the last set, confirmed or not, is returned: the caller knows what confirm said. No second search when the
+///         two differ by more than a factor of options.most_apart (that is a fault, not noise), after a contradiction
+///         or an empty budget; it counts for nothing when nothing passes in it.
+/// Errors: those of search_minimal; what confirm and judge throw passes through.
+MinimalResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
+                               const JudgePassing& judge, const MinimalOptions& options);
 
 }  // namespace vernier

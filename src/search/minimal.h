@@ -40,9 +40,9 @@ struct MinimalOptions {
   /// measured is far from what was predicted, or keeping nothing passed and was not confirmed (confirmed.h). Empty: the
   /// search lives with its ranking.
   std::function<std::vector<double>()> rerank = {};
-  /// What was confirmed may use so much more of the allowance than the oracle said, and still be searched again
+  /// What was confirmed may use so many times the allowance that the oracle said, and still be searched again
   /// (confirmed.h).
-  double most_room = 1.5;  // 1.8 dB; flipped quantization steps of few samples were seen to give 0.8 dB
+  double most_apart = 1.5;  // 1.8 dB; flipped quantization steps of few samples were seen to give 0.8 dB
   /// Once nothing can be dropped: also try to keep other items instead (exchange.h).
   bool exchange = false;
   /// After the certificate: look for a cheaper set, or for the proof that there is none (minimum.h).

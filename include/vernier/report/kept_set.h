@@ -107,7 +107,7 @@ struct KeptSetReport {
   std::optional<TestRow> engine_test;  // the same on an engine, which decides where there is one
   CostUnit cost_unit = CostUnit::Layers;
   double cost = 0;  // of the set, borders included
-  double room = 1;  // above 1: certified for the allowance divided by this, so that the written file meets it all
+  double room = 1;  // reports of earlier versions: above 1, certified for the allowance divided by this
   std::optional<double> cost_of_all;
   std::optional<double> lower_bound;  // no set that passes costs less, if the network is monotone
   std::vector<ParetoPoint> pareto;    // cheapest first

@@ -15,8 +15,12 @@
 #include "jobs/engine/engine_runner.h"
 #include "jobs/search/chosen_objective.h"
 #include "jobs/search/costs.h"
+#include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
+#include "jobs/search/trials_ahead.h"
+#include "plan/plan.h"
 #include "plan/target.h"
+#include "report/text/figures.h"
 #include "vernier/engine.h"
 #include "vernier/format.h"
 #include "vernier/report/engine.h"
@@ -31,10 +35,10 @@ namespace vernier {
 namespace {
 
 /// An engine computes otherwise, float16 sums for example: 10 dB.
-constexpr double kMostRoom = 10;
+constexpr double kMostApart = 10;
 /// What a search finds on samples that did not teach, and what the written file is on those that did, may differ as far
 /// as few samples can: 40 dB.
-constexpr double kMostRoomForOthers = 1e4;
+constexpr double kMostApartOnOthers = 1e4;
 
 /// What a second search may still spend; false: nothing is left.
 bool take_off(std::size_t evaluations, double seconds, SearchOptions& left) {
@@ -84,6 +88,17 @@ std::optional<LayerTimes> times_of_layers(DiagnosisRun& run, MeasuredNetwork& ne
   return times;
 }
 
+Trial worse_of(const Trial& first, const TestRow& row) {
+  Trial trial = first;
+  if (row.damage <= trial.damage || std::isnan(row.damage)) return trial;
+  trial.damage = row.damage;
+  trial.metric = row.metric;
+  trial.on_samples = row.metric == row.on_samples ? std::nullopt : row.on_samples;
+  trial.why = row.needs;
+  trial.verdict = row.damage <= 1 ? Verdict::Good : Verdict::Bad;
+  return trial;
+}
+
 class NetworkSearch {
  public:
   NetworkSearch(DiagnosisRun& run, MeasuredNetwork& network, TrialsOn trials)
@@ -95,7 +110,7 @@ class NetworkSearch {
     std::optional<KeptSetReport>& kept = run_.report.kept;
     kept = search_once(limits, times ? &*times : nullptr);
     if (found_.no_cheaper) return found_;
-    if (const TrialsOn there = where_trials_tell_more(*kept); there != found_.trials) {
+    if (const TrialsOn there = where_trials_tell_more(); there != found_.trials) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       if (take_off(kept->evaluations, spent.count(), limits)) {
         search_again(there, limits, times ? &*times : nullptr);
@@ -168,7 +183,10 @@ class NetworkSearch {
       run_.watch.phase("minimal search");
       return evidence;
     };
-    // Simulated trials under a smaller limit lead nowhere where a kernel does something else: trials there do.
+    request.as_file = [&](const Plan& plan, const std::vector<std::string>& kept, const Trial& passed) {
+      return as_file(plan, kept, passed);
+    };
+    // Simulated trials lead nowhere where a kernel does something else: trials there do.
     const bool can_move = found_.trials == TrialsOn::Simulation && !limits.check && request.rungs.empty();
     request.confirm = [&](const KeptSetReport& found) {
       // Of a minimal set: less allowance keeps no less.
@@ -176,7 +194,7 @@ class NetworkSearch {
       found_.no_cheaper = to_beat && found.end == SearchEnd::Certified && found.cost > *to_beat;
       if (found_.no_cheaper) return std::numeric_limits<double>::quiet_NaN();
       const Confirmed confirmed = confirm(found);
-      const bool far = can_move && runtime_misses() && confirmed.damage > kMostRoom * confirmed.simulated;
+      const bool far = can_move && runtime_misses() && confirmed.damage > kMostApart * confirmed.simulated;
       return far ? std::numeric_limits<double>::quiet_NaN() : confirmed.damage;
     };
     // A single element or class may flip where other sums move it across the edge of a code.
@@ -184,8 +202,8 @@ class NetworkSearch {
                                                          requirement->metric == Metric::MinTop1Agreement);
     const bool sure = requirement != nullptr && requirement->confidence > 0.5;
     const bool engine_decides = options.confirm_on || target == Target::OnnxRuntime;
-    if (engine_decides || hangs_on_one) request.most_room = kMostRoom;
-    if (network_.halves || sure) request.most_room = kMostRoomForOthers;
+    if (engine_decides || hangs_on_one) request.most_apart = kMostApart;
+    if (network_.halves || sure) request.most_apart = kMostApartOnOthers;
     std::optional<EngineTrials> trials;
     if (found_.trials != TrialsOn::Simulation) {
       trials.emplace(options.confirm_on.value_or(MeasureOn::OnnxRuntime), options, network_.loaded(), network_.typed,
@@ -241,6 +259,32 @@ class NetworkSearch {
     return confirmed;
   }
 
+  /// SearchRequest::as_file.
+  Trial as_file(const Plan& plan, const std::vector<std::string>& layers, Trial trial) {
+    if (!sessions_are_small(network_.subject())) network_.experiment.forget_switched();
+    const Verification file = network_.typed.verify(plan, network_.measured);
+    if (objective_ != nullptr) {
+      std::optional<Note> unsaid;
+      const TestRow test = file.file_test ? *file.file_test : network_.typed.judged_by(*objective_, layers, unsaid);
+      trial = worse_of(trial, test);
+      return file.engine_test ? worse_of(trial, *file.engine_test) : trial;
+    }
+    trial = worse_of(trial, row_of_figures(*file.figures));
+    return file.engine ? worse_of(trial, row_of_figures(file.engine->figures)) : trial;
+  }
+
+  TestRow row_of_figures(const RunFigures& figures) const {
+    const Requirement& requirement = *run_.requirement();
+    TestRow row;
+    row.damage = figures.damage.value_or(std::numeric_limits<double>::quiet_NaN());
+    const OutputFigure* const output = deciding_output(figures, requirement);
+    if (output == nullptr) return row;
+    row.on_samples = metric_value(requirement.metric, *output);
+    row.metric = bound_on_new_samples(*output, requirement).value_or(row.on_samples.value_or(row.metric));
+    row.needs = needs_text(requirement, output->name, row.metric, /*bound=*/false);
+    return row;
+  }
+
   /// A file for ONNX Runtime, or to be confirmed there, that meets what decides in simulation, but not there.
   bool runtime_misses() const {
     const DiagnoseOptions& options = run_.options;
@@ -254,19 +298,16 @@ class NetworkSearch {
     return file.engine && file.engine->figures.passed == false && file.figures && file.figures->passed == true;
   }
 
-  /// The engine's errors may depend on which layers are low, not on how far: then a search in the simulation with less
-  /// allowance keeps all of them. With trials on the engine, it does not. Where trials run now: they run where they
-  /// should.
-  TrialsOn where_trials_tell_more(const KeptSetReport& kept) const {
-    constexpr double kFarFromSimulation = 10;
+  /// The engine's errors may depend on which layers are low, not on how far: then a search that the simulation leads
+  /// keeps all of them. With trials on the engine, it does not. Where trials run now: they run where they should.
+  TrialsOn where_trials_tell_more() const {
     const SearchOptions& asked = run_.options.search;
     const bool simulated = found_.trials == TrialsOn::Simulation && !asked.check && asked.ladder.empty();
     if (!simulated || run_.interrupted()) return found_.trials;
     if (runtime_misses()) return TrialsOn::Runtime;
     const std::optional<EngineFigures>& engine = found_.verified.engine;
     const bool missed = engine && engine->figures.damage && *engine->figures.damage > 1;
-    const bool differs = run_.options.confirm_on && (missed || kept.room > kFarFromSimulation);
-    return differs && asked.mode == SearchMode::Minimal ? TrialsOn::Engine : found_.trials;
+    return run_.options.confirm_on && missed && asked.mode == SearchMode::Minimal ? TrialsOn::Engine : found_.trials;
   }
 
   DiagnosisRun& run_;

@@ -144,14 +144,23 @@ VerifyOptions TypedResult::verify_options() const {
 
 Verification TypedResult::verify(Measured& measured) {
   VerifyOptions options = verify_options();
+  if (options_.output.empty() || !job_ranks().first()) return verification(typed_, std::move(options), measured);
+  options.typed_model = options_.output / "model.onnx";
+  const Model written = read_typed_file(options.typed_model);
+  return verification(written, std::move(options), measured);
+}
+
+Verification TypedResult::verify(const Plan& plan, Measured& measured) {
+  typed_ = lowered(plan).model;
+  by_default_.reset();
+  return verification(typed_, verify_options(), measured);
+}
+
+Verification TypedResult::verification(const Model& written, VerifyOptions options, Measured& measured) {
   options.on = options_.confirm_on;
   if (options_.search.task.labels || options_.confirm_on) options.task = options_.search.task;
   const JobSinks quiet;  // what there is to say was said when the model was loaded
   const OutputStore* const known = &experiment_.reference().outputs;
-  const bool in_memory = options_.output.empty() || !job_ranks().first();
-  if (!in_memory) options.typed_model = options_.output / "model.onnx";
-  std::optional<Model> read;
-  const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
   const auto measure = [&] {
     return verification_of(verify_model(fed_with_floats(written), options, sources_, quiet, known));
   };

@@ -56,6 +56,8 @@ class TypedResult {
   /// measured just these bytes on just these samples, its figures are taken from `measured`. The engine is the one
   /// that is to confirm the file; of a file for ONNX Runtime else that of deciding_by_default().
   Verification verify(Measured& measured);
+  /// The same of what `plan` gives, which nobody has written.
+  Verification verify(const Plan& plan, Measured& measured);
   /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run, measured once;
   /// absent as figures_by_default(), and where nothing in it is quantized.
   const std::optional<RunFigures>& by_default(Measured& measured);
@@ -77,6 +79,7 @@ class TypedResult {
   DefaultPlace place() const;
 
  private:
+  Verification verification(const Model& written, VerifyOptions options, Measured& measured);
   /// by_default() of the first rank, on every rank: integer kernels differ from one processor to another.
   const std::optional<RunFigures>& by_default_of_first(Measured& measured);
   /// The record of what was written last, for the requirement of the job; `what` tells records of one file apart.

@@ -111,7 +111,6 @@ class KeptSetSearch {
     if (request_.verdicts_only() && passes(result.final_trial) && !sinks_.is_interrupted())
       look_again(recorded, result);
     KeptSetReport report = report_of(result, context_, tests_, journal());
-    report.room = room_;
     if (list && passes(result.final_trial)) request_.confirm(report);
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !sinks_.is_interrupted())
       add_minimal(report);
@@ -274,17 +273,18 @@ class KeptSetSearch {
   }
 
   MinimalResult search_minimal_set(const Oracle& oracle, const MinimalOptions& options) {
-    const Confirm confirm = [&](const MinimalResult& result, double room) {
-      KeptSetReport found = report_of(result, context_, tests_, journal());
-      found.room = room;
-      return request_.confirm(found);
+    const Confirm confirm = [&](const MinimalResult& result) {
+      return request_.confirm(report_of(result, context_, tests_, journal()));
+    };
+    const JudgePassing judge = [&](const KeptSet& set, const Trial& passed) {
+      sample_inferences_ += passed.samples;
+      return request_.as_file(experiment_.plan_of(units_.steps(set)), context_.layers(set), passed);
     };
     MinimalOptions confirmed = options;
-    if (request_.most_room) confirmed.most_room = *request_.most_room;
-    ConfirmedResult found = search_confirmed(context_.items, oracle, confirm, confirmed);
-    room_ = found.room;
-    context_.items = found.minimal.items;
-    return std::move(found.minimal);
+    if (request_.most_apart) confirmed.most_apart = *request_.most_apart;
+    MinimalResult found = search_confirmed(context_.items, oracle, confirm, judge, confirmed);
+    context_.items = found.items;
+    return found;
   }
 
   MinimalResult search_list(const Oracle& oracle, const MinimalOptions& options) {
@@ -382,7 +382,6 @@ class KeptSetSearch {
   bool said_lost_ = false, said_no_best_ = false;
   std::vector<TestRow> tests_;
   std::vector<double> shares_;  // of a ladder, by step: what is left of the layer's damage with it
-  double room_ = 1;             // ConfirmedResult::room
   std::optional<double> best_cost_;
   std::size_t sample_inferences_ = 0;
 };

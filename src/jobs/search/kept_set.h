@@ -11,6 +11,8 @@
 #include "jobs/search/evidence.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
+#include "plan/plan.h"
+#include "search/oracle.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
@@ -35,7 +37,9 @@ struct SearchRequest {
   std::vector<Format> rungs = {};     // of a ladder, lowest first, as the target takes them; empty: there is none
   double cost_of_lowest = 0;          // of a ladder: all candidates on their lowest rungs
   ConfirmKept confirm;
-  std::optional<double> most_room;  // MinimalOptions::most_room, where `confirm` may differ by more than noise
+  /// The trial of a set that passed in simulation, or that of the file which it makes, where that does more damage.
+  std::function<Trial(const Plan& plan, const std::vector<std::string>& kept, const Trial& passed)> as_file;
+  std::optional<double> most_apart;  // MinimalOptions::most_apart, where `confirm` may differ by more than noise
   /// The evidence with sensitivities of single layers on more samples than before; nullopt when there are no more.
   std::function<std::optional<Evidence>()> measure_more;
   /// The evidence that ranks layers, for Minimal behind another mode.

@@ -17,8 +17,7 @@ function keptCurve() {
 function keptDrawing({curve, ofDamage, value, points, asDecibels, predicted, phone}) {
   const limit = ofDamage ? 0 : number(curve.limit);
   const W = phone ? 380 : 640, H = 280, left = 60, right = 18, top = 22, bottom = 42, width = W - left - right, height = H - top - bottom;
-  const room = has((report.kept || {}).room) ? number(report.kept.room) : 1, stricter = asDecibels && room > 1.01 ? limit + 10 * Math.log10(room) : limit;
-  const values = [limit, stricter, ...points.map(value), ...predicted.map(p => number(p.predicted_sqnr_db))];
+  const values = [limit, ...points.map(value), ...predicted.map(p => number(p.predicted_sqnr_db))];
   const pad = (Math.max(...values) - Math.min(...values) || 1) * 0.06;
   const y0 = Math.min(...values) - pad, y1 = Math.max(...values) + pad, x1 = Math.max(...points.map(p => p.kept), ...predicted.map(p => p.kept), 1);
   const fewest = Math.min(...points.map(p => p.kept)), x0 = 2 * fewest > x1 ? fewest - 1 : 0;
@@ -29,9 +28,7 @@ function keptDrawing({curve, ofDamage, value, points, asDecibels, predicted, pho
   for (const v of ticks(x0, x1, phone ? 5 : 8).filter(Number.isInteger)) svg.append(textAt(x(v), H - 24, count(v), "middle"));
   svg.append(h("path", {d: path(predicted.map(p => [x(p.kept), y(number(p.predicted_sqnr_db))])), class: "guess"}));
   svg.append(h("line", {x1: left, x2: W - right, y1: y(limit), y2: y(limit), class: "limit"}),
-    textAt(left + 6, y(limit) + (stricter > limit ? 14 : -6), ofDamage ? "the limit" : page.words.required, "start", {class: "over limittext"}));
-  if (stricter > limit) svg.append(h("line", {x1: left, x2: W - right, y1: y(stricter), y2: y(stricter), class: "limit searched"}),
-    textAt(W - right - 4, y(stricter) - 6, "searched for " + text(stricter), "end", {class: "over limittext"}));
+    textAt(left + 6, y(limit) - 6, ofDamage ? "the limit" : page.words.required, "start", {class: "over limittext"}));
   for (const p of points) {
     const cx = x(p.kept), cy = y(value(p)), says = `${many(p.kept, "layer")} kept: ${p.bound ? "at best " : ""}${text(value(p))}, ${p.passed ? "passes" : "misses"}`;
     // Two shapes, so that the eye needs no colour.

@@ -25,7 +25,7 @@ function sentence(text) { return shown(text) + (text.endsWith(".") ? "" : "."); 
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, k.not_cheaper ? "Certified by cost: dropping a kept layer either misses the requirement or saves nothing." : k.room > 1 ? `Certified for ${page.words.searched_limit || (100 / k.room).toFixed(0) + " % of the allowed error"}, the limit at which the output model meets the requirement: ${k.ladder ? "lowering any raised layer by one format" : "dropping any kept layer"} misses that stricter limit.` : k.ladder ? "Certified: lowering any raised layer by one format misses the requirement."
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.not_cheaper ? "Certified by cost: dropping a kept layer either misses the requirement or saves nothing." : k.ladder ? "Certified: lowering any raised layer by one format misses the requirement."
     : "Certified: dropping any kept layer misses the requirement. Each was tested."));
   else if (k.layers.length) children.push(h("p", {}, k.ladder ? "Not certified: the search ended before it had lowered each raised layer by one format." : "Not certified: the search ended before it had dropped each kept layer once."));
   const chart = keptCurve();

@@ -143,7 +143,6 @@ Json page_words(const DiagnoseReport& report) {
   if (report.requirement) {
     words["required"] = required_text(report.final_figures.value_or(report.all_low), *report.requirement);
     words["requirement"] = requirement_text(*report.requirement);
-    if (report.kept && report.kept->room > 1) words["searched_limit"] = searched_limit_text(report);
     Json margins;
     margins["all_low"] = margin_text(report.all_low, *report.requirement);
     if (report.repaired) margins["repaired"] = margin_text(*report.repaired, *report.requirement);

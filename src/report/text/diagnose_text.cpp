@@ -263,21 +263,16 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     const char* const drop = kept.not_cheaper > 0 ? "dropping a layer either saves nothing or"
                              : kept.ladder        ? "lowering any one of these by one format"
                                                   : "dropping any one of these";
-    text += wrap(outcome_of(report) == Outcome::FileMisses
-                     ? "in the search, dropping any one of these fails, but the result above does not confirm it:"
-                 : outcome_of(report) == Outcome::NotVerified
-                     ? fmt::format("certified 1-minimal in simulation{}: {} fails{}:",
-                                   kept.room > 1 ? " for " + searched_limit_text(report) : "", drop,
-                                   kept.room > 1 ? " that" : "; tested one by one")
-                 : kept.room > 1 ? fmt::format("certified 1-minimal for {}, the limit at which the output model meets "
-                                               "{}: {} fails that stricter limit:",
-                                               searched_limit_text(report),
-                                               report.requirement ? required_text(report.all_low, *report.requirement)
-                                                                  : "the requirement",
-                                               drop)
-                 : kept.not_cheaper > 0 ? fmt::format("certified by cost: {} fails; tested if it saves:", drop)
-                                        : fmt::format("certified 1-minimal: {} fails; tested one by one:", drop),
-                 options.width, "  ");
+    const std::string limit =
+        kept.room > 1 ? fmt::format(" for {:.0f} % of the allowed error", 100 / kept.room) : std::string();
+    text +=
+        wrap(outcome_of(report) == Outcome::FileMisses
+                 ? "in the search, dropping any one of these fails, but the result above does not confirm it:"
+             : outcome_of(report) == Outcome::NotVerified
+                 ? fmt::format("certified 1-minimal in simulation{}: {} fails; tested one by one:", limit, drop)
+             : kept.not_cheaper > 0 ? fmt::format("certified by cost: {} fails; tested if it saves:", drop)
+                                    : fmt::format("certified 1-minimal{}: {} fails; tested one by one:", limit, drop),
+             options.width, "  ");
   } else if (!kept.layers.empty()) {
     text += wrap(kept.ladder ? "not certified: the search ended before it had lowered each raised layer by one format"
                              : "not certified: the search ended before it had dropped each kept layer once",

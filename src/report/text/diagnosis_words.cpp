@@ -107,23 +107,12 @@ CertificateWords certificate_words(const DiagnoseReport& report, const Certifica
   }
   if (row.on_samples) words.on_samples = metric_text(metric, *row.on_samples, limit);
   if (std::isfinite(row.damage)) {
-    // Of a search with less allowance each row is a share of that.
     const double used = by_task ? row.damage : allowance_used(metric, row.damage * report.kept->room);
     words.used = (row.lower_bound && row.damage < 1e9 ? "at least " : "") + times_text(used);
   } else if (std::isfinite(row.metric) && !std::isnan(row.damage)) {
     words.used = "none allowed";
   }
   return words;
-}
-
-std::string searched_limit_text(const DiagnoseReport& report) {
-  const double room = report.kept->room;
-  const bool one_number = report.requirement && report.requirement->limits.size() == 1 &&
-                          report.requirement->metric != Metric::MinTop1Agreement && std::isfinite(room);
-  if (!one_number) return fmt::format("{:.0f} % of the allowed error", 100 / room);
-  const Requirement stricter = with_margin(*report.requirement, 10 * std::log10(room));
-  const double limit = stricter.limits.front().value;
-  return metric_text(stricter.metric, limit, report.requirement->limits.front().value);
 }
 
 std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }

@@ -57,10 +57,6 @@ std::string certified_figure(const DiagnoseReport& report);
 /// Whether figures of sets that a search tried are those that hold on new samples.
 bool on_new_samples(const DiagnoseReport& report);
 
-/// The stricter limit of a search with margin: "20.3 dB", or "93 % of the allowed error" if that is not one number.
-/// `report.kept` must be there.
-std::string searched_limit_text(const DiagnoseReport& report);
-
 /// Python that loads a file despite `crashing_optimizers`.
 std::string session_that_runs(const RuntimeCheck& check);
 

@@ -165,7 +165,6 @@ constexpr NoteTemplate kNotes[] = {
     {"layers-of-other-types",
      "no layer is in low precision: {count} of {of:#layer} compute in {type} in the file, and Vernier lowers only FP32 "
      "layers (pass the FP32 model that it was made from)"},
-    {"less-allowance", "{certified:?certified|searched} for a limit {percent:.1f} % stricter than the requirement"},
     {"lost-by-default-optimizations",
      "with its default optimizations, ONNX Runtime {version} on this machine gets {there:text}, not {simulated:text} "
      "(measured)[, on {in_sample:?the calibration samples|others}][. It differs first at '{layer}' ({operator})][. The "
@@ -393,7 +392,7 @@ constexpr NoteTemplate kNotes[] = {
      "one sample. ‹rank› measures all"},
     {"set-not-confirmed",
      "a set of {kept} kept items reached {claimed:.3f} of the limit in the search, but {measured:.3f} when it was "
-     "confirmed. The search ran again with a stricter limit"},
+     "confirmed. A second search also measured the file of each set that passed"},
     {"settings-of-absent-layers",
      "the settings of {layers} have no effect: with these formats, graph preparation removes these layers"},
     {"shapes-folded", "{count:#Shape node} of tensors of fixed shape folded"},
