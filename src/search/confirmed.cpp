@@ -15,8 +15,8 @@ namespace {
 /// The oracle, with its answers of an earlier search, and from the second search on with the judge.
 class Searches {
  public:
-  Searches(const Oracle& oracle, const JudgePassing& judge, const MinimalOptions& options)
-      : oracle_(oracle), judge_(judge), options_(options) {}
+  Searches(const Search& search, const Oracle& oracle, const JudgePassing& judge, const MinimalOptions& options)
+      : search_(search), oracle_(oracle), judge_(judge), options_(options) {}
 
   MinimalResult first(const std::vector<SearchItem>& items) {
     return search(items, [this](const KeptSet& kept) { return ask(kept); });
@@ -28,7 +28,7 @@ class Searches {
     judged_[refused] = earlier_.at(refused);
     judged_[refused].verdict = Verdict::Bad;
     judged_[refused].damage = damage;
-    MinimalResult result = search(items, [&](const KeptSet& kept) { return ask_both(kept, items.size()); });
+    MinimalResult result = search(items, [this](const KeptSet& kept) { return ask_both(kept); });
     if (result.end == SearchEnd::Stopped) take_best_known(result);
     return result;
   }
@@ -41,7 +41,7 @@ class Searches {
     own.max_trials = 0;  // recalled answers are free: the budget is watched here
     own.stop = [&] { return spent() || (options_.stop && options_.stop()); };
     own.on_trial = {};
-    MinimalResult result = search_minimal(items, oracle, own);
+    MinimalResult result = search_(items, oracle, own);
     result.trials = calls_;
     return result;
   }
@@ -52,12 +52,12 @@ class Searches {
     return answers_[kept] = known != earlier_.end() ? known->second : told(kept, oracle_(kept));
   }
 
-  Trial ask_both(const KeptSet& kept, std::size_t all) {
+  Trial ask_both(const KeptSet& kept) {
     const bool is_known = earlier_.contains(kept);
     const Trial trial = is_known ? earlier_.at(kept) : oracle_(kept);
     const auto known = judged_.find(kept);
     if (known != judged_.end()) return answers_[kept] = known->second;
-    const bool asks = passes(trial) && kept.size() < all;
+    const bool asks = passes(trial);
     if (asks) judged_[kept] = judge_(kept, trial);
     const Trial& both = asks ? judged_[kept] : trial;
     return answers_[kept] = is_known && !asks ? both : told(kept, both);
@@ -82,6 +82,7 @@ class Searches {
     }
   }
 
+  const Search& search_;
   const Oracle& oracle_;
   const JudgePassing& judge_;
   const MinimalOptions& options_;
@@ -116,28 +117,29 @@ void add_earlier(const std::vector<Note>& earlier, std::vector<Note>& notes) {
 
 }  // namespace
 
-MinimalResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
-                               const JudgePassing& judge, const MinimalOptions& options) {
-  Searches searches(oracle, judge, options);
+MinimalResult search_confirmed(const Search& search, const std::vector<SearchItem>& items, const Oracle& oracle,
+                               const Confirm& confirm, const JudgePassing& judge, const MinimalOptions& options) {
+  Searches searches(search, oracle, judge, options);
   MinimalResult first = searches.first(items);
   if (!worth_confirming(first)) return first;
   const double claimed = first.final_trial.damage;
   const double measured = confirm(first);
-  const bool repeatable = first.end == SearchEnd::Certified || first.end == SearchEnd::NothingNeeded;
-  const bool noise = measured <= options.most_apart * claimed;  // false for NaN
+  const bool repeatable =
+      first.end == SearchEnd::Certified || first.end == SearchEnd::NothingNeeded || first.end == SearchEnd::Found;
+  const bool noise = !(measured > options.most_apart * claimed);  // true where anything is
   if (!(measured > 1) || !repeatable || !noise || searches.spent()) return first;
 
   const bool ranked = first.end != SearchEnd::NothingNeeded;
   MinimalResult second =
       searches.second(ranked ? first.items : ranked_after_all(first.items, options), first.kept, measured);
-  if (!worth_confirming(second)) {
+  if (second.end != SearchEnd::Impossible && !passes(second.final_trial)) {
     first.trials = second.trials;
     return first;
   }
   add_earlier(first.notes, second.notes);
   second.notes.push_back(
       {"set-not-confirmed", {{"kept", first.kept.size()}, {"claimed", claimed}, {"measured", measured}}});
-  confirm(second);  // who confirms writes what it is asked about
+  if (worth_confirming(second)) confirm(second);  // who confirms writes what it is asked about
   return second;
 }
 

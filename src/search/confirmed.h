@@ -17,16 +17,20 @@ using Confirm = std::function<double(const MinimalResult& result)>;
 /// What the judge says of any set that passed: `passed` as it is, or the judge's own trial where that does more damage.
 using JudgePassing = std::function<Trial(const KeptSet& kept, const Trial& passed)>;
 
-/// search_minimal. Where `confirm` refuses a set that the oracle passed, a second search asks `judge` too of each set
-/// that passes, so that both pass what it ends with. Answers of the oracle are not asked again.
+using Search = std::function<MinimalResult(const std::vector<SearchItem>& items, const Oracle& oracle,
+                                           const MinimalOptions& options)>;
+
+/// `search`, search_minimal or another. Where `confirm` refuses a set that the oracle passed, a second search asks
+/// `judge` too of each set that passes, so that both pass what it ends with. Answers of the oracle are not asked again.
 ///
 /// Calls:  of confirm: one, and one more for the result of a second search. Of judge: one for each set that passes in
-///         the second search, but the one with everything kept.
+///         the second search.
 /// Edges:  the last set, confirmed or not, is returned: the caller knows what confirm said. No second search when the
 ///         two differ by more than a factor of options.most_apart (that is a fault, not noise), after a contradiction
-///         or an empty budget; it counts for nothing when nothing passes in it.
-/// Errors: those of search_minimal; what confirm and judge throw passes through.
-MinimalResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
-                               const JudgePassing& judge, const MinimalOptions& options);
+///         or an empty budget. Impossible where the judge refuses everything kept; else a second search in which
+///         nothing passed counts for nothing.
+/// Errors: those of search; what confirm and judge throw passes through.
+MinimalResult search_confirmed(const Search& search, const std::vector<SearchItem>& items, const Oracle& oracle,
+                               const Confirm& confirm, const JudgePassing& judge, const MinimalOptions& options);
 
 }  // namespace vernier

@@ -255,10 +255,10 @@ def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
     done, noisy = diagnose(vernier, model, limit, "noisy@run")
     assert done.returncode == 0 and noisy["engine"]["figures"]["passed"]
     assert plain["kept"]["layers"] == [] and noisy["kept"]["layers"] != []
-    assert any("stricter than the requirement" in text for text in noisy["kept"]["notes"])
+    assert any("A second search also measured" in text for text in noisy["kept"]["notes"])
     done, missed = diagnose(vernier, model, alone + 10, "noisy@run")
-    # Every trial ran on the engine in the end, with no layer low, too.
-    assert done.returncode == 1 and missed["outcome"] == "impossible" and "tensorrt" in missed["kept"]["objective"]
+    # The engine misses it with no layer low, too.
+    assert done.returncode == 1 and missed["outcome"] == "impossible"
 
 
 def test_labels_decide_on_the_engine(vernier, model):

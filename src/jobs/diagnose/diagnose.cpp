@@ -252,9 +252,9 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
   // Without any repair the network, and the answer, is the one that is there.
   if (run.option && run.option->cost_to_beat && !changed && !run.interrupted()) return no_cheaper();
   rank_layers(run, *network, low, repaired.low);
-  Searched found{{}, options.trials_on_engine ? TrialsOn::Engine : TrialsOn::Simulation};
+  Searched found;
   if (run.searches()) {
-    found = search(run, *network, found.trials);
+    found = search(run, *network);
     if (found.no_cheaper) return no_cheaper();
     found = search_without_repairs(run, network, std::move(repaired.plain), repaired.accepted, std::move(found));
   } else {
@@ -267,7 +267,7 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
   if (const auto worse = worse_high_note(report)) run.note({*worse});
   network->experiment.forget_switched();
   Verification verified = std::move(found.verified);
-  if (!report.final_figures && !report.typed) verified = write_and_verify(run, *network, found.trials);
+  if (!report.final_figures && !report.typed) verified = write_and_verify(run, *network);
   if (low.unseen) compare_on_unseen(report, low, repaired.low);
   const bool explains = run.repairs == nullptr && run.explains && !options.quick;
   if (explains && run.ranks_layers() && !run.interrupted()) {
@@ -283,7 +283,7 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
     });
     std::optional<DiagnosisAnswer> better;
     run.optional_step("options", [&] { better = measure_alternatives(run, *network); });
-    if (better && !run.interrupted()) verified = adopt(run, network, std::move(*better), found.trials);
+    if (better && !run.interrupted()) verified = adopt(run, network, std::move(*better));
   }
   look_closer(run, *network, low, verified, compiler);
   write_qat(run, *network, report.repaired && repaired.accepted.rewritten);

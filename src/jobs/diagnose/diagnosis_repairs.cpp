@@ -130,9 +130,9 @@ Searched search_without_repairs(DiagnosisRun& run, std::unique_ptr<MeasuredNetwo
     rank(run, *network);
   };
   work_on_the_other();
-  Searched without{{}, found.trials};
+  Searched without;
   try {
-    without = search(run, *network, found.trials, ".unrepaired");
+    without = search(run, *network, ".unrepaired");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Interrupted) throw;
   }
@@ -157,8 +157,7 @@ Searched search_without_repairs(DiagnosisRun& run, std::unique_ptr<MeasuredNetwo
   return found;
 }
 
-Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, DiagnosisAnswer option,
-                   TrialsOn trials) {
+Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, DiagnosisAnswer option) {
   DiagnoseReport& report = run.report;
   network->measured.keep();
   NetworkVariant& variant = *option.repaired;
@@ -189,7 +188,7 @@ Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network,
     network->experiment.name_float_model(plan.model_file, plan.model_sha256);
   }
   mark_kept(report);
-  Verification verified = write_and_verify(run, *network, trials);
+  Verification verified = write_and_verify(run, *network);
   if (verified.file_test) report.kept->file_test = verified.file_test;
   if (verified.engine_test) report.kept->engine_test = verified.engine_test;
   return verified;

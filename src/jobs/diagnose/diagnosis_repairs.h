@@ -44,7 +44,6 @@ Searched search_without_repairs(DiagnosisRun& run, std::unique_ptr<MeasuredNetwo
                                 Searched found);
 
 /// Answers with the repaired network of an option, which takes the place of `network`, and writes that one.
-Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, DiagnosisAnswer option,
-                   TrialsOn trials);
+Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, DiagnosisAnswer option);
 
 }  // namespace vernier

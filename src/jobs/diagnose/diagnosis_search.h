@@ -11,13 +11,11 @@ namespace vernier {
 
 struct Searched {
   Verification verified;    // of the file that the kept set of the report made
-  TrialsOn trials;          // that found it
   bool no_cheaper = false;  // of an option: it cannot beat the answer that is there, and ended
 };
 
-/// The written file has the last word: what misses in it is searched again with less allowance, and where simulated
-/// trials lead nowhere, with trials that run elsewhere, on what is left of the limits. The kept set is in the report.
-/// `trials`: what runs them at first. `journal_suffix`: of a search that has a journal of its own.
-Searched search(DiagnosisRun& run, MeasuredNetwork& network, TrialsOn trials, const std::string& journal_suffix = "");
+/// The written file has the last word: what misses in it is searched again, with the file of each set that passes. The
+/// kept set is in the report. `journal_suffix`: of a search that has a journal of its own.
+Searched search(DiagnosisRun& run, MeasuredNetwork& network, const std::string& journal_suffix = "");
 
 }  // namespace vernier

@@ -33,7 +33,7 @@ void write_typed(DiagnosisRun& run, MeasuredNetwork& network) {
   });
 }
 
-Verification write_and_verify(DiagnosisRun& run, MeasuredNetwork& network, TrialsOn trials) {
+Verification write_and_verify(DiagnosisRun& run, MeasuredNetwork& network) {
   const std::optional<KeptSetReport>& kept = run.report.kept;
   Verification result;
   show(result, run.report);
@@ -45,7 +45,7 @@ Verification write_and_verify(DiagnosisRun& run, MeasuredNetwork& network, Trial
   run.step("verify", [&] {
     result = network.typed.verify(network.measured);
     if (network.halves) claim_unseen(run, network, result);
-    if (trials == TrialsOn::Engine && result.engine_test) result.file_test = result.engine_test;  // as in every trial
+    if (run.options.trials_on_engine && result.engine_test) result.file_test = result.engine_test;  // as in every trial
     show(result, run.report);
   });
   return result;

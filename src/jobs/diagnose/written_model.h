@@ -14,21 +14,13 @@
 
 namespace vernier {
 
-/// What runs the trials of a search that no outside check decides.
-enum class TrialsOn : std::uint8_t {
-  Simulation,
-  Runtime,  // ONNX Runtime with its default optimizations, beside the simulation, which the answer meets as well
-  Engine,   // the engine alone
-};
-
 /// The typed model in the report is the one that was verified.
 void show(const Verification& verified, DiagnoseReport& report);
 
 /// Writes the model that the report's kept set says.
 void write_typed(DiagnosisRun& run, MeasuredNetwork& network);
-/// The same, and measures the file, where there is something to claim. `trials`: of the search that chose it. The
-/// report shows it.
-Verification write_and_verify(DiagnosisRun& run, MeasuredNetwork& network, TrialsOn trials);
+/// The same, and measures the file, where there is something to claim. The report shows it.
+Verification write_and_verify(DiagnosisRun& run, MeasuredNetwork& network);
 
 /// For TensorRT, which is measured to sum otherwise than simulations assume.
 bool sums_may_differ(const Plan& all_low);

@@ -107,11 +107,10 @@ class KeptSetSearch {
     const Oracle recorded = journal_ ? journal_->recorded(oracle_) : oracle_;
     MinimalOptions options = search_options();
     const bool list = request_.options.mode != SearchMode::Minimal;
-    MinimalResult result = list ? search_list(recorded, options) : search_minimal_set(recorded, options);
+    MinimalResult result = search_set(recorded, options);
     if (request_.verdicts_only() && passes(result.final_trial) && !sinks_.is_interrupted())
       look_again(recorded, result);
     KeptSetReport report = report_of(result, context_, tests_, journal());
-    if (list && passes(result.final_trial)) request_.confirm(report);
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !sinks_.is_interrupted())
       add_minimal(report);
     if (request_.options.pareto && !request_.external && !sinks_.is_interrupted()) add_pareto(report);
@@ -272,7 +271,11 @@ class KeptSetSearch {
     }
   }
 
-  MinimalResult search_minimal_set(const Oracle& oracle, const MinimalOptions& options) {
+  MinimalResult search_set(const Oracle& oracle, MinimalOptions options) {
+    const bool list = request_.options.mode != SearchMode::Minimal;
+    const Search in_list = [this](const auto&, const Oracle& asked, const MinimalOptions& within) {
+      return search_list(asked, within);
+    };
     const Confirm confirm = [&](const MinimalResult& result) {
       return request_.confirm(report_of(result, context_, tests_, journal()));
     };
@@ -280,10 +283,11 @@ class KeptSetSearch {
       sample_inferences_ += passed.samples;
       return request_.as_file(experiment_.plan_of(units_.steps(set)), context_.layers(set), passed);
     };
-    MinimalOptions confirmed = options;
-    if (request_.most_apart) confirmed.most_apart = *request_.most_apart;
-    MinimalResult found = search_confirmed(context_.items, oracle, confirm, judge, confirmed);
-    context_.items = found.items;
+    if (request_.most_apart) options.most_apart = *request_.most_apart;
+    if (list) options.rerank = {};
+    MinimalResult found =
+        search_confirmed(list ? in_list : Search(search_minimal), context_.items, oracle, confirm, judge, options);
+    if (!list) context_.items = found.items;
     return found;
   }
 

@@ -61,8 +61,6 @@ constexpr NoteTemplate kNotes[] = {
      "{why:text}. Fix: {cure:text}"},
     {"engine-disagrees",
      "{engine}: {there:text} on the engine, {simulated:text} simulated. The engine's figure counts"},
-    {"engine-in-trials",
-     "the engine gets other layers wrong than the simulation, so the search ran every trial on the engine"},
     {"engine-options-without-effect", "{options:text} {options:?has|have} no effect, because no engine runs"},
     {"engine-refuses", "the engine rejected the output model: {why:text}"},
     {"engine-refuses-nodes",
@@ -205,9 +203,6 @@ constexpr NoteTemplate kNotes[] = {
     {"no-repair-needed", "no repair was tried, because everything low already meets the requirement"},
     {"no-size-from-data", "‹set-unbounded-dds-upper-bound› has no effect: no size depends on data"},
     {"no-such-layer", "‹layer-precisions›: no layer is named '{pattern}'[; nearest: {nearest}]"},
-    {"no-trials-left",
-     "the engine disagrees with the simulation. The search ran no trial on the engine, because its limit was reached "
-     "after {evaluations:#simulated trial}"},
     {"no-values-to-freeze", "there are no values to freeze tensors to, so they become inputs: {error:text}"},
     {"node-not-folded", "node '{node}' cannot be evaluated and was not folded"},
     {"nodes-load-alone-only", "each node loads alone, but not all together: ‹vernier check lint› has details"},
@@ -381,9 +376,6 @@ constexpr NoteTemplate kNotes[] = {
      "the precisions that the script sets have no effect: the plan sets the format of each layer"},
     {"search-stopped",
      "the search was stopped. To continue, run the same command with ‹resume› (its trials are in {journal})"},
-    {"searched-by-runtime",
-     "{engine} with its default optimizations misses a limit that the simulation meets, so the search ran trials in "
-     "it"},
     {"sensitivities-left-out",
      "sensitivity was measured for the {measured} layers with the largest local errors; {others} more rank after them "
      "by local error"},

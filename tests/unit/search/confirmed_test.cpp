@@ -35,7 +35,7 @@ struct File {
       if (trial.damage > 1) trial.verdict = Verdict::Bad;
       return trial;
     };
-    return search_confirmed(toy.items, toys::honest(toy), confirm, judge, options);
+    return search_confirmed(search_minimal, toy.items, toys::honest(toy), confirm, judge, options);
   }
 };
 
@@ -117,19 +117,26 @@ TEST(SearchConfirmed, TakesALargeDifferenceForAFaultAndDoesNotCoverItUp) {
   EXPECT_EQ(file.confirmed.size(), 1U);
 }
 
-TEST(SearchConfirmed, EndsWithAFileThatIsNeverContent) {
+TEST(SearchConfirmed, IsImpossibleWhereNoFilePasses) {
   const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
-  File file{toy, [&](const KeptSet& kept) { return 1.001 / toys::damage_of(toy, kept); }};
-  const MinimalResult result = file.search();
-  EXPECT_LE(file.confirmed.size(), 2U);
-  EXPECT_EQ(result.kept.size(), toy.items.size()) << "everything kept is the float model";
+  std::size_t asked = 0;
+  const MinimalResult result = search_confirmed(
+      search_minimal, toy.items, toys::honest(toy), [&](const MinimalResult&) { return ++asked, 1.2; },
+      [](const KeptSet&, Trial trial) {
+        trial.verdict = Verdict::Bad;
+        trial.damage = 1.2;
+        return trial;
+      },
+      {});
+  EXPECT_EQ(asked, 1U);
+  EXPECT_EQ(result.end, SearchEnd::Impossible);
 }
 
 TEST(SearchConfirmed, DoesNotAskTheFileAboutASetThatFailed) {
   const toys::Toy toy = toys::ranked({5, 5});
   std::size_t asked = 0;
   const MinimalResult result = search_confirmed(
-      toy.items, [](const KeptSet&) { return Trial{.verdict = Verdict::Bad, .damage = 3}; },
+      search_minimal, toy.items, [](const KeptSet&) { return Trial{.verdict = Verdict::Bad, .damage = 3}; },
       [&](const MinimalResult&) { return static_cast<double>(++asked); },
       [&](const KeptSet&, const Trial& trial) { return ++asked, trial; }, {});
   EXPECT_EQ(result.end, SearchEnd::Impossible);
