@@ -132,14 +132,15 @@ MinimalResult search_confirmed(const Search& search, const std::vector<SearchIte
   const bool ranked = first.end != SearchEnd::NothingNeeded;
   MinimalResult second =
       searches.second(ranked ? first.items : ranked_after_all(first.items, options), first.kept, measured);
-  if (second.end != SearchEnd::Impossible && !passes(second.final_trial)) {
+  if (!worth_confirming(second)) {
     first.trials = second.trials;
+    if (second.end == SearchEnd::Impossible) first.notes.push_back({"nothing-confirmed", {}});
     return first;
   }
   add_earlier(first.notes, second.notes);
   second.notes.push_back(
       {"set-not-confirmed", {{"kept", first.kept.size()}, {"claimed", claimed}, {"measured", measured}}});
-  if (worth_confirming(second)) confirm(second);  // who confirms writes what it is asked about
+  confirm(second);  // who confirms writes what it is asked about
   return second;
 }
 

@@ -201,7 +201,7 @@ class NetworkSearch {
     if (!sessions_are_small(network_.subject())) network_.experiment.forget_switched();
     Verification file;
     try {
-      file = network_.typed.verify(plan, network_.measured);
+      file = network_.typed.verify(plan, layers, objective_, network_.measured);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Backend) throw;  // it ran the file that was confirmed, and not this one
       trial.verdict = Verdict::Invalid;
@@ -210,9 +210,7 @@ class NetworkSearch {
       return trial;
     }
     if (objective_ != nullptr) {
-      std::optional<Note> unsaid;
-      const TestRow test = file.file_test ? *file.file_test : network_.typed.judged_by(*objective_, layers, unsaid);
-      trial = worse_of(trial, test);
+      trial = worse_of(trial, *file.file_test);
       return file.engine_test ? worse_of(trial, *file.engine_test) : trial;
     }
     trial = worse_of(trial, row_of_figures(*file.figures));

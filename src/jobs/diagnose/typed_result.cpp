@@ -150,10 +150,15 @@ Verification TypedResult::verify(Measured& measured) {
   return verification(written, std::move(options), measured);
 }
 
-Verification TypedResult::verify(const Plan& plan, Measured& measured) {
-  typed_ = lowered(plan).model;
-  by_default_.reset();
-  return verification(typed_, verify_options(), measured);
+Verification TypedResult::verify(const Plan& plan, const std::vector<std::string>& kept, const Objective* objective,
+                                 Measured& measured) {
+  TypedResult unwritten(options_, sources_, loaded_, experiment_);
+  unwritten.typed_ = lowered(plan).model;
+  Verification file = unwritten.verification(unwritten.typed_, verify_options(), measured);
+  if (objective == nullptr || file.file_test) return file;
+  std::optional<Note> unsaid;
+  file.file_test = unwritten.judged_by(*objective, kept, unsaid);
+  return file;
 }
 
 Verification TypedResult::verification(const Model& written, VerifyOptions options, Measured& measured) {

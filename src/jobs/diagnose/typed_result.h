@@ -56,8 +56,9 @@ class TypedResult {
   /// measured just these bytes on just these samples, its figures are taken from `measured`. The engine is the one
   /// that is to confirm the file; of a file for ONNX Runtime else that of deciding_by_default().
   Verification verify(Measured& measured);
-  /// The same of what `plan` gives, which nobody has written.
-  Verification verify(const Plan& plan, Measured& measured);
+  /// The same of what `plan` gives, which keeps `kept` and which nobody has written; also by `objective`, if any.
+  Verification verify(const Plan& plan, const std::vector<std::string>& kept, const Objective* objective,
+                      Measured& measured);
   /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run, measured once;
   /// absent as figures_by_default(), and where nothing in it is quantized.
   const std::optional<RunFigures>& by_default(Measured& measured);

@@ -215,6 +215,10 @@ constexpr NoteTemplate kNotes[] = {
     {"not-taken-from-file",
      "not read from {file}: {layers:#layer} {quantized_operators:?of quantized operators, with their ranges and "
      "places|with quantized weights only, whose inputs this run also quantizes}"},
+    {"nothing-confirmed",
+     "the set that the search found misses the limit when it is confirmed, and so does the output model with every "
+     "layer "
+     "kept"},
     {"nothing-faster-in-int8",
      "ONNX Runtime's INT8 kernels would make no layer of this network faster, so all layers stay in FP32 "
      "(‹even-if-slower› quantizes them anyway)"},

@@ -117,7 +117,7 @@ TEST(SearchConfirmed, TakesALargeDifferenceForAFaultAndDoesNotCoverItUp) {
   EXPECT_EQ(file.confirmed.size(), 1U);
 }
 
-TEST(SearchConfirmed, IsImpossibleWhereNoFilePasses) {
+TEST(SearchConfirmed, SaysWhereNoFilePasses) {
   const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
   std::size_t asked = 0;
   const MinimalResult result = search_confirmed(
@@ -129,7 +129,8 @@ TEST(SearchConfirmed, IsImpossibleWhereNoFilePasses) {
       },
       {});
   EXPECT_EQ(asked, 1U);
-  EXPECT_EQ(result.end, SearchEnd::Impossible);
+  EXPECT_EQ(result.end, SearchEnd::Certified) << "what was confirmed last is what is returned";
+  EXPECT_EQ(result.notes.back().code, "nothing-confirmed");
 }
 
 TEST(SearchConfirmed, DoesNotAskTheFileAboutASetThatFailed) {
