@@ -27,8 +27,8 @@ using Search = std::function<MinimalResult(const std::vector<SearchItem>& items,
 ///         the second search.
 /// Edges:  the last set, confirmed or not, is returned: the caller knows what confirm said. No second search when the
 ///         two differ by more than a factor of options.most_apart (that is a fault, not noise), after a contradiction
-///         or an empty budget. Impossible where the judge refuses everything kept; else a second search in which
-///         nothing passed counts for nothing.
+///         or an empty budget. A second search in which nothing passes counts for nothing; a note says where the judge
+///         refuses everything kept.
 /// Errors: those of search; what confirm and judge throw passes through.
 MinimalResult search_confirmed(const Search& search, const std::vector<SearchItem>& items, const Oracle& oracle,
                                const Confirm& confirm, const JudgePassing& judge, const MinimalOptions& options);
