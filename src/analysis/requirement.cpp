@@ -40,7 +40,8 @@ Rows rows_of(const Shape& shape, const std::optional<int>& class_axis) {
   return rows;
 }
 
-/// The place of the largest of `length` elements, the first of equals. NaN is larger than any, as in NumPy.
+/// The place of the largest of `length` elements, the first of equals. NaN is larger than any, as in NumPy, and counts
+/// from `length` on: a row with NaN has no class that a row of numbers could have.
 std::size_t largest(const float* row, std::size_t length, std::size_t step) {
   std::size_t place = 0;
   float best = row[0];
@@ -50,7 +51,7 @@ std::size_t largest(const float* row, std::size_t length, std::size_t step) {
     best = value;
     place = i;
   }
-  return place;
+  return std::isnan(best) ? length + place : place;
 }
 
 std::int64_t lost_infinities(std::span<const float> ref, std::span<const float> got) {

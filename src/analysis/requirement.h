@@ -77,7 +77,7 @@ double metric_value(Metric metric, const OutputStats& stats);
 ///   top-1: (1-agreement)/(1-limit)
 /// Edges: +inf when got is not finite where ref is, when an infinity of ref is lost (but for top-1), or when the limit
 /// allows nothing and something is wrong; 0 when equal. A row with a NaN of got agrees where ref has its first NaN
-/// there.
+/// there, and nowhere else.
 double damage_of(Metric metric, double limit, const OutputStats& stats);
 
 /// What one sample adds to damage_of() of all samples, whose totals are `all`: for metrics whose damage is a sum over

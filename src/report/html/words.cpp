@@ -54,7 +54,11 @@ std::string margin_text(const RunFigures& run, const Requirement& requirement) {
     }
     return fmt::format("not sure on new samples: {}", required);
   }
-  if (requirement.metric == Metric::MinSqnrDb) return fmt::format("{:.1f} dB {} {}", std::abs(margin), side, required);
+  if (requirement.metric == Metric::MinSqnrDb) {
+    const std::optional<double> bound = bound_on_new_samples(*figure, requirement);
+    if (margin < 0 || !bound) return fmt::format("{:.1f} dB {} {}", std::abs(margin), side, required);
+    return fmt::format("{:.1f} dB above {} on new samples", *bound - *limit, required);
+  }
   if (requirement.metric == Metric::MinTop1Agreement) {
     return fmt::format("{:.1f} points {} {}", 100 * std::abs(margin), side, required);
   }

@@ -61,9 +61,11 @@ Answer impossible(const DiagnoseReport& report) {
   if (report.high != Format::Float32) {
     answer.then(fmt::format("{} itself is not enough. Try -p float32 for the kept layers.", format_title(report.high)));
   }
-  answer.then(
-      "Otherwise check the requirement, the data and the reference. Is the limit meant for this output and metric? Are "
-      "the inputs prepared as in training?");
+  const bool more = fixed > 0 || report.high != Format::Float32;
+  answer.then(fmt::format(
+      "{} the requirement, the data and the reference. Is the limit meant for this output and metric? Are the inputs "
+      "prepared as in training?",
+      more ? "Otherwise check" : "Check"));
   if (report.random_data) answer.then("The inputs were random. Pass real ones with --data.");
   if (report.files.contains("report")) {
     answer.then(fmt::format("No model was written, because it would have {} in {}.", every, format_title(report.high)));

@@ -125,6 +125,15 @@ TEST(OutputStats, CountsRowsAlongTheLastAxisLongerThanOne) {
   EXPECT_EQ(single.rows, 0) << "one value has no largest element";
 }
 
+TEST(OutputStats, RowsOfNanAgreeWithNoClass) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  OutputStats stats;
+  stats.add_sample(0, row({3, 2, 1}), row({nan, nan, nan}));  // class 0 is where its first NaN is
+  EXPECT_EQ(stats.rows_agreed, 0);
+  stats.add_sample(1, row({nan, 2, 1}), row({nan, 2, 3}));
+  EXPECT_EQ(stats.rows_agreed, 1) << "the float model has NaN there, too";
+}
+
 TEST(OutputStats, RefusesOtherShapes) {
   OutputStats stats;
   EXPECT_EQ(error_of([&] { stats.add_sample(0, row({1, 2}), row({1, 2, 3})); }).kind(), ErrorKind::Input);
