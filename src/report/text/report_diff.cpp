@@ -34,7 +34,9 @@ void note_setting(ReportDiff& diff, const char* what, const std::string& before,
 }
 
 std::string requirement_of(const DiagnoseReport& report) {
-  return report.requirement ? requirement_text(*report.requirement) : "none";
+  if (!report.requirement) return "none";
+  const double sure = report.requirement->confidence;  // that it holds on new samples
+  return requirement_text(*report.requirement) + (sure > 0.5 ? fmt::format(", {:g} % sure", 100 * sure) : "");
 }
 
 /// Labels, a script or a check that decided in its place.

@@ -141,6 +141,11 @@ TEST(ReportDiff, CallsNoBuildWorseForTheLayersThatAnotherRequirementTakes) {
   EXPECT_EQ(diff.newly_kept, std::vector<std::string>{"Conv_50"});
   EXPECT_EQ(diff.settings, std::vector<std::string>{"requirement: --min-sqnr 24 dB -> --min-sqnr 29 dB"});
   after.requirement = before.requirement;
+  after.requirement->confidence = 0.9;
+  diff = diff_reports(before, after);
+  EXPECT_EQ(diff.worse, std::vector<std::string>{}) << "to be sure of new samples takes more layers";
+  EXPECT_EQ(diff.settings, std::vector<std::string>{"requirement: --min-sqnr 24 dB -> --min-sqnr 24 dB, 90 % sure"});
+  after.requirement = before.requirement;
   after.kept->decided_by = DecidedBy::Labels;
   after.kept->objective = "labels";
   diff = diff_reports(before, after);
