@@ -34,7 +34,8 @@ struct LowOutput {
   std::optional<SqnrSpread> spread;  // computed once, not for each set that is compared with it
 };
 using LowStats = std::map<std::string, LowOutput>;
-/// That samples repeat others, which say nothing of new ones; absent for random samples and those of a sequence.
+/// That more than one sample in fifty repeats another, which says nothing of new ones; absent for random samples and
+/// those of a sequence.
 std::optional<Note> alike_samples_note(const Subject& subject);
 
 LowStats low_stats(const Subject& subject, std::map<std::string, OutputStats> outputs);

@@ -223,7 +223,10 @@ Table::Laid Table::laid_out(std::size_t width, bool whole) const {
     shortened = shortened || widest(c) > widths[c];
     cells[c] = short_names(cells[c], widths[c]);
   }
-  if (shortened && below.empty()) below = wrap("'..' stands for letters that were left out", width, "  ");
+  if (shortened) {
+    const std::string where = below.empty() ? "" : "inside a name ";
+    below += wrap(fmt::format("'..' {}stands for letters that were left out", where), width, "  ");
+  }
   Laid laid;
   for (const std::size_t c : used_columns) laid.headings.push_back(columns_[c].heading);
   std::string& text = laid.text;
