@@ -71,7 +71,7 @@ GraphOptimizationLevel level_of(const SessionOptions& options) {
   return ORT_ENABLE_ALL;
 }
 
-OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const Model& model) {
+OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const Model& model, bool in_turns) {
   const onnx::GraphProto& graph = model.proto.graph();
   const OrtApi& api = runtime.api();
   OwnedOptions owned = runtime.new_options();
@@ -97,6 +97,8 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
   if (static_cast<std::size_t>(graph.output_size()) > kManyOutputs || options.keeps_no_memory) {
     runtime.check(api.DisableMemPattern(raw));
     runtime.check(api.DisableCpuMemArena(raw));
+  } else if (in_turns && !on_gpu) {
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigUseEnvAllocators, "1"));  // of a SharedArena
   }
   const bool optimizes = level_of(options) != ORT_DISABLE_ALL && !options.faulty_optimizers;
   std::vector<std::string> left_out = optimizes ? faulty_optimizers(graph) : std::vector<std::string>();

@@ -17,8 +17,9 @@ bool runs_on_gpu(const Runtime& runtime, const SessionOptions& options, const on
 
 GraphOptimizationLevel level_of(const SessionOptions& options);
 
-/// With our operators, and whatever measuring needs. Errors: Usage for a provider that the runtime lacks; Backend for
-/// an operator that has no kernel on the GPU.
-OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const Model& model);
+/// With our operators, and whatever measuring needs. `in_turns`: with other parts, whose SharedArena it uses. Errors:
+/// Usage for a provider that the runtime lacks; Backend for an operator that has no kernel on the GPU.
+OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const Model& model,
+                             bool in_turns = false);
 
 }  // namespace vernier

@@ -231,6 +231,31 @@ TEST(Session, WithoutOptimizationsNoKernelPacksALargeWeight) {
   EXPECT_EQ(got[4], 0);
 }
 
+/// What the C library has handed out.
+std::size_t bytes_in_use() {
+  const struct mallinfo2 now = ::mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+TEST(Session, PartsTakeTheirMemoryInTurns) {
+  if (address_sanitized()) GTEST_SKIP() << "the C library's allocator, which counts, is not the one in use";
+  const Model model = model_of(
+      "sums (float[1] x) => (float[1] y) <int64[1] size = {4194304}, int64[1] axis = {0}> {"  // 16 MiB each
+      " a = Expand(x, size) p = ReduceSum(a, axis) b = Expand(p, size) q = ReduceSum(b, axis)"
+      " c = Expand(q, size) r = ReduceSum(c, axis) d = Expand(r, size) y = ReduceSum(d, axis) }");
+  SessionOptions options = kExact;
+  options.part_starts = {0, 2, 4, 6};
+  const std::size_t before = bytes_in_use();
+  {
+    const Session session(Runtime::load(), model, options), other(Runtime::load(), model, options);
+    ASSERT_EQ(session.parts(), 4U);
+    session.run({{"x", Tensor(Dtype::Float32, {1})}});
+    EXPECT_LT(bytes_in_use(), before + (std::size_t{48} << 20U)) << "each part keeps what it took";
+    other.run({{"x", Tensor(Dtype::Float32, {1})}});
+  }
+  EXPECT_LT(bytes_in_use(), before + (std::size_t{8} << 20U)) << "it outlives the sessions";
+}
+
 TEST(Session, KeepsNoMemoryForAnotherRunWhereThereIsNone) {
   if (address_sanitized()) GTEST_SKIP() << "the C library's allocator, which counts, is not the one in use";
   constexpr std::int64_t kSide = 2048;  // 4 MiB, dequantized 16
@@ -242,13 +267,9 @@ TEST(Session, KeepsNoMemoryForAnotherRunWhereThereIsNone) {
   const auto kept = [&](bool keeps_no_memory) {
     const Session session(Runtime::load(), model,
                           {.optimize = false, .integer_kernels = true, .keeps_no_memory = keeps_no_memory});
-    const auto in_use = [] {
-      const struct mallinfo2 now = ::mallinfo2();
-      return now.uordblks + now.hblkhd;
-    };
-    const std::size_t before = in_use();
+    const std::size_t before = bytes_in_use();
     session.run({{"x", Tensor(Dtype::Float32, {1, kSide})}});
-    return in_use() > before ? in_use() - before : 0;
+    return bytes_in_use() > before ? bytes_in_use() - before : 0;
   };
   EXPECT_GE(kept(false), std::size_t{16} << 20U) << "what is run often keeps its memory";
   EXPECT_LT(kept(true), std::size_t{1} << 20U);
