@@ -33,6 +33,7 @@
 #include "model/notes.h"
 #include "model/raw_proto.h"
 #include "model/sparse_constants.h"
+#include "model/take_tensor.h"
 #include "model/well_formed.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
@@ -77,8 +78,11 @@ void move_weights_out(Model& model, ExternalData& external) {
       // Types that we have no name for (complex numbers) may be there as long as nothing needs their values.
       if (small && dtype_bits(static_cast<Dtype>(proto.data_type())) == 0) continue;
       const std::string name = proto.name();
-      const Tensor value = outside ? external.read(proto) : tensor_of(proto);
-      if (small) continue;
+      if (small) {
+        tensor_of(proto);  // refuses what does not fit together
+        continue;
+      }
+      const Tensor value = outside ? external.read(proto) : take_tensor(*graph.mutable_initializer(i));
       // By its place: looking for the name would take quadratic time over all weights.
       store_initializer(model, *graph.mutable_initializer(i), name, value);
     }

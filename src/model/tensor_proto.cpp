@@ -3,12 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "model/model.h"
 #include "model/stripped_weights.h"
+#include "model/take_tensor.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
@@ -81,36 +84,53 @@ void fill_typed(const onnx::TensorProto& proto, Tensor& tensor) {
   }
 }
 
-}  // namespace
+struct Form {
+  Dtype dtype;
+  Shape shape;
+  std::size_t byte_size;
+};
 
-Tensor tensor_of(const onnx::TensorProto& proto) {
+/// Sizes are compared before memory is taken: a file of a few bytes may declare terabytes.
+Form checked_form(const onnx::TensorProto& proto) {
   const auto dtype = static_cast<Dtype>(proto.data_type());
   if (dtype_bits(dtype) == 0) refuse(proto, unread_type_text(proto.data_type()));
-  const Shape shape(proto.dims().begin(), proto.dims().end());
+  Shape shape(proto.dims().begin(), proto.dims().end());
   const auto count = count_of(proto, shape);
   const std::size_t byte_size = (count * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
   if (is_stripped(proto) && byte_size > 0) {
     throw Error(ErrorKind::Input, fmt::format("tensor '{}': its values are stripped", printable(proto.name())),
                 "‹vernier surgeon weight-reconstruct MODEL -o FILE.onnx› makes values up");
   }
-  // Sizes are compared before memory is taken: a file of a few bytes may declare terabytes.
-  if (proto.has_raw_data()) {
-    if (proto.raw_data().size() != byte_size) {
-      refuse(proto, fmt::format("shape {} of {} needs {} bytes, the file holds {}", shape_text(shape),
-                                dtype_name(dtype), byte_size, proto.raw_data().size()));
-    }
-    Tensor tensor(dtype, shape);
-    if (byte_size != 0) std::memcpy(tensor.mutable_bytes().data(), proto.raw_data().data(), byte_size);
-    return tensor;
+  if (proto.has_raw_data() && proto.raw_data().size() != byte_size) {
+    refuse(proto, fmt::format("shape {} of {} needs {} bytes, the file holds {}", shape_text(shape), dtype_name(dtype),
+                              byte_size, proto.raw_data().size()));
   }
   const std::size_t expected = dtype_bits(dtype) == 4 ? byte_size : count;
-  if (typed_count(proto, dtype) != expected) {
+  if (!proto.has_raw_data() && typed_count(proto, dtype) != expected) {
     refuse(proto, fmt::format("shape {} of {} needs {} values, the file holds {}", shape_text(shape), dtype_name(dtype),
                               expected, typed_count(proto, dtype)));
   }
-  Tensor tensor(dtype, shape);
-  fill_typed(proto, tensor);
+  return {dtype, std::move(shape), byte_size};
+}
+
+}  // namespace
+
+Tensor tensor_of(const onnx::TensorProto& proto) {
+  const Form form = checked_form(proto);
+  Tensor tensor(form.dtype, form.shape);
+  if (!proto.has_raw_data()) {
+    fill_typed(proto, tensor);
+  } else if (form.byte_size != 0) {
+    std::memcpy(tensor.mutable_bytes().data(), proto.raw_data().data(), form.byte_size);
+  }
   return tensor;
+}
+
+Tensor take_tensor(onnx::TensorProto& proto) {
+  if (!proto.has_raw_data()) return tensor_of(proto);
+  Form form = checked_form(proto);
+  const std::shared_ptr<const std::string> owner(proto.release_raw_data());
+  return {form.dtype, std::move(form.shape), {owner, reinterpret_cast<const std::byte*>(owner->data())}};
 }
 
 onnx::TensorProto proto_of(const Tensor& tensor, const std::string& name) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/elements.h"
+#include "model/take_tensor.h"
 #include "model_text.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -27,6 +28,29 @@ onnx::TensorProto proto_with(Dtype dtype, const Shape& shape) {
   proto.set_data_type(static_cast<int>(dtype));
   for (const std::int64_t dim : shape) proto.add_dims(dim);
   return proto;
+}
+
+TEST(TakeTensor, TakesRawDataWithoutACopy) {
+  onnx::TensorProto proto = proto_with(Dtype::Float32, {64, 2});
+  proto.set_raw_data(std::string(512, '\x3f'));
+  const Tensor copy = tensor_of(proto);
+  const void* const bytes = proto.raw_data().data();
+  const Tensor taken = take_tensor(proto);
+  EXPECT_EQ(static_cast<const void*>(taken.bytes().data()), bytes);
+  EXPECT_EQ(taken.shape(), copy.shape());
+  EXPECT_EQ(values_of(taken), values_of(copy));
+  EXPECT_FALSE(proto.has_raw_data());
+}
+
+TEST(TakeTensor, LeavesWhatDoesNotFitTogether) {
+  onnx::TensorProto proto = proto_with(Dtype::Float32, {64, 3});
+  proto.set_raw_data(std::string(512, '\x3f'));
+  EXPECT_THROW(take_tensor(proto), Error);
+  EXPECT_EQ(proto.raw_data().size(), 512U);
+  onnx::TensorProto numbers = proto_with(Dtype::Float32, {2});
+  numbers.add_float_data(1);
+  numbers.add_float_data(2);
+  EXPECT_EQ(values_of(take_tensor(numbers)), (std::vector<double>{1, 2}));
 }
 
 TEST(TensorOf, NarrowIntegersComeFromAFieldOfWideOnes) {
