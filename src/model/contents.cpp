@@ -1,10 +1,14 @@
 #include "model/contents.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "model/cast_codes.h"
 #include "model/operator_traits.h"
 #include "vernier/tensor.h"
@@ -70,10 +74,17 @@ std::string content_sha256(const Model& model) {
   Sha256 hash;
   const std::string structure = model.proto.SerializeAsString();
   hash.update(std::as_bytes(std::span(structure)));
-  for (const auto& [name, tensor] : model.weights) {
-    hash.update(std::as_bytes(std::span(name)));
-    hash.update(tensor.bytes());
-  }
+  const std::vector<std::pair<std::string, Tensor>> weights(model.weights.begin(), model.weights.end());
+  const auto digest_of = [&](std::size_t i) {
+    Sha256 of_weight;
+    of_weight.update(weights[i].second.bytes());
+    return of_weight.hex();
+  };
+  parallel_ordered(weights.size(), usable_cores(), digest_of, [&](std::size_t i, const std::string& digest) {
+    hash.update(std::as_bytes(std::span(weights[i].first)));
+    hash.update(std::as_bytes(std::span(digest)));
+    return true;
+  });
   return hash.hex();
 }
 
