@@ -72,9 +72,22 @@ void write_code(std::span<std::byte> codes, std::size_t place, std::size_t width
   for (std::size_t b = 0; b < width; ++b) codes[width * place + b] = static_cast<std::byte>(code >> (8 * b) & 0xFFU);
 }
 
+/// One loop over each channel, which compilers vectorize.
+void write_bytes(const QuantParams& params, const GridLayout& layout, std::span<const float> steps,
+                 std::span<std::byte> codes) {
+  std::size_t first = 0;
+  for (std::size_t row = 0; row < layout.outer * layout.channels; ++row, first += layout.inner) {
+    const std::int32_t zero = zero_point_of(params, row % layout.channels);
+    for (std::size_t i = first; i < first + layout.inner; ++i) {
+      codes[i] = static_cast<std::byte>(static_cast<std::int32_t>(steps[i]) + zero);
+    }
+  }
+}
+
 void write_codes(const QuantParams& params, const GridLayout& layout, std::span<const float> steps,
                  std::span<std::byte> codes) {
   const std::size_t width = bytes_of_code(params.format);
+  if (is_integer(params.format) && width == 1) return write_bytes(params, layout, steps, codes);
   if (is_integer(params.format)) {
     for_each_element(layout, [&](std::size_t i, std::size_t channel) {
       const std::int32_t code = static_cast<std::int32_t>(steps[i]) + zero_point_of(params, channel);

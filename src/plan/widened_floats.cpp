@@ -1,6 +1,9 @@
 #include "plan/widened_floats.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "model/model.h"
 #include "numerics/grid.h"
@@ -24,7 +27,8 @@ QuantParams grid_of(Format format) {
 
 Tensor widened(const Tensor& low) {
   const QuantParams params = grid_of(*low_float(low.dtype()));
-  return Tensor::of(low.shape(), decode(params, 1, low.count(), low.bytes()));
+  const auto values = std::make_shared<const std::vector<float>>(decode(params, 1, low.count(), low.bytes()));
+  return {Dtype::Float32, low.shape(), {values, reinterpret_cast<const std::byte*>(values->data())}};
 }
 
 void widen_attributes(onnx::NodeProto& node) {
