@@ -155,12 +155,10 @@ class SharedArena {
     OrtArenaCfg* raw = nullptr;
     runtime.check(runtime.api().CreateArenaCfg(kNoLimit, kAsRequested, kDefault, kDefault, &raw));
     const Handle<OrtArenaCfg, &OrtApi::ReleaseArenaCfg> config(runtime.api(), raw);
-    runtime.check(runtime.api().CreateAndRegisterAllocator(runtime.env(), place_.get(), raw));
+    registered_ = done(runtime.api().CreateAndRegisterAllocator(runtime.env(), place_.get(), raw));
   }
   ~SharedArena() {
-    if (OrtStatus* const status = runtime_.api().UnregisterAllocator(runtime_.env(), place_.get())) {
-      runtime_.api().ReleaseStatus(status);
-    }
+    if (registered_) done(runtime_.api().UnregisterAllocator(runtime_.env(), place_.get()));
   }
   SharedArena(const SharedArena&) = delete;
   SharedArena& operator=(const SharedArena&) = delete;
@@ -172,9 +170,15 @@ class SharedArena {
     return mutex;
   }
 
+  bool done(OrtStatus* status) const {
+    if (status != nullptr) runtime_.api().ReleaseStatus(status);
+    return status == nullptr;
+  }
+
   std::lock_guard<std::mutex> lock_;
   const Runtime& runtime_;
   OwnedMemoryInfo place_;
+  bool registered_ = false;  // not where the program that loaded us has registered its own: parts then use that
 };
 
 /// Element types of what a part hands on: the next ones have to declare their inputs.
